@@ -1,0 +1,1 @@
+"""nanocoder: a coding agent for the terminal in which every capability is a plugin."""

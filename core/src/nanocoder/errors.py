@@ -1,0 +1,143 @@
+"""Every exception nanocoder raises.
+
+* NanocoderError            carries an error_class: a stable identifier that scripts may rely on
+  * PersonError             a person reads this and changes something
+    * UsageError            … the command line or a Python argument
+    * ConfigError           … a configuration file, an environment variable
+    * PluginError           … a plugin, which is named
+    * ProviderError         … the model's side: a key, a name, an address, or time
+  * ToolError               the model reads this and tries something else
+    * BadArguments          … because its arguments do not fit the schema
+    * UnknownTool           … because there is no such tool
+    * WorkspaceError        … because the path may not, or cannot, be used
+    * Denied                … because a policy or a person said no
+    * ApprovalNeeded        … because nobody is there to say yes
+    * TimedOut              … because it took too long
+    * Cancelled             … because a person interrupted it
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+
+class NanocoderError(Exception):
+    """The root of the tree; never raised itself."""
+
+    error_class: str = "failed"
+
+
+class PersonError(NanocoderError):
+    """Something only a person can put right; ends the command with its exit code."""
+
+    exit_code: ClassVar[int] = 1
+
+
+class UsageError(PersonError):
+    """The command line, or an argument of the Python API, makes no sense."""
+
+    error_class = "usage"
+    exit_code = 2
+
+
+class ConfigError(PersonError):
+    """A configuration file or an environment variable is wrong; the message says which and where."""
+
+    error_class = "configuration"
+    exit_code = 2
+
+
+class PluginError(PersonError):
+    """A plugin broke a rule or broke down; *plugin* names it."""
+
+    error_class = "plugin"
+    exit_code = 2
+
+    def __init__(self, plugin: str, message: str) -> None:
+        super().__init__(f"plugin {plugin!r}: {message}")
+        self.plugin = plugin
+        self.problem = message
+
+
+class ProviderError(PersonError):
+    """The model could not be asked, or its answer broke off.
+
+    *kind* is one of auth, rate_limit, quota, overloaded, not_found, bad_request, context_overflow, network, protocol,
+    unavailable. *status* is the HTTP status when there was one, *retry_after_s* what the server asked us to wait.
+    """
+
+    error_class = "provider"
+    exit_code = 4
+
+    def __init__(
+        self, message: str, *, kind: str = "unavailable", status: int = 0, retry_after_s: float | None = None
+    ) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.status = status
+        self.retry_after_s = retry_after_s
+
+
+class ToolError(NanocoderError):
+    """A tool could not do what was asked; the message is what the model reads.
+
+    Plugins raise this with an *error_class* of their own when none below fits; *data* is structured detail.
+    """
+
+    error_class = "tool_failed"
+
+    def __init__(self, message: str, *, error_class: str = "", data: Mapping[str, Any] | None = None) -> None:
+        super().__init__(message)
+        if error_class:
+            self.error_class = error_class
+        self.data: dict[str, Any] = dict(data or {})
+
+
+class BadArguments(ToolError):
+    """The arguments do not fit the schema; one line in *problems* for each fault, naming the parameter."""
+
+    error_class = "invalid_arguments"
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        super().__init__("\n".join(problems), data={"problems": list(problems)})
+        self.problems = tuple(problems)
+
+
+class UnknownTool(ToolError):
+    """No tool has this name."""
+
+    error_class = "unknown_tool"
+
+
+class WorkspaceError(ToolError):
+    """A path may not, or cannot, be used.
+
+    error_class is one of path_outside_workspace, symlink_loop, file_not_found, not_a_regular_file, is_a_directory,
+    not_a_directory, file_exists, too_large, stale_read, binary_file, permission_denied, disk_full, invalid_path,
+    protected_path, io_error.
+    """
+
+    error_class = "path_outside_workspace"
+
+
+class Denied(ToolError):
+    """A policy or a person said no."""
+
+    error_class = "denied"
+
+
+class ApprovalNeeded(ToolError):
+    """The call needs a person's consent and nobody is there to give it."""
+
+    error_class = "approval_needed"
+
+
+class TimedOut(ToolError):
+    """The call took longer than its limit and was ended."""
+
+    error_class = "timeout"
+
+
+class Cancelled(ToolError):
+    """A person interrupted the call."""
+
+    error_class = "cancelled"

@@ -1,0 +1,127 @@
+"""What the core asks of a model, and what it gets back. No HTTP client's type appears in any signature."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+
+from attrs import field, frozen
+
+from nanocoder.values import Message, ToolCall, Usage
+
+if TYPE_CHECKING:
+    from nanocoder.cancel import Cancel
+
+Profile = Literal["full", "small"]
+
+
+@frozen
+class ToolDefinition:
+    """What a model is told of a tool: *parameters* is a closed JSON Schema object."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+
+
+@frozen
+class Request:
+    """One request. *messages* only ever grows within a session and its members are compared by identity.
+
+    A provider encodes each message once and keeps the bytes (`nanocoder_kit_http.Encoded`). *tools* is the same object from
+    turn to turn while the set does not change. *max_tokens* 0 leaves the limit to the provider.
+    """
+
+    model: str
+    system: str
+    messages: Sequence[Message]
+    tools: Sequence[ToolDefinition] = ()
+    max_tokens: int = 0
+    temperature: float | None = None
+    session_id: str = ""
+
+
+@frozen
+class TextDelta:
+    """A piece of the answer. Pieces that arrive together should be joined: one delta for one network read."""
+
+    text: str
+
+
+@frozen
+class ThinkingDelta:
+    """A piece of the model's reasoning, shown but never sent back as text."""
+
+    text: str
+
+
+@frozen
+class Finished:
+    """The protocol's own end of the reply; a stream that ends without one was cut and its calls must not run.
+
+    *calls* are complete calls in the model's order, each with an id of its own; *native* is what has to be echoed unchanged;
+    *truncated* says that the token limit cut the reply.
+    """
+
+    text: str
+    calls: tuple[ToolCall, ...] = ()
+    usage: Usage = field(factory=Usage)
+    native: Any = None
+    truncated: bool = False
+
+
+StreamEvent = TextDelta | ThinkingDelta | Finished
+
+
+@frozen
+class ModelInfo:
+    """A model that a provider knows of. *context* is in tokens, 0 when unknown."""
+
+    name: str
+    context: int = 0
+    description: str = ""
+
+
+@runtime_checkable
+class Provider(Protocol):
+    """A model behind a wire. One object serves one session; its methods are called from one thread at a time.
+
+    *profile* "small" asks the core for short descriptions, a small tool set and the files named in the request.
+    """
+
+    profile: Profile
+
+    def stream(self, request: Request, cancel: "Cancel") -> Iterator[TextDelta | ThinkingDelta | Finished]:
+        """Ask the model and yield what comes; the last event is one `Finished`.
+
+        Raises: ProviderError (after the provider's own retries, which end with the first byte of an answer), and
+        nanocoder.Cancelled when *cancel* is set; a blocked read must then return within a second
+        (`cancel.on_set(close_socket)`).
+        """
+        ...
+
+    def models(self) -> Sequence[ModelInfo]:
+        """Return the models on offer, without network where the list is known; raises ProviderError."""
+        ...
+
+    def close(self) -> None:
+        """Release sockets, threads and memory; called once, at the end of the session."""
+        ...
+
+
+@frozen
+class ProviderSpec:
+    """What a plugin offers in `nanocoder_providers`: the *name* before the slash of `--model name/model`.
+
+    *open* is called with the model's name and the plugin's settings when the provider is first needed. *key_variables* are
+    environment variables whose presence makes this provider usable, *default_model* the model taken then, *rank* the order
+    in which usable providers are preferred (keys 10, local servers 50, embedded 90). *probe*, when given, tells without a
+    key whether the provider can be used now (a local server that answers, installed weights).
+    """
+
+    name: str
+    open: Callable[[str, Any], Provider]
+    description: str = ""
+    default_model: str = ""
+    key_variables: tuple[str, ...] = ()
+    rank: int = 10
+    probe: Callable[[Any], bool] | None = None
+    hint: str = ""

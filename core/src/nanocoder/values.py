@@ -1,0 +1,202 @@
+"""The values that cross rooms: frozen, plain, cheap to make. A change is a new value (`attrs.evolve`)."""
+
+import enum
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from attrs import field, frozen
+
+EMPTY: Mapping[str, Any] = {}
+
+
+class Risk(enum.StrEnum):
+    """How much harm a call can do, mildest first; the order is the order of definition."""
+
+    SAFE = "safe"
+    MEDIUM = "medium"
+    DANGEROUS = "dangerous"
+    DESTRUCTIVE = "destructive"
+
+
+class Effect(enum.StrEnum):
+    """What a call does to the world. READ, WRITE, EXECUTE, NETWORK are effects; the other two describe them."""
+
+    READ = "read"
+    WRITE = "write"
+    EXECUTE = "execute"
+    NETWORK = "network"
+    IDEMPOTENT = "idempotent"
+    REVERSIBLE = "reversible"
+
+
+class Mode(enum.StrEnum):
+    """How much a session may do without asking."""
+
+    PLAN = "plan"
+    ASK = "ask"
+    EDITS = "edits"
+    AUTO = "auto"
+
+
+class Decision(enum.StrEnum):
+    """What a policy says of a call; ALLOW < ASK < DENY, the strictest of all voters wins."""
+
+    ALLOW = "allow"
+    ASK = "ask"
+    DENY = "deny"
+
+
+class StopReason(enum.StrEnum):
+    """Why a run ended."""
+
+    DONE = "done"
+    TURN_LIMIT = "turn_limit"
+    BUDGET = "budget"
+    LOOP = "loop"
+    APPROVAL_NEEDED = "approval_needed"
+    INTERRUPTED = "interrupted"
+    PROVIDER_ERROR = "provider_error"
+    FAILED = "failed"
+
+
+@frozen
+class ToolCall:
+    """One call as it travels: from the model, a person, or a composed tool (*parent_id*) to a handler.
+
+    *error* is set when the arguments could not even be parsed; it then holds what is wrong with them.
+    """
+
+    id: str
+    name: str
+    arguments: Mapping[str, Any] = field(factory=dict)
+    parent_id: str = ""
+    edited: bool = False
+    error: str = ""
+
+
+@frozen
+class Attachment:
+    """A file that travels beside text: an image or a page, as bytes with its media type."""
+
+    media_type: str
+    data: bytes
+    name: str = ""
+
+
+@frozen
+class ToolResult:
+    """What a call came to; a failure is a result, too.
+
+    *output* is what the model reads, *data* is the same as structure (for dialects, renderers and scripts), *metadata* is
+    about the call (path, lines, truncated …), *error_class* is set exactly when *is_error* is.
+    """
+
+    output: str
+    title: str = ""
+    data: Any = None
+    metadata: Mapping[str, Any] = EMPTY
+    attachments: tuple[Attachment, ...] = ()
+    is_error: bool = False
+    error_class: str = ""
+    call_id: str = ""
+    duration_ms: float = 0.0
+    artifact: str = ""
+
+
+@frozen(eq=False)
+class Message:
+    """One message of the transcript; compared by identity, so that a provider can keep its encoded bytes.
+
+    role "user": *text* and *attachments*. role "assistant": *text*, *calls*, and *native*: what the provider needs to get
+    back unchanged (thinking blocks, signatures). role "tool": *results*, one for each call of the message before.
+    """
+
+    role: Literal["user", "assistant", "tool"]
+    text: str = ""
+    calls: tuple[ToolCall, ...] = ()
+    results: tuple[ToolResult, ...] = ()
+    attachments: tuple[Attachment, ...] = ()
+    native: Any = None
+
+
+@frozen
+class Verdict:
+    """One policy's opinion of a call, and where it comes from.
+
+    *rule* is the rule as written, *source* its file and line or the name of a default, *plugin* who said it.
+    """
+
+    decision: Decision
+    reason: str = ""
+    rule: str = ""
+    source: str = ""
+    plugin: str = ""
+
+
+@frozen
+class Usage:
+    """Tokens of one or several requests; *cost* in US dollars, None where the price is unknown."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    cost: float | None = None
+
+    def __add__(self, other: "Usage") -> "Usage":
+        """Add two usages; an unknown price stays out of the sum."""
+        costs = [usage.cost for usage in (self, other) if usage.cost is not None]
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cache_read_tokens + other.cache_read_tokens,
+            self.cache_write_tokens + other.cache_write_tokens,
+            sum(costs) if costs else None,
+        )
+
+
+@frozen
+class Event:
+    """Something that happened, in the order in which it happened.
+
+    *kind* is a dotted name ("call.started"; docs/reference/events.md lists them all), *data* is JSON-ready, *at* is seconds
+    since the epoch.
+    """
+
+    kind: str
+    data: Mapping[str, Any] = EMPTY
+    call_id: str = ""
+    at: float = 0.0
+
+
+@frozen
+class ApprovalRequest:
+    """A question to a person. The answer must echo *id* and *digest*; each request takes one answer.
+
+    *digest* is the SHA-256 of the canonical JSON of the frozen arguments, *preview* what the call would do (a diff, a
+    command), *sequence* counts up within the session.
+    """
+
+    id: str
+    sequence: int
+    call: ToolCall
+    digest: str
+    risk: Risk
+    effects: frozenset[Effect] = frozenset()
+    plugin: str = ""
+    reason: str = ""
+    preview: str = ""
+    cwd: str = ""
+    steps: tuple[str, ...] = ()
+
+
+@frozen
+class ApprovalAnswer:
+    """A person's answer. *arguments* replaces the call's own ("edit"), *always* keeps the consent for the session."""
+
+    id: str
+    digest: str
+    approved: bool
+    reason: str = ""
+    arguments: Mapping[str, Any] | None = None
+    always: bool = False
