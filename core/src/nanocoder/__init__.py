@@ -1,1 +1,198 @@
-"""nanocoder: a coding agent for the terminal in which every capability is a plugin."""
+"""nanocoder: a coding agent for the terminal in which every capability is a plugin.
+
+Everything a plugin needs is a name of this module; names load their room when they are first used, because a command that
+needs none of them should not wait for them.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from nanocoder.cancel import Cancel
+    from nanocoder.errors import (
+        ApprovalNeeded,
+        BadArguments,
+        Cancelled,
+        ConfigError,
+        Denied,
+        NanocoderError,
+        PersonError,
+        PluginError,
+        ProviderError,
+        TimedOut,
+        ToolError,
+        UnknownTool,
+        UsageError,
+        WorkspaceError,
+    )
+    from nanocoder.hookspecs import hookimpl
+    from nanocoder.loop import Session, open_session
+    from nanocoder.offers import Command, Dialect, Resource, Runner, Sandbox
+    from nanocoder.plugins import Plugins
+    from nanocoder.provider import (
+        Finished,
+        ModelInfo,
+        Provider,
+        ProviderSpec,
+        Request,
+        TextDelta,
+        ThinkingDelta,
+        ToolDefinition,
+    )
+    from nanocoder.schema import Param, anthropic_tool, openai_tool, parse_json
+    from nanocoder.text import clip, count_tokens, for_model, for_terminal
+    from nanocoder.tool import SessionInfo, Tool, ToolContext, tool
+    from nanocoder.values import (
+        ApprovalAnswer,
+        ApprovalRequest,
+        Attachment,
+        Decision,
+        Effect,
+        Event,
+        Message,
+        Mode,
+        Risk,
+        StopReason,
+        ToolCall,
+        ToolResult,
+        Usage,
+        Verdict,
+    )
+    from nanocoder.version import VERSION as __version__
+    from nanocoder.workspace import Workspace
+
+_ROOMS = {
+    "cancel": ("Cancel",),
+    "errors": (
+        "ApprovalNeeded",
+        "BadArguments",
+        "Cancelled",
+        "ConfigError",
+        "Denied",
+        "NanocoderError",
+        "PersonError",
+        "PluginError",
+        "ProviderError",
+        "TimedOut",
+        "ToolError",
+        "UnknownTool",
+        "UsageError",
+        "WorkspaceError",
+    ),
+    "hookspecs": ("hookimpl",),
+    "loop": ("Session", "open_session"),
+    "offers": ("Command", "Dialect", "Resource", "Runner", "Sandbox"),
+    "plugins": ("Plugins",),
+    "provider": (
+        "Finished",
+        "ModelInfo",
+        "Provider",
+        "ProviderSpec",
+        "Request",
+        "TextDelta",
+        "ThinkingDelta",
+        "ToolDefinition",
+    ),
+    "schema": ("Param", "anthropic_tool", "openai_tool", "parse_json"),
+    "text": ("clip", "count_tokens", "for_model", "for_terminal"),
+    "tool": ("SessionInfo", "Tool", "ToolContext", "tool"),
+    "values": (
+        "ApprovalAnswer",
+        "ApprovalRequest",
+        "Attachment",
+        "Decision",
+        "Effect",
+        "Event",
+        "Message",
+        "Mode",
+        "Risk",
+        "StopReason",
+        "ToolCall",
+        "ToolResult",
+        "Usage",
+        "Verdict",
+    ),
+    "workspace": ("Workspace",),
+}
+_HOME = {name: room for room, names in _ROOMS.items() for name in names}
+
+__all__ = [  # noqa: PLE0604 - names are loaded on demand
+    "ApprovalAnswer",
+    "ApprovalNeeded",
+    "ApprovalRequest",
+    "Attachment",
+    "BadArguments",
+    "Cancel",
+    "Cancelled",
+    "Command",
+    "ConfigError",
+    "Decision",
+    "Denied",
+    "Dialect",
+    "Effect",
+    "Event",
+    "Finished",
+    "Message",
+    "Mode",
+    "ModelInfo",
+    "NanocoderError",
+    "Param",
+    "PersonError",
+    "PluginError",
+    "Plugins",
+    "Provider",
+    "ProviderError",
+    "ProviderSpec",
+    "Request",
+    "Resource",
+    "Risk",
+    "Runner",
+    "Sandbox",
+    "Session",
+    "SessionInfo",
+    "StopReason",
+    "TextDelta",
+    "ThinkingDelta",
+    "TimedOut",
+    "Tool",
+    "ToolCall",
+    "ToolContext",
+    "ToolDefinition",
+    "ToolError",
+    "ToolResult",
+    "UnknownTool",
+    "Usage",
+    "UsageError",
+    "Verdict",
+    "Workspace",
+    "WorkspaceError",
+    "__version__",
+    "anthropic_tool",
+    "clip",
+    "count_tokens",
+    "for_model",
+    "for_terminal",
+    "hookimpl",
+    "open_session",
+    "openai_tool",
+    "parse_json",
+    "tool",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from nanocoder.version import VERSION
+
+        return VERSION
+    room = _HOME.get(name)
+    if room is None:
+        raise AttributeError(f"module 'nanocoder' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(f"nanocoder.{room}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

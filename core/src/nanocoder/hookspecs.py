@@ -1,0 +1,270 @@
+"""The hooks, in the order in which a session fires them.
+
+An implementation takes any of the named arguments, in any order. `settings` is always the plugin's own settings object (see
+`nanocoder_settings`), `session` a `SessionInfo`. Plugins are asked in the order of their names. Each hook has one of five
+styles, which says who wins and what a failing plugin does:
+
+* collect: everybody contributes; a failing plugin contributes nothing and is reported
+* choose: the first answer that is not None wins; a failing plugin has no answer and is reported
+* judge: everybody is heard and the strictest wins; a failing plugin denies
+* chain: each may replace the subject; a failing plugin stops the chain and the subject is withheld
+* tell: nobody answers; a failing plugin is reported
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import pluggy
+
+if TYPE_CHECKING:
+    from nanocoder.offers import Command, Dialect, Resource, Runner, Sandbox
+    from nanocoder.provider import ProviderSpec, Request
+    from nanocoder.tool import SessionInfo, Tool
+    from nanocoder.values import (
+        ApprovalAnswer,
+        ApprovalRequest,
+        Event,
+        Message,
+        ToolCall,
+        ToolResult,
+        Verdict,
+    )
+
+PROJECT: Final = "nanocoder"
+
+hookspec = pluggy.HookspecMarker(PROJECT)
+hookimpl = pluggy.HookimplMarker(PROJECT)
+
+STYLES: Final = {
+    "nanocoder_settings": "collect",
+    "nanocoder_commands": "collect",
+    "nanocoder_providers": "collect",
+    "nanocoder_tools": "collect",
+    "nanocoder_dialects": "collect",
+    "nanocoder_sandboxes": "collect",
+    "nanocoder_runners": "collect",
+    "nanocoder_resources": "collect",
+    "nanocoder_select_provider": "choose",
+    "nanocoder_event": "tell",
+    "nanocoder_prompt": "collect",
+    "nanocoder_compact": "choose",
+    "nanocoder_before_request": "chain",
+    "nanocoder_before_execute": "judge",
+    "nanocoder_render": "choose",
+    "nanocoder_approve": "choose",
+    "nanocoder_after_execute": "chain",
+}
+"""Each hook's calling style, in firing order."""
+
+STATIC: Final = frozenset(name for name in list(STYLES)[:8])
+"""Hooks that describe a plugin: answered from the manifest, so that asking them imports nothing."""
+
+
+@hookspec
+def nanocoder_settings() -> type:  # type: ignore[empty-body]
+    """Return the attrs class of the plugin's settings: the table `[plugins.NAME]` of the configuration.
+
+    Called: when the plugin is described, and before the first hook that asks for `settings`.
+    Results: one frozen attrs class with a default for every field.
+    Raises: the plugin is set aside.
+    Example: `return Settings`
+    """
+
+
+@hookspec
+def nanocoder_commands() -> "list[Command]":  # type: ignore[empty-body]
+    """Offer sub-commands of the command line.
+
+    Called: when the plugin is described; a command's `run` when somebody types it.
+    Results: all are offered; a name that is taken, by the core or another plugin, sets the later plugin aside.
+    Raises: the plugin offers no command and is reported.
+    Example: `return [Command("chat", "Talk in the terminal.", run_chat)]`
+    """
+
+
+@hookspec
+def nanocoder_providers() -> "list[ProviderSpec]":  # type: ignore[empty-body]
+    """Offer models behind a wire, by the name before the slash of `--model name/model`.
+
+    Called: when the plugin is described; a spec's `open` when its provider is chosen.
+    Results: all are offered; two of one name are refused.
+    Raises: the plugin offers no provider and is reported.
+    Example: `return [ProviderSpec("acme", open_acme, key_variables=("ACME_KEY",))]`
+    """
+
+
+@hookspec
+def nanocoder_tools() -> "list[Tool[..., Any]]":  # type: ignore[empty-body]
+    """Offer tools.
+
+    Called: when the plugin is described, and at the first call of one of its tools.
+    Results: all are offered; two of one name are refused unless `[tools.owner]` says which plugin wins.
+    Raises: the plugin offers no tool and is reported.
+    Example: `return [count_lines]`
+    """
+
+
+@hookspec
+def nanocoder_dialects() -> "list[Dialect]":  # type: ignore[empty-body]
+    """Offer dialects: other names, parameters and texts for the same tools.
+
+    Called: when the plugin is described, and when a run asks for one of its dialects.
+    Results: all are offered, by name.
+    Raises: the plugin offers no dialect and is reported.
+    Example: `return [TutorialDialect()]`
+    """
+
+
+@hookspec
+def nanocoder_sandboxes() -> "list[Sandbox]":  # type: ignore[empty-body]
+    """Offer ways to run processes with fewer rights.
+
+    Called: when the plugin is described, and when the configuration asks for one of its sandboxes.
+    Results: the configured one is used; one that is asked for and missing refuses every process.
+    Raises: the plugin offers no sandbox and is reported.
+    Example: `return [BubblewrapSandbox()]`
+    """
+
+
+@hookspec
+def nanocoder_runners() -> "list[Runner]":  # type: ignore[empty-body]
+    """Offer places where many sessions run at once.
+
+    Called: when the plugin is described, and when a batch asks for one of its runners.
+    Results: all are offered, by name.
+    Raises: the plugin offers no runner and is reported.
+    Example: `return [ThreadRunner()]`
+    """
+
+
+@hookspec
+def nanocoder_resources() -> "list[Resource]":  # type: ignore[empty-body]
+    """Offer what the plugin keeps open for one session, reached by `ctx.resource(name)`.
+
+    Called: when the plugin is described, and at the first use of one of its resources in a session.
+    Results: each resource belongs to its plugin; names need to be unique within it only.
+    Raises: the call that needs the resource fails.
+    Example: `return [Resource("jobs", open_jobs)]`
+    """
+
+
+@hookspec
+def nanocoder_select_provider(session: "SessionInfo", settings: Any) -> str | None:
+    """Choose the model of a session that names none, as "provider/model".
+
+    Called: once per session, when neither flag, environment nor configuration names a model.
+    Results: the first answer wins; without one the core takes the first usable provider by rank.
+    Raises: counts as no answer and is reported.
+    Example: `return "acme/large" if inside_the_company() else None`
+    """
+
+
+@hookspec
+def nanocoder_event(event: "Event", session: "SessionInfo", settings: Any) -> None:
+    """Learn what happened. `session.started` is the first event of a session, `session.finished` the last.
+
+    Called: for every event, in order, from one thread at a time; text arrives in pieces as large as the network's.
+    Results: none.
+    Raises: is reported once per plugin; the session goes on.
+    Example: `if event.kind == "call.finished": log(event.data)`
+    """
+
+
+@hookspec
+def nanocoder_prompt(session: "SessionInfo", settings: Any) -> str | None:
+    """Add lines to the system prompt.
+
+    Called: once per session, before its first request.
+    Results: all texts are joined in the order of the plugins' names.
+    Raises: the plugin adds nothing and is reported.
+    Example: `return "Write commit messages in the imperative."`
+    """
+
+
+@hookspec
+def nanocoder_compact(
+    messages: "Sequence[Message]",
+    limit_tokens: int,
+    session: "SessionInfo",
+    settings: Any,
+) -> "Sequence[Message] | None":
+    """Shorten a transcript that is about to outgrow the model's context of *limit_tokens*.
+
+    Called: before a request whose estimated size passes four fifths of the limit.
+    Results: the first answer replaces the transcript; every call must keep its result.
+    Raises: counts as no answer and is reported.
+    Example: `return summarised(messages)`
+    """
+
+
+@hookspec
+def nanocoder_before_request(
+    request: "Request", session: "SessionInfo", settings: Any
+) -> "Request | None":
+    """See, or replace, what is about to be sent to the model.
+
+    Called: once per request, after everything that belongs to it was put together.
+    Results: each implementation gets what the one before it returned; None changes nothing.
+    Raises: the request is not sent and the run fails, naming the plugin.
+    Example: `return attrs.evolve(request, temperature=0.0)`
+    """
+
+
+@hookspec
+def nanocoder_before_execute(
+    call: "ToolCall", tool: "Tool[..., Any]", session: "SessionInfo", settings: Any
+) -> "Verdict | None":
+    """Judge one call before it runs.
+
+    Called: once per call, after its arguments were checked, and again when a person edited them.
+    Results: the strictest verdict wins; None means no opinion.
+    Raises: counts as deny. A policy that breaks never opens the gate.
+    Example: `return Verdict(Decision.DENY, "main is protected") if pushes_to_main(call) else None`
+    """
+
+
+@hookspec
+def nanocoder_render(
+    call: "ToolCall",
+    tool: "Tool[..., Any]",
+    result: "ToolResult | None",
+    session: "SessionInfo",
+    settings: Any,
+) -> str | None:
+    """Say in plain text what a call would do (*result* is None) or did, for a person to read.
+
+    Called: for the preview of every approval, and by screens that show a result.
+    Results: the first answer wins; without one the arguments, or the output, are shown as they are.
+    Raises: counts as no answer and is reported.
+    Example: `return f"deploys {call.arguments['service']}" if call.name == "deploy" else None`
+    """
+
+
+@hookspec
+def nanocoder_approve(
+    request: "ApprovalRequest", session: "SessionInfo", settings: Any
+) -> "ApprovalAnswer | None":
+    """Answer for a person, who has to be there: an answer must echo the request's id and digest.
+
+    Called: once per call that needs consent, from one thread at a time.
+    Results: the first answer wins; no answer, a late one or one that echoes something else is a refusal.
+    Raises: counts as no answer and is reported.
+    Example: `return ApprovalAnswer(request.id, request.digest, approved=ask_on_the_phone(request))`
+    """
+
+
+@hookspec
+def nanocoder_after_execute(
+    result: "ToolResult",
+    call: "ToolCall",
+    tool: "Tool[..., Any]",
+    session: "SessionInfo",
+    settings: Any,
+) -> "ToolResult | None":
+    """See, or replace, a result before the model reads it: redact, clip, annotate.
+
+    Called: once per call that ran, successful or not.
+    Results: each implementation gets what the one before it returned; None changes nothing.
+    Raises: the result is withheld; the model reads an error that names the plugin.
+    Example: `return attrs.evolve(result, output=redact(result.output))`
+    """

@@ -1,0 +1,83 @@
+"""What plugins offer besides tools and providers: commands, resources, dialects, sandboxes, runners."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+from attrs import frozen
+
+from nanocoder.tool import SessionInfo, Tool
+from nanocoder.values import ToolCall, ToolResult
+
+
+@frozen
+class Command:
+    """A sub-command of the command line: `nanocoder NAME …`.
+
+    *run* gets the words after the name and the host, through which it opens sessions, and returns the exit code. The
+    command named "chat" is what `nanocoder` alone starts.
+    """
+
+    name: str
+    help: str
+    run: Callable[[Sequence[str], Any], int]
+
+
+@frozen
+class Resource:
+    """Something that a plugin keeps open for one session: a job table, a cache, a client.
+
+    *open* is called at the first `ctx.resource(name)`; what it returns is closed (its close method) with the session.
+    """
+
+    name: str
+    open: Callable[[SessionInfo, Any], Any]
+
+
+@runtime_checkable
+class Dialect(Protocol):
+    """A translation of what the model sees, to canonical calls and back; policies see canonical calls only."""
+
+    name: str
+
+    def offer(self, tools: Sequence[Tool[..., Any]]) -> Sequence[Mapping[str, Any]]:
+        """Return name, description and parameters of each tool in this dialect."""
+        ...
+
+    def canonical(self, call: ToolCall) -> ToolCall:
+        """Translate a call; raises BadArguments."""
+        ...
+
+    def render(self, call: ToolCall, result: ToolResult) -> str:
+        """Return the text that the model reads."""
+        ...
+
+
+@runtime_checkable
+class Sandbox(Protocol):
+    """A way to run a process with less than our own rights."""
+
+    name: str
+
+    def unavailable(self) -> str:
+        """Return why it cannot be used here, or nothing."""
+        ...
+
+    def wrap(
+        self, argv: Iterable[str], workspace: Path, session: SessionInfo
+    ) -> list[str]:
+        """Return the argument vector that runs *argv* inside."""
+        ...
+
+
+@runtime_checkable
+class Runner(Protocol):
+    """A place where many sessions run at once: threads here, or other machines."""
+
+    name: str
+
+    def map(
+        self, function: Callable[[Any], Any], items: Iterable[Any]
+    ) -> Iterable[Any]:
+        """Apply *function* to each item and yield the results as they come."""
+        ...

@@ -1,0 +1,242 @@
+"""A tool is one definition: its signature is check, static type and JSON Schema at once."""
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
+
+from attrs import define, evolve, field, frozen
+
+from nanocoder.cancel import Cancel
+from nanocoder.errors import PluginError
+from nanocoder.schema import Signature, canonical_json
+from nanocoder.values import EMPTY, Effect, Mode, Risk, ToolResult
+
+if TYPE_CHECKING:
+    from nanocoder.workspace import Workspace
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+DEFAULT_TIMEOUT_S = 120.0
+
+
+@frozen
+class SessionInfo:
+    """What plugins may know of a session. *interactive* is host state: is a person there to answer?
+
+    *output* is "text", "json" or "jsonl"; *profile* "small" when the model wants short descriptions and few tools.
+    """
+
+    id: str
+    cwd: Path
+    mode: Mode = Mode.ASK
+    model: str = ""
+    interactive: bool = False
+    output: str = "text"
+    profile: str = "full"
+
+
+@define(eq=False)
+class ToolContext:
+    """What a handler gets besides its arguments: the session it serves, and the only ways to touch the world.
+
+    *cancelled* is the abort signal, *settings* the plugin's own settings, *state* a dict shared by the calls of one composed
+    operation. `call` reaches declared sub-tools only; `resource` opens what the plugin offers in `nanocoder_resources`;
+    `wrap` puts an argument vector into the session's sandbox; `progress` shows a line while the tool runs.
+    """
+
+    session_id: str
+    message_id: str
+    workspace: "Workspace"
+    working_directory: Path
+    cancelled: Cancel = field(factory=Cancel)
+    settings: Any = None
+    session: SessionInfo | None = None
+    state: dict[str, Any] = field(factory=dict)
+    timeout_s: float = DEFAULT_TIMEOUT_S
+    _call: Callable[[str, Mapping[str, Any]], ToolResult] | None = None
+    _resource: Callable[[str], Any] | None = None
+    _progress: Callable[[str], None] | None = None
+    _make_tmp: Callable[[], Path] | None = None
+    _wrap: Callable[[list[str]], list[str]] | None = None
+    _artifact: Callable[[str, bytes], str] | None = None
+
+    @property
+    def tmp_dir(self) -> Path:
+        """A private directory of this call, made at first use and removed afterwards."""
+        if self._make_tmp is None:
+            raise RuntimeError("this context has no temporary directory")
+        return self._make_tmp()
+
+    def call(self, name: str, arguments: Mapping[str, Any]) -> ToolResult:
+        """Call a declared sub-tool through the whole path; a failure is a result with is_error."""
+        if self._call is None:
+            raise RuntimeError("this context reaches no other tools")
+        return self._call(name, arguments)
+
+    def resource(self, name: str) -> Any:
+        """Return the session's *name* of this plugin's resources, opened at first use and closed with the session."""
+        if self._resource is None:
+            raise RuntimeError("this context has no resources")
+        return self._resource(name)
+
+    def progress(self, text: str) -> None:
+        """Show one line while the call runs."""
+        if self._progress is not None:
+            self._progress(text)
+
+    def wrap(self, argv: list[str]) -> list[str]:
+        """Return *argv* as the session's sandbox runs it; raises ToolError(sandbox_unavailable)."""
+        return argv if self._wrap is None else self._wrap(argv)
+
+    def artifact(self, name: str, data: bytes) -> str:
+        """Keep *data* (a full output) beside the session's journal and return where it is."""
+        return "" if self._artifact is None else self._artifact(name, data)
+
+
+@frozen(eq=False)
+class Tool(Generic[P, R]):
+    """One tool. Effects drive parallelism, plan mode, retry, undo, risk display and the sandbox.
+
+    *timeout_s* is the limit of one call in seconds (0: none, the tool watches its own). *composed_of* names the sub-tools it
+    may call; *single_confirmation* asks once for all of them; *transactional* restores every file after a failure.
+    *repeatable* exempts polling tools from the loop guard. *load* is set on a tool that is known from the manifest alone.
+    """
+
+    name: str
+    description: str
+    handler: Callable[P, R]
+    signature: Signature
+    risk: Risk = Risk.MEDIUM
+    effects: frozenset[Effect] = frozenset()
+    composed_of: tuple[str, ...] = ()
+    single_confirmation: bool = False
+    transactional: bool = False
+    timeout_s: float = DEFAULT_TIMEOUT_S
+    confirm: Callable[[Mapping[str, Any]], bool] | None = None
+    examples: tuple[Mapping[str, Any], ...] = ()
+    repeatable: bool = False
+    short: str = ""
+    plugin: str = ""
+    version: str = ""
+    schema: Mapping[str, Any] = EMPTY
+    tokens: int = 0
+    load: "Callable[[], Tool[..., Any]] | None" = None
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Call the handler directly, with nothing in between; for tests."""
+        return self.handler(*args, **kwargs)
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """The closed JSON Schema of the arguments."""
+        return self.schema or self.signature.json_schema
+
+    @property
+    def is_read_only(self) -> bool:
+        """Tell whether calls leave files and the world as they are."""
+        return bool(self.effects) and not self.effects & {Effect.WRITE, Effect.EXECUTE}
+
+    def real(self) -> "Tool[..., Any]":
+        """Return the tool with its handler, importing its plugin if it has not been needed so far."""
+        return self.load() if self.load is not None else self
+
+    def owned(self, plugin: str, version: str) -> "Tool[P, R]":
+        """Return this tool with its owner written in."""
+        return evolve(self, plugin=plugin, version=version)
+
+    def invoke(self, ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolResult:
+        """Run the handler with checked arguments; whatever it raises goes through."""
+        handler: Callable[..., Any] = self.handler
+        value = (
+            handler(ctx, **arguments)
+            if self.signature.wants("ctx")
+            else handler(**arguments)
+        )
+        return as_result(value, self.name)
+
+
+def as_result(value: Any, name: str) -> ToolResult:
+    """Make a ToolResult of what a handler returned: itself, text, or a JSON-ready value."""
+    if isinstance(value, ToolResult):
+        return value if value.title else evolve(value, title=name)
+    if isinstance(value, str):
+        return ToolResult(value, title=name)
+    return ToolResult(
+        "" if value is None else canonical_json(value), title=name, data=value
+    )
+
+
+@overload
+def tool(function: Callable[P, R], /) -> Tool[P, R]: ...
+
+
+@overload
+def tool(
+    *,
+    name: str = ...,
+    description: str = ...,
+    risk: Risk | str = ...,
+    effects: Iterable[Effect] = ...,
+    composed_of: Iterable[str] = ...,
+    single_confirmation: bool = ...,
+    transactional: bool = ...,
+    timeout_s: float = ...,
+    confirm: Callable[[Mapping[str, Any]], bool] | None = ...,
+    examples: Iterable[Mapping[str, Any]] = ...,
+    repeatable: bool = ...,
+    short: str = ...,
+    parameters: type | None = ...,
+) -> Callable[[Callable[P, R]], Tool[P, R]]: ...
+
+
+def tool(function: Callable[..., Any] | None = None, /, **fields: Any) -> Any:
+    """Make a tool of a function: its name, docstring and signature say what the model is told.
+
+    *parameters* is an attrs class for larger parameter sets; the handler then takes its fields as keyword arguments.
+    """
+    if function is None:
+        return lambda handler: _make(handler, fields)
+    return _make(function, fields)
+
+
+def _make(function: Callable[P, R], fields: Mapping[str, Any]) -> Tool[P, R]:
+    options = dict(fields)
+    parameters = options.pop("parameters", None)
+    if parameters is None:
+        signature = Signature.of_function(function, skip=("ctx",))
+    else:
+        signature = Signature.of_class(parameters, handler=function)
+    name = options.pop("name", "") or function.__name__
+    description = options.pop("description", "") or _unwrapped(function.__doc__ or "")
+    if _is_wrong_name(name):
+        raise PluginError(
+            function.__module__,
+            f"{name!r} is no tool name; use lower-case letters, digits and _",
+        )
+    return Tool(
+        name=name,
+        description=description,
+        handler=function,
+        signature=signature,
+        risk=Risk(options.pop("risk", Risk.MEDIUM)),
+        effects=frozenset(options.pop("effects", ())),
+        composed_of=tuple(options.pop("composed_of", ())),
+        examples=tuple(options.pop("examples", ())),
+        **options,
+    )
+
+
+def _is_wrong_name(name: str) -> bool:
+    return not (
+        name.isascii()
+        and name.isidentifier()
+        and name == name.lower()
+        and len(name) <= 64
+    )
+
+
+def _unwrapped(docstring: str) -> str:
+    """Join the lines of each paragraph of a docstring; line breaks cost the model tokens."""
+    paragraphs = docstring.strip().split("\n\n")
+    return "\n".join(" ".join(part.split()) for part in paragraphs)
