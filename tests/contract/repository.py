@@ -1,0 +1,109 @@
+"""The repository as its own tests and nox sessions see it: packages found by glob, never by a list of names."""
+
+import ast
+import subprocess
+import tomllib
+from collections.abc import Iterator
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+from attrs import frozen
+
+ROOT = Path(__file__).resolve().parents[2]
+CORE = ROOT / "core"
+PACKAGE_FOLDERS = ("core", "plugins/*", "contrib/examples/*", "contrib/integrations/*")
+KINDS = ("tool", "provider", "policy", "ui", "sandbox", "dialect", "runner", "kit", "set")
+KINDS_WITHOUT_ENTRY_POINT = ("kit", "set")
+
+
+@frozen(slots=False)
+class Package:
+    """One distribution of this repository, read from its folder."""
+
+    folder: Path
+
+    @cached_property
+    def project(self) -> dict[str, Any]:
+        """The whole pyproject.toml."""
+        return tomllib.loads((self.folder / "pyproject.toml").read_text(encoding="utf-8"))
+
+    @property
+    def name(self) -> str:
+        """The distribution's name as its pyproject.toml has it."""
+        return str(self.project["project"]["name"])
+
+    @property
+    def module(self) -> str:
+        """The import name that the distribution's name asks for."""
+        return "nanocoder" if self.name == "nanocoder-core" else self.name.replace("-", "_")
+
+    @property
+    def kind(self) -> str:
+        """What a first-party plugin is: the word behind `nanocoder-`."""
+        return self.name.split("-")[1]
+
+    @property
+    def source(self) -> Path:
+        """The folder of the importable package."""
+        return self.folder / "src" / self.module
+
+    @property
+    def is_first_party(self) -> bool:
+        """Whether it is a plugin of ours, which must look like all the others."""
+        return self.folder.parent.name == "plugins"
+
+    @property
+    def label(self) -> str:
+        """How a message names it: its folder, seen from the root."""
+        return str(self.folder.relative_to(ROOT))
+
+
+@cache
+def packages() -> tuple[Package, ...]:
+    """Every distribution of the repository, core first, then by folder."""
+    found = (path for pattern in PACKAGE_FOLDERS for path in sorted(ROOT.glob(pattern)))
+    return tuple(Package(path) for path in found if (path / "pyproject.toml").is_file())
+
+
+def plugins() -> tuple[Package, ...]:
+    """The first-party plugins, kits and sets."""
+    return tuple(package for package in packages() if package.is_first_party)
+
+
+@cache
+def tracked() -> tuple[Path, ...]:
+    """Every file that git tracks or would track, and that is there."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
+    listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    files = (ROOT / name for name in sorted(set(listed.split("\0"))) if name)
+    return tuple(path for path in files if path.is_file() and not path.is_symlink())
+
+
+def sources() -> Iterator[Path]:
+    """Every Python file that is installed with one of our distributions."""
+    for package in packages():
+        yield from sorted(package.source.rglob("*.py"))
+
+
+def python_files() -> Iterator[Path]:
+    """Every Python file of the repository, the tests among them."""
+    return (path for path in tracked() if path.suffix == ".py")
+
+
+@cache
+def tree(path: Path) -> ast.Module:
+    """The parsed file, read once a run."""
+    return ast.parse(path.read_text(encoding="utf-8"), str(path))
+
+
+def shown(path: Path) -> str:
+    """A path as messages print it."""
+    return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
+
+
+@cache
+def exceptions(table: str) -> tuple[dict[str, Any], ...]:
+    """The entries of one table of exceptions.toml: what reality needs, each with its reason."""
+    text = (ROOT / "tests/contract/exceptions.toml").read_text(encoding="utf-8")
+    return tuple(tomllib.loads(text).get(table, ()))

@@ -1,0 +1,128 @@
+"""Imports point down the ladder, plugins see only the front door, and each module imports alone."""
+
+import ast
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+import repository
+from repository import Package
+
+DISTRIBUTION = re.compile(r"[A-Za-z0-9._-]+")
+SLOW = ("asyncio", "cattrs", "httpx", "importlib.metadata", "prompt_toolkit", "rich")
+
+# Each module is imported in a fork of a bare interpreter, so that none finds what another one has imported.
+IMPORT_EACH = """
+import importlib, json, os, sys, traceback
+names, slow = json.loads(sys.argv[1]), json.loads(sys.argv[2])
+for name in names:
+    if not os.fork():
+        try:
+            importlib.import_module(name)
+            problem = ""
+        except BaseException:
+            problem = traceback.format_exc()
+        loaded = [module for module in slow if module in sys.modules]
+        os.write(1, (json.dumps([name, problem, loaded]) + "\\n").encode())
+        os._exit(0)
+    os.wait()
+"""
+
+
+def imported(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the line and the dotted name of everything that a file imports, inside functions too."""
+    for node in ast.walk(repository.tree(path)):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.lineno, node.module or "."
+
+
+def declared(package: Package) -> set[str]:
+    """Return the distributions that a package says it needs, its extras among them."""
+    project = package.project["project"]
+    extras = project.get("optional-dependencies", {}).values()
+    needed = [*project.get("dependencies", ()), *(item for extra in extras for item in extra)]
+    matches = (DISTRIBUTION.match(requirement) for requirement in needed)
+    return {match[0].lower().replace("_", "-") for match in matches if match}
+
+
+def is_allowed(package: Package, name: str, *, in_tests: bool) -> bool:
+    """Judge one import of a plugin, a kit or an example."""
+    top = name.split(".")[0]
+    if top == "nanocoder":
+        return name == top or (in_tests and name.startswith("nanocoder.testing"))
+    if top == package.module or top in sys.stdlib_module_names:
+        return True
+    if in_tests:
+        return not top.startswith("nanocoder_") or top.startswith("nanocoder_kit_")
+    owners = {owner.lower().replace("_", "-") for owner in packages_distributions().get(top, ())}
+    return bool(owners & declared(package))
+
+
+def foreign_imports(package: Package) -> Iterator[tuple[str, str]]:
+    for path in sorted(package.folder.rglob("*.py")):
+        in_tests = "tests" in path.relative_to(package.folder).parts
+        for line, name in imported(path):
+            if not is_allowed(package, name, in_tests=in_tests):
+                yield name, f"{repository.shown(path)}:{line}: {name}"
+
+
+@pytest.mark.contract("NT-50", "NT-103")
+def test_the_rooms_of_the_core_import_only_from_below():
+    command = [str(Path(sys.executable).with_name("lint-imports")), "--no-cache"]
+    done = subprocess.run(command, cwd=repository.ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("package", repository.packages()[1:], ids=lambda package: package.name)
+def test_a_plugin_imports_the_front_door_the_kits_and_what_it_declares(package):
+    excused = {
+        entry["module"]
+        for entry in repository.exceptions("imports")
+        if entry["where"] == package.label
+    }
+    found = dict(foreign_imports(package))
+    assert [place for name, place in found.items() if name not in excused] == []
+    assert excused <= set(found), "an exception is no longer needed: drop it"
+
+
+def test_the_core_imports_only_what_it_declares():
+    core = repository.packages()[0]
+    allowed = declared(core)
+    owners = packages_distributions()
+    foreign = [
+        f"{repository.shown(path)}:{line}: {name}"
+        for path in sorted(core.source.rglob("*.py"))
+        for line, name in imported(path)
+        if (top := name.split(".")[0]) not in {"nanocoder", *sys.stdlib_module_names}
+        and not allowed & {owner.lower().replace("_", "-") for owner in owners.get(top, ())}
+    ]
+    assert foreign == []
+
+
+def module_names(package: Package) -> list[str]:
+    files = sorted(package.source.rglob("*.py"))
+    parts = (path.relative_to(package.source.parent).with_suffix("").parts for path in files)
+    names = (".".join(part for part in name if part != "__init__") for name in parts)
+    return [name for name in names if not name.endswith("__main__")]
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("package", repository.packages(), ids=lambda package: package.name)
+def test_each_module_imports_alone_without_a_warning_and_without_slow_libraries(package):
+    arguments = [json.dumps(module_names(package)), json.dumps(SLOW)]
+    command = [sys.executable, "-W", "error", "-c", IMPORT_EACH, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    reports = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [name for name, _, _ in reports] == module_names(package)
+    assert {name: problem for name, problem, _ in reports if problem} == {}
+    listed = {entry["module"]: entry["loads"] for entry in repository.exceptions("eager")}
+    loads = {name: loaded for name, _, loaded in reports if loaded}
+    ours = {name: loaded for name, loaded in listed.items() if name in module_names(package)}
+    assert loads == ours, "import it inside the function that needs it, with that reason"
