@@ -1,0 +1,201 @@
+"""The difference between two texts, cheaply also for large files with a small change."""
+
+from collections.abc import Iterable, Sequence
+
+from attrs import frozen
+
+CONTEXT_LINES = 3
+EXACT_LINES = 10_000  # difflib is quadratic at its worst; beyond this the change is one block
+SHOWN_LINES = 200
+
+__all__ = ["CONTEXT_LINES", "SHOWN_LINES", "Change", "Diff", "changed", "clip_lines", "unified"]
+
+
+@frozen
+class Change:
+    """What is left of two texts when their common head and tail are cut, in whole lines.
+
+    *head* and *tail* are the few unchanged lines around it, *old* became *new*; *first* is the
+    number, from 1, of the first changed line. Every line keeps its newline.
+    """
+
+    first: int
+    head: tuple[str, ...]
+    old: tuple[str, ...]
+    new: tuple[str, ...]
+    tail: tuple[str, ...]
+
+
+@frozen
+class Diff:
+    """A unified diff, empty when nothing changed; *added* and *removed* count lines."""
+
+    text: str = ""
+    added: int = 0
+    removed: int = 0
+
+
+def unified(old: str, new: str, path: str, *, context: int = CONTEXT_LINES) -> Diff:
+    """Return the unified diff from *old* to *new*, with *path* on both sides of its header."""
+    if old == new:
+        return Diff()
+    change = changed(old, new, context=context)
+    before = [*change.head, *change.old, *change.tail]
+    after = [*change.head, *change.new, *change.tail]
+    offset = change.first - 1 - len(change.head)
+    body = [
+        line
+        for group in _groups(change, before, after, context)
+        for line in _hunk(group, before, after, offset)
+    ]
+    header = [
+        f"--- a/{path}" if old else "--- /dev/null",
+        f"+++ b/{path}" if new else "+++ /dev/null",
+    ]
+    return Diff(
+        "\n".join(header + body),
+        added=sum(line.startswith("+") for line in body),
+        removed=sum(line.startswith("-") for line in body),
+    )
+
+
+def clip_lines(text: str, limit: int = SHOWN_LINES) -> str:
+    """Return the first *limit* lines of *text* and say how many are missing."""
+    lines = text.split("\n")
+    if len(lines) <= limit:
+        return text
+    return "\n".join([*lines[:limit], f"[{len(lines) - limit:,} more lines]"])
+
+
+def changed(old: str, new: str, *, context: int = CONTEXT_LINES) -> Change:
+    """Cut the common head and tail of two texts, keeping *context* lines of each."""
+    start = _line_start(old, _common_head(old, new))
+    tail = _common_tail(old, new, min(len(old), len(new)) - start)
+    tail = _whole_lines(old, new, tail, start)
+    head_at = _lines_back(old, start, context)
+    after = old[len(old) - tail :] if tail else ""
+    return Change(
+        first=old.count("\n", 0, start) + 1,
+        head=_lines(old[head_at:start]),
+        old=_lines(old[start : len(old) - tail]),
+        new=_lines(new[start : len(new) - tail]),
+        tail=_first_lines(after, context),
+    )
+
+
+def _lines(text: str) -> tuple[str, ...]:
+    """Split at newlines only: splitlines would also split at form feeds."""
+    parts = text.split("\n")
+    lines = [f"{part}\n" for part in parts[:-1]]
+    return (*lines, parts[-1]) if parts[-1] else tuple(lines)
+
+
+def _common_head(old: str, new: str) -> int:
+    """Return how many leading characters are equal, by comparing ever smaller slices at C speed."""
+    low, high = 0, min(len(old), len(new))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if old[low:middle] == new[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _common_tail(old: str, new: str, limit: int) -> int:
+    low, high = 0, limit
+    while low < high:
+        middle = (low + high + 1) // 2
+        if old[len(old) - middle : len(old) - low] == new[len(new) - middle : len(new) - low]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _line_start(text: str, position: int) -> int:
+    return text.rfind("\n", 0, position) + 1
+
+
+def _whole_lines(old: str, new: str, tail: int, start: int) -> int:
+    """Shorten a common tail so that it begins at the start of a line in both texts."""
+
+    def starts_line(text: str) -> bool:
+        at = len(text) - tail
+        return at == start or text[at - 1] == "\n"
+
+    if tail and starts_line(old) and starts_line(new):
+        return tail
+    newline = old.find("\n", len(old) - tail)
+    return 0 if newline < 0 or not tail else len(old) - newline - 1
+
+
+def _lines_back(text: str, position: int, count: int) -> int:
+    for _ in range(count):
+        if position == 0:
+            break
+        position = _line_start(text, position - 1)
+    return position
+
+
+def _first_lines(text: str, count: int) -> tuple[str, ...]:
+    end = 0
+    for _ in range(count):
+        newline = text.find("\n", end)
+        if newline < 0:
+            end = len(text)
+            break
+        end = newline + 1
+    return _lines(text[:end])
+
+
+_Group = Sequence[tuple[str, int, int, int, int]]
+
+
+def _one_block(change: Change) -> _Group:
+    head, old, new, tail = (
+        len(part) for part in (change.head, change.old, change.new, change.tail)
+    )
+    return [
+        ("equal", 0, head, 0, head),
+        ("replace", head, head + old, head, head + new),
+        ("equal", head + old, head + old + tail, head + new, head + new + tail),
+    ]
+
+
+def _groups(change: Change, before: list[str], after: list[str], context: int) -> Iterable[_Group]:
+    if len(before) + len(after) > EXACT_LINES:
+        return [_one_block(change)]
+    from difflib import SequenceMatcher  # only where something changed: difflib imports re
+
+    return SequenceMatcher(None, before, after).get_grouped_opcodes(context)
+
+
+def _hunk(group: _Group, before: list[str], after: list[str], offset: int) -> list[str]:
+    old_range = _range(group[0][1] + offset, group[-1][2] + offset)
+    new_range = _range(group[0][3] + offset, group[-1][4] + offset)
+    lines = [f"@@ -{old_range} +{new_range} @@"]
+    for tag, old_from, old_to, new_from, new_to in group:
+        if tag == "equal":
+            lines += _marked(" ", before[old_from:old_to])
+            continue
+        lines += _marked("-", before[old_from:old_to])
+        lines += _marked("+", after[new_from:new_to])
+    return lines
+
+
+def _range(start: int, stop: int) -> str:
+    length = stop - start
+    if length == 1:
+        return str(start + 1)
+    return f"{start + 1 if length else start},{length}"
+
+
+def _marked(mark: str, lines: list[str]) -> list[str]:
+    marked: list[str] = []
+    for line in lines:
+        if line.endswith("\n"):
+            marked.append(mark + line[:-1])
+        else:
+            marked += [mark + line, "\\ No newline at end of file"]
+    return marked
