@@ -1,0 +1,19 @@
+"""One definition of a tool's arguments: check, static type and JSON Schema.
+
+Importing this package is cheap: cattrs and msgspec come with the first check and the first schema.
+"""
+
+from nanocoder.schema.json_text import canonical_json, parse_json
+from nanocoder.schema.signature import Param, Signature, structure
+from nanocoder.schema.wire import anthropic_tool, normalise, openai_tool
+
+__all__ = [
+    "Param",
+    "Signature",
+    "anthropic_tool",
+    "canonical_json",
+    "normalise",
+    "openai_tool",
+    "parse_json",
+    "structure",
+]

@@ -1,0 +1,102 @@
+"""JSON text: read strictly when a model wrote it, written one way for a digest."""
+
+import json
+from typing import Any, NoReturn
+
+from nanocoder.errors import BadArguments
+
+MAX_DEPTH = 64
+EXCERPT_CHARS = 40  # either side of the fault
+
+
+def parse_json(text: str) -> Any:
+    """Read what a model wrote as arguments; nothing written at all is `{}`.
+
+    Raises: BadArguments when *text* is not JSON, names a key twice, is nested deeper than 64
+    levels, or holds NaN, Infinity or half of a surrogate pair.
+    """
+    if not text.strip():
+        return {}
+    try:
+        value = json.loads(
+            text, object_pairs_hook=_object, parse_constant=_no_constant, parse_float=_finite
+        )
+    except json.JSONDecodeError as error:
+        raise BadArguments([_where_it_breaks(text, error)]) from None
+    except RecursionError:
+        raise BadArguments([_too_deep()]) from None
+    except BadArguments:
+        raise
+    except ValueError:
+        # Python refuses integers of more than 4,300 digits: reading them takes quadratic time.
+        raise BadArguments(["invalid JSON: a number has too many digits"]) from None
+    _refuse_depth(text, value)
+    _refuse_lone_surrogates(text, value)
+    return value
+
+
+def canonical_json(value: Any) -> str:
+    """Write *value* the one way that a digest is taken of: sorted keys, no spaces, ASCII."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) == len(pairs):
+        return found
+    seen: set[str] = set()
+    twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+    raise BadArguments(
+        [f"invalid JSON: the key {twice[:EXCERPT_CHARS]!r} is there twice; send it once"]
+    )
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise BadArguments([f"invalid JSON: {name} is not a JSON number"])
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if number in (float("inf"), float("-inf")):
+        raise BadArguments([f"invalid JSON: the number {text[:EXCERPT_CHARS]} is too large"])
+    return number
+
+
+def _where_it_breaks(text: str, error: json.JSONDecodeError) -> str:
+    excerpt = text[max(0, error.pos - EXCERPT_CHARS) : error.pos + EXCERPT_CHARS]
+    return (
+        f"invalid JSON: {error.msg} at line {error.lineno} column {error.colno}, near {excerpt!r}"
+    )
+
+
+def _too_deep() -> str:
+    return f"invalid JSON: nested deeper than {MAX_DEPTH} levels"
+
+
+def _refuse_depth(text: str, value: Any) -> None:
+    if text.count("[") + text.count("{") <= MAX_DEPTH:
+        return
+    level = [value]
+    for _ in range(MAX_DEPTH + 1):
+        level = [inner for outer in level for inner in _members(outer)]
+        if not level:
+            return
+    raise BadArguments([_too_deep()])
+
+
+def _members(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        return list(value.values())
+    return value if isinstance(value, list) else []
+
+
+def _refuse_lone_surrogates(text: str, value: Any) -> None:
+    # Written to a file such a string fails far from here, and no model understands why.
+    if "\\u" not in text and text.isascii():
+        return
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise BadArguments(
+            ["invalid JSON: half of a surrogate pair; send the character itself, or both halves"]
+        ) from None

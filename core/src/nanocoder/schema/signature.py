@@ -1,0 +1,109 @@
+"""Arguments defined by a function's signature or by an attrs class.
+
+Nothing is inspected before it is asked for.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+if TYPE_CHECKING:
+    from nanocoder.schema.describe import Description
+
+T = TypeVar("T")
+
+
+class Param(NamedTuple):
+    """What a parameter is for, and what it may hold.
+
+    Used as `Annotated[int, Param("Lines to read.", ge=1)]`; a plain string in `Annotated` is a
+    description, too. Lengths count characters of a string, items of a list, entries of an object.
+    """
+
+    description: str = ""
+    ge: float | None = None
+    le: float | None = None
+    gt: float | None = None
+    lt: float | None = None
+    min_length: int | None = None
+    max_length: int | None = None
+    pattern: str | None = None
+
+
+class Signature:
+    """The parameters of one tool: its JSON Schema, and the check of what a model sends."""
+
+    def __init__(self, make_class: Callable[[], type]) -> None:
+        self._make_class = make_class
+
+    @classmethod
+    def of_function(
+        cls, function: Callable[..., Any], *, skip: Collection[str] = ("ctx",)
+    ) -> "Signature":
+        """Take the parameters of *function*, without those named in *skip*."""
+
+        def make() -> type:
+            from nanocoder.schema.annotations import parameters_of
+
+            return parameters_of(function, frozenset(skip))
+
+        return cls(make)
+
+    @classmethod
+    def of_class(cls, attrs_class: type) -> "Signature":
+        """Take the fields of an attrs class as parameters."""
+        return cls(lambda: attrs_class)
+
+    @cached_property
+    def parameters(self) -> type:
+        """The attrs class that holds the arguments."""
+        return self._make_class()
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of the parameters, in their order."""
+        from attrs import fields
+
+        return tuple(field.name for field in fields(self.parameters) if field.init)
+
+    @cached_property
+    def json_schema(self) -> dict[str, Any]:
+        """The closed object schema of the arguments; treat it as read-only."""
+        return self._description.schema
+
+    def check(self, arguments: Any) -> dict[str, Any]:
+        """Return the keyword arguments for the handler, defaults filled in.
+
+        Raises: BadArguments with every problem at once, each naming its parameter.
+        """
+        return self._check(arguments)
+
+    def lint(self, name: str, description: str) -> list[str]:
+        """Say what a model would not understand of a tool; empty when all is well."""
+        from nanocoder.schema.lint import lint
+
+        return lint(name, description, self._description)
+
+    @cached_property
+    def _description(self) -> "Description":
+        # msgspec costs 15 ms to import; a start with a warm manifest cache needs no schema.
+        from nanocoder.schema.describe import describe
+
+        return describe(self.parameters)
+
+    @cached_property
+    def _check(self) -> Callable[[Any], dict[str, Any]]:
+        # cattrs costs 40 ms to import; the first request to a model leaves without it.
+        from nanocoder.schema.check import checker
+
+        return checker(self.parameters)
+
+
+def structure(cls: type[T], data: Mapping[str, Any], *, where: str = "") -> T:
+    """Turn a table of settings into *cls*, an attrs class, as strictly as arguments are checked.
+
+    Raises: BadArguments with every problem at once; *where* is put before each name.
+    """
+    from nanocoder.schema.check import structured
+
+    return structured(cls, data, where)
