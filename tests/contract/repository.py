@@ -1,4 +1,4 @@
-"""The repository as its own tests and nox sessions see it: packages found by glob, never by a list of names."""
+"""The repository as its tests and nox sessions see it: found by glob, never by a list."""
 
 import ast
 import subprocess

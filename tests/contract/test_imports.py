@@ -16,7 +16,7 @@ from repository import Package
 DISTRIBUTION = re.compile(r"[A-Za-z0-9._-]+")
 SLOW = ("asyncio", "cattrs", "httpx", "importlib.metadata", "prompt_toolkit", "rich")
 
-# Each module is imported in a fork of a bare interpreter, so that none finds what another one has imported.
+# In a fork of a bare interpreter each, so that none finds what another one has imported.
 IMPORT_EACH = """
 import importlib, json, os, sys, traceback
 names, slow = json.loads(sys.argv[1]), json.loads(sys.argv[2])
@@ -35,7 +35,7 @@ for name in names:
 
 
 def imported(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield the line and the dotted name of everything that a file imports, inside functions too."""
+    """Yield the line and the name of everything that a file imports, inside functions too."""
     for node in ast.walk(repository.tree(path)):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
@@ -54,7 +54,7 @@ def declared(package: Package) -> set[str]:
 
 def is_allowed(package: Package, name: str, *, in_tests: bool) -> bool:
     """Judge one import of a plugin, a kit or an example."""
-    top = name.split(".")[0]
+    top = name.split(".", maxsplit=1)[0]
     if top == "nanocoder":
         return name == top or (in_tests and name.startswith("nanocoder.testing"))
     if top == package.module or top in sys.stdlib_module_names:

@@ -1,4 +1,4 @@
-"""Small functions over typed values: a body of 40 lines at the most, nine of ten at most 20, a module of 400."""
+"""Small functions: a body of 40 lines at the most, nine of ten at most 20, a module of 400."""
 
 import ast
 from collections.abc import Iterator

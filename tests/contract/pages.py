@@ -1,0 +1,101 @@
+"""The generated parts of the documentation: the reference of the hooks, the table of plugins."""
+
+import ast
+import textwrap
+from collections.abc import Iterator
+
+import repository
+from repository import Package
+
+HOOKS_PAGE = repository.ROOT / "docs/reference/hooks.md"
+HOOKSPECS = repository.CORE / "src/nanocoder/hookspecs.py"
+HEADINGS = ("Called", "Results", "Raises", "Example")
+README = repository.ROOT / "README.md"
+TABLE_START = "<!-- plugins: written by `nox -s table` -->"
+TABLE_END = "<!-- end of plugins -->"
+
+
+def hooks() -> list[ast.FunctionDef]:
+    """Return the hook specifications in firing order."""
+    functions = (
+        node for node in repository.tree(HOOKSPECS).body if isinstance(node, ast.FunctionDef)
+    )
+    return [node for node in functions if node.name.startswith("nanocoder_")]
+
+
+def signature(hook: ast.FunctionDef) -> str:
+    """Return a hook's signature as a plugin author writes it, without quotes around types."""
+    arguments = ast.unparse(hook.args)
+    returns = f" -> {ast.unparse(hook.returns)}" if hook.returns else ""
+    return f"{hook.name}({arguments}){returns}".replace("'", "").replace('"', "")
+
+
+def sections(hook: ast.FunctionDef) -> dict[str, str]:
+    """Return a hook's docstring in parts: "" is what stands before the first heading."""
+    parts: dict[str, list[str]] = {"": []}
+    for line in (ast.get_docstring(hook) or "").splitlines():
+        word, colon, rest = line.partition(":")
+        if colon and word in HEADINGS:
+            parts[word] = [rest.strip()]
+        else:
+            parts[list(parts)[-1]].append(line)
+    return {word: "\n".join(lines).strip() for word, lines in parts.items()}
+
+
+def hooks_page() -> str:
+    """Return docs/reference/hooks.md as it has to be."""
+    return "\n".join(_page_lines())
+
+
+def _page_lines() -> Iterator[str]:
+    module = ast.get_docstring(repository.tree(HOOKSPECS)) or ""
+    yield "# Hooks\n"
+    yield f"Written from `{repository.shown(HOOKSPECS)}` by `nox -s reference`; a test compares them.\n"
+    yield f"{module}\n"
+    styles = _styles()
+    for hook in hooks():
+        parts = sections(hook)
+        yield f"## `{signature(hook)}`\n"
+        yield f"Style: {styles[hook.name]}\n"
+        yield f"{parts['']}\n"
+        for word in HEADINGS[:-1]:
+            yield f"**{word}:** {parts.get(word, '')}\n"
+        yield f"<!-- not run: a fragment; the test of this page parses it -->\n{example(hook)}\n"
+
+
+def example(hook: ast.FunctionDef) -> str:
+    """Return a hook's example as the whole implementation, in a block of Python."""
+    arguments = ", ".join(argument.arg for argument in hook.args.args)
+    body = textwrap.indent(sections(hook).get("Example", "").strip("`"), "    ")
+    return f"```python\n@hookimpl\ndef {hook.name}({arguments}):\n{body}\n```"
+
+
+def _styles() -> dict[str, str]:
+    for node in repository.tree(HOOKSPECS).body:
+        if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == "STYLES" and node.value:
+            return dict(ast.literal_eval(node.value))
+    raise LookupError(f"{HOOKSPECS} has no table STYLES")
+
+
+def plugin_table() -> str:
+    """Return the README's table of first-party plugins."""
+    rows = [f"| [{plugin.name}]({plugin.label}/) | {_purpose(plugin)} |" for plugin in _by_kind()]
+    return "\n".join([TABLE_START, "| plugin | what it is |", "|---|---|", *rows, TABLE_END])
+
+
+def _by_kind() -> list[Package]:
+    return sorted(
+        repository.plugins(), key=lambda plugin: (repository.KINDS.index(plugin.kind), plugin.name)
+    )
+
+
+def _purpose(plugin: Package) -> str:
+    return str(plugin.project["project"]["description"])
+
+
+def readme_with_table() -> str:
+    """Return README.md with its table brought up to date."""
+    text = README.read_text(encoding="utf-8")
+    before, _, rest = text.partition(TABLE_START)
+    _, _, after = rest.partition(TABLE_END)
+    return before + plugin_table() + after

@@ -1,0 +1,105 @@
+"""Plugin folders look alike, carry one version, and nothing outside a plugin's folder names it."""
+
+import fnmatch
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+import repository
+from repository import KINDS, KINDS_WITHOUT_ENTRY_POINT, Package
+
+PLUGINS = pytest.mark.parametrize("package", repository.plugins(), ids=lambda package: package.name)
+# Kits are made to be named by those who use them; a set is what the workspace's root installs.
+NAMED_FREELY = ("kit", "set")
+
+
+def entry_points(package: Package) -> dict[str, str]:
+    groups = package.project["project"].get("entry-points", {})
+    return dict(groups.get("nanocoder", {}))
+
+
+@PLUGINS
+def test_a_plugin_has_one_name_everywhere(package):
+    kind = package.kind
+    assert package.folder.name == package.name
+    assert package.name.startswith(f"nanocoder-{kind}-")
+    assert kind in KINDS
+    assert [path.name for path in (package.folder / "src").iterdir()] == [package.module]
+    name = package.name.removeprefix("nanocoder-")
+    expected = {} if kind in KINDS_WITHOUT_ENTRY_POINT else {name: package.module}
+    assert entry_points(package) == expected
+
+
+@PLUGINS
+def test_a_plugin_folder_has_what_every_plugin_folder_has(package):
+    folder = package.folder
+    assert (folder / "README.md").read_text(encoding="utf-8").startswith(f"# {package.name}\n")
+    assert (package.source / "py.typed").is_file()
+    assert (package.source / "__init__.py").is_file()
+    if package.kind != "set":
+        assert list((folder / "tests").glob("test_*.py")), "it has no tests"
+
+
+@PLUGINS
+def test_a_plugin_says_what_it_is_and_is_built_like_the_others(package):
+    project = package.project["project"]
+    assert project["license"] == "Apache-2.0"
+    assert project["requires-python"] == ">=3.11"
+    assert project["description"].endswith(".")
+    assert package.project["build-system"]["build-backend"] == "uv_build"
+    assert package.project["tool"]["uv"]["build-backend"]["module-name"] == package.module
+
+
+def workspace_version() -> str:
+    with (repository.ROOT / "pyproject.toml").open("rb") as file:
+        return str(tomllib.load(file)["project"]["version"])
+
+
+@pytest.mark.parametrize("package", repository.packages(), ids=lambda package: package.name)
+def test_the_whole_set_has_one_version(package):
+    assert package.project["project"]["version"] == workspace_version()
+
+
+def test_the_core_knows_its_version():
+    line = f'VERSION = "{workspace_version()}"'
+    assert line in (repository.packages()[0].source / "version.py").read_text(encoding="utf-8")
+
+
+def mentions(package: Package) -> list[str]:
+    """Return the files outside a plugin's folder that name its distribution or its module."""
+    name = re.compile(rf"\b{package.name}\b|\b{package.module}\b".replace("-", r"\-"))
+    return [
+        repository.shown(path)
+        for path in repository.tracked()
+        if not path.is_relative_to(package.folder) and name.search(text_of(path))
+    ]
+
+
+def text_of(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        return ""
+
+
+def test_nothing_outside_a_plugins_folder_names_it():
+    globs = [entry["files"] for entry in repository.exceptions("named")]
+    found = {
+        package.name: mentions(package)
+        for package in repository.plugins()
+        if package.kind not in NAMED_FREELY
+    }
+    strangers = {
+        name: outside
+        for name, files in found.items()
+        if (outside := [file for file in files if not matches(file, globs)])
+    }
+    assert strangers == {}
+    everywhere = {file for files in found.values() for file in files}
+    unused = [glob for glob in globs if not fnmatch.filter(everywhere, glob)]
+    assert unused == [], "an exception is no longer needed: drop it"
+
+
+def matches(file: str, globs: list[str]) -> bool:
+    return any(fnmatch.fnmatch(file, glob) for glob in globs)

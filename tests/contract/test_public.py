@@ -1,0 +1,53 @@
+"""What a package exports is what its `__all__` says. (That it is sorted is a lint rule.)"""
+
+import ast
+import importlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import repository
+
+
+def public_modules() -> list[str]:
+    """Return the packages that others import: the core's front doors and the kits."""
+    kits = [package.module for package in repository.plugins() if package.kind == "kit"]
+    return ["nanocoder", "nanocoder.testing", *kits]
+
+
+def file_of(name: str) -> Path:
+    top, *rest = name.split(".")
+    package = next(package for package in repository.packages() if package.module == top)
+    return package.source.joinpath(*rest, "__init__.py")
+
+
+def statements(path: Path) -> Iterator[ast.stmt]:
+    """Yield the top level of a module, that under a condition (TYPE_CHECKING) too."""
+    for node in repository.tree(path).body:
+        yield node
+        if isinstance(node, ast.If):
+            yield from node.body
+
+
+def bound(node: ast.stmt, package: str) -> list[str]:
+    """Return the names that a statement defines, or takes from its own package to show."""
+    if isinstance(node, ast.ImportFrom) and f"{node.module}.".startswith(f"{package}."):
+        return [alias.asname or alias.name for alias in node.names]
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return [node.name]
+    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+    names = [target.id for target in targets if isinstance(target, ast.Name)]
+    # A constant that has a name and a unit need not be exported for that.
+    return [name for name in names if name != name.upper()]
+
+
+@pytest.mark.parametrize("name", public_modules())
+def test_all_names_each_public_thing_once_and_nothing_else(name):
+    module = importlib.import_module(name)
+    exported = list(module.__all__)
+    missing = [export for export in exported if not hasattr(module, export)]
+    assert missing == []
+    bindings = [item for node in statements(file_of(name)) for item in bound(node, name)]
+    public = {item for item in bindings if not item.startswith("_")}
+    assert len(exported) == len(set(exported))
+    assert public == {item for item in exported if item != item.upper() and item[:2] != "__"}
