@@ -1,0 +1,244 @@
+"""Every change to a file of the workspace."""
+
+import contextlib
+import errno
+import os
+import stat as mode_of
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+from nanocoder.errors import WorkspaceError
+from nanocoder.workspace.backups import Backups
+from nanocoder.workspace.beneath import Place
+from nanocoder.workspace.content import digest
+from nanocoder.workspace.protected import is_git_name
+from nanocoder.workspace.root import READ, Root
+from nanocoder.workspace.spelling import shown
+from nanocoder.workspace.writing import (
+    Old,
+    Written,
+    check_unchanged,
+    read_old,
+    replace,
+    stale,
+    sync_directory,
+)
+
+
+class Changes:
+    """Writes, deletes and moves below one root.
+
+    *seen* holds the digest of each file that this session has read or written, by its path with
+    links resolved; a file that differs is not overwritten.
+    """
+
+    def __init__(self, root: Root, backups: Backups | None, max_bytes: int) -> None:
+        self._root = root
+        self._backups = backups
+        self._max_bytes = max_bytes
+        # Two threads must not both find a file unchanged and then both replace it.
+        self._lock = threading.RLock()
+        self.seen: dict[str, str] = {}
+
+    def write(
+        self, raw: str, data: bytes, *, expect_digest: str | None, create_parents: bool
+    ) -> Written:
+        """Replace or create a file; see `Workspace.write_bytes`."""
+        _refuse_git(raw)
+        made: list[str] | None = [] if create_parents else None
+        with self._lock, self._undone(raw, made), self._root.place(raw, made=made) as place:
+            _refuse_git(place.path)
+            old = self._old(place)
+            self._check(place, old, expect_digest)
+            backup = self._backup(place.path, old.data) if old else None
+            replace(place, data, old)
+            self.seen[place.path] = new = digest(data)
+        path, before = shown(place.path), old.data if old else None
+        return Written(path, old is None, len(data), new, backup, before)
+
+    def delete(self, raw: str) -> Path | None:
+        """Delete a file, or a link itself; see `Workspace.delete`."""
+        with self._lock, self._errors(raw), self._root.place(raw, follow=False) as place:
+            self._refuse(place)
+            old = self._old(place) if mode_of.S_ISREG(place.stat().st_mode) else None
+            backup = None
+            if old:
+                self._check(place, old, None)
+                backup = self._backup(place.path, old.data)
+                check_unchanged(place, old)
+            os.unlink(place.name, dir_fd=place.fd)
+            sync_directory(place.fd)
+            self.seen.pop(place.path, None)
+        return backup
+
+    def move(self, source: str, target: str, *, overwrite: bool) -> Written:
+        """Rename a file, link or directory; see `Workspace.move`."""
+        made: list[str] = []
+        with (
+            self._lock,
+            self._undone(target, made),
+            self._root.place(source, follow=False) as here,
+            self._root.place(target, follow=False, made=made) as there,
+        ):
+            for place in (here, there):
+                self._refuse(place, directories=True)
+            status = self._status(here, source)
+            old = self._replaced(there) if overwrite else None
+            backup = self._backup(there.path, old.data) if old else None
+            _rename(here, there, status, overwrite=overwrite)
+            for place in (there, here):
+                sync_directory(place.fd)
+            self._follow(here.path, there.path)
+        before = old.data if old else None
+        known = self.seen.get(there.path, "")
+        return Written(shown(there.path), old is None, status.st_size, known, backup, before)
+
+    def make_dirs(self, raw: str) -> None:
+        """Create a directory and those above it; see `Workspace.make_dirs`."""
+        _refuse_git(raw)
+        made: list[str] = []
+        # What is asked for is the directory of a name in it.
+        with self._undone(raw, made), self._root.place(raw + "/name", made=made, follow=False):
+            return
+
+    def remove_dir(self, raw: str) -> None:
+        """Remove an empty directory; see `Workspace.remove_dir`."""
+        with self._errors(raw), self._root.place(raw, follow=False) as place:
+            self._refuse(place, directories=True)
+            os.rmdir(place.name, dir_fd=place.fd)
+
+    def _status(self, place: Place, raw: str) -> os.stat_result:
+        with self._errors(raw):
+            return place.stat()
+
+    def _old(self, place: Place) -> Old | None:
+        """Read the file that will be replaced; None where there is none."""
+        try:
+            fd, _ = self._root.beneath.open(place.path, READ)
+        except FileNotFoundError:
+            return None
+        try:
+            status = os.fstat(fd)
+            self._check_kind(place.path, status)
+            if status.st_size > self._max_bytes:
+                raise _too_large(place.path, self._max_bytes)
+            return read_old(fd, _all(fd, status.st_size), status)
+        finally:
+            os.close(fd)
+
+    def _check_kind(self, path: str, status: os.stat_result) -> None:
+        if mode_of.S_ISDIR(status.st_mode):
+            raise self._root.problem(OSError(errno.EISDIR, ""), path)
+        if not mode_of.S_ISREG(status.st_mode):
+            raise self._root.problem(OSError(errno.ENXIO, ""), path)
+
+    def _replaced(self, place: Place) -> Old | None:
+        with self._errors(place.path):
+            old = self._old(place)
+        if old:
+            self._check(place, old, None)
+        return old
+
+    def _check(self, place: Place, old: Old | None, expect_digest: str | None) -> None:
+        if expect_digest is None:
+            # A file that is gone has nothing left to lose.
+            if old and self.seen.get(place.path, old.digest) != old.digest:
+                raise stale(shown(place.path))
+        elif expect_digest == "" and old:
+            raise self._root.problem(OSError(errno.EEXIST, ""), place.path)
+        elif expect_digest != (old.digest if old else ""):
+            raise stale(shown(place.path))
+
+    def _backup(self, path: str, data: bytes) -> Path | None:
+        return self._backups.add(path, data) if self._backups else None
+
+    def _refuse(self, place: Place, *, directories: bool = False) -> None:
+        """Refuse the root, git's own files and, unless *directories*, directories."""
+        if place.path == ".":
+            raise WorkspaceError(
+                "the workspace itself cannot be deleted or moved", error_class="protected_path"
+            )
+        _refuse_git(place.path)
+        if place.name == "." and not directories:
+            raise self._root.problem(OSError(errno.EISDIR, ""), place.path)
+
+    def _follow(self, source: str, target: str) -> None:
+        for path in [path for path in self.seen if path == source or path.startswith(source + "/")]:
+            self.seen[target + path[len(source) :]] = self.seen.pop(path)
+
+    @contextlib.contextmanager
+    def _errors(self, raw: str) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise self._root.problem(error, raw) from error
+
+    @contextlib.contextmanager
+    def _undone(self, raw: str, made: list[str] | None) -> Iterator[None]:
+        """Remove the directories in *made* when the work fails."""
+        try:
+            with self._errors(raw):
+                yield
+        except BaseException:
+            for path in reversed(made or []):
+                with (
+                    contextlib.suppress(OSError, WorkspaceError),
+                    self._root.beneath.locate(path, follow=False) as place,
+                ):
+                    os.rmdir(place.name, dir_fd=place.fd)
+            raise
+
+
+def _refuse_git(path: str) -> None:
+    # A directory of this name would make git read its settings from there.
+    name = path.rpartition("/")[2]
+    if is_git_name(name):
+        raise WorkspaceError(
+            f"{shown(path)!r} belongs to git and cannot be made, moved or deleted here",
+            error_class="protected_path",
+        )
+
+
+def _rename(here: Place, there: Place, status: os.stat_result, *, overwrite: bool) -> None:
+    if not overwrite:
+        if mode_of.S_ISREG(status.st_mode) and _linked(here, there):
+            return
+        if _exists(there):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
+    os.rename(here.name, there.name, src_dir_fd=here.fd, dst_dir_fd=there.fd)
+
+
+def _linked(here: Place, there: Place) -> bool:
+    """Move by a second name, which never replaces anything; False where links are not possible."""
+    try:
+        os.link(
+            here.name, there.name, src_dir_fd=here.fd, dst_dir_fd=there.fd, follow_symlinks=False
+        )
+    except FileExistsError:
+        raise
+    except OSError:
+        return False
+    os.unlink(here.name, dir_fd=here.fd)
+    return True
+
+
+def _exists(place: Place) -> bool:
+    try:
+        place.stat()
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _all(fd: int, size: int) -> bytes:
+    pieces = []
+    while piece := os.read(fd, size + 1):
+        pieces.append(piece)
+    return b"".join(pieces)
+
+
+def _too_large(path: str, limit: int) -> WorkspaceError:
+    return WorkspaceError(
+        f"{shown(path)!r} is larger than {limit:,} bytes", error_class="too_large"
+    )

@@ -1,0 +1,175 @@
+"""Git's ignore patterns as regular expressions over bytes, which is what git compares.
+
+Repositories are not trusted, so no pattern may backtrack without bounds: a piece between two stars
+has a fixed length, its leftmost place is as good as any other, and an atomic group says so.
+"""
+
+import re
+
+_SPECIAL = frozenset(b"*?[\\")
+_CLASSES = {
+    b"alnum": b"[A-Za-z0-9]",
+    b"alpha": b"[A-Za-z]",
+    b"blank": rb"[ \t]",
+    b"cntrl": rb"[\x00-\x1f\x7f]",
+    b"digit": b"[0-9]",
+    b"graph": b"[!-~]",
+    b"lower": b"[a-z]",
+    b"print": b"[ -~]",
+    b"punct": rb"[!-/:-@\[-`{-~]",
+    b"space": rb"[ \t-\r]",
+    b"upper": b"[A-Z]",
+    b"xdigit": b"[0-9A-Fa-f]",
+}
+_STAR, _STARS, _SLASH = b"*", b"**", b"/"
+
+
+class Malformed(ValueError):
+    """The pattern matches nothing, as git sees it."""
+
+
+def translate(pattern: bytes, *, whole_path: bool) -> bytes:
+    """Return the expression for `fullmatch` against a path, or a name where not *whole_path*.
+
+    Raises: Malformed.
+    """
+    if not whole_path:
+        tokens = [_STAR if token == _STARS else token for token in _tokens(pattern)]
+        return _segment(tokens)
+    literal = _literal_length(pattern)
+    # Git compares the literal start by itself, and what follows counts as a start of its own:
+    # "foo**/bar" is "foo" and then "**/bar".
+    head, rest = pattern[:literal], pattern[literal:]
+    return re.escape(head) + _path(_tokens(rest))
+
+
+def _literal_length(pattern: bytes) -> int:
+    return next((i for i, byte in enumerate(pattern) if byte in _SPECIAL), len(pattern))
+
+
+def _path(tokens: list[bytes]) -> bytes:
+    """Translate segments; each "**/" begins a group that may be found further down."""
+    segments = _split(tokens)
+    groups: list[list[bytes]] = [[]]
+    for index, segment in enumerate(segments):
+        last = index == len(segments) - 1
+        if segment != [_STARS]:
+            groups[-1].append(_segment(segment) + (b"" if last else b"/"))
+        elif last:
+            groups[-1].append(b".*")
+        elif groups[-1] or len(groups) == 1:
+            groups.append([])
+    first, *deeper = [b"".join(group) for group in groups]
+    for group in deeper[:-1]:
+        first += b"(?>(?:[^/]*/)*?" + group + b")"
+    return first + (b"(?:[^/]*/)*" + deeper[-1] if deeper else b"")
+
+
+def _split(tokens: list[bytes]) -> list[list[bytes]]:
+    segments: list[list[bytes]] = [[]]
+    for token in tokens:
+        if token == _SLASH:
+            segments.append([])
+        else:
+            segments[-1].append(token)
+    return segments
+
+
+def _segment(tokens: list[bytes]) -> bytes:
+    """Translate what stands between two slashes."""
+    pieces: list[bytes] = [b""]
+    for token in tokens:
+        if token in {_STAR, _STARS}:
+            pieces.append(b"")
+        else:
+            pieces[-1] += token
+    first, *rest = pieces
+    for piece in rest[:-1]:
+        first += b"(?>[^/]*?" + piece + b")" if piece else b""
+    return first + (b"[^/]*" + rest[-1] if rest else b"")
+
+
+def _tokens(pattern: bytes) -> list[bytes]:
+    """Cut *pattern* into "*", "**" (two or more), "/" and expressions for one byte."""
+    tokens: list[bytes] = []
+    at = 0
+    while at < len(pattern):
+        token, at = _token(pattern, at)
+        tokens.append(token)
+    return tokens
+
+
+def _token(pattern: bytes, at: int) -> tuple[bytes, int]:
+    byte = pattern[at : at + 1]
+    if byte == b"*":
+        end = at
+        while pattern[end : end + 1] == b"*":
+            end += 1
+        return (_STARS if end - at > 1 else _STAR), end
+    if byte == b"?":
+        return b"[^/]", at + 1
+    if byte == b"[":
+        return _bracket(pattern, at + 1)
+    if byte == b"/":
+        return _SLASH, at + 1
+    if byte == b"\\":
+        at += 1
+        byte = pattern[at : at + 1]
+        if not byte:
+            raise Malformed("a backslash ends the pattern")
+    return re.escape(byte), at + 1
+
+
+def _bracket(pattern: bytes, at: int) -> tuple[bytes, int]:
+    """Translate the bracket expression whose content begins at *at*, in the way git reads one."""
+    negated = pattern[at : at + 1] in {b"!", b"^"}
+    at += negated
+    members: set[int] = set()
+    previous, first = 0, True
+    while first or pattern[at : at + 1] != b"]":
+        first = False
+        previous, at = _member(pattern, at, previous, members)
+    members.discard(ord("/"))
+    inside = b"".join(b"\\x%02x" % byte for byte in sorted(members))
+    if negated:
+        return b"[^/" + inside + b"]", at + 1
+    return (b"[" + inside + b"]" if inside else b"(?!)"), at + 1
+
+
+def _member(pattern: bytes, at: int, previous: int, members: set[int]) -> tuple[int, int]:
+    """Add one member; return where a following "-" would range from (0: nowhere), and the rest."""
+    byte = _byte(pattern, at)
+    after = pattern[at + 1 : at + 2]
+    if byte == ord("\\"):
+        byte = _byte(pattern, at + 1)
+        members.add(byte)
+        return byte, at + 2
+    if byte == ord("-") and previous and after and after != b"]":
+        at += 2 if after == b"\\" else 1
+        members.update(range(previous, _byte(pattern, at) + 1))
+        return 0, at + 1
+    if byte == ord("[") and after == b":":
+        return _class(pattern, at, members)
+    members.add(byte)
+    return byte, at + 1
+
+
+def _class(pattern: bytes, at: int, members: set[int]) -> tuple[int, int]:
+    start = at + 2
+    end = pattern.find(b"]", start)
+    if end < 0:
+        raise Malformed("a class is not closed")
+    if end == start or pattern[end - 1 : end] != b":":
+        members.add(ord("["))
+        return ord("["), at + 1
+    name = _CLASSES.get(pattern[start : end - 1])
+    if name is None:
+        raise Malformed("there is no such class")
+    members.update(byte for byte in range(1, 256) if re.match(name, bytes((byte,))))
+    return 0, end + 1
+
+
+def _byte(pattern: bytes, at: int) -> int:
+    if at >= len(pattern):
+        raise Malformed("a bracket is not closed")
+    return pattern[at]

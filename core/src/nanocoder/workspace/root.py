@@ -1,0 +1,170 @@
+"""One open directory and the paths below it."""
+
+import errno
+import os
+import stat as mode_of
+from collections.abc import Iterable
+from pathlib import Path
+
+from nanocoder.errors import WorkspaceError
+from nanocoder.workspace import protected, spelling
+from nanocoder.workspace.beneath import (
+    LISTING,
+    Beneath,
+    KernelBeneath,
+    Place,
+    find_openat2,
+    outside,
+)
+from nanocoder.workspace.problems import MAX_NAMES_COMPARED, problem
+
+# Without O_NONBLOCK, opening a pipe waits for somebody who writes.
+READ = os.O_RDONLY | os.O_NONBLOCK
+
+
+class Root:
+    """The handle of a workspace. Only a *raw* path, one that `raw` has checked, is opened."""
+
+    def __init__(self, root: Path, *, force_walk: bool, extra_protected: Iterable[str]) -> None:
+        self.path = Path(os.path.realpath(root))
+        try:
+            self.fd = os.open(self.path, LISTING)
+        except OSError as error:
+            raise problem(error, str(root)) from error
+        self._prefix = f"{self.path}/".replace("//", "/")
+        self._extra = protected.folded_paths(os.path.realpath(path) for path in extra_protected)
+        self._force_walk = force_walk
+        self._beneath: Beneath | None = None
+
+    def close(self) -> None:
+        """Close the handle; a second call changes nothing."""
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
+
+    @property
+    def beneath(self) -> Beneath:
+        """What opens files below the root; found out when the first file is opened."""
+        if self._beneath is None:
+            openat2 = None if self._force_walk else find_openat2(self.fd)
+            if openat2:
+                self._beneath = KernelBeneath(self.fd, str(self.path), openat2)
+            else:
+                self._beneath = Beneath(self.fd, str(self.path))
+        return self._beneath
+
+    def raw(self, path: str) -> str:
+        """Check and tidy *path*, and make it relative; raises WorkspaceError."""
+        spelling.check(path)
+        if path.startswith("/"):
+            # Only the beginning is cut off here; what is left is opened beneath like any other.
+            inside = path.startswith(self._prefix)
+            path = path[len(self._prefix) :] or "." if inside else self.beneath.inside(path)
+        raw = spelling.tidy(path)
+        if ".." in raw and _climbs(raw):
+            raise outside(path)
+        if spelling.has_escapes(raw) and not self._is_there(raw):
+            other = spelling.unescaped(raw)
+            return other if self._is_there(other) else raw
+        return raw
+
+    def _is_there(self, raw: str) -> bool:
+        try:
+            with self.beneath.locate(raw, follow=False) as place:
+                place.stat()
+        except (OSError, WorkspaceError):
+            return False
+        return True
+
+    def resolved(self, raw: str) -> str:
+        """Return *raw* with its links followed, as far as it exists; raises WorkspaceError."""
+        missing: list[str] = []
+        while True:
+            try:
+                with self.beneath.locate(raw) as place:
+                    found = "" if place.path == "." else place.path
+            except OSError as error:
+                head, _, name = raw.rpartition("/")
+                if error.errno not in {errno.ENOENT, errno.ENOTDIR, errno.EACCES} or not head:
+                    raise self.problem(error, raw) from error
+                missing.append(name)
+                raw = head
+            else:
+                names = [found, *reversed(missing)]
+                return os.path.normpath("/".join(name for name in names if name) or ".")
+
+    def protection(self, raw: str) -> str:
+        """Say why *raw* is protected, as it is spelled or where its links lead; "" if it is not."""
+        resolved = self.resolved(raw)
+        reason = protected.protection(raw) or protected.protection(resolved)
+        if not reason and self._extra and protected.below(self._prefix + resolved, self._extra):
+            return "settings or state of nanocoder"
+        return reason
+
+    def place(self, raw: str, *, follow: bool = True, made: list[str] | None = None) -> Place:
+        """Open the directory that holds *raw*; see `Beneath.locate`. Raises WorkspaceError."""
+        try:
+            return self.beneath.locate(raw, follow=follow, made=made)
+        except OSError as error:
+            raise self.problem(error, raw) from error
+
+    def open_file(self, raw: str) -> tuple[int, str, os.stat_result]:
+        """Open a regular file; return descriptor, path with links resolved, status."""
+        try:
+            fd, canonical = self.beneath.open(raw, READ)
+        except OSError as error:
+            raise self.problem(error, raw) from error
+        status = os.fstat(fd)
+        if not mode_of.S_ISREG(status.st_mode):
+            os.close(fd)
+            raise _not_regular(raw, status)
+        return fd, canonical, status
+
+    def open_directory(self, raw: str) -> int:
+        """Open a directory for listing; raises WorkspaceError."""
+        try:
+            return self.beneath.open(raw, LISTING)[0]
+        except OSError as error:
+            raise self.problem(error, raw) from error
+
+    def problem(self, error: OSError, raw: str) -> WorkspaceError:
+        """Translate *error*; for a missing file, look for names that are like it."""
+        names = self._neighbours(raw) if error.errno == errno.ENOENT else []
+        return problem(error, spelling.shown(raw), names)
+
+    def _neighbours(self, raw: str) -> list[str]:
+        head = raw
+        while head:
+            head = head.rpartition("/")[0]
+            try:
+                fd = self.beneath.open(head or ".", LISTING)[0]
+            except FileNotFoundError:
+                continue
+            except (OSError, WorkspaceError):
+                return []
+            # Compared is the first name that is missing; what would follow it is of no use.
+            try:
+                names = os.listdir(fd)[:MAX_NAMES_COMPARED]  # noqa: PTH208 - pathlib has no handles
+            finally:
+                os.close(fd)
+            return [spelling.shown(f"{head}/{name}" if head else name) for name in names]
+        return []
+
+
+def _climbs(raw: str) -> bool:
+    """Tell whether the ".." in *raw* lead above the root, even if every name were a directory."""
+    depth = 0
+    for part in raw.split("/"):
+        depth += -1 if part == ".." else 1
+        if depth < 0:
+            return True
+    return False
+
+
+def _not_regular(raw: str, status: os.stat_result) -> WorkspaceError:
+    path = spelling.shown(raw)
+    if mode_of.S_ISDIR(status.st_mode):
+        return WorkspaceError(f"{path!r} is a directory, not a file", error_class="is_a_directory")
+    return WorkspaceError(
+        f"{path!r} is a pipe, socket or device, not a file", error_class="not_a_regular_file"
+    )

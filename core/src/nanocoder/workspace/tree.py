@@ -1,0 +1,178 @@
+"""What the workspace contains: one directory, or the tree below it."""
+
+import contextlib
+import os
+from collections.abc import Collection, Iterator
+from typing import Literal
+
+from attrs import frozen
+
+from nanocoder.errors import WorkspaceError
+from nanocoder.workspace.ignore import Chain, Ignore, ignored
+from nanocoder.workspace.protected import is_git_name
+from nanocoder.workspace.root import Root
+from nanocoder.workspace.spelling import shown
+
+MAX_RULE_BYTES = 1_000_000
+
+Kind = Literal["file", "dir", "link", "other"]
+# The entries of a directory that are still to come, and the rules in force there.
+_Level = tuple[Iterator["Entry"], Chain | None]
+
+
+@frozen
+class Entry:
+    """One thing in a directory; *size* in bytes and *mtime* in seconds are of the thing itself.
+
+    *path* is relative to the workspace. A link is a "link", whatever it points to; "other" is a
+    pipe, socket or device. Where nothing could be learnt, *size* and *mtime* are 0.
+    """
+
+    name: str
+    path: str
+    kind: Kind
+    size: int = 0
+    mtime: float = 0.0
+
+
+class Tree:
+    """Lists below one root."""
+
+    def __init__(self, root: Root) -> None:
+        self._root = root
+        self._ignore = Ignore(self._read_rules)
+
+    def scan(self, raw: str, *, details: bool = True) -> list[Entry]:
+        """List one directory, sorted by name; raises WorkspaceError."""
+        fd = self._root.open_directory(raw)
+        try:
+            return _entries(fd, raw, details=details)
+        except OSError as error:
+            raise self._root.problem(error, raw) from error
+        finally:
+            os.close(fd)
+
+    def walk(
+        self, raw: str, *, ignore: bool, skip: Collection[str], hidden: bool, details: bool
+    ) -> Iterator[Entry]:
+        """Go through the tree; see `Workspace.walk`."""
+        first = self.scan(raw, details=details)
+        levels: list[_Level] = [(iter(first), self._chain(raw) if ignore else None)]
+        while levels:
+            rest, chain = levels[-1]
+            for entry in rest:
+                if _is_left_out(entry, skip, hidden=hidden) or _is_ignored(chain, entry):
+                    continue
+                yield entry
+                if entry.kind == "dir":
+                    levels.append(self._below(entry.path, chain, details=details))
+                    break
+            else:
+                levels.pop()
+
+    def is_ignored(self, raw: str) -> bool:
+        """Tell whether git would ignore *raw* (links resolved), or a directory above it."""
+        names = raw.split("/")
+        chain = self._top()
+        for end in range(1, len(names)):
+            folder = "/".join(names[:end])
+            if _is_ignored(chain, Entry(names[end - 1], folder, "dir")):
+                return True
+            chain = self._deeper(chain, folder)
+        return _is_ignored(chain, Entry(names[-1], raw, self._kind(raw)))
+
+    def _kind(self, raw: str) -> Kind:
+        try:
+            os.close(self._root.open_directory(raw))
+        except WorkspaceError:
+            return "file"
+        return "dir"
+
+    def _below(self, path: str, chain: Chain | None, *, details: bool) -> _Level:
+        try:
+            entries = self.scan(self._root.raw(path), details=details)
+        except WorkspaceError:  # no permission, gone meanwhile, or too deep to be named
+            return iter(()), None
+        if chain is not None and any(entry.name == ".gitignore" for entry in entries):
+            chain = self._deeper(chain, path)
+        return iter(entries), chain
+
+    def _chain(self, raw: str) -> Chain:
+        chain = self._top()
+        if raw != ".":
+            names = raw.split("/")
+            for end in range(1, len(names) + 1):
+                chain = self._deeper(chain, "/".join(names[:end]))
+        return chain
+
+    def _top(self) -> Chain:
+        found = (self._ignore.excluded(), self._ignore.at("."))
+        return tuple((0, rules) for rules in found if rules)
+
+    def _deeper(self, chain: Chain, folder: str) -> Chain:
+        rules = self._ignore.at(folder)
+        return (*chain, (len(os.fsencode(folder)) + 1, rules)) if rules else chain
+
+    def _read_rules(self, raw: str) -> tuple[bytes, object] | None:
+        # Git does not follow a link here either.
+        with contextlib.suppress(WorkspaceError, OSError):
+            fd, canonical, status = self._root.open_file(raw)
+            try:
+                if canonical == raw:
+                    stamp = (status.st_ino, status.st_mtime_ns, status.st_size)
+                    return os.read(fd, MAX_RULE_BYTES), stamp
+            finally:
+                os.close(fd)
+        return None
+
+
+def _entries(fd: int, path: str, *, details: bool) -> list[Entry]:
+    prefix = "" if path == "." else shown(path) + "/"
+    with os.scandir(fd) as found:
+        listed = [_entry(item, prefix, details=details) for item in found]
+    listed.sort(key=_name)
+    return listed
+
+
+def _name(entry: Entry) -> str:
+    return entry.name
+
+
+def _entry(item: "os.DirEntry[str]", prefix: str, *, details: bool) -> Entry:
+    name = shown(item.name)
+    kind = _kind(item)
+    if not details:
+        return Entry(name, prefix + name, kind)
+    try:
+        status = item.stat(follow_symlinks=False)
+    except OSError:
+        return Entry(name, prefix + name, kind)
+    return Entry(name, prefix + name, kind, status.st_size, status.st_mtime)
+
+
+def _kind(item: "os.DirEntry[str]") -> Kind:
+    try:
+        if item.is_file(follow_symlinks=False):
+            return "file"
+        if item.is_dir(follow_symlinks=False):
+            return "dir"
+        return "link" if item.is_symlink() else "other"
+    except OSError:
+        return "other"
+
+
+def _is_left_out(entry: Entry, skip: Collection[str], *, hidden: bool) -> bool:
+    name = entry.name
+    if name in skip:
+        return True
+    if name.startswith("."):
+        return not hidden or is_git_name(name)
+    return False
+
+
+def _is_ignored(chain: Chain | None, entry: Entry) -> bool:
+    if not chain:
+        return False
+    return ignored(
+        chain, os.fsencode(entry.path), os.fsencode(entry.name), is_dir=entry.kind == "dir"
+    )

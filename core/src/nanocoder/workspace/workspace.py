@@ -1,0 +1,323 @@
+"""The workspace: every file that a tool touches is opened here."""
+
+import os
+import stat as mode_of
+from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO, Self
+
+from nanocoder.errors import WorkspaceError
+from nanocoder.workspace import content
+from nanocoder.workspace.backups import Backups
+from nanocoder.workspace.changes import Changes
+from nanocoder.workspace.content import TextFile
+from nanocoder.workspace.root import Root
+from nanocoder.workspace.spelling import shown
+from nanocoder.workspace.tree import Entry, Tree
+from nanocoder.workspace.writing import Written, stray_owner
+
+MAX_BYTES = 50_000_000
+
+
+class Workspace:
+    """One directory tree. Paths are relative to its root, or absolute and below it.
+
+    Every method raises WorkspaceError, whose error_class tells what is wrong: invalid_path and
+    path_outside_workspace all of them, the others as named. Methods may be called from any thread.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        *,
+        backups: Path | None = None,
+        keep_backups: int = 10,
+        force_walk: bool = False,
+        extra_protected: Iterable[str] = (),
+    ) -> None:
+        """Open *root*.
+
+        *backups* is a directory outside the workspace that takes the old content of changed files,
+        at most *keep_backups* for each; None keeps none. *extra_protected* are absolute paths that
+        `is_protected` reports beside the names it knows. *force_walk* does without openat2.
+        """
+        self._root = Root(root, force_walk=force_walk, extra_protected=extra_protected)
+        self.root = self._root.path
+        self._tree = Tree(self._root)
+        kept = Backups(backups, keep_backups) if backups else None
+        self._changes = Changes(self._root, kept, MAX_BYTES)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the directory; the workspace cannot be used afterwards."""
+        self._root.close()
+
+    # Paths
+
+    def relative(self, path: str) -> str:
+        """Return *path* relative to the root, "." for the root; nothing needs to exist.
+
+        ".." behind a name stays, since that name may be a link: opening tells where it leads.
+        """
+        return shown(self._root.raw(path))
+
+    def resolve(self, path: str) -> str:
+        """Return *path* relative to the root with its links followed as far as it exists.
+
+        Raises: symlink_loop.
+        """
+        return shown(self._root.resolved(self._root.raw(path)))
+
+    def real_path(self, path: str) -> Path:
+        """Return the absolute path with its links resolved, to hand to another program.
+
+        What lies there may be swapped before that program looks: prefer `open` where it is enough.
+        """
+        return self.root / self._root.resolved(self._root.raw(path))
+
+    def is_protected(self, path: str) -> str:
+        """Say why *path* must not be changed without asking a person; "" when it may be.
+
+        Both its names and those where its links lead count, in any case; nothing needs to exist.
+        """
+        return self._root.protection(self._root.raw(path))
+
+    # Reading
+
+    def open(self, path: str) -> BinaryIO:
+        """Open a regular file for reading.
+
+        Raises: file_not_found, is_a_directory, not_a_regular_file, permission_denied, symlink_loop.
+        """
+        fd = self._root.open_file(self._root.raw(path))[0]
+        os.set_blocking(fd, True)
+        return os.fdopen(fd, "rb")
+
+    def read_bytes(self, path: str, *, max_bytes: int | None = None) -> bytes:
+        """Return the content of a file of at most *max_bytes* (None: 50 MB).
+
+        Raises: too_large, and what `open` raises.
+        """
+        return self._read(self._root.raw(path), max_bytes)[0]
+
+    def read_text(self, path: str, *, max_bytes: int | None = None) -> str:
+        r"""Return a file's text with "\n" at its line ends; see `read_file`."""
+        return self.read_file(path, max_bytes=max_bytes).text
+
+    def read_file(self, path: str, *, max_bytes: int | None = None) -> TextFile:
+        """Read a text file and remember its digest, so that a write finds out if it changed.
+
+        Raises: binary_file, too_large, and what `open` raises.
+        """
+        data, canonical, status = self._read(self._root.raw(path), max_bytes)
+        file = content.decode(shown(canonical), data, mode_of.S_IMODE(status.st_mode))
+        self._changes.seen[canonical] = file.digest
+        return file
+
+    def note_read(self, path: str, digest: str) -> None:
+        """Remember that the content of *path* that has this SHA-256 was read."""
+        self._changes.seen[self._root.resolved(self._root.raw(path))] = digest
+
+    def digest_of(self, path: str) -> str:
+        """Return the SHA-256 of a file's bytes in hexadecimal; raises what `read_bytes` raises."""
+        return content.digest(self.read_bytes(path))
+
+    def encode(self, text: str, like: TextFile | None = None) -> bytes:
+        """Return *text* as bytes with the encoding, mark and line ends of *like* (None: UTF-8).
+
+        Raises: invalid_arguments for a character that the encoding does not have.
+        """
+        return content.encode(text, like)
+
+    def stat(self, path: str) -> os.stat_result:
+        """Return the status of what *path* leads to, links followed; raises file_not_found."""
+        raw = self._root.raw(path)
+        with self._root.place(raw) as place:
+            try:
+                return place.stat()
+            except OSError as error:
+                raise self._root.problem(error, raw) from error
+
+    def exists(self, path: str) -> bool:
+        """Tell whether *path* leads to anything."""
+        return self._mode(path) != 0
+
+    def is_file(self, path: str) -> bool:
+        """Tell whether *path* leads to a regular file."""
+        return mode_of.S_ISREG(self._mode(path))
+
+    def is_dir(self, path: str) -> bool:
+        """Tell whether *path* leads to a directory."""
+        return mode_of.S_ISDIR(self._mode(path))
+
+    # Listing
+
+    def scan(self, path: str = ".") -> list[Entry]:
+        """List one directory, sorted by name.
+
+        Raises: file_not_found, not_a_directory, permission_denied.
+        """
+        return self._tree.scan(self._root.raw(path))
+
+    def walk(
+        self,
+        path: str = ".",
+        *,
+        ignore: bool = True,
+        skip: Collection[str] = (),
+        hidden: bool = True,
+        details: bool = True,
+    ) -> Iterator[Entry]:
+        """Go through the tree below *path*: names sorted, each directory before its content.
+
+        Links are listed and never followed. `.git` is left out, as are names in *skip*, names with
+        a dot at their start unless *hidden*, and with *ignore* what git ignores. Directories that
+        cannot be read are listed without content. Without *details* no entry has size and time,
+        which is faster. Raises: what `scan` raises, for *path* itself.
+        """
+        raw = self._root.resolved(self._root.raw(path))
+        return self._tree.walk(raw, ignore=ignore, skip=skip, hidden=hidden, details=details)
+
+    def is_ignored(self, path: str) -> bool:
+        """Tell whether git would leave out *path*; it need not exist."""
+        return self._tree.is_ignored(self._root.resolved(self._root.raw(path)))
+
+    # Changing
+
+    def write_bytes(
+        self,
+        path: str,
+        data: bytes,
+        *,
+        expect_digest: str | None = None,
+        create_parents: bool = True,
+    ) -> Written:
+        """Replace or create a file; at no moment is it half written.
+
+        Mode, owner and extended attributes stay; a link stays and what it leads to is replaced;
+        other hard links keep the old content. *expect_digest* is the SHA-256 that the file must
+        have now, "" when it must not exist. Without it the file must be as this session last read
+        or wrote it, if it did. Raises: stale_read, file_exists, is_a_directory, not_a_regular_file,
+        permission_denied, protected_path, disk_full, too_large.
+        """
+        return self._changes.write(
+            self._root.raw(path), data, expect_digest=expect_digest, create_parents=create_parents
+        )
+
+    def write_text(
+        self,
+        path: str,
+        text: str,
+        *,
+        like: TextFile | None = None,
+        expect_digest: str | None = None,
+    ) -> Written:
+        """Write *text* as bytes like those of *like*; see `encode` and `write_bytes`."""
+        return self.write_bytes(path, self.encode(text, like), expect_digest=expect_digest)
+
+    def delete(self, path: str) -> Path | None:
+        """Delete a file, or a link and not what it leads to; return where its backup is.
+
+        Raises: file_not_found, is_a_directory, stale_read, protected_path for the root and `.git`.
+        """
+        return self._changes.delete(self._root.raw(path))
+
+    def move(self, source: str, target: str, *, replace: bool = False) -> Written:
+        """Rename a file, a link or a directory; *target* is the new path, not a directory for it.
+
+        Raises: file_not_found, protected_path, and file_exists unless *replace* allows a file
+        there.
+        """
+        return self._changes.move(self._root.raw(source), self._root.raw(target), overwrite=replace)
+
+    def make_dirs(self, path: str) -> None:
+        """Create a directory and those above it, where they are missing.
+
+        Raises: not_a_directory, permission_denied, protected_path.
+        """
+        self._changes.make_dirs(self._root.raw(path))
+
+    def remove_dir(self, path: str) -> None:
+        """Remove an empty directory.
+
+        Raises: file_exists when it is not empty, protected_path, not_a_directory, file_not_found.
+        """
+        self._changes.remove_dir(self._root.raw(path))
+
+    def sweep(self) -> list[str]:
+        """Remove what writes left that were killed half-way; return the paths.
+
+        Only files of processes that no longer run are removed.
+        """
+        strays = [
+            entry.path
+            for entry in self.walk(ignore=False, details=False)
+            if entry.kind == "file" and _is_abandoned(entry.name)
+        ]
+        for path in strays:
+            self._changes.delete(self._root.raw(path))
+        return strays
+
+    def _mode(self, path: str) -> int:
+        try:
+            return self.stat(path).st_mode
+        except WorkspaceError as error:
+            if error.error_class in {"file_not_found", "not_a_directory"}:
+                return 0
+            raise
+
+    def _read(self, raw: str, max_bytes: int | None) -> tuple[bytes, str, os.stat_result]:
+        limit = MAX_BYTES if max_bytes is None else max_bytes
+        fd, canonical, status = self._root.open_file(raw)
+        try:
+            data = _content(fd, min(status.st_size, limit), limit)
+        except OSError as error:
+            raise self._root.problem(error, raw) from error
+        finally:
+            os.close(fd)
+        if data is None or status.st_size > limit:
+            raise WorkspaceError(
+                f"{shown(raw)!r} is {status.st_size:,} bytes long; at most {limit:,} can be read"
+                " at once, so read a part of it or search in it",
+                error_class="too_large",
+                data={"size": status.st_size},
+            )
+        return data, canonical, status
+
+
+def _content(fd: int, size: int, limit: int) -> bytes | None:
+    """Read all, most often in one go; None when there is more than *limit*."""
+    data = os.read(fd, size + 1)
+    if len(data) == size:
+        return data
+    # Longer: it grows. Shorter: a part, or it was cut meanwhile.
+    while len(data) <= limit:
+        more = os.read(fd, min(1 << 20, limit + 1 - len(data)))
+        if not more:
+            return data
+        data += more
+    return None
+
+
+def _is_abandoned(name: str) -> bool:
+    owner = stray_owner(name)
+    if not owner:
+        return False
+    try:
+        os.kill(owner, 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False
+    return False

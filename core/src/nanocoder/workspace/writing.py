@@ -1,0 +1,137 @@
+"""Replacing a file so that it is at every moment wholly the old or wholly the new one."""
+
+import contextlib
+import os
+import re
+import stat as mode_of
+from pathlib import Path
+
+from attrs import frozen
+
+from nanocoder.errors import WorkspaceError
+from nanocoder.workspace.beneath import LISTING, Place
+from nanocoder.workspace.content import digest
+
+MAX_NAME_BYTES = 200
+_STRAY = re.compile(r"\..*\.nc-(\d+)-[0-9a-f]{8}", re.DOTALL)
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+@frozen
+class Written:
+    """What a write did. *old* is the content before, None if there was none; *backup* its copy."""
+
+    path: str
+    created: bool
+    size: int
+    digest: str
+    backup: Path | None = None
+    old: bytes | None = None
+
+
+@frozen
+class Old:
+    """The file that is to be replaced, as it was when it was read."""
+
+    data: bytes
+    status: os.stat_result
+    digest: str
+    attributes: tuple[tuple[str, bytes], ...] = ()
+
+
+def replace(place: Place, data: bytes, old: Old | None) -> None:
+    """Put *data* at *place*: a new file beside it, flushed to the disk, then renamed over it.
+
+    Hard links to the old file keep the old content. Raises: WorkspaceError (stale_read) when the
+    file changed since *old* was read, OSError; either way nothing has changed and no new file is
+    left.
+    """
+    temporary = _temporary(place.name)
+    try:
+        _write(place, temporary, data, old)
+        check_unchanged(place, old)
+        os.rename(temporary, place.name, src_dir_fd=place.fd, dst_dir_fd=place.fd)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary, dir_fd=place.fd)
+        raise
+    sync_directory(place.fd)
+
+
+def check_unchanged(place: Place, old: Old | None) -> None:
+    """Raise WorkspaceError (stale_read) unless *place* still holds *old*."""
+    try:
+        now = place.stat()
+    except FileNotFoundError:
+        if old is None:
+            return
+        raise stale(place.path) from None
+    if old is None or _version(now) != _version(old.status):
+        raise stale(place.path)
+
+
+def stale(path: str) -> WorkspaceError:
+    """Return the error for a file that changed since it was read."""
+    return WorkspaceError(
+        f"{path!r} has changed since it was read; read it again before changing it",
+        error_class="stale_read",
+    )
+
+
+def sync_directory(fd: int) -> None:
+    """Flush the names in the open directory *fd* to the disk, where that is possible."""
+    with contextlib.suppress(OSError):  # a directory without read permission cannot be synced
+        listing = os.open(".", LISTING, dir_fd=fd)
+        try:
+            os.fsync(listing)
+        finally:
+            os.close(listing)
+
+
+def read_old(fd: int, data: bytes, status: os.stat_result) -> Old:
+    """Return what *fd*, with the content *data*, has beside its content."""
+    attributes: list[tuple[str, bytes]] = []
+    if hasattr(os, "listxattr"):
+        with contextlib.suppress(OSError):
+            attributes.extend((name, os.getxattr(fd, name)) for name in os.listxattr(fd))
+    return Old(data, status, digest(data), tuple(attributes))
+
+
+def stray_owner(name: str) -> int:
+    """Return the process that made the temporary file *name*; 0 when it is none of ours."""
+    found = _STRAY.fullmatch(name)
+    return int(found[1]) if found else 0
+
+
+def _temporary(name: str) -> str:
+    kept = os.fsdecode(os.fsencode(name)[:MAX_NAME_BYTES])
+    return f".{kept}.nc-{os.getpid()}-{os.urandom(4).hex()}"
+
+
+def _write(place: Place, temporary: str, data: bytes, old: Old | None) -> None:
+    # A new file gets the mode that the umask leaves; one that replaces another starts out private.
+    fd = os.open(temporary, _NEW_FILE, 0o600 if old else 0o666, dir_fd=place.fd)
+    try:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(fd, view) :]
+        if old:
+            _copy_metadata(fd, old)
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def _copy_metadata(fd: int, old: Old) -> None:
+    mine = os.fstat(fd)
+    if (mine.st_uid, mine.st_gid) != (old.status.st_uid, old.status.st_gid):
+        with contextlib.suppress(OSError):  # only root can give files away
+            os.fchown(fd, old.status.st_uid, old.status.st_gid)
+    os.fchmod(fd, mode_of.S_IMODE(old.status.st_mode) & 0o777)
+    for name, value in old.attributes:
+        with contextlib.suppress(OSError):
+            os.setxattr(fd, name, value)
+
+
+def _version(status: os.stat_result) -> tuple[int, ...]:
+    return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
