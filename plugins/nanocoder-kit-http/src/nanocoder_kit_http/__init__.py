@@ -1,0 +1,48 @@
+"""Streaming HTTP for providers: server-sent events, retries, timers, cancelling.
+
+Importing this module does not import httpx; the first request does.
+"""
+
+from nanocoder_kit_http.client import WHOLE_REPLY, Client
+from nanocoder_kit_http.encoded import Encoded
+from nanocoder_kit_http.failures import FinalError, failure_in_stream, failure_of_status
+from nanocoder_kit_http.payload import clean, dumps, loads, parse_arguments
+from nanocoder_kit_http.replies import (
+    CallParts,
+    Deltas,
+    Reply,
+    as_int,
+    as_str,
+    close_calls,
+    read_reply,
+)
+from nanocoder_kit_http.retry import Retry
+from nanocoder_kit_http.settings import HttpSettings, read_key
+from nanocoder_kit_http.sse import SseEvent, SseParser
+from nanocoder_kit_http.watch import Timeouts
+
+__all__ = [
+    "WHOLE_REPLY",
+    "CallParts",
+    "Client",
+    "Deltas",
+    "Encoded",
+    "FinalError",
+    "HttpSettings",
+    "Reply",
+    "Retry",
+    "SseEvent",
+    "SseParser",
+    "Timeouts",
+    "as_int",
+    "as_str",
+    "clean",
+    "close_calls",
+    "dumps",
+    "failure_in_stream",
+    "failure_of_status",
+    "loads",
+    "parse_arguments",
+    "read_key",
+    "read_reply",
+]

@@ -1,0 +1,282 @@
+"""One server over HTTP: requests that stream, can be cancelled, and fail as ProviderError."""
+
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+from attrs import evolve
+from nanocoder import Cancel, ConfigError, ProviderError
+
+from nanocoder_kit_http.failures import FinalError, failure_of_status, plain
+from nanocoder_kit_http.payload import loads
+from nanocoder_kit_http.sse import EVENT_LIMIT_BYTES, SseEvent, SseParser
+from nanocoder_kit_http.watch import Timeouts, Watch
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    import httpx
+
+WHOLE_REPLY: Final = "whole-reply"
+"""The event type of a reply that came as one JSON body although a stream was asked for."""
+
+HEADER_S: Final = 60.0
+LOCAL_HEADER_S: Final = 600.0  # a local server first loads its model and reads the prompt
+ERROR_BYTES: Final = 64 * 1024
+DRAIN_BYTES: Final = 64 * 1024
+_OK: Final = 200
+_REDIRECTS: Final = range(300, 400)
+
+
+class Client:
+    """A server at *base_url*. Connections stay open between requests; one thread uses a client at a time.
+
+    *secrets* never appear in an error. *proxy* is a URL, "environment" (HTTPS_PROXY, NO_PROXY) or "". SSL_CERT_FILE and
+    SSL_CERT_DIR choose the certificates. Redirects are errors: a key must not follow one to another server.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        timeouts: Timeouts | None = None,
+        proxy: str = "",
+        secrets: Sequence[str] = (),
+    ) -> None:
+        self._base_url, self.host = _checked(base_url)
+        self._headers = {
+            "accept-encoding": "identity",
+            "user-agent": "nanocoder",
+            **(headers or {}),
+        }
+        self._timeouts = _with_header_timer(timeouts or Timeouts(), self.is_local)
+        self._proxy = "" if self.is_local else proxy
+        self._secrets = tuple(secrets)
+        self._transport: ModuleType | None = None
+        self._http: httpx.Client | None = None
+        self._line: Any = None
+
+    @property
+    def is_local(self) -> bool:
+        """Tell whether the server is on this machine."""
+        name = urlsplit(self._base_url).hostname or ""
+        return name in {"localhost", "::1"} or name.startswith("127.")
+
+    def stream_events(
+        self, path: str, body: bytes, cancel: Cancel
+    ) -> Generator[list[SseEvent], None, None]:
+        """Post *body* and yield, for each piece that arrives, the events that it completes.
+
+        One attempt: `Retry.run` repeats it. A reply in one JSON body is one event of type `WHOLE_REPLY`.
+        Raises: ProviderError; Cancelled, within a second after *cancel* is set.
+        """
+        with self._exchange("POST", path, body, cancel) as (response, watch):
+            chunks = iter(response.iter_raw())
+            first = _first(chunks)
+            if self._is_stream(response.headers.get("content-type", ""), first):
+                yield from _events(first, chunks, watch)
+            else:
+                yield [SseEvent(WHOLE_REPLY, _joined(first, chunks, EVENT_LIMIT_BYTES))]
+
+    def get_json(self, path: str, cancel: Cancel | None = None) -> Any:
+        """Return the JSON at *path*; raises ProviderError, Cancelled."""
+        with self._exchange("GET", path, None, cancel or Cancel()) as (response, _):
+            return loads(_joined(b"", response.iter_raw(), EVENT_LIMIT_BYTES))
+
+    def close(self) -> None:
+        """Close the connections; a later request opens new ones."""
+        http, self._http = self._http, None
+        if http is not None:
+            http.close()
+
+    @contextmanager
+    def _exchange(
+        self, method: str, path: str, body: bytes | None, cancel: Cancel
+    ) -> Iterator[tuple["httpx.Response", Watch]]:
+        cancel.check()
+        http, transport = self._opened()
+        watch = Watch(self._timeouts, self.host)
+        self._line.watch, self._line.cancel = watch, cancel
+        forget = cancel.on_set(watch.abort)
+        try:
+            response = http.send(self._request(http, transport, method, path, body), stream=True)
+            try:
+                watch.body_begins()
+                self._check(response)
+                yield response, watch
+            finally:
+                response.close()
+        except transport.NETWORK_ERRORS as error:
+            cancel.check()
+            raise self._network_failure(error, transport) from error
+        finally:
+            forget()
+        cancel.check()  # a shut socket can look like the end of a reply
+
+    def _opened(self) -> tuple["httpx.Client", "ModuleType"]:
+        if self._transport is None:
+            from nanocoder_kit_http import transport  # httpx costs 50 ms; only a request needs it
+
+            self._transport = transport
+            self._line = transport.Line()
+        if self._http is None:
+            proxy = (
+                _from_environment(self._base_url) if self._proxy == "environment" else self._proxy
+            )
+            self._http = self._transport.open_client(
+                self._line, self._base_url, self._headers, proxy
+            )
+        return self._http, self._transport
+
+    def _request(
+        self,
+        http: "httpx.Client",
+        transport: "ModuleType",
+        method: str,
+        path: str,
+        body: bytes | None,
+    ) -> "httpx.Request":
+        limits = self._timeouts
+        return http.build_request(
+            method,
+            self._base_url + path,
+            content=body,
+            headers={"content-type": "application/json"} if body is not None else None,
+            timeout=transport.timeout(limits.connect_s, limits.idle_s),
+        )
+
+    def _check(self, response: "httpx.Response") -> None:
+        encoding = response.headers.get("content-encoding", "identity")
+        if encoding != "identity":
+            raise FinalError(
+                f"{self.host} compressed its answer ({plain(encoding)}) although it was asked not to",
+                kind="protocol",
+            )
+        status = response.status_code
+        if status == _OK:
+            return
+        if status in _REDIRECTS:
+            target = plain(_host(response.headers.get("location", "")) or "nowhere")
+            raise FinalError(
+                f"{self.host} redirects to {target}; redirects are not followed, set the base URL itself",
+                kind="protocol",
+                status=status,
+            )
+        body = _joined(b"", response.iter_raw(), ERROR_BYTES)
+        raise failure_of_status(
+            status, body, host=self.host, headers=response.headers, secrets=self._secrets
+        )
+
+    def _is_stream(self, content_type: str, first: bytes) -> bool:
+        # By its first byte: proxies drop the content type, and no event begins with one of these.
+        start = first.lstrip()[:1]
+        if start == b"<" or content_type.startswith("text/html"):
+            raise FinalError(
+                f"{self.host} answered with a page instead of a reply; is the base URL right?",
+                kind="protocol",
+            )
+        return start not in {b"{", b"["}
+
+    def _network_failure(self, error: Exception, transport: "ModuleType") -> ProviderError:
+        detail = plain(str(error) or type(error).__name__, self._secrets)
+        if isinstance(error, transport.CONNECT_ERRORS):
+            return self._unreached(detail)
+        if isinstance(error, transport.CUT_ERRORS):
+            return ProviderError(
+                f"the connection to {self.host} broke off: {detail}", kind="network"
+            )
+        return ProviderError(f"asking {self.host} failed: {detail}", kind="network")
+
+    def _unreached(self, detail: str) -> ProviderError:
+        if "CERTIFICATE_VERIFY_FAILED" in detail:
+            advice = "; set SSL_CERT_FILE if your company has certificates of its own"
+            return FinalError(
+                f"{self.host} has a certificate that is not trusted: {detail}{advice}",
+                kind="network",
+            )
+        if self.is_local:
+            return FinalError(
+                f"nothing answers at {self._base_url}: {detail}; is the server running?",
+                kind="network",
+            )
+        return ProviderError(f"{self.host} could not be reached: {detail}", kind="network")
+
+
+def _with_header_timer(timeouts: Timeouts, is_local: bool) -> Timeouts:  # noqa: FBT001
+    if timeouts.header_s:
+        return timeouts
+    return evolve(timeouts, header_s=LOCAL_HEADER_S if is_local else HEADER_S)
+
+
+def _checked(base_url: str) -> tuple[str, str]:
+    base_url = base_url.strip().rstrip("/")
+    host = _host(base_url)
+    if not (base_url.startswith(("http://", "https://")) and host) or "@" in base_url:
+        raise ConfigError(
+            f"the base URL {plain(base_url)!r} is not of the form http(s)://host[:port][/path]"
+        )
+    return base_url, host
+
+
+def _host(address: str) -> str:
+    try:
+        parts = urlsplit(address)
+        port = f":{parts.port}" if parts.port else ""
+    except ValueError:
+        return ""
+    name = parts.hostname or ""
+    return (f"[{name}]" if ":" in name else name) + port
+
+
+def _from_environment(base_url: str) -> str:
+    from urllib.request import getproxies, proxy_bypass  # httpx has imported it already
+
+    parts = urlsplit(base_url)
+    if proxy_bypass(parts.netloc):
+        return ""
+    proxies = getproxies()
+    return proxies.get(parts.scheme, "") or proxies.get("all", "")
+
+
+def _first(chunks: Iterator[bytes]) -> bytes:
+    return next((chunk for chunk in chunks if chunk.strip()), b"")
+
+
+def _joined(first: bytes, chunks: Iterator[bytes], limit: int) -> bytes:
+    pieces, size = [first], len(first)
+    for chunk in chunks:
+        pieces.append(chunk)
+        size += len(chunk)
+        if size > limit:
+            break
+    return b"".join(pieces)[:limit]
+
+
+def _events(first: bytes, chunks: Iterator[bytes], watch: Watch) -> Iterator[list[SseEvent]]:
+    parser = SseParser()
+    try:
+        for chunk in chain([first], chunks):
+            events = parser.feed(chunk)
+            if events:
+                watch.progressed()
+                yield events
+        events = parser.finish()
+        if events:
+            yield events
+    except GeneratorExit:
+        _drain(chunks, watch)
+        raise
+
+
+def _drain(chunks: Iterator[bytes], watch: Watch) -> None:
+    """Read to the end of the body where that is near: only then can the connection be used again."""
+    watch.body_ended()
+    size = 0
+    with suppress(Exception):
+        for chunk in chunks:
+            size += len(chunk)
+            if size > DRAIN_BYTES:
+                return

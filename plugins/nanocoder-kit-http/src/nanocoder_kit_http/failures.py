@@ -1,0 +1,179 @@
+"""From a server's refusal to a ProviderError that says what happened and what can be done."""
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from nanocoder import ProviderError
+
+MESSAGE_CHARS: Final = 500
+_KINDS_BY_STATUS: Final = {
+    400: "bad_request",
+    401: "auth",
+    402: "quota",
+    403: "auth",
+    404: "not_found",
+    408: "unavailable",
+    409: "unavailable",
+    413: "context_overflow",
+    422: "bad_request",
+    429: "rate_limit",
+    503: "overloaded",
+    529: "overloaded",
+}
+_KINDS_BY_CODE: Final = {
+    "api_error": "unavailable",
+    "authentication_error": "auth",
+    "billing_error": "quota",
+    "context_length_exceeded": "context_overflow",
+    "exceed_context_size_error": "context_overflow",
+    "insufficient_quota": "quota",
+    "invalid_api_key": "auth",
+    "invalid_request_error": "bad_request",
+    "model_not_found": "not_found",
+    "not_found_error": "not_found",
+    "overloaded_error": "overloaded",
+    "permission_error": "auth",
+    "rate_limit_error": "rate_limit",
+    "rate_limit_exceeded": "rate_limit",
+    "request_too_large": "context_overflow",
+    "server_error": "unavailable",
+    "timeout_error": "unavailable",
+}
+# Servers report these two as plain bad requests or rate limits; only the text tells them apart.
+_OVERFLOW_WORDS: Final = (
+    "prompt is too long",
+    "maximum context length",
+    "context window",
+    "context size",
+    "context length",
+)
+_QUOTA_WORDS: Final = ("credit balance", "insufficient_quota", "exceeded your current quota")
+_ADVICE: Final = {
+    "auth": "; check the key and its permissions",
+    "quota": "; the account has no credit left",
+    "not_found": "; check the model's name and the base URL",
+}
+_FIRST_ERROR_STATUS: Final = 400
+_FIRST_SERVER_ERROR: Final = 500
+
+
+class FinalError(ProviderError):
+    """A failure that another try would only repeat, whatever its kind."""
+
+
+def failure_of_status(
+    status: int,
+    body: bytes,
+    *,
+    host: str,
+    headers: Mapping[str, str] | None = None,
+    secrets: Sequence[str] = (),
+) -> ProviderError:
+    """Return the error for an answer that is not 200; a Retry-After header is kept on it."""
+    message, code = _described(body)
+    kind = _kind(status, code, message)
+    wait = retry_after_s(headers or {}, time.time())
+    text = f"{host} answered {status}: {plain(message, secrets)}{_ADVICE.get(kind, '')}"
+    if wait is not None and kind in {"rate_limit", "overloaded", "unavailable"}:
+        text += f" (it asks to wait {wait:,.0f} s)"
+    return ProviderError(text, kind=kind, status=status, retry_after_s=wait)
+
+
+def failure_in_stream(
+    error: Any, *, host: str, partial: str = "", secrets: Sequence[str] = ()
+) -> ProviderError:
+    """Return the error for an error object inside a reply; *partial* is the text that came before."""
+    message, code = _of_object(error)
+    status = error.get("code") if isinstance(error, Mapping) else None
+    status = status if isinstance(status, int) and status >= _FIRST_ERROR_STATUS else 0
+    kind = _kind(status, code, message)
+    text = f"{host} broke off the reply: {plain(message or code, secrets)}"
+    return ProviderError(text + after(partial), kind=kind, status=status)
+
+
+def after(partial: str) -> str:
+    """Say what had arrived before a failure, for the end of its message."""
+    if not partial:
+        return ""
+    return f" (after {len(partial):,} characters, ending {plain(partial[-80:])!r})"
+
+
+def plain(text: str, secrets: Sequence[str] = ()) -> str:
+    """Return one printable line of at most 500 characters without any of *secrets*."""
+    for secret in filter(None, secrets):
+        text = text.replace(secret, "[key]")
+    text = "".join(letter if letter.isprintable() else " " for letter in text[: 4 * MESSAGE_CHARS])
+    text = " ".join(text.split())
+    return text if len(text) <= MESSAGE_CHARS else text[: MESSAGE_CHARS - 2] + " …"
+
+
+def retry_after_s(headers: Mapping[str, str], now: float) -> float | None:
+    """Return what the server asks us to wait, in seconds; None when it says nothing usable."""
+    milliseconds = _number(headers.get("retry-after-ms", ""))
+    if milliseconds is not None:
+        return milliseconds / 1000
+    value = headers.get("retry-after", "").strip()
+    seconds = _number(value)
+    return seconds if seconds is not None else _until_date(value, now)
+
+
+def _number(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if 0 <= number < float("inf") else None
+
+
+def _until_date(value: str, now: float) -> float | None:
+    if not value[:1].isalpha():
+        return None
+    from email.utils import parsedate_to_datetime  # seldom needed, and not at start
+
+    try:
+        return max(0.0, parsedate_to_datetime(value).timestamp() - now)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _described(body: bytes) -> tuple[str, str]:
+    text = body.decode("utf-8", "replace")
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        value = None
+    if isinstance(value, list) and value:
+        value = value[0]
+    if isinstance(value, Mapping):
+        return _of_object(value.get("error") or value)
+    if text.lstrip().startswith("<"):
+        return "an HTML page; is the base URL right?", ""
+    return text or "an empty body", ""
+
+
+def _of_object(error: Any) -> tuple[str, str]:
+    if not isinstance(error, Mapping):
+        return str(error), ""
+    message = error.get("message") or error.get("detail") or error.get("error") or ""
+    codes = [error.get(name) for name in ("code", "type")]
+    known = [code for code in codes if isinstance(code, str)]
+    code = next((code for code in known if code in _KINDS_BY_CODE), known[0] if known else "")
+    return str(message or code or dict(error)), code
+
+
+def _kind(status: int, code: str, message: str) -> str:
+    lower = message.lower()
+    if code == "insufficient_quota" or any(word in lower for word in _QUOTA_WORDS):
+        return "quota"
+    kind = _KINDS_BY_STATUS.get(status) or _KINDS_BY_CODE.get(code, "")
+    if status in {0, 400, 422} and kind in {"", "bad_request"}:
+        by_code = _KINDS_BY_CODE.get(code, "")
+        if by_code == "context_overflow" or any(word in lower for word in _OVERFLOW_WORDS):
+            return "context_overflow"
+    if kind:
+        return kind
+    if _FIRST_ERROR_STATUS <= status < _FIRST_SERVER_ERROR:
+        return "bad_request"
+    return "unavailable"

@@ -1,0 +1,136 @@
+"""What the decoders of all wire formats share: joined deltas, calls in pieces, an end that is certain."""
+
+import os
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import closing
+from typing import Final, Protocol
+
+from nanocoder import Finished, ProviderError, TextDelta, ThinkingDelta, ToolCall
+
+from nanocoder_kit_http.failures import after
+from nanocoder_kit_http.payload import clean, parse_arguments
+from nanocoder_kit_http.sse import SseEvent
+
+_ID_BYTES: Final = 12
+
+Delta = TextDelta | ThinkingDelta
+
+
+class Reply(Protocol):
+    """A decoder of one reply."""
+
+    done: bool
+    """The protocol's own end was seen; what follows is ignored."""
+
+    @property
+    def begun(self) -> bool:
+        """Tell whether any of the answer has arrived: from then on the request is not repeated."""
+        ...
+
+    @property
+    def partial(self) -> str:
+        """Return the text so far."""
+        ...
+
+    def feed(self, events: Sequence[SseEvent]) -> Sequence[Delta]:
+        """Take the events of one network read; raises ProviderError."""
+        ...
+
+    def finished(self) -> Finished:
+        """Return the complete reply; raises ProviderError when it was cut."""
+        ...
+
+
+def read_reply(
+    batches: Generator[list[SseEvent], None, None], reply: Reply
+) -> Generator[Sequence[Delta | Finished], None, None]:
+    """Decode one attempt for `Retry.run`: nothing is yielded before the answer has begun.
+
+    Raises: ProviderError; of kind "protocol" and with the last words when the answer had begun.
+    """
+    try:
+        with closing(batches):
+            for events in batches:
+                deltas = reply.feed(events)
+                if reply.begun:
+                    yield deltas
+                if reply.done:
+                    break
+        finished = reply.finished()
+    except ProviderError as error:
+        if not reply.begun:
+            raise
+        raise ProviderError(
+            f"{error}{after(reply.partial)}",
+            kind="protocol" if error.kind == "network" else error.kind,
+            status=error.status,
+        ) from error
+    yield [finished]
+
+
+class Deltas:
+    """Text and thinking as they come, joined: one delta for each run of one kind in a read."""
+
+    def __init__(self) -> None:
+        self._kind: type[Delta] = TextDelta
+        self._run: list[str] = []
+        self._ready: list[Delta] = []
+        self._all: dict[type[Delta], list[str]] = {TextDelta: [], ThinkingDelta: []}
+
+    def add(self, kind: type[Delta], piece: str) -> None:
+        """Add a piece of one kind."""
+        if kind is not self._kind:
+            self._flush()
+            self._kind = kind
+        self._run.append(piece)
+
+    def take(self) -> list[Delta]:
+        """Return the deltas since the last call."""
+        self._flush()
+        ready, self._ready = self._ready, []
+        return ready
+
+    def whole(self, kind: type[Delta]) -> str:
+        """Return everything of one kind."""
+        pending = "".join(self._run) if kind is self._kind else ""
+        return clean("".join(self._all[kind]) + pending)
+
+    def _flush(self) -> None:
+        joined = "".join(self._run)
+        self._run = []
+        if joined:
+            self._all[self._kind].append(joined)
+            self._ready.append(self._kind(clean(joined)))
+
+
+class CallParts:
+    """A call that arrives in pieces."""
+
+    def __init__(self, call_id: str = "", name: str = "") -> None:
+        self.call_id = call_id
+        self.name = name
+        self.pieces: list[str] = []
+
+    def close(self, taken: set[str], problem: str = "") -> ToolCall:
+        """Return the call; one without an id, or with one of *taken*, gets its own."""
+        arguments, fault = parse_arguments("".join(self.pieces))
+        call_id = clean(self.call_id)
+        if not call_id or call_id in taken:
+            call_id = f"call_{os.urandom(_ID_BYTES).hex()}"
+        taken.add(call_id)
+        return ToolCall(call_id, clean(self.name), arguments, error=problem or fault)
+
+
+def close_calls(parts: Iterable[CallParts], taken: set[str]) -> tuple[ToolCall, ...]:
+    """Return the calls of one reply in order; *taken* remembers the ids of the session."""
+    return tuple(part.close(taken) for part in parts)
+
+
+def as_int(value: object) -> int:
+    """Return a token count as a server gives it; anything odd is 0."""
+    return value if isinstance(value, int) and value > 0 else 0
+
+
+def as_str(value: object) -> str:
+    """Return a text as a server gives it; anything odd is empty."""
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,57 @@
+"""The settings that every provider over HTTP has."""
+
+import os
+from typing import Any
+
+from attrs import field, frozen
+from nanocoder import ConfigError
+
+from nanocoder_kit_http.retry import Retry
+from nanocoder_kit_http.watch import Timeouts
+
+
+def _setting(default: Any, description: str) -> Any:
+    return field(default=default, metadata={"description": description})
+
+
+@frozen(kw_only=True)
+class HttpSettings:
+    """Address, timers and retries; a provider's own settings class inherits from this one."""
+
+    base_url: str = _setting("", "Address of the server; empty takes the vendor's variable.")
+    max_retries: int = _setting(4, "How often a failed request is repeated.")
+    connect_timeout_s: float = _setting(10.0, "Seconds to reach the server.")
+    header_timeout_s: float = _setting(
+        0.0, "Seconds until it begins to answer; 0 means 60, or 600 for a server on this machine."
+    )
+    idle_timeout_s: float = _setting(120.0, "Seconds without a byte until a reply is given up.")
+    progress_timeout_s: float = _setting(300.0, "Seconds without an event until it is given up.")
+    total_timeout_s: float = _setting(0.0, "Seconds a whole reply may take; 0 means no limit.")
+    proxy: str = _setting(
+        "environment",
+        "URL of an HTTP proxy; 'environment' reads HTTPS_PROXY and NO_PROXY, empty means none.",
+    )
+
+    def timeouts(self) -> Timeouts:
+        """Return the timers as the client wants them; a header timer of 0 is left for it to choose."""
+        return Timeouts(
+            self.connect_timeout_s,
+            self.header_timeout_s,
+            self.idle_timeout_s,
+            self.progress_timeout_s,
+            self.total_timeout_s,
+        )
+
+    def retry(self) -> Retry:
+        """Return the retry policy."""
+        return Retry(tries=1 + max(0, self.max_retries))
+
+
+def read_key(variable: str) -> str:
+    """Return the key in environment *variable*, "" when unset; raises ConfigError for one that no header can carry."""
+    key = os.environ.get(variable, "").strip()
+    if not (key.isascii() and (key.isprintable() or not key)) or " " in key:
+        raise ConfigError(
+            f"{variable} does not hold a usable key: it has spaces, line breaks or non-ASCII characters"
+        )
+    return key

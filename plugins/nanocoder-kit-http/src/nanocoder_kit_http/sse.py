@@ -1,0 +1,94 @@
+"""Server-sent events, cut on bytes: only LF, CR and CRLF end a line, whatever stands inside the JSON."""
+
+from typing import Final, NamedTuple
+
+from nanocoder import ProviderError
+
+EVENT_LIMIT_BYTES: Final = 16 * 1024 * 1024
+_BOM: Final = b"\xef\xbb\xbf"
+
+
+class SseEvent(NamedTuple):
+    """One event: its type ("" when the server gave none) and its data, lines joined by LF."""
+
+    event: str
+    data: bytes
+
+
+class SseParser:
+    """Turn the bytes of a stream, cut anywhere, into events. Work is linear in the number of bytes."""
+
+    def __init__(self, limit_bytes: int = EVENT_LIMIT_BYTES) -> None:
+        self._limit = limit_bytes
+        self._tail: list[bytes] = []  # pieces of the line that has no end yet
+        self._size = 0  # bytes held in the tail and in the event that is being read
+        self._data: list[bytes] = []
+        self._event = ""
+        self._skip_lf = False  # the last piece ended in CR; an LF that comes next belongs to it
+        self._at_start = True
+
+    def feed(self, chunk: bytes) -> list[SseEvent]:
+        """Return the events that *chunk* completes; raises ProviderError when one is too large."""
+        chunk = self._with_plain_newlines(chunk)
+        cut = chunk.rfind(b"\n")
+        if cut < 0:
+            self._tail.append(chunk)
+            self._grow(len(chunk))
+            return []
+        self._tail.append(chunk[:cut])
+        lines = b"".join(self._tail).split(b"\n")
+        rest = chunk[cut + 1 :]
+        self._tail = [rest] if rest else []
+        events = self._take(lines)
+        self._size = sum(map(len, self._data))
+        self._grow(len(rest))
+        return events
+
+    def finish(self) -> list[SseEvent]:
+        """Return the last event of a stream that ended without an empty line."""
+        lines = [b"".join(self._tail), b""]
+        self._tail = []
+        return self._take(lines)
+
+    def _with_plain_newlines(self, chunk: bytes) -> bytes:
+        if self._skip_lf and chunk:
+            self._skip_lf = False
+            chunk = chunk[1:] if chunk[:1] == b"\n" else chunk
+        if b"\r" in chunk:
+            self._skip_lf = chunk.endswith(b"\r")
+            chunk = chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        return chunk
+
+    def _grow(self, added: int) -> None:
+        self._size += added
+        if self._size > self._limit:
+            raise ProviderError(
+                f"the server sent an event of more than {self._limit:,} bytes; the reply was given up",
+                kind="protocol",
+            )
+
+    def _take(self, lines: list[bytes]) -> list[SseEvent]:
+        if self._at_start:
+            self._at_start = False
+            lines[0] = lines[0].removeprefix(_BOM)
+        events = []
+        for line in lines:
+            if line.startswith(b"data: "):
+                self._data.append(line[6:])
+            elif line:
+                self._field(line)
+            else:
+                if self._data:
+                    data = self._data[0] if len(self._data) == 1 else b"\n".join(self._data)
+                    events.append(SseEvent(self._event, data))
+                    self._data = []
+                self._event = ""
+        return events
+
+    def _field(self, line: bytes) -> None:
+        # Comments (": ping"), id and retry change nothing for a reply that is never resumed.
+        name, _, value = line.partition(b":")
+        if name == b"data":
+            self._data.append(value.removeprefix(b" "))
+        elif name == b"event":
+            self._event = value.removeprefix(b" ").decode("utf-8", "replace")

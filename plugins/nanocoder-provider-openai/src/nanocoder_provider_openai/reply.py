@@ -1,0 +1,183 @@
+"""From the chunks of Chat Completions to one reply."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from nanocoder import Finished, ProviderError, TextDelta, ThinkingDelta, Usage
+from nanocoder_kit_http import (
+    CallParts,
+    Deltas,
+    FinalError,
+    SseEvent,
+    as_int,
+    as_str,
+    close_calls,
+    failure_in_stream,
+    loads,
+)
+
+from nanocoder_provider_openai.wire import NATIVE
+
+_END_MARKER_BYTES = 16
+
+
+class ChatReply:
+    """Decode one reply. It is complete once a finish reason was seen; `[DONE]` alone is not enough."""
+
+    def __init__(
+        self, host: str, taken: set[str], secrets: Sequence[str] = (), *, echo: bool = False
+    ) -> None:
+        self.done = False
+        self._host = host
+        self._taken = taken
+        self._secrets = secrets
+        self._echo = echo
+        self._deltas = Deltas()
+        self._calls = CallTable()
+        self._finish = ""
+        self._usage = Usage()
+        self._begun = False
+
+    @property
+    def begun(self) -> bool:
+        """Tell whether any of the answer has arrived."""
+        return self._begun
+
+    @property
+    def partial(self) -> str:
+        """Return the text so far."""
+        return self._deltas.whole(TextDelta)
+
+    def feed(self, events: Sequence[SseEvent]) -> list[TextDelta | ThinkingDelta]:
+        """Take the events of one read; raises ProviderError for errors and damaged chunks."""
+        for event in events:
+            if _is_end(event.data):
+                self.done = True
+                break
+            self._take(loads(event.data), event.event)
+        return self._deltas.take()
+
+    def finished(self) -> Finished:
+        """Return the whole reply; raises ProviderError when no finish reason came."""
+        if not self._finish:
+            raise ProviderError(
+                f"{self._host} ended the reply without a finish reason: it was cut", kind="network"
+            )
+        text = self._deltas.whole(TextDelta)
+        calls = close_calls(self._calls.in_order(), self._taken)
+        if self._finish == "content_filter" and not (text or calls):
+            raise FinalError(f"{self._host} withheld the reply: content filter", kind="bad_request")
+        thinking = self._deltas.whole(ThinkingDelta) if self._echo else ""
+        return Finished(
+            text,
+            calls,
+            self._usage,
+            native={NATIVE: {"reasoning_content": thinking}} if thinking else None,
+            truncated=self._finish == "length",
+        )
+
+    def _take(self, chunk: Any, event: str) -> None:
+        if not isinstance(chunk, dict):
+            return
+        if chunk.get("error") or event == "error":
+            raise failure_in_stream(
+                chunk.get("error") or chunk, host=self._host, secrets=self._secrets
+            )
+        choices = chunk.get("choices")
+        if choices and isinstance(choices, list) and isinstance(choices[0], dict):
+            self._take_choice(choices[0])
+        if chunk.get("usage"):
+            self._usage = _usage(chunk["usage"])
+
+    def _take_choice(self, choice: Mapping[str, Any]) -> None:
+        if self._finish:
+            return  # whatever follows the end is not part of the reply
+        delta = choice.get("delta") or choice.get("message")
+        if isinstance(delta, dict):
+            self._take_delta(delta)
+        self._finish = as_str(choice.get("finish_reason"))
+        self._begun = self._begun or bool(self._finish)
+
+    def _take_delta(self, delta: Mapping[str, Any]) -> None:
+        thinking = delta.get("reasoning_content") or delta.get("reasoning")
+        if thinking and isinstance(thinking, str):
+            self._begun = True
+            self._deltas.add(ThinkingDelta, thinking)
+        text = delta.get("content") or delta.get("refusal")
+        if text:
+            self._begun = True
+            self._deltas.add(TextDelta, text if isinstance(text, str) else _joined(text))
+        calls = delta.get("tool_calls")
+        if calls and isinstance(calls, list):
+            self._begun = True
+            for piece in calls:
+                if isinstance(piece, dict):
+                    self._calls.add(piece)
+
+
+class CallTable:
+    """Calls by index, for servers that number them, repeat numbers, or leave them out."""
+
+    def __init__(self) -> None:
+        self._rows: list[tuple[int, CallParts]] = []
+
+    def add(self, piece: Mapping[str, Any]) -> None:
+        """Take one piece of a call."""
+        function = piece.get("function")
+        function = function if isinstance(function, dict) else {}
+        call_id, name = as_str(piece.get("id")), as_str(function.get("name"))
+        parts = self._row(_index(piece.get("index")), call_id, name)
+        parts.call_id = parts.call_id or call_id
+        parts.name = parts.name or name
+        arguments = function.get("arguments")
+        if isinstance(arguments, str):
+            parts.pieces.append(arguments)
+        elif arguments is not None:
+            parts.pieces.append(json.dumps(arguments))
+
+    def in_order(self) -> list[CallParts]:
+        """Return the calls by index; those of one index in the order in which they came."""
+        return [parts for _, parts in sorted(self._rows, key=lambda row: row[0])]
+
+    def _row(self, index: int | None, call_id: str, name: str) -> CallParts:
+        if index is None:
+            found = self._rows[-1][1] if self._rows else None
+            index = self._rows[-1][0] + 1 if self._rows else 0
+        else:
+            found = next((parts for row, parts in reversed(self._rows) if row == index), None)
+        # A second call under a number that is taken: it names a tool again, under an id of its own.
+        is_new = bool(
+            found and name and found.name and (call_id != found.call_id or not found.call_id)
+        )
+        if found is None or is_new:
+            found = CallParts()
+            self._rows.append((index, found))
+        return found
+
+
+def _index(value: Any) -> int | None:
+    if isinstance(value, str) and value.isdecimal():
+        return int(value)
+    return value if isinstance(value, int) else None
+
+
+def _is_end(data: bytes) -> bool:
+    return len(data) <= _END_MARKER_BYTES and data.strip(b' "[]') == b"DONE"
+
+
+def _joined(parts: Any) -> str:
+    texts = [part.get("text") for part in parts if isinstance(part, dict)] if parts else []
+    return "".join(text for text in texts if isinstance(text, str))
+
+
+def _usage(usage: Any) -> Usage:
+    if not isinstance(usage, dict):
+        return Usage()
+    details = usage.get("prompt_tokens_details")
+    cached = as_int(details.get("cached_tokens")) if isinstance(details, dict) else 0
+    return Usage(
+        input_tokens=max(0, as_int(usage.get("prompt_tokens")) - cached),
+        output_tokens=as_int(usage.get("completion_tokens")),
+        cache_read_tokens=cached,
+    )

@@ -1,0 +1,35 @@
+"""The settings of the OpenAI provider."""
+
+from typing import Literal
+
+from attrs import field, frozen
+from nanocoder_kit_http import HttpSettings
+
+
+@frozen(kw_only=True)
+class Settings(HttpSettings):
+    """`[plugins.provider-openai]`: the common HTTP settings and these."""
+
+    api_key_env: str = field(
+        default="OPENAI_API_KEY",
+        metadata={"description": "Environment variable that holds the key."},
+    )
+    max_tokens_field: Literal["", "max_tokens", "max_completion_tokens"] = field(
+        default="",
+        metadata={"description": "Name of the limit; empty: the newer one for OpenAI itself only."},
+    )
+    reasoning_effort: str = field(
+        default="", metadata={"description": "Sent as it is, such as 'low'; empty sends none."}
+    )
+    echo_reasoning: bool = field(
+        default=False,
+        metadata={"description": "Send reasoning_content back, for the servers that demand it."},
+    )
+    stream_usage: bool = field(
+        default=True,
+        metadata={"description": "Ask for token counts; off for servers that refuse the option."},
+    )
+    profile: Literal["full", "small"] = field(
+        default="full",
+        metadata={"description": "'small' asks for short descriptions and few tools."},
+    )

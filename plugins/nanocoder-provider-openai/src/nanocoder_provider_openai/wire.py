@@ -1,0 +1,77 @@
+"""Messages and tools as Chat Completions wants them."""
+
+from base64 import b64encode
+from typing import Any
+
+from nanocoder import Attachment, Message, ToolCall, ToolDefinition, ToolResult
+from nanocoder_kit_http import dumps
+
+NATIVE = "openai"
+"""The key under which a message's native part is ours."""
+
+
+def encode_message(message: Message, echo_reasoning: bool) -> bytes:  # noqa: FBT001
+    """Return *message* as JSON objects joined by commas; one for each result of a tool message."""
+    if message.role == "tool":
+        return b",".join(map(dumps, _results(message.results)))
+    if message.role == "assistant":
+        return dumps(_assistant(message, echo_reasoning))
+    return dumps({"role": "user", "content": _content(message.text, message.attachments)})
+
+
+def tool_definition(tool: ToolDefinition) -> dict[str, Any]:
+    """Return a tool in the shape of function calling."""
+    function = {
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": dict(tool.parameters),
+    }
+    return {"type": "function", "function": function}
+
+
+def _assistant(message: Message, echo_reasoning: bool) -> dict[str, Any]:  # noqa: FBT001
+    fields: dict[str, Any] = {"role": "assistant", "content": message.text}
+    if message.calls:
+        # Some servers refuse an empty text beside calls, others a missing one.
+        fields["content"] = message.text or None
+        fields["tool_calls"] = [_call(call) for call in message.calls]
+    native = message.native if isinstance(message.native, dict) else {}
+    if echo_reasoning and NATIVE in native:
+        fields.update(native[NATIVE])
+    return fields
+
+
+def _call(call: ToolCall) -> dict[str, Any]:
+    function = {"name": call.name, "arguments": dumps(dict(call.arguments)).decode()}
+    return {"id": call.id, "type": "function", "function": function}
+
+
+def _results(results: tuple[ToolResult, ...]) -> list[dict[str, Any]]:
+    messages: list[dict[str, Any]] = []
+    pictures: list[Attachment] = []
+    for result in results:
+        text = result.output
+        if result.is_error and not text.startswith("Error"):
+            text = f"Error: {text}"
+        messages.append({"role": "tool", "tool_call_id": result.call_id, "content": text})
+        pictures += result.attachments
+    if pictures:  # a tool message holds text only; a user message may follow all of them
+        content = _content("Attached to the results above:", tuple(pictures))
+        messages.append({"role": "user", "content": content})
+    return messages
+
+
+def _content(text: str, attachments: tuple[Attachment, ...]) -> str | list[dict[str, Any]]:
+    if not attachments:
+        return text
+    parts = [_part(attachment) for attachment in attachments]
+    return [{"type": "text", "text": text}, *parts] if text else parts
+
+
+def _part(attachment: Attachment) -> dict[str, Any]:
+    if not attachment.media_type.startswith("image/"):
+        name = attachment.name or "a file"
+        return {"type": "text", "text": f"[{name} ({attachment.media_type}) cannot be shown here]"}
+    data = b64encode(attachment.data).decode()
+    url = f"data:{attachment.media_type};base64,{data}"
+    return {"type": "image_url", "image_url": {"url": url}}
