@@ -148,12 +148,20 @@ class Tool(Generic[P, R]):
     def invoke(self, ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolResult:
         """Run the handler with checked arguments; whatever it raises goes through."""
         handler: Callable[..., Any] = self.handler
-        value = (
-            handler(ctx, **arguments)
-            if self.signature.wants("ctx")
-            else handler(**arguments)
-        )
+        value = handler(ctx=ctx, **arguments) if takes_context(handler) else handler(**arguments)
+        if hasattr(value, "__await__"):
+            from nanocoder.background import wait_for
+
+            value = wait_for(value, ctx.cancelled)
         return as_result(value, self.name)
+
+
+def takes_context(function: Callable[..., Any]) -> bool:
+    """Tell whether a handler has a parameter called ctx."""
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return False
+    return "ctx" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
 
 def as_result(value: Any, name: str) -> ToolResult:
@@ -206,7 +214,7 @@ def _make(function: Callable[P, R], fields: Mapping[str, Any]) -> Tool[P, R]:
     if parameters is None:
         signature = Signature.of_function(function, skip=("ctx",))
     else:
-        signature = Signature.of_class(parameters, handler=function)
+        signature = Signature.of_class(parameters)
     name = options.pop("name", "") or function.__name__
     description = options.pop("description", "") or _unwrapped(function.__doc__ or "")
     if _is_wrong_name(name):

@@ -1,0 +1,169 @@
+"""The five calling styles: pluggy collects implementations, this module decides what their answers mean.
+
+Plain pluggy lets any plugin overrule a policy and one failing implementation loses all results; here each implementation is
+called by itself, in the order of the plugins' names, and each style says what a failure means.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
+
+from attrs import evolve, frozen
+
+from nanocoder.errors import NanocoderError, PluginError
+from nanocoder.values import Decision, Verdict
+
+T = TypeVar("T")
+Report = Callable[[PluginError], None]
+
+STRICTNESS = {Decision.ALLOW: 0, Decision.ASK: 1, Decision.DENY: 2}
+
+
+@frozen(eq=False)
+class Implementation:
+    """One plugin's function for one hook, and the names of the arguments that it takes."""
+
+    plugin: str
+    hook: str
+    function: Callable[..., Any]
+    parameters: tuple[str, ...] = ()
+
+    def __call__(self, arguments: Mapping[str, Any]) -> Any:
+        """Call it with those of *arguments* that it takes; `settings` maps plugin names to settings objects."""
+        taken = {name: arguments[name] for name in self.parameters if name != "settings"}
+        if "settings" in self.parameters:
+            taken["settings"] = arguments["settings"](self.plugin)
+        return self.function(**taken)
+
+    def error(self, problem: object) -> PluginError:
+        """Name the plugin and the hook in a problem."""
+        return PluginError(self.plugin, f"{self.hook} failed: {problem}")
+
+
+def attempt(implementation: Implementation, arguments: Mapping[str, Any]) -> Any:
+    """Call one implementation; whatever goes wrong, a call of sys.exit included, is a PluginError."""
+    try:
+        return implementation(arguments)
+    except (KeyboardInterrupt, PluginError):
+        raise
+    except BaseException as error:  # noqa: BLE001 - a plugin's SystemExit must not end the session
+        raise implementation.error(problem_of(error)) from error
+
+
+def problem_of(error: BaseException) -> str:
+    """Say in one line what an exception means to a person."""
+    if isinstance(error, NanocoderError):
+        return str(error)
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def collect(
+    implementations: Iterable[Implementation], report: Report, arguments: Mapping[str, Any]
+) -> list[tuple[str, Any]]:
+    """Return what each plugin contributes, beside its name; None contributes nothing."""
+    found = []
+    for implementation in implementations:
+        try:
+            value = attempt(implementation, arguments)
+        except PluginError as error:
+            report(error)
+            continue
+        if value is not None:
+            found.append((implementation.plugin, value))
+    return found
+
+
+def choose(
+    implementations: Iterable[Implementation],
+    report: Report,
+    arguments: Mapping[str, Any],
+    expected: type[T],
+) -> T | None:
+    """Return the first answer; an answer of another type than *expected* is a failure."""
+    for implementation in implementations:
+        try:
+            value = attempt(implementation, arguments)
+            if value is not None and not isinstance(value, expected):
+                raise implementation.error(wrong_type(value, expected))
+        except PluginError as error:
+            report(error)
+            continue
+        if value is not None:
+            return value
+    return None
+
+
+def judge(
+    implementations: Iterable[Implementation], report: Report, arguments: Mapping[str, Any]
+) -> Verdict | None:
+    """Hear every policy and return the strictest verdict; one that fails denies, None is no opinion."""
+    strictest: Verdict | None = None
+    for implementation in implementations:
+        verdict = _verdict_of(implementation, report, arguments)
+        if verdict is None:
+            continue
+        if strictest is None or STRICTNESS[verdict.decision] > STRICTNESS[strictest.decision]:
+            strictest = verdict
+    return strictest
+
+
+def verdicts(
+    implementations: Iterable[Implementation], report: Report, arguments: Mapping[str, Any]
+) -> list[Verdict]:
+    """Return every policy's verdict, for explaining."""
+    heard = (_verdict_of(one, report, arguments) for one in implementations)
+    return [verdict for verdict in heard if verdict is not None]
+
+
+def _verdict_of(
+    implementation: Implementation, report: Report, arguments: Mapping[str, Any]
+) -> Verdict | None:
+    plugin = implementation.plugin
+    try:
+        value = attempt(implementation, arguments)
+        if value is None:
+            return None
+        if not isinstance(value, Verdict) or not isinstance(value.decision, Decision):
+            raise implementation.error(wrong_type(value, Verdict))
+    except PluginError as error:
+        report(error)
+        return Verdict(Decision.DENY, f"policy {plugin!r} failed: {_cause(error)}", plugin=plugin)
+    return evolve(value, plugin=plugin)
+
+
+def _cause(error: PluginError) -> str:
+    return str(error.__cause__) if error.__cause__ is not None else error.problem
+
+
+def chain(
+    implementations: Iterable[Implementation],
+    arguments: Mapping[str, Any],
+    subject: str,
+    expected: type[T],
+) -> T:
+    """Pass the argument named *subject* through all; None leaves it as it is. Raises PluginError at the first failure."""
+    current: T = arguments[subject]
+    for implementation in implementations:
+        value = attempt(implementation, {**arguments, subject: current})
+        if value is None:
+            continue
+        if not isinstance(value, expected):
+            raise implementation.error(wrong_type(value, expected))
+        current = value
+    return current
+
+
+def tell(
+    implementations: Iterable[Implementation], report: Report, arguments: Mapping[str, Any]
+) -> None:
+    """Let everybody know; a failure is reported and changes nothing."""
+    for implementation in implementations:
+        try:
+            attempt(implementation, arguments)
+        except PluginError as error:
+            report(error)
+
+
+def wrong_type(value: object, expected: type) -> str:
+    """Say what came instead of what the hook returns."""
+    return f"returned {type(value).__name__}, expected {expected.__name__}"

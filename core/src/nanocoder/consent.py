@@ -1,0 +1,224 @@
+"""Consent: what the policies say of a call, and what a person answers when they say "ask"."""
+
+import hashlib
+import itertools
+import secrets
+from collections.abc import Callable, Generator, Mapping
+from typing import Any
+
+from attrs import define, evolve, frozen
+
+from nanocoder import calls
+from nanocoder.errors import ApprovalNeeded, Denied
+from nanocoder.plugins import Plugins
+from nanocoder.schema import canonical_json
+from nanocoder.tool import SessionInfo, Tool
+from nanocoder.values import (
+    ApprovalAnswer,
+    ApprovalRequest,
+    Decision,
+    Effect,
+    Event,
+    Risk,
+    ToolCall,
+    Verdict,
+)
+
+Approver = Callable[[ApprovalRequest], ApprovalAnswer | None]
+Check = Callable[[Mapping[str, Any]], dict[str, Any]]
+
+MAX_EDITS = 10
+"""How often a person may edit the arguments of one call before it is refused."""
+
+
+@define(eq=False)
+class Ask:
+    """A question on its way to whoever can put it to a person; it travels like an event and comes back answered."""
+
+    request: ApprovalRequest
+    answer: ApprovalAnswer | None = None
+
+
+@frozen
+class Granted:
+    """A call that may run: its frozen form, and the checked arguments that its handler gets."""
+
+    call: ToolCall
+    arguments: dict[str, Any]
+
+
+class Consent:
+    """Judges calls and asks for approval; one for each session. Consent that was kept lives as long as it does."""
+
+    def __init__(
+        self, plugins: Plugins, session: SessionInfo, approve: Approver | None = None
+    ) -> None:
+        self.session = session
+        self._plugins = plugins
+        self._approve = approve
+        self._sequence = itertools.count(1)
+        self._kept: set[tuple[str, ...]] = set()
+
+    def verdict(self, call: ToolCall, tool: Tool[..., Any]) -> Verdict:
+        """Return the strictest verdict of all policies; without any, all but safe reading asks."""
+        heard = calls.judge(
+            self._plugins.implementations("nanocoder_before_execute"),
+            self._plugins.report,
+            self._about(call, tool),
+        )
+        return heard or _unjudged(tool)
+
+    def verdicts(self, call: ToolCall, tool: Tool[..., Any]) -> list[Verdict]:
+        """Return every policy's verdict, for explaining."""
+        heard = calls.verdicts(
+            self._plugins.implementations("nanocoder_before_execute"),
+            self._plugins.report,
+            self._about(call, tool),
+        )
+        return heard or [_unjudged(tool)]
+
+    def obtain(
+        self, call: ToolCall, tool: Tool[..., Any], check: Check, *, consented: bool = False
+    ) -> Generator[Event | Ask, None, Granted]:
+        """Yield what happens on the way to consent and return the call as it may run.
+
+        *consented* says that a person agreed to the composed call that this one is a step of. An edit approves what was
+        written: the edited call is checked and judged again, and asked for again only when a rule has something new to say.
+        Raises: Denied, ApprovalNeeded, BadArguments.
+        """
+        arguments = check(call.arguments)
+        yield Event("call.validated", call_id=call.id)
+        agreed: tuple[str, ...] | None = None
+        for _ in range(MAX_EDITS):
+            verdict = self.verdict(call, tool)
+            yield Event("call.decided", verdict_data(verdict), call.id)
+            if verdict.decision is Decision.DENY:
+                raise Denied(f"denied: {verdict.reason}", data=verdict_data(verdict))
+            asked = (verdict.rule, verdict.reason)
+            if verdict.decision is Decision.ALLOW or consented or asked == agreed:
+                return Granted(call, arguments)
+            if _key(verdict, call, tool) in self._kept:
+                return Granted(call, arguments)
+            answer = yield from self._answered(call, tool, verdict)
+            if answer.arguments is None:
+                yield Event("call.approved", {"always": answer.always}, call.id)
+                return Granted(call, arguments)
+            agreed = asked
+            call = evolve(call, arguments=copied(answer.arguments), edited=True)
+            arguments = check(call.arguments)
+            yield Event("call.edited", {"arguments": call.arguments}, call.id)
+        raise Denied(f"denied: the arguments were edited {MAX_EDITS} times")
+
+    def _answered(
+        self, call: ToolCall, tool: Tool[..., Any], verdict: Verdict
+    ) -> Generator[Event | Ask, None, ApprovalAnswer]:
+        request = self._request(call, tool, verdict)
+        yield Event("call.approval_requested", request_data(request), call.id)
+        question = Ask(request)
+        yield question
+        answer = question.answer
+        if answer is None:
+            raise ApprovalNeeded(
+                f"approval needed: {call.name} was not run because nobody can answer ({verdict.reason})",
+                data=verdict_data(verdict),
+            )
+        if (answer.id, answer.digest) != (request.id, request.digest):
+            raise Denied("denied: the answer belongs to another request")
+        if not answer.approved:
+            raise Denied(f"denied by the user: {answer.reason}" if answer.reason else "denied by the user")
+        if answer.always:
+            self._kept.add(_key(verdict, call, tool))
+        return answer
+
+    def ask(self, request: ApprovalRequest) -> ApprovalAnswer | None:
+        """Put a request to whoever answers for the person; None when nobody does."""
+        if self._approve is not None:
+            return self._approve(request)
+        return calls.choose(
+            self._plugins.implementations("nanocoder_approve"),
+            self._plugins.report,
+            {"request": request, "session": self.session, "settings": self._plugins.settings},
+            ApprovalAnswer,
+        )
+
+    def _request(self, call: ToolCall, tool: Tool[..., Any], verdict: Verdict) -> ApprovalRequest:
+        return ApprovalRequest(
+            id=secrets.token_hex(8),
+            sequence=next(self._sequence),
+            call=call,
+            digest=digest_of(call.arguments),
+            risk=tool.risk,
+            effects=tool.effects,
+            plugin=f"{tool.plugin} {tool.version}".strip(),
+            reason=verdict.reason,
+            preview=self.preview(call, tool),
+            cwd=str(self.session.cwd),
+            steps=tool.composed_of,
+        )
+
+    def preview(self, call: ToolCall, tool: Tool[..., Any]) -> str:
+        """Return what a call would do, in plain text: a plugin's rendering or the arguments."""
+        arguments = {**self._about(call, tool), "result": None}
+        rendered = calls.choose(
+            self._plugins.implementations("nanocoder_render"), self._plugins.report, arguments, str
+        )
+        return rendered or "\n".join(f"{key}: {value}" for key, value in call.arguments.items())
+
+    def _about(self, call: ToolCall, tool: Tool[..., Any]) -> dict[str, Any]:
+        return {
+            "call": call,
+            "tool": tool,
+            "session": self.session,
+            "settings": self._plugins.settings,
+        }
+
+
+def digest_of(arguments: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of the canonical JSON of *arguments*, which an answer must echo."""
+    return hashlib.sha256(canonical_json(dict(arguments)).encode("utf-8", "replace")).hexdigest()
+
+
+def copied(value: Any) -> Any:
+    """Return a copy of a JSON value that shares only what cannot change."""
+    if isinstance(value, Mapping):
+        return {key: copied(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [copied(one) for one in value]
+    return value
+
+
+def verdict_data(verdict: Verdict) -> dict[str, str]:
+    """Return a verdict as JSON-ready data."""
+    return {
+        "decision": str(verdict.decision),
+        "reason": verdict.reason,
+        "rule": verdict.rule,
+        "source": verdict.source,
+        "plugin": verdict.plugin,
+    }
+
+
+def request_data(request: ApprovalRequest) -> dict[str, Any]:
+    """Return an approval request as JSON-ready data."""
+    return {
+        "id": request.id,
+        "sequence": request.sequence,
+        "tool": request.call.name,
+        "arguments": request.call.arguments,
+        "digest": request.digest,
+        "risk": str(request.risk),
+        "reason": request.reason,
+        "preview": request.preview,
+    }
+
+
+def _key(verdict: Verdict, call: ToolCall, tool: Tool[..., Any]) -> tuple[str, ...]:
+    """Return what "always" is remembered by: the exact arguments wherever a process or the network is involved."""
+    exact = not tool.effects or tool.effects & {Effect.EXECUTE, Effect.NETWORK}
+    return (call.name, verdict.rule, verdict.reason, digest_of(call.arguments) if exact else "")
+
+
+def _unjudged(tool: Tool[..., Any]) -> Verdict:
+    if tool.is_read_only and tool.risk is Risk.SAFE:
+        return Verdict(Decision.ALLOW, "a safe, reading tool", source="default")
+    return Verdict(Decision.ASK, "no policy is installed, so everything but safe reading asks", source="default")

@@ -1,0 +1,399 @@
+"""The one path of a call; there is no other way to a handler.
+
+received, normalised, found, checked, judged, approved, admitted, journaled as started, run, seen by `after_execute`, journaled
+as finished, returned: every step is an event. The path is a generator, so that its events reach whoever listens before the
+next step is taken: the journal has a call before it runs.
+"""
+
+import contextlib
+import itertools
+import threading
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from attrs import define, evolve, field, frozen
+
+from nanocoder import calls
+from nanocoder.calls import problem_of
+from nanocoder.cancel import Cancel
+from nanocoder.consent import Ask, Consent, Granted, copied
+from nanocoder.errors import BadArguments, Cancelled, NanocoderError, PluginError, ToolError
+from nanocoder.plugins import Plugins
+from nanocoder.running import Running, Said
+from nanocoder.text import clip, for_model
+from nanocoder.tool import Tool, ToolContext
+from nanocoder.values import Effect, Event, ToolCall, ToolResult
+from nanocoder.workspace import Workspace
+
+MAX_DEPTH = 4
+"""How deep composed tools may call each other."""
+CLOSE_GRACE_S = 6.0
+"""How long the end of a session waits for calls that were left behind; killing a process takes up to 5 s."""
+OUTPUT_HEAD_CHARS = 40_000
+OUTPUT_TAIL_CHARS = 10_000
+"""What the model reads of one result at the most; the whole is kept as an artifact."""
+PATH_ARGUMENTS = ("path", "file_path", "source", "destination", "target")
+REFUSALS = ("denied", "approval_needed")
+
+Steps = Generator[Said, None, ToolResult]
+
+
+@define(eq=False)
+class Scope:
+    """Where a call stands: below which composed call, with whose consent, and how long that holds."""
+
+    consented: bool = False
+    state: dict[str, Any] = field(factory=dict)
+    depth: int = 0
+    active: bool = True
+
+
+@frozen
+class Services:
+    """What a session offers to its tools. Times in seconds; *call_timeout_s* 0 leaves each tool its own limit."""
+
+    session_id: str = ""
+    resource: Callable[[str, str], Any] | None = None
+    artifact: Callable[[str, bytes], str] | None = None
+    wrap: Callable[[list[str]], list[str]] | None = None
+    call_timeout_s: float = 0.0
+    concurrency: int = 8
+
+
+class Executor:
+    """Runs calls for one session."""
+
+    def __init__(
+        self,
+        plugins: Plugins,
+        workspace: Workspace,
+        consent: Consent,
+        services: Services | None = None,
+    ) -> None:
+        self._plugins = plugins
+        self._workspace = workspace
+        self._consent = consent
+        self._services = services or Services()
+        self._slots = threading.BoundedSemaphore(self._services.concurrency)
+        self._paths: dict[str, threading.Lock] = {}
+        self._left_behind: list[threading.Thread] = []
+
+    def turn(
+        self, wanted: Sequence[ToolCall], cancel: Cancel
+    ) -> Generator[Event, None, list[ToolResult]]:
+        """Run the calls of one turn and return a result for each, in their order.
+
+        Reading calls run in parallel; one call with another effect makes the turn sequential.
+        """
+        if len(wanted) > 1 and all(map(self._only_reads, wanted)):
+            return (yield from self._asking(self._parallel(wanted, cancel)))
+        results = []
+        for call in wanted:
+            results.append((yield from self.path(call, cancel)))
+        return results
+
+    def path(self, call: ToolCall, cancel: Cancel) -> Generator[Event, None, ToolResult]:
+        """Take one call down the whole path; every failure is a result, too."""
+        return (yield from self._asking(self._steps(call, cancel, Scope())))
+
+    def close(self) -> None:
+        """Wait a little for calls that did not stop when they were told to."""
+        deadline = time.monotonic() + CLOSE_GRACE_S
+        for thread in self._left_behind:
+            thread.join(max(0.0, deadline - time.monotonic()))
+
+    def _asking(self, steps: Generator[Said, None, Any]) -> Generator[Event, None, Any]:
+        """Answer the questions among *steps* on this thread and pass the events on."""
+        try:
+            while True:
+                item = next(steps)
+                if isinstance(item, Ask):
+                    item.answer = self._consent.ask(item.request)
+                else:
+                    yield item
+        except StopIteration as end:
+            return end.value
+        finally:
+            steps.close()
+
+    def _parallel(
+        self, wanted: Sequence[ToolCall], cancel: Cancel
+    ) -> Generator[Said, None, list[ToolResult]]:
+        """Get consent one after the other, then run together; a slot at a time for each."""
+        ready = []
+        for call in wanted:
+            ready.append(self._settled(call, (yield from self._prepared(call, cancel))))
+        whole = Cancel(cancel)
+        results: list[ToolResult | None] = [None] * len(ready)
+        threads = []
+
+        def work(crew: Running) -> None:
+            def one(index: int) -> None:
+                results[index] = crew.drive(ready[index])
+
+            for index in range(len(ready)):
+                threads.append(threading.Thread(target=one, args=(index,), daemon=True))
+                threads[-1].start()
+            for thread in threads:
+                thread.join()
+
+        yield from Running(work, whole).outcome(0, "the turn")
+        whole.close()
+        return [result or _failure(call, Cancelled("interrupted")) for call, result in zip(wanted, results, strict=True)]
+
+    def _prepared(self, call: ToolCall, cancel: Cancel) -> Generator[Said, None, Steps]:
+        scope = Scope()
+        try:
+            tool, granted = yield from self._granted(call, cancel, scope)
+        except NanocoderError as error:
+            return _raising(error)
+        return self._performed(tool, granted, cancel, scope)
+
+    def _steps(self, call: ToolCall, cancel: Cancel, scope: Scope) -> Steps:
+        return (yield from self._settled(call, self._unsettled(call, cancel, scope)))
+
+    def _unsettled(self, call: ToolCall, cancel: Cancel, scope: Scope) -> Steps:
+        tool, granted = yield from self._granted(call, cancel, scope)
+        return (yield from self._performed(tool, granted, cancel, scope))
+
+    def _settled(self, call: ToolCall, steps: Steps) -> Steps:
+        """Turn whatever ends *steps* into the call's one result."""
+        started = time.perf_counter()
+        try:
+            result = yield from steps
+        except NanocoderError as error:
+            kind = "call.denied" if error.error_class in REFUSALS else "call.failed"
+            yield Event(kind, {"error_class": error.error_class, "message": str(error)}, call.id)
+            result = _failure(call, error)
+        milliseconds = round((time.perf_counter() - started) * 1000, 3)
+        result = evolve(result, call_id=call.id, duration_ms=milliseconds)
+        yield Event("call.returned", result_data(call, result), call.id)
+        return result
+
+    def _granted(
+        self, call: ToolCall, cancel: Cancel, scope: Scope
+    ) -> Generator[Said, None, tuple[Tool[..., Any], Granted]]:
+        yield Event("call.received", call_data(call), call.id)
+        cancel.check()
+        if call.error:
+            raise BadArguments([call.error])
+        tool = self._plugins.tool(call.name).real()
+        if scope.depth > MAX_DEPTH:
+            raise ToolError(f"{call.name}: composed tools may not nest deeper than {MAX_DEPTH}")
+        # What the policies judge is a copy that nobody else can change.
+        mine = evolve(call, arguments=copied(call.arguments))
+        consented = scope.consented and scope.active
+        granted = yield from self._consent.obtain(
+            mine, tool, tool.signature.check, consented=consented
+        )
+        return tool, granted
+
+    def _performed(
+        self, tool: Tool[..., Any], granted: Granted, cancel: Cancel, scope: Scope
+    ) -> Steps:
+        call = granted.call
+        cancel.check()
+        with self._admitted(tool, call, scope):
+            yield Event("call.started", call_data(call), call.id)
+            result = yield from self._run(tool, granted, cancel, scope)
+        result = self._bounded(call, self._seen(tool, call, result))
+        if result.artifact:
+            yield Event("call.truncated", {"artifact": result.artifact}, call.id)
+        outcome = {"is_error": result.is_error, "error_class": result.error_class}
+        yield Event("call.finished", outcome, call.id)
+        return result
+
+    @contextlib.contextmanager
+    def _admitted(self, tool: Tool[..., Any], call: ToolCall, scope: Scope) -> Iterator[None]:
+        """Hold a slot, and for a writing call the turn of its paths; a step has its composed call's slot."""
+        with contextlib.ExitStack() as held:
+            if scope.depth == 0:
+                held.enter_context(self._slots)
+            if Effect.WRITE in tool.effects and not tool.composed_of:
+                for path in _paths_of(call.arguments):
+                    held.enter_context(self._paths.setdefault(path, threading.Lock()))
+            yield
+
+    def _run(self, tool: Tool[..., Any], granted: Granted, cancel: Cancel, scope: Scope) -> Steps:
+        own = Cancel(cancel)
+        inner = Scope(
+            consented=tool.single_confirmation,
+            state=scope.state if scope.depth else {},
+            depth=scope.depth + 1,
+        )
+        room = _Room()
+
+        def work(running: Running) -> ToolResult:
+            context = self._context(tool, granted.call, own, inner, running, room)
+            try:
+                return tool.invoke(context, granted.arguments)
+            except NanocoderError as error:
+                return _failure(granted.call, error)
+            except BaseException as error:  # noqa: BLE001 - whatever a tool raises is a result
+                return _broken(granted.call, tool, error)
+
+        running = Running(work, own)
+        limit = tool.timeout_s
+        if limit and self._services.call_timeout_s:
+            limit = min(limit, self._services.call_timeout_s)
+        try:
+            result: ToolResult = yield from running.outcome(limit, tool.name)
+            return result
+        finally:
+            inner.active = False
+            own.close()
+            room.clean()
+            if running.thread.is_alive() and own.is_set():
+                self._left_behind.append(running.thread)
+
+    def _context(
+        self,
+        tool: Tool[..., Any],
+        call: ToolCall,
+        cancel: Cancel,
+        scope: Scope,
+        running: Running,
+        room: "_Room",
+    ) -> ToolContext:
+        services = self._services
+        resource = services.resource
+        numbers = itertools.count(1)
+
+        def sub_call(name: str, arguments: Mapping[str, Any]) -> ToolResult:
+            if name not in tool.composed_of:
+                have = ", ".join(tool.composed_of) or "none"
+                raise ToolError(f"{tool.name} may not call {name!r}; it declares: {have}")
+            step = ToolCall(f"{call.id}.{next(numbers)}", name, dict(arguments), parent_id=call.id)
+            return running.drive(self._steps(step, cancel, scope))
+
+        return ToolContext(
+            session_id=services.session_id,
+            message_id=call.id,
+            workspace=self._workspace,
+            working_directory=self._workspace.root,
+            cancelled=cancel,
+            settings=self._plugins.settings(tool.plugin) if tool.plugin else None,
+            session=self._consent.session,
+            state=scope.state,
+            timeout_s=services.call_timeout_s,
+            call=sub_call,
+            resource=None if resource is None else lambda name: resource(tool.plugin, name),
+            progress=lambda text: running.say(Event("call.progress", {"text": text}, call.id)),
+            make_tmp=room.path,
+            wrap=services.wrap,
+            artifact=services.artifact,
+        )
+
+    def _seen(self, tool: Tool[..., Any], call: ToolCall, result: ToolResult) -> ToolResult:
+        """Pass a result through the after_execute chain; one that fails withholds it."""
+        chain = self._plugins.implementations("nanocoder_after_execute")
+        if not chain:
+            return result
+        about = {"result": result, "call": call, "tool": tool}
+        about |= {"session": self._consent.session, "settings": self._plugins.settings}
+        try:
+            return calls.chain(chain, about, "result", ToolResult)
+        except PluginError as error:
+            self._plugins.report(error)
+            raise ToolError(f"the result is withheld: {error}", error_class="withheld") from error
+
+    def _bounded(self, call: ToolCall, result: ToolResult) -> ToolResult:
+        """Make a result fit to be read by a model: clean, and not longer than it should be."""
+        output = for_model(result.output)
+        if len(output) <= OUTPUT_HEAD_CHARS + OUTPUT_TAIL_CHARS:
+            return result if output is result.output else evolve(result, output=output)
+        kept = result.artifact
+        if not kept and self._services.artifact is not None:
+            kept = self._services.artifact(f"{call.id}.txt", output.encode("utf-8", "replace"))
+        shown = clip(output, head=OUTPUT_HEAD_CHARS, tail=OUTPUT_TAIL_CHARS)
+        metadata = {**result.metadata, "truncated": True}
+        return evolve(result, output=shown, artifact=kept, metadata=metadata)
+
+    def _only_reads(self, call: ToolCall) -> bool:
+        tool = self._plugins.tools().get(call.name)
+        return tool is None or tool.is_read_only
+
+
+class _Room:
+    """A call's private directory: made at first use, removed when the call has ended."""
+
+    def __init__(self) -> None:
+        self._path: Path | None = None
+
+    def path(self) -> Path:
+        """Return the directory, making it."""
+        if self._path is None:
+            import tempfile
+
+            self._path = Path(tempfile.mkdtemp(prefix="nanocoder-"))
+        return self._path
+
+    def clean(self) -> None:
+        """Remove it."""
+        if self._path is not None:
+            import shutil
+
+            shutil.rmtree(self._path, ignore_errors=True)
+
+
+def call_data(call: ToolCall) -> dict[str, Any]:
+    """Return a call as JSON-ready data."""
+    return {
+        "tool": call.name,
+        "arguments": call.arguments,
+        "parent": call.parent_id,
+        "edited": call.edited,
+    }
+
+
+def result_data(call: ToolCall, result: ToolResult) -> dict[str, Any]:
+    """Return a result as JSON-ready data: what `call --output json` prints."""
+    return {
+        "tool": call.name,
+        "status": status_of(result),
+        "error_class": result.error_class,
+        "title": result.title,
+        "output": result.output,
+        "data": result.data,
+        "metadata": dict(result.metadata),
+        "artifact": result.artifact,
+        "duration_ms": result.duration_ms,
+    }
+
+
+def status_of(result: ToolResult) -> str:
+    """Return ok, denied, approval_needed or error."""
+    if not result.is_error:
+        return "ok"
+    return result.error_class if result.error_class in REFUSALS else "error"
+
+
+def _failure(call: ToolCall, error: NanocoderError) -> ToolResult:
+    return ToolResult(
+        str(error),
+        title=f"Error: {call.name}",
+        data=getattr(error, "data", None) or None,
+        metadata={"error": True},
+        is_error=True,
+        error_class=error.error_class,
+        call_id=call.id,
+    )
+
+
+def _broken(call: ToolCall, tool: Tool[..., Any], error: BaseException) -> ToolResult:
+    """Make a result of an exception that the tool's author did not foresee."""
+    message = f"Error: {call.name} of {tool.plugin or 'this session'} broke: {problem_of(error)}"
+    failed = ToolError(message, error_class="tool_broken")
+    return _failure(call, failed)
+
+
+def _raising(error: NanocoderError) -> Steps:
+    raise error
+    yield  # makes this a generator
+
+
+def _paths_of(arguments: Mapping[str, Any]) -> list[str]:
+    found = {value for key in PATH_ARGUMENTS if isinstance(value := arguments.get(key), str)}
+    return sorted(found)

@@ -1,0 +1,202 @@
+"""What a plugin is, learned by importing it: in a child process, so that one that crashes or hangs harms nobody."""
+
+import inspect
+import json
+import os
+import sys
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import pluggy
+
+from nanocoder import hookspecs
+from nanocoder.calls import problem_of
+from nanocoder.errors import PluginError
+from nanocoder.hookspecs import PROJECT, STYLES
+from nanocoder.offers import Command, Dialect, Resource, Runner, Sandbox
+from nanocoder.plugins.discovery import package_files
+from nanocoder.provider import ProviderSpec
+from nanocoder.schema import canonical_json
+from nanocoder.text import count_tokens, nearest
+from nanocoder.tool import Tool
+
+API_VERSION = 1
+MARK = f"{PROJECT}_impl"
+GATES = ("nanocoder_before_execute", "nanocoder_after_execute", "nanocoder_before_request")
+"""Hooks of the judge and chain styles: a plugin with one of them is never lazy and never optional."""
+
+OFFERS: dict[str, type] = {
+    "nanocoder_commands": Command,
+    "nanocoder_providers": ProviderSpec,
+    "nanocoder_tools": Tool,
+    "nanocoder_dialects": Dialect,
+    "nanocoder_sandboxes": Sandbox,
+    "nanocoder_runners": Runner,
+    "nanocoder_resources": Resource,
+}
+
+
+def new_manager() -> pluggy.PluginManager:
+    """Return a plugin manager that knows our hooks and no plugin."""
+    manager = pluggy.PluginManager(PROJECT)
+    manager.add_hookspecs(hookspecs)
+    return manager
+
+
+def register(manager: pluggy.PluginManager, plugin: object, name: str) -> dict[str, Any]:
+    """Register *plugin* and return its hooks' implementations by hook; raises PluginError and registers nothing.
+
+    Refused: coroutine hooks, unknown hooks and arguments, wrappers around a judge or a chain, a plugin without hooks.
+    """
+    for hook, function in _marked(plugin):
+        _refuse_unfit(name, hook, function)
+    try:
+        manager.register(plugin, name)
+        manager.check_pending()
+    except (pluggy.PluginValidationError, ValueError) as error:
+        if manager.has_plugin(name):
+            manager.unregister(name=name)
+        raise PluginError(name, " ".join(str(error).split())) from error
+    callers = manager.get_hookcallers(plugin) or []
+    found = {
+        caller.name: implementation
+        for caller in callers
+        for implementation in caller.get_hookimpls()
+        if implementation.plugin is plugin
+    }
+    if not found:
+        manager.unregister(name=name)
+        raise PluginError(name, "implements no hook; mark its functions with @nanocoder.hookimpl")
+    return found
+
+
+def _marked(plugin: object) -> list[tuple[str, Callable[..., Any]]]:
+    found = []
+    for attribute in dir(plugin):
+        value = inspect.getattr_static(plugin, attribute, None)
+        function = getattr(plugin, attribute, None) if inspect.isroutine(value) else None
+        if function is not None and getattr(function, MARK, None):
+            found.append((getattr(function, MARK).get("specname") or attribute, function))
+    return found
+
+
+def _refuse_unfit(name: str, hook: str, function: Callable[..., Any]) -> None:
+    if hook not in STYLES:
+        close = nearest(hook, list(STYLES))
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        raise PluginError(name, f"there is no hook {hook!r}{hint}")
+    if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+        raise PluginError(name, f"{hook} is `async def`; hooks are plain functions")
+    options = getattr(function, MARK)
+    if (options.get("wrapper") or options.get("hookwrapper")) and STYLES[hook] in {"judge", "chain"}:
+        raise PluginError(name, f"{hook} may not be wrapped: a wrapper could overrule the others")
+
+
+def describe(plugin: object, name: str) -> dict[str, Any]:
+    """Return the JSON-ready description of a plugin; raises PluginError."""
+    found = register(new_manager(), plugin, name)
+    hooks = {hook: list(one.argnames) for hook, one in sorted(found.items())}
+    description: dict[str, Any] = {"hooks": hooks, "policy": any(hook in hooks for hook in GATES)}
+    for hook, expected in OFFERS.items():
+        if hook in found:
+            description[hook.removeprefix(f"{PROJECT}_")] = [
+                _offer(name, hook, one) for one in offered(name, hook, found[hook].function(), expected)
+            ]
+    if "nanocoder_settings" in found:
+        description["settings"] = settings_class(name, found["nanocoder_settings"].function()).__name__
+    return description
+
+
+def offered(name: str, hook: str, value: Any, expected: type) -> list[Any]:
+    """Check what a collect hook returned: a list of *expected*; raises PluginError."""
+    if not isinstance(value, (list, tuple)):
+        raise PluginError(name, f"{hook} returned {type(value).__name__}, expected a list of {expected.__name__}")
+    for one in value:
+        if not isinstance(one, expected):
+            raise PluginError(name, f"{hook} offered {type(one).__name__} {one!r:.60}, expected {expected.__name__}")
+    return list(value)
+
+
+def settings_class(name: str, value: Any) -> type:
+    """Check what `nanocoder_settings` returned: an attrs class whose fields all have defaults."""
+    if not (isinstance(value, type) and hasattr(value, "__attrs_attrs__")):
+        raise PluginError(name, f"nanocoder_settings returned {value!r:.60}, expected an attrs class")
+    try:
+        value()
+    except TypeError as error:
+        raise PluginError(name, f"every field of {value.__name__} needs a default: {error}") from error
+    return value
+
+
+def _offer(name: str, hook: str, value: Any) -> dict[str, Any]:
+    if isinstance(value, Tool):
+        return tool_manifest(name, value)
+    if isinstance(value, Command):
+        return {"name": value.name, "help": value.help}
+    if isinstance(value, ProviderSpec):
+        return {
+            "name": value.name,
+            "description": value.description,
+            "default_model": value.default_model,
+            "key_variables": list(value.key_variables),
+            "rank": value.rank,
+            "probe": value.probe is not None,
+            "hint": value.hint,
+        }
+    return {"name": value.name}
+
+
+def tool_manifest(plugin: str, tool: Tool[..., Any]) -> dict[str, Any]:
+    """Return all of a tool but its handler, with what its definition costs in tokens."""
+    try:
+        parameters = dict(tool.parameters)
+    except Exception as error:
+        raise PluginError(plugin, f"tool {tool.name!r} has no schema: {problem_of(error)}") from error
+    wire = {"name": tool.name, "description": tool.description, "parameters": parameters}
+    return {
+        "name": tool.name,
+        "description": tool.description,
+        "schema": parameters,
+        "risk": str(tool.risk),
+        "effects": sorted(map(str, tool.effects)),
+        "composed_of": list(tool.composed_of),
+        "single_confirmation": tool.single_confirmation,
+        "transactional": tool.transactional,
+        "timeout_s": tool.timeout_s,
+        "examples": [dict(example) for example in tool.examples],
+        "repeatable": tool.repeatable,
+        "short": tool.short,
+        "tokens": count_tokens(canonical_json(wire)),
+    }
+
+
+def import_and_describe(name: str, module: str) -> dict[str, Any]:
+    """Import a plugin and describe it; every failure is in the description's "error"."""
+    try:
+        __import__(module)
+        plugin: ModuleType = sys.modules[module]
+        description = describe(plugin, name)
+    except PluginError as error:
+        return {"error": error.problem}
+    except BaseException as error:  # noqa: BLE001 - sys.exit in a plugin is a failure like any other
+        return {"error": f"import failed: {problem_of(error)}"}
+    description["files"] = package_files(getattr(plugin, "__file__", "") or "")
+    return description
+
+
+def main() -> None:
+    """Read [[name, module], …] from stdin and write one line of JSON for each to what was stdout."""
+    wanted: list[list[str]] = json.load(sys.stdin)
+    out = os.dup(1)
+    # A plugin that prints at import must not write into the answers.
+    silent = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(silent, 1)
+    os.dup2(silent, 2)
+    for name, module in wanted:
+        line = json.dumps([name, import_and_describe(name, module)]) + "\n"
+        data = line.encode()
+        while data:
+            data = data[os.write(out, data) :]
+    os._exit(0)
+

@@ -1,0 +1,129 @@
+"""Which plugins are installed: a raw scan of the real site directories that imports nothing.
+
+`importlib.metadata` costs 30 ms of import and searches every entry of `sys.path`, the current directory included; a package
+that lies in a hostile checkout would count as installed. Here only the interpreter's own site directories are read.
+"""
+
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+
+from attrs import frozen
+
+GROUP = "nanocoder"
+PREFIX = "nanocoder-"
+MAX_ENTRY_POINTS_BYTES = 65_536
+
+
+@frozen
+class Found:
+    """An entry point of our group: the plugin's *name*, its distribution and the module behind it.
+
+    *stamp* changes when the distribution is installed anew.
+    """
+
+    name: str
+    module: str
+    distribution: str
+    version: str
+    site: str
+    stamp: int
+
+
+def site_directories() -> list[str]:
+    """Return the interpreter's own site directories, never the current directory or PYTHONPATH."""
+    import site
+
+    directories = site.getsitepackages()
+    if site.ENABLE_USER_SITE:
+        directories.append(site.getusersitepackages())
+    return [path for path in dict.fromkeys(directories) if os.path.isabs(path)]
+
+
+def scan(sites: Iterable[str]) -> list[Found]:
+    """Return every entry point of our group below *sites*, sorted by name; the first site wins like in an import."""
+    found: list[Found] = []
+    seen: set[str] = set()
+    for site in sites:
+        for directory, stamp in sorted(_dist_infos(site)):
+            distribution, _, version = directory[: -len(".dist-info")].partition("-")
+            if distribution in seen:
+                continue
+            points = list(_entry_points(os.path.join(site, directory, "entry_points.txt")))
+            if points:
+                seen.add(distribution)
+            dashed = distribution.replace("_", "-")
+            found += [Found(name, module, dashed, version, site, stamp) for name, module in points]
+    return sorted(found, key=lambda one: (one.name, one.distribution))
+
+
+def _dist_infos(site: str) -> Iterator[tuple[str, int]]:
+    try:
+        with os.scandir(site) as entries:
+            for entry in entries:
+                if entry.name.endswith(".dist-info"):
+                    yield entry.name, entry.stat().st_mtime_ns
+    except OSError:
+        return
+
+
+def _entry_points(path: str) -> Iterator[tuple[str, str]]:
+    """Yield name and module of our group's lines; a file that cannot be read has none."""
+    try:
+        with open(path, "rb") as file:
+            text = file.read(MAX_ENTRY_POINTS_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return
+    if f"[{GROUP}]" not in text:
+        return
+    inside = False
+    for line in map(str.strip, text.splitlines()):
+        if line.startswith("["):
+            inside = line == f"[{GROUP}]"
+        elif inside and "=" in line and not line.startswith(("#", ";")):
+            name, _, value = line.partition("=")
+            yield name.strip(), value.split("[")[0].split(":")[0].strip()
+
+
+def package_files(origin: str) -> list[tuple[str, int]]:
+    """Return the Python files beside *origin* with their mtimes, so that an edit of an editable install shows."""
+    if not origin:
+        return []
+    folder = os.path.dirname(origin)
+    paths = [origin]
+    if os.path.basename(origin) == "__init__.py":
+        paths = [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith(".py")]
+    return [(path, mtime_of(path)) for path in paths]
+
+
+def mtime_of(path: str) -> int:
+    """Return the mtime in nanoseconds, 0 when there is no such file."""
+    try:
+        return os.stat(path).st_mtime_ns
+    except OSError:
+        return 0
+
+
+def drop_untrusted_paths(path: list[str]) -> None:
+    """Take the current directory and relative entries out of *path* (`sys.path`), in place.
+
+    `python -m nanocoder` inside a checkout puts that checkout first; its packages must not become ours.
+    """
+    here = os.getcwd() if _has_cwd() else ""
+    own = {os.path.realpath(sys.prefix), os.path.realpath(sys.base_prefix)}
+    path[:] = [entry for entry in path if _is_trusted(entry, here, own)]
+
+
+def _is_trusted(entry: str, here: str, own: Sequence[str] | set[str]) -> bool:
+    if not os.path.isabs(entry):
+        return False
+    real = os.path.realpath(entry)
+    return real != here or any(real.startswith(prefix + os.sep) for prefix in own)
+
+
+def _has_cwd() -> bool:
+    try:
+        os.getcwd()
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,244 @@
+"""The manifest cache: what every installed plugin offers, kept so that a start imports none of them."""
+
+import json
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from attrs import field, frozen
+
+from nanocoder.plugins.discovery import Found, mtime_of
+from nanocoder.version import VERSION
+
+FORMAT = 3
+DESCRIBE_DEADLINE_S = 10.0
+"""How long one plugin may take to import before it is set aside."""
+
+_CHILD = "from nanocoder.plugins.describe import main; main()"
+
+
+@frozen
+class Entry:
+    """One plugin as the manifest knows it; *error* says why it is set aside, *clash* that its name is taken."""
+
+    name: str
+    module: str
+    distribution: str = ""
+    version: str = ""
+    description: Mapping[str, Any] = field(factory=dict)
+
+    @property
+    def error(self) -> str:
+        """Why the plugin is set aside, or nothing."""
+        return str(self.description.get("error", ""))
+
+    @property
+    def hooks(self) -> Mapping[str, Sequence[str]]:
+        """The hooks that it implements, each with the names of the arguments that it takes."""
+        return self.description.get("hooks", {})  # type: ignore[no-any-return]
+
+    @property
+    def is_policy(self) -> bool:
+        """Tell whether it stands in the way of calls, results or requests, and so may not be left out."""
+        return bool(self.description.get("policy"))
+
+    def offers(self, what: str) -> Sequence[Mapping[str, Any]]:
+        """Return the descriptions of its tools, providers, commands …"""
+        return self.description.get(what, ())  # type: ignore[no-any-return]
+
+
+@frozen
+class Manifest:
+    """All entries by name, and the names of those that are new or changed since the cache was written."""
+
+    entries: Mapping[str, Entry]
+    fresh: tuple[str, ...] = ()
+
+
+def load(found: Sequence[Found], cache: Path | None) -> Manifest:
+    """Return the manifest of *found*, describing in a child process whatever the cache does not know.
+
+    A cache that cannot be read is rebuilt; one that cannot be written is done without.
+    """
+    known = _read(cache)
+    described: dict[str, dict[str, Any]] = {}
+    missing: list[Found] = []
+    for one in _unclashed(found, described):
+        record = known.get(one.name)
+        if record is not None and _still_holds(record, one):
+            described[one.name] = record
+        else:
+            missing.append(one)
+    if missing:
+        answers = _described_by_child([(one.name, one.module) for one in missing])
+        for one in missing:
+            described[one.name] = _record(one, answers[one.name])
+    if missing or known.keys() != described.keys():
+        _write(cache, described)
+    entries = {name: _entry(record) for name, record in sorted(described.items())}
+    fresh = tuple(one.name for one in missing) if known else ()
+    return Manifest(entries, fresh)
+
+
+def _unclashed(found: Sequence[Found], described: dict[str, dict[str, Any]]) -> list[Found]:
+    """Set aside every plugin whose name two distributions claim: neither may win by the order of a directory."""
+    owners: dict[str, list[Found]] = {}
+    for one in found:
+        owners.setdefault(one.name, []).append(one)
+    for name, claims in owners.items():
+        if len(claims) > 1:
+            both = " and ".join(sorted(f"{one.distribution} {one.version}" for one in claims))
+            error = f"{both} both call themselves {name!r}; uninstall one"
+            described[name] = _record(claims[0], {"error": error, "policy": "policy" in name.split("-")})
+    return [claims[0] for claims in owners.values() if len(claims) == 1]
+
+
+def _record(one: Found, description: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "name": one.name,
+        "module": one.module,
+        "distribution": one.distribution,
+        "version": one.version,
+        "stamp": [one.site, one.stamp],
+        "description": description,
+    }
+
+
+def _entry(record: Mapping[str, Any]) -> Entry:
+    return Entry(
+        record["name"],
+        record["module"],
+        record["distribution"],
+        record["version"],
+        record["description"],
+    )
+
+
+def _still_holds(record: Mapping[str, Any], one: Found) -> bool:
+    """Tell whether a cached record is of this installation and its files are untouched; failures are tried again."""
+    description = record["description"]
+    return (
+        record["module"] == one.module
+        and record["version"] == one.version
+        and record["stamp"] == [one.site, one.stamp]
+        and not description.get("error")
+        and all(mtime_of(path) == mtime for path, mtime in description.get("files", ()))
+    )
+
+
+def _key() -> list[Any]:
+    return [FORMAT, VERSION, sys.version, sys.prefix]
+
+
+def _read(cache: Path | None) -> dict[str, dict[str, Any]]:
+    if cache is None:
+        return {}
+    try:
+        with open(cache, "rb") as file:
+            data = json.load(file)
+        records = data["plugins"] if data["key"] == _key() else {}
+        return {record["name"]: record for record in records.values() if _is_whole(record)}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return {}
+
+
+def _is_whole(record: Mapping[str, Any]) -> bool:
+    wanted = {"name", "module", "distribution", "version", "stamp", "description"}
+    return wanted <= record.keys() and isinstance(record["description"], dict)
+
+
+def _write(cache: Path | None, described: Mapping[str, Any]) -> None:
+    if cache is None:
+        return
+    temporary = cache.with_name(f".{cache.name}.{os.getpid()}")
+    try:
+        cache.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        temporary.write_text(json.dumps({"key": _key(), "plugins": described}), encoding="utf-8")
+        os.replace(temporary, cache)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+
+
+def _described_by_child(wanted: Sequence[tuple[str, str]]) -> dict[str, dict[str, Any]]:
+    """Describe each plugin in a child; when one ends or hangs the child, blame that one and go on with the rest."""
+    answers: dict[str, dict[str, Any]] = {}
+    rest = list(wanted)
+    while rest:
+        got, problem = _ask_child(rest)
+        answers.update(got)
+        rest = [pair for pair in rest if pair[0] not in answers]
+        if rest:
+            name, module = rest.pop(0)
+            answers[name] = {"error": problem or "the import ended the process"}
+    for name, module in wanted:
+        if "error" in answers[name]:
+            answers[name]["policy"] = _looks_like_policy(name, module)
+    return answers
+
+
+def _ask_child(wanted: Sequence[tuple[str, str]]) -> tuple[dict[str, dict[str, Any]], str]:
+    import subprocess
+
+    # -P: the current directory must not be importable here either.
+    flags = ["-I"] if sys.flags.isolated else ["-P"]
+    process = subprocess.Popen(
+        [sys.executable, *flags, "-c", _CHILD],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    with process:
+        try:
+            process.stdin.write(json.dumps(list(wanted)).encode())
+            process.stdin.close()
+        except BrokenPipeError:
+            return {}, "the describing process could not start"
+        lines, timed_out = _lines_until_silence(process.stdout.fileno(), len(wanted))
+        process.kill()
+    answers = dict(json.loads(line) for line in lines)
+    return answers, f"its import took over {DESCRIBE_DEADLINE_S:.0f} s" if timed_out else ""
+
+
+def _lines_until_silence(descriptor: int, expected: int) -> tuple[list[bytes], bool]:
+    """Read lines until *expected* came, the writer ended, or nothing came for the deadline."""
+    import select
+
+    data = b""
+    while data.count(b"\n") < expected:
+        ready, _, _ = select.select([descriptor], [], [], DESCRIBE_DEADLINE_S)
+        if not ready:
+            return data.split(b"\n")[:-1], True
+        piece = os.read(descriptor, 1 << 20)
+        if not piece:
+            break
+        data += piece
+    return data.split(b"\n")[:-1], False
+
+
+def _looks_like_policy(name: str, module: str) -> bool:
+    """Guess, for a plugin that does not import, whether leaving it out would open a gate: then the start stops."""
+    if "policy" in name.split("-"):
+        return True
+    from importlib.machinery import PathFinder
+
+    from nanocoder.plugins.describe import GATES
+
+    spec = PathFinder.find_spec(module.split(".")[0])
+    origin = spec.origin if spec else None
+    if not origin:
+        return False
+    folder = Path(origin).parent if origin.endswith("__init__.py") else None
+    files = sorted(folder.glob("*.py")) if folder else [Path(origin)]
+    return any(gate in _text_of(file) for file in files for gate in GATES)
+
+
+def _text_of(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""

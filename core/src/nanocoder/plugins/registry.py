@@ -1,0 +1,288 @@
+"""The plugins of one process: what they offer, loaded when first needed, each guarded."""
+
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from attrs import evolve
+
+from nanocoder.calls import Implementation, Report, attempt, problem_of
+from nanocoder.errors import PluginError, UnknownTool
+from nanocoder.plugins.discovery import scan, site_directories
+from nanocoder.plugins.manifest import Entry, load
+from nanocoder.provider import ProviderSpec
+from nanocoder.text import nearest
+from nanocoder.tool import Tool
+from nanocoder.values import Effect, Risk
+
+SettingsOf = Callable[[str, type], Any]
+
+
+class Plugins:
+    """Plugins by name. `Plugins()` is empty (tests add what they need), `Plugins.installed()` is what pip installed.
+
+    A plugin that breaks is set aside: it stays in `set_aside` with the reason and everything else works.
+    """
+
+    def __init__(self, entries: Mapping[str, Entry] | None = None, *, fresh: Sequence[str] = ()) -> None:
+        self.entries: dict[str, Entry] = dict(entries or {})
+        self.fresh = tuple(fresh)
+        self.set_aside: dict[str, str] = {}
+        self.reports: list[PluginError] = []
+        self.owners: Mapping[str, str] = {}
+        self.names: Mapping[str, str] = {}
+        self._settings_of: SettingsOf = lambda _, cls: cls()
+        self._settings: dict[str, Any] = {}
+        self._manager: Any = None
+        self._loaded: dict[str, Mapping[str, Any]] = {}
+        self._implementations: dict[str, list[Implementation]] = {}
+        self._tools: dict[str, Tool[..., Any]] | None = None
+        for name, entry in list(self.entries.items()):
+            if entry.error:
+                self._put_aside(name, entry.error)
+
+    @classmethod
+    def installed(cls, cache: Path | None = None, *, sites: Iterable[str] | None = None) -> "Plugins":
+        """Return the plugins of the interpreter's site directories, described by the manifest in *cache*."""
+        found = scan(site_directories() if sites is None else sites)
+        manifest = load(found, cache)
+        return cls(manifest.entries, fresh=manifest.fresh)
+
+    def add(self, plugin: object, name: str, *, version: str = "0") -> None:
+        """Add a module or an object of functions by hand; raises PluginError and adds nothing when it is unfit."""
+        from nanocoder.plugins.describe import describe
+
+        if name in self.entries:
+            raise PluginError(name, "a plugin of this name is already there")
+        description = describe(plugin, name)
+        self.entries[name] = Entry(name, "", name, version, description)
+        self.entries = dict(sorted(self.entries.items()))
+        self._register(name, plugin)
+        self._forget()
+
+    def remove(self, name: str) -> None:
+        """Take a plugin out; what it offered is gone at once."""
+        self.entries.pop(name, None)
+        self._loaded.pop(name, None)
+        if self._manager is not None and self._manager.has_plugin(name):
+            self._manager.unregister(name=name)
+        self._forget()
+
+    def configure(
+        self,
+        settings_of: SettingsOf,
+        *,
+        disabled: Iterable[str] = (),
+        owners: Mapping[str, str] | None = None,
+        names: Mapping[str, str] | None = None,
+    ) -> None:
+        """Apply the configuration: settings by plugin and class, disabled plugins, owners and new names of tools."""
+        self._settings_of = settings_of
+        self.owners = owners or {}
+        self.names = names or {}
+        for name in disabled:
+            self.entries.pop(name, None)
+            self.set_aside.pop(name, None)
+        self._forget()
+
+    def require_policies(self) -> None:
+        """Load every plugin that stands in the way of a call; raises PluginError when one cannot do its duty."""
+        for name, entry in self.entries.items():
+            if entry.is_policy:
+                if name in self.set_aside:
+                    hint = "nothing starts without it; mend it, uninstall it, or name it in plugins.disable"
+                    raise PluginError(name, f"{self.set_aside[name]}; {hint}")
+                self._load(name)
+
+    def implementations(self, hook: str) -> list[Implementation]:
+        """Return who implements *hook*, in the order of the plugins' names, loading them."""
+        found = self._implementations.get(hook)
+        if found is None:
+            found = [one for name in list(self.entries) if (one := self._implementation(name, hook))]
+            self._implementations[hook] = found
+        return found
+
+    def settings(self, name: str) -> Any:
+        """Return the plugin's settings, structured from the configuration; None when it has none."""
+        if name not in self._settings:
+            self._settings[name] = self._structured(name)
+        return self._settings[name]
+
+    def settings_class(self, name: str) -> type | None:
+        """Return the attrs class of the plugin's settings, loading the plugin."""
+        implementation = self._implementation(name, "nanocoder_settings")
+        if implementation is None:
+            return None
+        from nanocoder.plugins.describe import settings_class
+
+        return settings_class(name, attempt(implementation, {}))
+
+    def offers(self, what: str) -> list[tuple[Entry, Mapping[str, Any]]]:
+        """Return every description of *what* ("tools", "providers", "commands" …) beside its plugin."""
+        whole = (entry for name, entry in self.entries.items() if name not in self.set_aside)
+        return [(entry, offer) for entry in whole for offer in entry.offers(what)]
+
+    def offered(self, what: str, name: str) -> tuple[str, Any] | None:
+        """Return the plugin and the real object that it offers under *name*, loading that plugin alone."""
+        for entry, offer in self.offers(what):
+            if offer["name"] == name:
+                return entry.name, self._real(entry.name, what, name)
+        return None
+
+    def provider(self, name: str) -> tuple[str, ProviderSpec] | None:
+        """Return the plugin and spec of the provider called *name*."""
+        return self.offered("providers", name)
+
+    def tools(self) -> dict[str, Tool[..., Any]]:
+        """Return all tools by name, in the order of their names, without loading a plugin.
+
+        Two tools of one name: the plugin that `owners` names wins; otherwise both plugins lose that tool and are reported.
+        """
+        if self._tools is None:
+            self._tools = self._resolved(self._offered_tools())
+        return self._tools
+
+    def tool(self, name: str) -> Tool[..., Any]:
+        """Return the tool called *name*; raises UnknownTool naming the nearest ones."""
+        found = self.tools().get(name)
+        if found is None:
+            close = nearest(name, list(self.tools()))
+            hint = f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
+            have = ", ".join(self.tools()) or "none; install a nanocoder-tool-* package"
+            raise UnknownTool(f"Unknown tool: {name}{hint} Tools: {have}" if hint else f"Unknown tool: {name}. Tools: {have}")
+        return found
+
+    @property
+    def report(self) -> Report:
+        """A function that notes a plugin's failure."""
+        return self.reports.append
+
+    def _offered_tools(self) -> dict[str, list[tuple[Entry, Mapping[str, Any]]]]:
+        claims: dict[str, list[tuple[Entry, Mapping[str, Any]]]] = {}
+        for entry, offer in self.offers("tools"):
+            name = self.names.get(offer["name"], offer["name"])
+            name = self.names.get(f"{entry.name}:{offer['name']}", name)
+            claims.setdefault(name, []).append((entry, offer))
+        return claims
+
+    def _resolved(
+        self, claims: Mapping[str, list[tuple[Entry, Mapping[str, Any]]]]
+    ) -> dict[str, Tool[..., Any]]:
+        tools = {}
+        for name, offers in sorted(claims.items()):
+            wanted = self.owners.get(name)
+            chosen = [pair for pair in offers if pair[0].name == wanted] if wanted else offers
+            if len(chosen) == 1:
+                tools[name] = self._stub(name, *chosen[0])
+                continue
+            both = " and ".join(entry.name for entry, _ in offers)
+            problem = f"tool {name!r} is offered by {both}; set [tools.owner] {name} = \"PLUGIN\", or disable one"
+            self.report(PluginError(offers[-1][0].name, problem))
+        return tools
+
+    def _stub(self, name: str, entry: Entry, offer: Mapping[str, Any]) -> Tool[..., Any]:
+        original = offer["name"]
+
+        def load_it() -> Tool[..., Any]:
+            real = self._real(entry.name, "tools", original)
+            return evolve(real, name=name, plugin=entry.name, version=entry.version, schema=offer["schema"])
+
+        from nanocoder.schema import Signature
+
+        return Tool(
+            name=name,
+            description=offer["description"],
+            handler=_not_loaded,
+            signature=Signature.of_function(_not_loaded),
+            risk=Risk(offer["risk"]),
+            effects=frozenset(map(Effect, offer["effects"])),
+            composed_of=tuple(offer["composed_of"]),
+            single_confirmation=offer["single_confirmation"],
+            transactional=offer["transactional"],
+            timeout_s=offer["timeout_s"],
+            examples=tuple(offer["examples"]),
+            repeatable=offer["repeatable"],
+            short=offer["short"],
+            plugin=entry.name,
+            version=entry.version,
+            schema=offer["schema"],
+            tokens=offer["tokens"],
+            load=_once(load_it),
+        )
+
+    def _real(self, plugin: str, what: str, name: str) -> Any:
+        """Return the object called *name* that *plugin* offers; it must be what the manifest described."""
+        from nanocoder.plugins.describe import OFFERS, offered
+
+        hook = f"nanocoder_{what}"
+        implementation = self._implementation(plugin, hook)
+        if implementation is None:
+            reason = self.set_aside.get(plugin, f"no longer implements {hook}")
+            raise PluginError(plugin, reason)
+        for one in offered(plugin, hook, attempt(implementation, {}), OFFERS[hook]):
+            if one.name == name:
+                return one
+        raise PluginError(plugin, f"no longer offers {name!r}; the manifest is rebuilt at the next start")
+
+    def _structured(self, name: str) -> Any:
+        cls = self.settings_class(name)
+        return None if cls is None else self._settings_of(name, cls)
+
+    def _implementation(self, name: str, hook: str) -> Implementation | None:
+        entry = self.entries.get(name)
+        if entry is None or hook not in entry.hooks or name in self.set_aside:
+            return None
+        found = self._load(name).get(hook)
+        if found is None:
+            return None
+        return Implementation(name, hook, found.function, tuple(found.argnames))
+
+    def _load(self, name: str) -> Mapping[str, Any]:
+        if name in self._loaded:
+            return self._loaded[name]
+        entry = self.entries[name]
+        try:
+            __import__(entry.module)
+            return self._register(name, sys.modules[entry.module])
+        except PluginError as error:
+            self._put_aside(name, error.problem)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - a plugin's sys.exit must not end the program
+            self._put_aside(name, f"import failed: {problem_of(error)}")
+        if entry.is_policy:
+            raise PluginError(name, f"{self.set_aside[name]}; nothing starts without this policy")
+        return {}
+
+    def _register(self, name: str, plugin: object) -> Mapping[str, Any]:
+        from nanocoder.plugins.describe import new_manager, register
+
+        if self._manager is None:
+            self._manager = new_manager()
+        self._loaded[name] = register(self._manager, plugin, name)
+        return self._loaded[name]
+
+    def _put_aside(self, name: str, reason: str) -> None:
+        self.set_aside[name] = reason
+        self._forget()
+
+    def _forget(self) -> None:
+        self._implementations.clear()
+        self._tools = None
+
+
+def _not_loaded(**arguments: Any) -> Any:
+    raise RuntimeError("this tool is known from the manifest alone; call its real()")
+
+
+def _once(load_it: Callable[[], Tool[..., Any]]) -> Callable[[], Tool[..., Any]]:
+    found: list[Tool[..., Any]] = []
+
+    def load_once() -> Tool[..., Any]:
+        if not found:
+            found.append(load_it())
+        return found[0]
+
+    return load_once
+

@@ -1,0 +1,133 @@
+"""Handlers on threads of their own, and the way of what they say to the one who waits.
+
+A limit or a Ctrl-C never waits for a handler, so each runs on a thread and speaks through an inbox. A step of a composed call
+is taken on its parent's thread; everything that it yields is forwarded and acknowledged, so that the journal has it, and a
+person has been asked, before the step goes on.
+"""
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Generator
+from typing import Any, TypeVar
+
+from attrs import define, field
+
+from nanocoder.cancel import Cancel
+from nanocoder.consent import Ask
+from nanocoder.errors import Cancelled, TimedOut
+from nanocoder.values import Event
+
+T = TypeVar("T")
+Said = Event | Ask
+
+GRACE_S = 1.0
+"""How long a cancelled handler may take to end by itself before it is left behind."""
+
+
+@define(eq=False)
+class _Returned:
+    value: Any
+
+
+@define(eq=False)
+class _Forward:
+    item: Said
+    seen: threading.Event = field(factory=threading.Event)
+
+
+class _Woken:
+    """Put into an inbox when its handler was cancelled."""
+
+
+class Running:
+    """One piece of work on its thread; `outcome` waits for it."""
+
+    def __init__(self, work: Callable[["Running"], Any], cancel: Cancel) -> None:
+        self._inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._cancel = cancel
+        self._work = work
+        self.thread = threading.Thread(target=self._run, name="nanocoder-call", daemon=True)
+
+    def say(self, event: Event) -> None:
+        """Let the waiting side know; called on any thread."""
+        self._inbox.put(event)
+
+    def drive(self, steps: Generator[Said, None, T]) -> T:
+        """Take *steps* on the calling thread, forwarding what they yield; returns what they return."""
+        while True:
+            try:
+                item = next(steps)
+            except StopIteration as end:
+                return end.value  # type: ignore[no-any-return]
+            self._forward(item, steps)
+
+    def _forward(self, item: Said, steps: Generator[Said, None, Any]) -> None:
+        message = _Forward(item)
+        self._inbox.put(message)
+        # Nobody acknowledges any more once the waiting side has gone.
+        forget = self._cancel.on_set(lambda: threading.Timer(GRACE_S, message.seen.set).start())
+        message.seen.wait()
+        forget()
+        if self._cancel.is_set() and isinstance(item, Ask) and item.answer is None:
+            steps.close()
+            raise Cancelled(self._cancel.reason)
+
+    def outcome(self, limit_s: float, what: str) -> Generator[Said, None, Any]:
+        """Start the work, yield what it says, and return what it returns, or raise what it raised.
+
+        Raises: TimedOut after *limit_s* seconds (0: no limit), Cancelled when cancelled and the work did not end by itself.
+        """
+        forget = self._cancel.on_set(lambda: self._inbox.put(_Woken()))
+        deadline = time.monotonic() + limit_s if limit_s else None
+        self.thread.start()
+        try:
+            return (yield from self._heard(deadline, limit_s, what))
+        except GeneratorExit:
+            self._cancel.set("abandoned")
+            raise
+        finally:
+            forget()
+
+    def _heard(
+        self, deadline: float | None, limit_s: float, what: str
+    ) -> Generator[Said, None, Any]:
+        overdue = False
+        while True:
+            wait = None if deadline is None else max(0.0, deadline - time.monotonic())
+            try:
+                message = self._inbox.get(timeout=wait)
+            except queue.Empty:
+                if overdue:
+                    raise self._abandoned(limit_s, what) from None
+                overdue, deadline = True, time.monotonic() + GRACE_S
+                self._cancel.set("timeout")
+                continue
+            if isinstance(message, _Woken):
+                overdue = True
+                deadline = min(deadline or float("inf"), time.monotonic() + GRACE_S)
+            elif isinstance(message, _Returned):
+                return message.value
+            elif isinstance(message, BaseException):
+                raise message
+            else:
+                yield from _passed_on(message)
+
+    def _abandoned(self, limit_s: float, what: str) -> Exception:
+        if self._cancel.reason == "timeout":
+            return TimedOut(f"{what} took longer than {limit_s:g} s and was ended")
+        return Cancelled(f"{what} was interrupted")
+
+    def _run(self) -> None:
+        try:
+            self._inbox.put(_Returned(self._work(self)))
+        except BaseException as error:  # noqa: BLE001 - whoever waits raises it again
+            self._inbox.put(error)
+
+
+def _passed_on(message: Any) -> Generator[Said, None, None]:
+    if isinstance(message, _Forward):
+        yield message.item
+        message.seen.set()
+    else:
+        yield message
