@@ -50,7 +50,8 @@ def hooks_page() -> str:
 def _page_lines() -> Iterator[str]:
     module = ast.get_docstring(repository.tree(HOOKSPECS)) or ""
     yield "# Hooks\n"
-    yield f"Written from `{repository.shown(HOOKSPECS)}` by `nox -s reference`; a test compares them.\n"
+    source = repository.shown(HOOKSPECS)
+    yield f"Written from `{source}` by `nox -s reference`; a test compares the two.\n"
     yield f"{module}\n"
     styles = _styles()
     for hook in hooks():

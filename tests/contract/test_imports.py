@@ -73,7 +73,7 @@ def foreign_imports(package: Package) -> Iterator[tuple[str, str]]:
                 yield name, f"{repository.shown(path)}:{line}: {name}"
 
 
-@pytest.mark.contract("NT-50", "NT-103")
+@pytest.mark.contract("NT-50")
 def test_the_rooms_of_the_core_import_only_from_below():
     command = [str(Path(sys.executable).with_name("lint-imports")), "--no-cache"]
     done = subprocess.run(command, cwd=repository.ROOT, capture_output=True, text=True, check=False)

@@ -27,7 +27,6 @@ def test_no_argument_of_a_hook_has_a_default(hook):
 
 
 @HOOKS
-@pytest.mark.contract("NT-51")
 def test_a_hook_is_a_heading_of_the_reference_with_its_exact_signature(hook):
     lines = pages.HOOKS_PAGE.read_text(encoding="utf-8").splitlines()
     assert f"## `{pages.signature(hook)}`" in lines

@@ -1,0 +1,217 @@
+"""The code blocks of the documentation, read and run.
+
+All blocks of a page run in order in one empty folder with an empty home. The language says how:
+
+* python    runs as a program
+* console   each `$ command` runs in bash and must end well (`; echo $?` shows a failure that is
+            meant); a line `> …` goes on a command; what stands beneath must be printed, and `...`
+            there is anything. `pip install nanocoder-…` is not run: the names must be ours.
+* toml, json, jsonl         must parse
+* text, markdown, diff      are not code
+
+A comment before a block changes that: `<!-- file: PATH -->` writes it into the folder,
+`<!-- from: PATH -->` compares it with that file of the repository, which has tests of its own,
+`<!-- not run: REASON -->` leaves it out.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NoReturn
+
+import repository
+from attrs import frozen
+
+FENCE = re.compile(
+    r"^(?P<indent> *)```(?P<language>\w*)[^\n]*\n(?P<text>.*?)^ *```$", re.MULTILINE | re.DOTALL
+)
+COMMENT = re.compile(r"<!-- (?P<what>file|from|not run): (?P<value>.*?) -->\s*\Z", re.DOTALL)
+PROSE = ("text", "markdown", "diff")
+INSTALL = re.compile(r"pip install((?: nanocoder-[\w-]+(?:\[\w+\])?)+)")
+COMMAND_TIMEOUT_S = 120
+MARK = "=== end of command:"
+REPLY = {"turns": [{"text": "Hello from the script."}] * 20}
+
+
+class BlockError(AssertionError):
+    """A block does not do what the page says; the message says where."""
+
+
+@frozen
+class Block:
+    """One fenced block; *what* and *value* come from the comment before it."""
+
+    page: Path
+    line: int
+    language: str
+    text: str
+    what: str = ""
+    value: str = ""
+
+    @property
+    def where(self) -> str:
+        """The place as messages and editors write it."""
+        return f"{repository.shown(self.page)}:{self.line}"
+
+    def fail(self, problem: str) -> NoReturn:
+        """Say what is wrong, and where."""
+        raise BlockError(f"{self.where}: {problem}")
+
+
+def pages() -> list[Path]:
+    """Return every page that is documentation of ours."""
+    found = (path for path in repository.tracked() if path.suffix == ".md")
+    return [path for path in found if "template" not in path.parts and path.name != "CHANGELOG.md"]
+
+
+def blocks(page: Path) -> Iterator[Block]:
+    """Yield the blocks of a page in order."""
+    text = page.read_text(encoding="utf-8")
+    for fence in FENCE.finditer(text):
+        comment = COMMENT.search(text, 0, fence.start())
+        indent = fence["indent"]
+        lines = [line.removeprefix(indent) for line in fence["text"].splitlines()]
+        yield Block(
+            page=page,
+            line=text.count("\n", 0, fence.start()) + 1,
+            language=fence["language"],
+            text="\n".join(lines) + "\n",
+            what=comment["what"] if comment else "",
+            value=comment["value"] if comment else "",
+        )
+
+
+def run(block: Block, folder: Path) -> None:
+    """Run one block in *folder*, or raise BlockError."""
+    if block.what == "not run":
+        return
+    if block.what == "from":
+        _compare_with_file(block)
+        return
+    if block.what == "file":
+        path = folder / block.value
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(block.text, encoding="utf-8")
+    if block.language not in PROSE:
+        runner = RUNNERS.get(block.language)
+        if runner is None:
+            block.fail(f"nobody knows how to check the language {block.language!r}")
+        runner(block, folder)
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """Return a reader's environment: an empty home and a scripted model."""
+    home = folder.parent / "home"
+    home.mkdir(exist_ok=True)
+    reply = home / "reply.json"
+    reply.write_text(json.dumps(REPLY), encoding="utf-8")
+    ours = ("NANOCODER_", "XDG_", "ANTHROPIC_", "OPENAI_", "GEMINI_", "OLLAMA_")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    path = f"{Path(sys.executable).parent}{os.pathsep}{kept['PATH']}"
+    model = f"scripted/{reply}"
+    return kept | {"HOME": str(home), "PATH": path, "NANOCODER_MODEL": model, "NO_COLOR": "1"}
+
+
+def _run_python(block: Block, folder: Path) -> None:
+    if block.what == "file":
+        compile(block.text, block.where, "exec")
+        return
+    _finish(block, [sys.executable, "-c", block.text], folder)
+
+
+def _run_console(block: Block, folder: Path) -> None:
+    commands = list(_commands(block.text))
+    if not commands:
+        block.fail("a console block shows `$ command` lines")
+    for command, _ in commands:
+        _check_install(block, command)
+    runs = (":" if INSTALL.fullmatch(command) else command for command, _ in commands)
+    ends = (f"{command}\necho '{MARK}' $?" for command in runs)
+    outputs = _finish(block, ["bash", "-c", "\n".join(ends)], folder).split(MARK)
+    for (command, expected), output, end in zip(commands, outputs, outputs[1:], strict=False):
+        # Each piece begins with the status of the command before it.
+        printed = output.partition("\n")[2] if output is not outputs[0] else output
+        if end.split()[0] != "0":
+            block.fail(f"`{command}` ended with {end.split()[0]}:\n{printed}")
+        if expected and not _matches(expected, printed):
+            block.fail(f"`{command}` printed\n{printed}\ninstead of\n{expected}")
+
+
+def _check_install(block: Block, command: str) -> None:
+    names = {package.name for package in repository.packages()}
+    install = INSTALL.fullmatch(command)
+    for name in install[1].split() if install else ():
+        if name.partition("[")[0] not in names:
+            block.fail(f"there is no package {name!r}")
+
+
+def _finish(block: Block, command: list[str], folder: Path) -> str:
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env=environment(folder),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=COMMAND_TIMEOUT_S,
+        check=False,
+    )
+    if done.returncode:
+        block.fail(f"it ended with {done.returncode}:\n{done.stdout}")
+    return done.stdout
+
+
+def _commands(text: str) -> Iterator[tuple[str, str]]:
+    """Yield each command with the output that the page shows for it."""
+    for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
+        lines = part.splitlines()
+        end = 1
+        while end < len(lines) and (lines[end].startswith("> ") or lines[end - 1].endswith("\\")):
+            end += 1
+        yield (
+            "\n".join([lines[0], *(line.removeprefix("> ") for line in lines[1:end])]),
+            "\n".join(lines[end:]).strip(),
+        )
+
+
+def _matches(expected: str, printed: str) -> bool:
+    lines = (re.escape(line.rstrip()).replace(r"\.\.\.", ".*") for line in expected.splitlines())
+    pattern = "\n".join(r"[\s\S]*" if line == ".*" else line for line in lines)
+    shown = "\n".join(line.rstrip() for line in printed.strip().splitlines())
+    return re.fullmatch(pattern, shown) is not None
+
+
+def _compare_with_file(block: Block) -> None:
+    file = repository.ROOT / block.value
+    if block.text.strip() not in file.read_text(encoding="utf-8"):
+        block.fail(f"{block.value} does not have these lines")
+
+
+def _parse(load: Callable[[str], object]) -> Callable[[Block, Path], None]:
+    def parse(block: Block, _: Path) -> None:
+        try:
+            load(block.text)
+        except ValueError as error:
+            block.fail(str(error))
+
+    return parse
+
+
+def _load_lines(text: str) -> None:
+    for line in text.splitlines():
+        json.loads(line)
+
+
+RUNNERS: dict[str, Callable[[Block, Path], None]] = {
+    "console": _run_console,
+    "json": _parse(json.loads),
+    "jsonl": _parse(_load_lines),
+    "python": _run_python,
+    "toml": _parse(tomllib.loads),
+}
