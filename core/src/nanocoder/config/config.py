@@ -1,0 +1,267 @@
+"""The configuration of one start: every layer is read once.
+
+Each plugin's table is checked when it is first asked for.
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from attrs import Attribute, fields
+
+from nanocoder.config.document import (
+    Document,
+    UnreadableError,
+    project_file,
+    read_project_bytes,
+    read_user_file,
+)
+from nanocoder.config.layers import Check, Layer, Resolved, nearest, resolve
+from nanocoder.config.origin import Origin
+from nanocoder.config.places import refuse_inside, user_config_dir
+from nanocoder.config.settings import (
+    CoreSettings,
+    PluginsTable,
+    ToolsTable,
+    checked,
+    field_names,
+    from_text,
+)
+from nanocoder.config.trust import is_trusted
+from nanocoder.errors import BadArguments, ConfigError, UsageError
+
+T = TypeVar("T")
+
+TABLES: Mapping[tuple[str, ...], type] = {
+    (): CoreSettings,
+    ("plugins",): PluginsTable,
+    ("tools",): ToolsTable,
+}
+SECRET_NAMES = ("key", "token", "secret", "password", "passwd", "credentials")
+MASK = "(hidden)"
+
+
+class Config:
+    """What the layers come to. Values are read as attributes, plugins' settings through `settings`.
+
+    *core* holds the core's settings, *strict* and *disabled_plugins* say what is loaded,
+    *tool_owner*, *tool_rename* and *disabled_tools* what tools are offered, *trusted* whether the
+    folder is trusted, so that its file counts in full.
+    """
+
+    def __init__(
+        self, layers: list[Layer], notices: tuple[str, ...] = (), *, trusted: bool = False
+    ) -> None:
+        """Resolve the core's tables of *layers*, weakest first."""
+        self._layers = layers
+        self._notices = list(notices)
+        self._resolved = {path: self._resolve(cls, path, checked) for path, cls in TABLES.items()}
+        self._settings: dict[str, Any] = {}
+        self.trusted = trusted
+        self.core = CoreSettings(**self._resolved[()].values)
+        plugins = PluginsTable(**self._resolved["plugins",].values)
+        tools = ToolsTable(**self._resolved["tools",].values)
+        self.disabled_plugins = frozenset(plugins.disable)
+        self.strict = plugins.strict
+        self.disabled_tools = frozenset(tools.disable)
+        self.tool_owner = tools.owner
+        self.tool_rename = tools.rename
+
+    @classmethod
+    def load(
+        cls,
+        cwd: Path,
+        *,
+        environment: Mapping[str, str] = os.environ,
+        flags: Mapping[str, Any] | None = None,
+        config_dir: Path | None = None,
+        trusted: bool | None = None,
+    ) -> "Config":
+        """Read every layer for *cwd*.
+
+        *flags* are core keys (None: not given); *trusted* overrides what the person said before.
+        Raises: ConfigError (exit code 2) for a file or variable that is wrong, UsageError for a
+        flag.
+        """
+        layers: list[Layer] = []
+        notices = list(refuse_inside(cwd, environment))
+        if trusted is None:
+            trusted = is_trusted(cwd, environment=environment)
+        user = _user_layer(environment, config_dir, notices)
+        project = _project_layer(cwd, notices, trusted=trusted)
+        given = {key: value for key, value in (flags or {}).items() if value is not None}
+        names = {key: "--" + key.replace("_", "-") for key in given}
+        layers += [layer for layer in (user, project) if layer is not None]
+        layers.append(_environment_layer(environment))
+        layers.append(Layer("flag", given, names=names))
+        return cls(layers, tuple(notices), trusted=trusted)
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What was ignored and why, one line each; grows as plugins' tables are read."""
+        return tuple(self._notices)
+
+    def has_settings(self, plugin: str) -> bool:
+        """Tell whether any file has a table for *plugin*."""
+        return any(layer.table(("plugins", plugin)) for layer in self._layers)
+
+    def settings(self, plugin: str, cls: type[T]) -> T:
+        """Return the plugin's settings: its table, checked strictly, over the defaults of *cls*.
+
+        Raises: ConfigError, naming file, line, key and what is right instead.
+        """
+        if plugin not in self._settings:
+            self._settings[plugin] = self._structured(plugin, cls)
+        found: T = self._settings[plugin]
+        return found
+
+    def where(self, key: str, plugin_classes: Mapping[str, type] | None = None) -> Origin:
+        """Return where the value of a dotted *key* comes from.
+
+        Raises: UsageError, naming the nearest key.
+        """
+        origins = {name: origin for name, _, origin in self.items(plugin_classes or {})}
+        for layer in self._layers:
+            for plugin, table in _plugin_tables(layer).items():
+                names = {f"plugins.{plugin}.{name}": (plugin, name) for name in table}
+                for name, place in names.items():
+                    origins.setdefault(name, layer.origin(("plugins", *place)))
+        if key not in origins:
+            raise UsageError(f"there is no configuration key {key!r}{nearest(key, list(origins))}")
+        return origins[key]
+
+    def items(self, plugin_classes: Mapping[str, type]) -> list[tuple[str, Any, Origin]]:
+        """Return (key, value, origin) of everything there is to set; secrets are masked."""
+        found: list[tuple[str, Any, Origin]] = []
+        for path, cls in TABLES.items():
+            settings = cls(**self._resolved[path].values)
+            found += _rows(path, settings, self._resolved[path].origins)
+        for plugin, cls in sorted(plugin_classes.items()):
+            settings = self.settings(plugin, cls)
+            found += _rows(("plugins", plugin), settings, self._resolved["plugins", plugin].origins)
+        return found
+
+    def unknown_plugins(self, plugins: frozenset[str]) -> tuple[str, ...]:
+        """Return one line for each table of a plugin that is not among the installed *plugins*."""
+        return tuple(
+            f"{layer.origin(('plugins', name))}: there is no plugin {name!r}"
+            f"{nearest(name, sorted(plugins))}"
+            for layer in self._layers
+            for name in _plugin_tables(layer)
+            if name not in plugins
+        )
+
+    @staticmethod
+    def json_schema(plugin_classes: Mapping[str, type]) -> dict[str, Any]:
+        """Return the JSON Schema of config.toml with a table for each of *plugin_classes*."""
+        # msgspec is behind this import, and only editors ask for a schema.
+        from nanocoder.config.described import described
+
+        return described(TABLES, plugin_classes)
+
+    def _structured(self, plugin: str, cls: type) -> Any:
+        path = ("plugins", plugin)
+        if not self.has_settings(plugin):
+            self._resolved[path] = Resolved({}, {}, [])
+            return cls()
+        self._resolved[path] = self._resolve(cls, path, _checker(cls))
+        try:
+            return cls(**self._resolved[path].values)
+        except (ValueError, TypeError) as error:
+            raise ConfigError(f"plugins.{plugin}: {error}") from None
+
+    def _resolve(self, cls: type, path: tuple[str, ...], check: Check) -> Resolved:
+        ignored = {(): ("plugins", "tools")}.get(path, ())
+        resolved = resolve(
+            cls,
+            path,
+            self._layers,
+            check,
+            ignore=lambda key, value: (
+                key in ignored or (path == ("plugins",) and isinstance(value, dict))
+            ),
+        )
+        self._notices += resolved.notices
+        return resolved
+
+
+def _user_layer(
+    environment: Mapping[str, str], config_dir: Path | None, notices: list[str]
+) -> Layer | None:
+    try:
+        folder = config_dir or user_config_dir(environment)
+    except ConfigError as error:
+        notices.append(f"{error}; nanocoder runs with its defaults and keeps nothing")
+        return None
+    document = read_user_file(folder / "config.toml")
+    return None if document is None else Layer("user", document.data, document)
+
+
+def _project_layer(cwd: Path, notices: list[str], *, trusted: bool) -> Layer | None:
+    path = project_file(cwd)
+    try:
+        content = read_project_bytes(cwd)
+    except UnreadableError as error:
+        notices.append(f"{path}: {error}; ignored")
+        return None
+    if content is None:
+        return None
+    document = Document(path, content)
+    return Layer("project", document.data, document, trusted=trusted)
+
+
+def _environment_layer(environment: Mapping[str, str]) -> Layer:
+    values, names = {}, {}
+    for attribute in fields(CoreSettings):
+        variable = attribute.metadata["env"]
+        text = environment.get(variable, "")
+        if not text:
+            continue
+        try:
+            values[attribute.alias] = from_text(attribute, text)
+        except ValueError as error:
+            raise ConfigError(f"environment variable {variable}: {error}") from None
+        names[attribute.alias] = variable
+    return Layer("environment", values, names=names)
+
+
+def _checker(cls: type) -> Check:
+    """Return a check of one field's value, by itself: so each problem is told with its own line."""
+    # cattrs is behind this import; a start without plugin tables does not need it.
+    from nanocoder.schema import structure
+
+    def check(attribute: "Attribute[Any]", value: Any) -> Any:
+        try:
+            return getattr(structure(cls, {attribute.alias: value}, where=""), attribute.name)
+        except BadArguments as error:
+            problems = (line.removeprefix(f"{attribute.alias}: ") for line in error.problems)
+            raise ValueError("; ".join(problems)) from None
+
+    return check
+
+
+def _plugin_tables(layer: Layer) -> dict[str, Any]:
+    return {
+        name: table for name, table in layer.table(("plugins",)).items() if isinstance(table, dict)
+    }
+
+
+def _rows(
+    path: tuple[str, ...], settings: Any, origins: Mapping[str, Origin]
+) -> list[tuple[str, Any, Origin]]:
+    return [
+        (
+            ".".join((*path, attribute.alias)),
+            _shown(attribute, getattr(settings, attribute.name)),
+            origins.get(attribute.alias, Origin("default")),
+        )
+        for attribute in fields(type(settings))
+        if attribute.alias in field_names(type(settings))
+    ]
+
+
+def _shown(attribute: "Attribute[Any]", value: Any) -> Any:
+    words = attribute.name.lower().split("_")
+    is_secret = attribute.metadata.get("secret", words[-1] in SECRET_NAMES)
+    return MASK if is_secret and value else value

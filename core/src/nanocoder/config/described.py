@@ -1,0 +1,44 @@
+"""The JSON Schema of the whole configuration, for editors.
+
+Imports msgspec, which only this needs: import this module late.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import fields
+from msgspec.json import schema_components
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+def described(
+    tables: Mapping[tuple[str, ...], type], plugin_classes: Mapping[str, type]
+) -> dict[str, Any]:
+    """Return the schema of a file with the core's *tables* and one for each plugin."""
+    classes = [*tables.values(), *plugin_classes.values()]
+    roots, components = schema_components(classes, ref_template="#/$defs/{name}")
+    of_class = {
+        cls: _closed(cls, root, components) for cls, root in zip(classes, roots, strict=True)
+    }
+    top = of_class[tables[()]]
+    for path, cls in tables.items():
+        if path:
+            top["properties"][path[0]] = of_class[cls]
+    for plugin, cls in plugin_classes.items():
+        top["properties"]["plugins"]["properties"][plugin] = of_class[cls]
+    top["properties"]["plugins"]["additionalProperties"] = {"type": "object"}
+    return {"$schema": DIALECT, "title": "nanocoder configuration", **top, "$defs": components}
+
+
+def _closed(cls: type, root: Mapping[str, Any], components: dict[str, Any]) -> dict[str, Any]:
+    """Take a class's own schema out of *components* and add what its fields' metadata say."""
+    name = str(root["$ref"]).rpartition("/")[2]
+    schema: dict[str, Any] = {**components[name], "additionalProperties": False}
+    schema["properties"] = {key: dict(value) for key, value in schema["properties"].items()}
+    for attribute in fields(cls):
+        found = schema["properties"].get(attribute.alias)
+        if found is not None and "description" in attribute.metadata:
+            found["description"] = attribute.metadata["description"]
+    schema.pop("title", None)
+    return schema

@@ -1,0 +1,168 @@
+"""One configuration file: read without following traps, parsed strictly, with its keys' lines."""
+
+import errno
+import os
+import re
+import stat
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+from nanocoder.errors import ConfigError
+
+MAX_BYTES: Final = 1_048_576
+
+# What can hide a line break or a bracket that does not count, longest first.
+TOKENS: Final = re.compile(
+    r'"""(?:\\.|[^\\])*?"""|\'\'\'.*?\'\'\'|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\'|#[^\n]*|[\[\]{}]|\n',
+    re.DOTALL,
+)
+KEY_PART: Final = re.compile(r'\s*(?:"((?:\\.|[^"\\])*)"|\'([^\']*)\'|([A-Za-z0-9_-]+))\s*')
+
+
+class UnreadableError(Exception):
+    """The file is there and must not, or cannot, be read; the message says why."""
+
+
+class Document:
+    """A parsed file: *data* is its content, nested like the tables."""
+
+    def __init__(self, path: Path, content: bytes) -> None:
+        self.path = path
+        self.text = _decoded(path, content)
+        self.data = _parsed(path, self.text)
+
+    def line(self, key: tuple[str, ...]) -> int:
+        """Return the line that sets *key*, or the nearest table around it; 0 when there is none."""
+        while key:
+            if key in self._lines:
+                return self._lines[key]
+            key = key[:-1]
+        return 0
+
+    @cached_property
+    def _lines(self) -> dict[tuple[str, ...], int]:
+        """Map each key to its line; tomllib keeps none."""
+        lines: dict[tuple[str, ...], int] = {}
+        table: tuple[str, ...] = ()
+        for line, statement in _statements(self.text):
+            if statement.startswith("["):
+                table = _key(statement.lstrip("["))
+                lines.setdefault(table, line)
+            else:
+                lines.setdefault(table + _key(statement), line)
+        return lines
+
+
+def read_user_file(path: Path) -> Document | None:
+    """Read the user's file, None when there is none; raises ConfigError.
+
+    It may be a link: people keep their dotfiles elsewhere.
+    """
+    try:
+        content = _content(path, os.O_RDONLY)
+    except UnreadableError as error:
+        raise ConfigError(f"{path}: {error}") from None
+    return None if content is None else Document(path, content)
+
+
+def read_project_bytes(folder: Path) -> bytes | None:
+    """Return the project file's bytes, None when there is none; raises UnreadableError.
+
+    No component below *folder* may be a link: it could lead to another person's, or another
+    project's, secrets.
+    """
+    own = folder / ".nanocoder"
+    if own.is_symlink():
+        raise UnreadableError(f"{own} is a symbolic link, which is not followed")
+    try:
+        directory = os.open(own, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise UnreadableError(f"cannot be read: {error.strerror}") from None
+    try:
+        return _content(Path("config.toml"), os.O_RDONLY | os.O_NOFOLLOW, directory)
+    finally:
+        os.close(directory)
+
+
+def project_file(folder: Path) -> Path:
+    """Return where a project's configuration is."""
+    return folder / ".nanocoder" / "config.toml"
+
+
+def _content(path: Path, flags: int, directory: int | None = None) -> bytes | None:
+    try:
+        # O_NONBLOCK: opening a FIFO nobody writes to would wait for ever.
+        descriptor = os.open(
+            path, flags | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY, dir_fd=directory
+        )
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise UnreadableError("is a symbolic link, which is not followed") from None
+        raise UnreadableError(f"cannot be read: {error.strerror}") from None
+    with os.fdopen(descriptor, "rb") as file:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            raise UnreadableError("is not a regular file")
+        content = file.read(MAX_BYTES + 1)
+    if len(content) > MAX_BYTES:
+        raise UnreadableError(f"is larger than {MAX_BYTES:,} bytes, which no configuration needs")
+    return content
+
+
+def _decoded(path: Path, content: bytes) -> str:
+    try:
+        return content.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        column = error.start - content.rfind(b"\n", 0, error.start)
+        raise ConfigError(
+            f"{path}:{line}:{column}: this is not UTF-8; save the file as UTF-8"
+        ) from None
+
+
+def _parsed(path: Path, text: str) -> dict[str, Any]:
+    # Without a configuration file nobody needs the parser.
+    import tomllib
+
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        problem, _, place = str(error).partition(" (at ")
+        found = re.search(r"line (\d+), column (\d+)", place)
+        line, column = found.groups() if found else (str(text.count("\n") + 1), "1")
+        raise ConfigError(f"{path}:{line}:{column}: this is not valid TOML: {problem}") from None
+    except RecursionError:
+        raise ConfigError(f"{path}:1:1: tables and arrays are nested too deeply") from None
+
+
+def _statements(text: str) -> list[tuple[int, str]]:
+    """Split a document that is known to be valid; returns (line, statement) pairs."""
+    found = []
+    start, depth, line, first = 0, 0, 1, 1
+    for token in TOKENS.finditer(text + "\n"):
+        symbol = token.group()
+        depth += (symbol in ("[", "{")) - (symbol in ("]", "}"))
+        line += symbol.count("\n")
+        if symbol == "\n" and depth == 0:
+            statement = text[start : token.start()].strip()
+            if statement and not statement.startswith("#"):
+                found.append((first, statement))
+            start, first = token.end(), line
+    return found
+
+
+def _key(statement: str) -> tuple[str, ...]:
+    """Return the dotted key that *statement* begins with."""
+    parts, position = [], 0
+    while match := KEY_PART.match(statement, position):
+        parts.append(next(part for part in match.groups() if part is not None))
+        position = match.end()
+        if statement[position : position + 1] != ".":
+            break
+        position += 1
+    return tuple(parts)

@@ -1,0 +1,180 @@
+"""How layers become one value: who may set what, and which layer wins."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from attrs import Attribute, fields, frozen
+
+from nanocoder.config.document import Document
+from nanocoder.config.origin import LayerName, Origin
+from nanocoder.errors import ConfigError, PersonError, UsageError
+from nanocoder.values import Mode
+
+MANY: Final = 8
+"""How many keys a message still lists."""
+
+Check = Callable[["Attribute[Any]", Any], Any]
+
+
+@frozen(eq=False)
+class Layer:
+    """One source of values: *data* is nested like the file, *document* is set for files."""
+
+    name: LayerName
+    data: Mapping[str, Any]
+    document: Document | None = None
+    trusted: bool = True
+    names: Mapping[str, str] = {}
+
+    def table(self, path: tuple[str, ...]) -> Mapping[str, Any]:
+        """Return the table at *path*, empty when there is none; raises ConfigError."""
+        found: Any = self.data
+        for depth, part in enumerate(path, 1):
+            found = found.get(part, {})
+            if not isinstance(found, dict):
+                raise ConfigError(
+                    f"{self.origin(path[:depth])}: {'.'.join(path[:depth])}: expected a table,"
+                    f" got {found!r}"
+                )
+        return found  # type: ignore[no-any-return]  # a dict, by the check above
+
+    def origin(self, key: tuple[str, ...]) -> Origin:
+        """Return where this layer sets *key*."""
+        if self.document is not None:
+            return Origin(self.name, str(self.document.path), self.document.line(key))
+        return Origin(self.name, name=self.names.get(key[-1], ""))
+
+    def fault(self, key: tuple[str, ...], problem: str) -> PersonError:
+        """Make the error that names file, line, key and problem."""
+        if self.document is None:
+            kind = UsageError if self.name == "flag" else ConfigError
+            return kind(f"{self.origin(key)}: {problem}")
+        return ConfigError(f"{self.origin(key)}: {'.'.join(key)}: {problem}")
+
+
+@frozen(eq=False)
+class Resolved:
+    """The values that layers set, without defaults, their origins, and what was ignored."""
+
+    values: dict[str, Any]
+    origins: dict[str, Origin]
+    notices: list[str]
+
+
+def resolve(
+    settings_class: type,
+    path: tuple[str, ...],
+    layers: list[Layer],
+    check: Check,
+    *,
+    ignore: Callable[[str, Any], bool] = lambda _key, _value: False,
+) -> Resolved:
+    """Merge the tables at *path*; raises ConfigError or UsageError.
+
+    *ignore* skips keys that are not meant for *settings_class*: the tables of others.
+    """
+    known = {attribute.alias: attribute for attribute in fields(settings_class) if attribute.init}
+    resolved = Resolved({}, {}, [])
+    for layer in layers:
+        for key, value in layer.table(path).items():
+            if ignore(key, value):
+                continue
+            if key not in known:
+                _report_unknown(layer, (*path, key), list(known), resolved)
+            else:
+                _take(layer, path, known[key], value, resolved, check)
+    return resolved
+
+
+def _report_unknown(
+    layer: Layer, key: tuple[str, ...], known: list[str], resolved: Resolved
+) -> None:
+    problem = f"there is no such key{nearest(key[-1], known)}"
+    if layer.trusted:
+        raise layer.fault(key, problem)
+    # A stranger's file must not keep anybody from starting.
+    resolved.notices.append(f"{layer.fault(key, problem)}; ignored")
+
+
+def _take(
+    layer: Layer,
+    path: tuple[str, ...],
+    attribute: "Attribute[Any]",
+    value: Any,
+    resolved: Resolved,
+    check: Check,
+) -> None:
+    name, key = attribute.alias, (*path, attribute.alias)
+    if layer.name == "project" and (reason := _closed(attribute.metadata, trusted=layer.trusted)):
+        resolved.notices.append(f"{layer.fault(key, reason)}; ignored")
+        return
+    try:
+        proposed = check(attribute, value)
+    except ValueError as error:
+        raise layer.fault(key, str(error)) from None
+    current = resolved.values.get(name, _default(attribute))
+    if layer.name == "project":
+        proposed, reason = _admitted(attribute.metadata, current, proposed, trusted=layer.trusted)
+        if reason:
+            resolved.notices.append(f"{layer.fault(key, reason)}; ignored")
+            return
+    resolved.values[name] = proposed
+    resolved.origins[name] = layer.origin(key)
+
+
+def _default(attribute: "Attribute[Any]") -> Any:
+    default: Any = attribute.default
+    return default.factory() if hasattr(default, "factory") else default
+
+
+def _closed(metadata: Mapping[Any, Any], *, trusted: bool) -> str:
+    """Return why a project's file may not set a field at all, or nothing."""
+    if metadata.get("user_only"):
+        return "only your own configuration, never a project's, may set this"
+    if not trusted and not metadata.get("tighten"):
+        return "this folder is not trusted, so its file may only tighten what you set"
+    return ""
+
+
+def _admitted(
+    metadata: Mapping[Any, Any], current: Any, proposed: Any, *, trusted: bool
+) -> tuple[Any, str]:
+    """Return the value that a project's file leads to, and why it was refused."""
+    tighten = metadata.get("tighten")
+    if tighten == "union":
+        return _union(current, proposed), ""
+    if trusted or not _is_looser(tighten, metadata.get("unlimited"), current, proposed):
+        return proposed, ""
+    return (
+        current,
+        f"this folder is not trusted, so {proposed!s} cannot replace the stricter {current!s}",
+    )
+
+
+def _is_looser(tighten: Any, unlimited: Any, current: Any, proposed: Any) -> bool:
+    if tighten == "min":
+        if unlimited is not None and unlimited in (current, proposed):
+            return bool(proposed == unlimited and current != unlimited)
+        return bool(proposed > current)
+    if tighten == "mode":
+        order = list(Mode)
+        return order.index(Mode(proposed)) > order.index(Mode(current))
+    return tighten != "true" or (current and not proposed)
+
+
+def _union(current: Any, added: Any) -> Any:
+    if isinstance(current, dict):
+        return {**added, **current}
+    if isinstance(current, set | frozenset):
+        return current | added
+    return type(current)([*current, *(item for item in added if item not in current)])
+
+
+def nearest(word: str, known: list[str]) -> str:
+    """Return "; did you mean X?" for the known word nearest to *word*, else what is known."""
+    # Only mistakes need difflib.
+    from difflib import get_close_matches
+
+    if close := get_close_matches(word, known, n=1):
+        return f"; did you mean {close[0]!r}?"
+    return f"; known here: {', '.join(sorted(known))}" if 0 < len(known) <= MANY else ""

@@ -1,0 +1,23 @@
+"""Where a value came from."""
+
+from typing import Literal
+
+from attrs import frozen
+
+LayerName = Literal["default", "user", "project", "environment", "flag"]
+
+
+@frozen
+class Origin:
+    """One value's layer, with *file* and *line*, or the *name* of a variable or a flag."""
+
+    layer: LayerName
+    file: str = ""
+    line: int = 0
+    name: str = ""
+
+    def __str__(self) -> str:
+        """Return it as messages show it: FILE:LINE, or the variable, or the flag."""
+        if self.file:
+            return f"{self.file}:{self.line}" if self.line else self.file
+        return self.name or self.layer

@@ -1,0 +1,214 @@
+"""The core's own settings.
+
+Field metadata drives the documentation, the environment, trust and the checks.
+
+Metadata keys, for the core's fields and for those of plugins alike:
+
+* description   what it does, one sentence
+* tighten       how an untrusted project may still change it: "min" (only lower), "mode" (only
+                towards plan), "union" (entries are added, also when trusted), "true" (only switch
+                on); without it, not at all
+* unlimited     the number that means "no limit", where there is one ("min" takes it as the largest)
+* user_only     a project's file never sets it, trusted or not: addresses, keys, whatever decides
+                where data goes
+* secret        masked wherever settings are shown
+
+and for the core alone env (its variable), choices, minimum.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Any, Final, Literal
+
+from attrs import Attribute, field, fields, frozen
+
+from nanocoder.values import Mode
+
+
+def _mode(value: str) -> Mode:
+    return Mode(value)
+
+
+@frozen
+class CoreSettings:
+    """The top-level keys of config.toml."""
+
+    model: str = field(
+        default="",
+        metadata={
+            "description": "The model, as provider/model; empty: the first usable provider.",
+            "env": "NANOCODER_MODEL",
+        },
+    )
+    mode: Mode = field(
+        default=Mode.ASK,
+        converter=_mode,
+        metadata={
+            "description": "How much a session may do without asking: plan, ask, edits or auto.",
+            "env": "NANOCODER_MODE",
+            "tighten": "mode",
+            "choices": tuple(Mode),
+        },
+    )
+    max_turns: int = field(
+        default=50,
+        metadata={
+            "description": "How often the model is asked in one run.",
+            "env": "NANOCODER_MAX_TURNS",
+            "tighten": "min",
+            "minimum": 1,
+        },
+    )
+    max_cost_usd: float = field(
+        default=0.0,
+        metadata={
+            "description": "What one run may cost in US dollars; 0: no limit.",
+            "env": "NANOCODER_MAX_COST_USD",
+            "tighten": "min",
+            "unlimited": 0,
+        },
+    )
+    max_tokens: int = field(
+        default=0,
+        metadata={
+            "description": "How many tokens one run may use, in and out; 0: no limit.",
+            "env": "NANOCODER_MAX_TOKENS",
+            "tighten": "min",
+            "unlimited": 0,
+        },
+    )
+    call_timeout_s: float = field(
+        default=120.0,
+        metadata={
+            "description": "How long one tool call may take, in seconds; 0: no limit.",
+            "env": "NANOCODER_CALL_TIMEOUT_S",
+            "tighten": "min",
+            "unlimited": 0,
+        },
+    )
+    concurrency: int = field(
+        default=8,
+        metadata={
+            "description": "How many read-only calls of one turn run at once.",
+            "env": "NANOCODER_CONCURRENCY",
+            "tighten": "min",
+            "minimum": 1,
+        },
+    )
+    durability: Literal["normal", "power"] = field(
+        default="normal",
+        metadata={
+            "description": "power: the journal survives a power cut, not just a crash.",
+            "env": "NANOCODER_DURABILITY",
+            "choices": ("normal", "power"),
+        },
+    )
+    sandbox: str = field(
+        default="",
+        metadata={
+            "description": "The sandbox that processes run in; empty: none.",
+            "env": "NANOCODER_SANDBOX",
+            "user_only": True,
+        },
+    )
+    dialect: str = field(
+        default="",
+        metadata={
+            "description": "The dialect in which tools are offered; empty: their own names.",
+            "env": "NANOCODER_DIALECT",
+        },
+    )
+    keep_sessions_days: int = field(
+        default=30,
+        metadata={
+            "description": "How long sessions are kept, in days; 0: for ever.",
+            "env": "NANOCODER_KEEP_SESSIONS_DAYS",
+            "user_only": True,
+        },
+    )
+
+
+@frozen
+class PluginsTable:
+    """The keys of `[plugins]` that are not a plugin's table."""
+
+    disable: tuple[str, ...] = field(
+        default=(), metadata={"description": "Plugins that are not loaded."}
+    )
+    strict: bool = field(
+        default=False,
+        metadata={"description": "Load only what the lock file names.", "tighten": "true"},
+    )
+
+
+@frozen
+class ToolsTable:
+    """The keys of `[tools]`."""
+
+    disable: tuple[str, ...] = field(
+        default=(), metadata={"description": "Tools that are not offered.", "tighten": "union"}
+    )
+    owner: dict[str, str] = field(
+        factory=dict,
+        metadata={"description": "Which plugin's tool wins where two have one name."},
+    )
+    rename: dict[str, str] = field(
+        factory=dict, metadata={"description": "Other names for tools, old name to new name."}
+    )
+
+
+EXPECTED: Final[Mapping[Any, str]] = {
+    str: "a text",
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    tuple[str, ...]: "a list of texts",
+    dict[str, str]: "a table of texts",
+}
+
+
+def checked(attribute: "Attribute[Any]", value: object) -> Any:
+    """Return *value* as the core's field wants it; raises ValueError that says what was expected.
+
+    By hand, because cattrs takes longer to import than everything else that `nanocoder run` does
+    before the request.
+    """
+    choices = attribute.metadata.get("choices")
+    if choices is not None:
+        if isinstance(value, str) and value in list(choices):
+            return value
+        raise ValueError(f"expected one of {', '.join(choices)}, got {value!r}")
+    expected = EXPECTED[attribute.type]
+    if not _fits(attribute.type, value):
+        raise ValueError(f"expected {expected}, got {value!r}")
+    minimum = attribute.metadata.get("minimum", 0)
+    if isinstance(value, int | float) and not (value >= minimum and math.isfinite(value)):
+        raise ValueError(f"expected {expected} of at least {minimum}, got {value!r}")
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _fits(kind: Any, value: object) -> bool:
+    if kind is float:
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    if kind is int:
+        return isinstance(value, int) and not isinstance(value, bool)
+    if kind == tuple[str, ...]:
+        return isinstance(value, list | tuple) and all(isinstance(item, str) for item in value)
+    if kind == dict[str, str]:
+        return isinstance(value, dict) and all(isinstance(item, str) for item in value.values())
+    return isinstance(value, kind)
+
+
+def from_text(attribute: "Attribute[Any]", text: str) -> Any:
+    """Return what an environment variable's *text* means for a core field; raises ValueError."""
+    if attribute.type not in (int, float):
+        return checked(attribute, text)
+    try:
+        return checked(attribute, attribute.type(text))
+    except (ValueError, OverflowError):
+        raise ValueError(f"expected {EXPECTED[attribute.type]}, got {text!r}") from None
+
+
+def field_names(settings_class: type) -> tuple[str, ...]:
+    """Return the keys that a settings class knows."""
+    return tuple(attribute.alias for attribute in fields(settings_class) if attribute.init)

@@ -1,0 +1,118 @@
+"""Which folders the person trusts: by path, device and inode, and by what their file says.
+
+A folder that is replaced by another one, or whose `.nanocoder/config.toml` changes, has to be
+trusted again. Trust covers the folders below, as long as they bring no configuration of their own.
+"""
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from nanocoder.config.document import UnreadableError, read_project_bytes
+from nanocoder.config.places import state_dir
+from nanocoder.errors import ConfigError
+
+MAX_BYTES = 16_777_216
+
+
+def trust(folder: Path, *, environment: Mapping[str, str] = os.environ) -> None:
+    """Trust *folder* as it is now; raises ConfigError when that cannot be written down."""
+    real = folder.resolve()
+    try:
+        entry = _entry(real)
+    except (OSError, UnreadableError) as error:
+        raise ConfigError(f"{real} cannot be trusted: {error}") from None
+    with _changing(environment) as folders:
+        folders[str(real)] = entry
+
+
+def untrust(folder: Path, *, environment: Mapping[str, str] = os.environ) -> None:
+    """Take trust in *folder* back; raises ConfigError when that cannot be written down."""
+    with _changing(environment) as folders:
+        folders.pop(str(folder.resolve()), None)
+
+
+def is_trusted(folder: Path, *, environment: Mapping[str, str] = os.environ) -> bool:
+    """Tell whether the person trusts *folder* as it is now."""
+    try:
+        folders = _read(state_dir(environment) / "trusted.json")
+        real = folder.resolve()
+        if str(real) in folders:
+            return bool(folders[str(real)] == _entry(real))
+        if _digest(real):
+            return False  # its own configuration was never shown to anybody
+        return any(
+            folders.get(str(above)) == _entry(above)
+            for above in real.parents
+            if str(above) in folders
+        )
+    except (OSError, UnreadableError, ConfigError):
+        return False
+
+
+def _entry(real: Path) -> dict[str, Any]:
+    found = real.stat()
+    return {"device": found.st_dev, "inode": found.st_ino, "configuration": _digest(real)}
+
+
+def _digest(real: Path) -> str:
+    # Most folders bring no configuration, and then nobody needs a digest.
+    content = read_project_bytes(real)
+    if content is None:
+        return ""
+    import hashlib
+
+    return hashlib.sha256(content).hexdigest()
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """Return the trusted folders; a file that makes no sense trusts nothing."""
+    try:
+        with path.open("rb") as file:
+            folders = json.loads(file.read(MAX_BYTES))["folders"]
+    except (FileNotFoundError, ValueError, KeyError, TypeError, RecursionError):
+        return {}
+    return folders if isinstance(folders, dict) else {}
+
+
+@contextmanager
+def _changing(environment: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    """Hand out the trusted folders for changing: locked, freshly read, replaced in one step."""
+    import fcntl  # only those who change trust wait for locks
+
+    path = state_dir(environment) / "trusted.json"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        lock = os.open(
+            path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600
+        )
+    except OSError as error:
+        raise ConfigError(f"cannot write {path}: {error.strerror}") from None
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        folders = _read(path)
+        yield folders
+        _replace(path, json.dumps({"folders": folders}, indent=1, sort_keys=True).encode())
+    except OSError as error:
+        raise ConfigError(f"cannot write {path}: {error.strerror}; nothing was changed") from None
+    finally:
+        os.close(lock)
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Write beside *path*, then take its place, so that no reader ever sees half a file."""
+    beside = path.with_suffix(f".{os.getpid()}.new")
+    try:
+        descriptor = os.open(
+            beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
+        )
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(descriptor)
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
