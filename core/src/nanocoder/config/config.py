@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from attrs import Attribute, fields
+from attrs import Attribute
 
 from nanocoder.config.document import (
     Document,
@@ -25,8 +25,8 @@ from nanocoder.config.settings import (
     PluginsTable,
     ToolsTable,
     checked,
-    field_names,
     from_text,
+    keys_of,
 )
 from nanocoder.config.trust import is_trusted
 from nanocoder.errors import BadArguments, ConfigError, UsageError
@@ -172,7 +172,7 @@ class Config:
             raise ConfigError(f"plugins.{plugin}: {error}") from None
 
     def _resolve(self, cls: type, path: tuple[str, ...], check: Check) -> Resolved:
-        ignored = {(): ("plugins", "tools")}.get(path, ())
+        ignored = () if path else ("plugins", "tools")
         resolved = resolve(
             cls,
             path,
@@ -213,16 +213,16 @@ def _project_layer(cwd: Path, notices: list[str], *, trusted: bool) -> Layer | N
 
 def _environment_layer(environment: Mapping[str, str]) -> Layer:
     values, names = {}, {}
-    for attribute in fields(CoreSettings):
+    for key, attribute in keys_of(CoreSettings).items():
         variable = attribute.metadata["env"]
         text = environment.get(variable, "")
         if not text:
             continue
         try:
-            values[attribute.alias] = from_text(attribute, text)
+            values[key] = from_text(attribute, text)
         except ValueError as error:
             raise ConfigError(f"environment variable {variable}: {error}") from None
-        names[attribute.alias] = variable
+        names[key] = variable
     return Layer("environment", values, names=names)
 
 
@@ -232,10 +232,11 @@ def _checker(cls: type) -> Check:
     from nanocoder.schema import structure
 
     def check(attribute: "Attribute[Any]", value: Any) -> Any:
+        key = attribute.alias or attribute.name
         try:
-            return getattr(structure(cls, {attribute.alias: value}, where=""), attribute.name)
+            return getattr(structure(cls, {key: value}), attribute.name)
         except BadArguments as error:
-            problems = (line.removeprefix(f"{attribute.alias}: ") for line in error.problems)
+            problems = (line.removeprefix(f"{key}: ") for line in error.problems)
             raise ValueError("; ".join(problems)) from None
 
     return check
@@ -252,12 +253,11 @@ def _rows(
 ) -> list[tuple[str, Any, Origin]]:
     return [
         (
-            ".".join((*path, attribute.alias)),
+            ".".join((*path, key)),
             _shown(attribute, getattr(settings, attribute.name)),
-            origins.get(attribute.alias, Origin("default")),
+            origins.get(key, Origin("default")),
         )
-        for attribute in fields(type(settings))
-        if attribute.alias in field_names(type(settings))
+        for key, attribute in keys_of(type(settings)).items()
     ]
 
 

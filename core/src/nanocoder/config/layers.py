@@ -3,10 +3,11 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from attrs import Attribute, fields, frozen
+from attrs import Attribute, frozen
 
 from nanocoder.config.document import Document
 from nanocoder.config.origin import LayerName, Origin
+from nanocoder.config.settings import keys_of
 from nanocoder.errors import ConfigError, PersonError, UsageError
 from nanocoder.values import Mode
 
@@ -73,7 +74,7 @@ def resolve(
 
     *ignore* skips keys that are not meant for *settings_class*: the tables of others.
     """
-    known = {attribute.alias: attribute for attribute in fields(settings_class) if attribute.init}
+    known = keys_of(settings_class)
     resolved = Resolved({}, {}, [])
     for layer in layers:
         for key, value in layer.table(path).items():
@@ -82,7 +83,7 @@ def resolve(
             if key not in known:
                 _report_unknown(layer, (*path, key), list(known), resolved)
             else:
-                _take(layer, path, known[key], value, resolved, check)
+                _take(layer, (*path, key), known[key], value, resolved, check)
     return resolved
 
 
@@ -98,13 +99,13 @@ def _report_unknown(
 
 def _take(
     layer: Layer,
-    path: tuple[str, ...],
+    key: tuple[str, ...],
     attribute: "Attribute[Any]",
     value: Any,
     resolved: Resolved,
     check: Check,
 ) -> None:
-    name, key = attribute.alias, (*path, attribute.alias)
+    name = key[-1]
     if layer.name == "project" and (reason := _closed(attribute.metadata, trusted=layer.trusted)):
         resolved.notices.append(f"{layer.fault(key, reason)}; ignored")
         return

@@ -66,7 +66,8 @@ def refuse_inside(workspace: Path, environment: Mapping[str, str]) -> tuple[str,
     place = _place(inside[0], environment)
     raise ConfigError(
         f"nanocoder's {inside[0]} directory {place} is inside the workspace {root}, whose"
-        f" files must not decide what nanocoder does; unset {PLACES[inside[0]][0]} (or HOME), or start somewhere else"
+        f" files must not decide what nanocoder does; unset {PLACES[inside[0]][0]} (or"
+        " HOME), or start somewhere else"
     )
 
 

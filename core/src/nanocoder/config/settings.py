@@ -209,6 +209,7 @@ def from_text(attribute: "Attribute[Any]", text: str) -> Any:
         raise ValueError(f"expected {EXPECTED[attribute.type]}, got {text!r}") from None
 
 
-def field_names(settings_class: type) -> tuple[str, ...]:
-    """Return the keys that a settings class knows."""
-    return tuple(attribute.alias for attribute in fields(settings_class) if attribute.init)
+def keys_of(settings_class: type) -> "dict[str, Attribute[Any]]":
+    """Return the keys that a settings class knows, with their fields."""
+    known = (attribute for attribute in fields(settings_class) if attribute.init)
+    return {attribute.alias or attribute.name: attribute for attribute in known}
