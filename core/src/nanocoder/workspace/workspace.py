@@ -115,19 +115,26 @@ class Workspace:
         r"""Return a file's text with "\n" at its line ends; see `read_file`."""
         return self.read_file(path, max_bytes=max_bytes).text
 
-    def read_file(self, path: str, *, max_bytes: int | None = None) -> TextFile:
+    def read_file(self, path: str, *, max_bytes: int | None = None, note: bool = True) -> TextFile:
         """Read a text file and remember its digest, so that a write finds out if it changed.
+
+        Without *note* nothing is remembered: for a reader that shows the content to nobody.
 
         Raises: binary_file, too_large, and what `open` raises.
         """
         data, canonical, status = self._read(self._root.raw(path), max_bytes)
         file = content.decode(shown(canonical), data, mode_of.S_IMODE(status.st_mode))
-        self._changes.seen[canonical] = file.digest
+        if note:
+            self._changes.seen[canonical] = file.digest
         return file
 
     def note_read(self, path: str, digest: str) -> None:
-        """Remember that the content of *path* that has this SHA-256 was read."""
-        self._changes.seen[self._root.resolved(self._root.raw(path))] = digest
+        """Remember that the content of *path* that has this SHA-256 was read; "" forgets it."""
+        canonical = self._root.resolved(self._root.raw(path))
+        if digest:
+            self._changes.seen[canonical] = digest
+        else:
+            self._changes.seen.pop(canonical, None)
 
     def digest_of(self, path: str) -> str:
         """Return the SHA-256 of a file's bytes in hexadecimal; raises what `read_bytes` raises."""
