@@ -81,7 +81,9 @@ def is_known(annotation: Any) -> bool:
         return True
     if kind in MAPPINGS:
         return not args or opened(args[0]).kind is str
-    return choices(annotation) is not None or (isinstance(kind, type) and attrs.has(kind))
+    return choices(annotation) is not None or (
+        isinstance(kind, type) and attrs.has(kind) and not args
+    )
 
 
 def parameters_of(function: Callable[..., Any], skip: frozenset[str]) -> type:
@@ -90,8 +92,7 @@ def parameters_of(function: Callable[..., Any], skip: frozenset[str]) -> type:
     Raises: TypeError for parameters that cannot be passed by name.
     """
     fields = {p.name: _field(function, p) for p in _parameters(function) if p.name not in skip}
-    name = getattr(function, "__name__", type(function).__name__)
-    return attrs.make_class(name, fields, frozen=True, kw_only=True)
+    return attrs.make_class("Arguments", fields, frozen=True, kw_only=True)
 
 
 def _parameters(function: Callable[..., Any]) -> Iterator[inspect.Parameter]:

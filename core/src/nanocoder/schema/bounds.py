@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from nanocoder.schema.problems import shown
+from nanocoder.schema.misfit import shown
 from nanocoder.schema.signature import Param
 
 Bound = Callable[[Any], str]

@@ -18,7 +18,8 @@ from cattrs.gen import make_dict_structure_fn, mapping_structure_factory, overri
 from nanocoder.errors import BadArguments
 from nanocoder.schema.annotations import LISTS, MAPPINGS, SETS, choices, is_known, opened
 from nanocoder.schema.bounds import bounds_of
-from nanocoder.schema.problems import Misfit, lines_of
+from nanocoder.schema.misfit import Misfit
+from nanocoder.schema.problems import lines_of
 from nanocoder.schema.scalars import HOOKS, choice_hook
 
 T = TypeVar("T")
@@ -61,6 +62,7 @@ def converter() -> Converter:
         (_is(lambda kind: kind is Union), _union),
         (lambda annotation: choices(annotation) is not None, _choice),
         (lambda annotation: not is_known(annotation), _unknown),
+        (_is(lambda kind: kind is object), _unknown),
         (_has_notes, _annotated),
     ):
         strict.register_structure_hook_factory(is_meant, factory)
@@ -95,11 +97,16 @@ def _is(predicate: Callable[[Any], bool]) -> Callable[[Any], bool]:
 
 def _checked(hook: Hook, data: Any, cls: type, where: str) -> Any:
     try:
+        return _built(hook, data, cls, where)
+    except RecursionError:
+        raise BadArguments([f"{where or 'the arguments'}: nested too deeply"]) from None
+
+
+def _built(hook: Hook, data: Any, cls: type, where: str) -> Any:
+    try:
         return hook(data, cls)
     except (BaseValidationError, Misfit) as error:
         raise BadArguments(lines_of(error, where)) from None
-    except RecursionError:
-        raise BadArguments([f"{where or 'the arguments'}: nested too deeply"]) from None
 
 
 def _hook_of(annotation: Any, strict: Converter) -> Hook:

@@ -15,6 +15,7 @@ from nanocoder.schema.annotations import (
     SCALARS,
     SETS,
     SHOWN_DEFAULT,
+    Unannotated,
     choices,
     is_known,
     opened,
@@ -69,7 +70,7 @@ class _Mirrors:
         made.__doc__ = inspect.cleandoc(cls.__doc__ or "")
         # Filled in last: a class may mention itself.
         made.__annotations__ = {
-            f.name: self.of(f.type, f"{path}.{f.name}".lstrip(".")) for f in fields
+            f.name: self.of(f.type or Unannotated, f"{path}.{f.name}".lstrip(".")) for f in fields
         }
         return made
 
@@ -151,7 +152,9 @@ def _default(field: "attrs.Attribute[Any]") -> Any:
         empty: dict[Any, Any] = {list: [], set: [], frozenset: [], tuple: [], dict: {}}
         return empty.get(shown.factory, NOT_SHOWN)
     try:
-        return msgspec.to_builtins(attrs.asdict(shown) if attrs.has(type(shown)) else shown)
+        plain = attrs.asdict(shown) if attrs.has(type(shown)) else shown
+        # Sets in an order of their own: a prompt must not change from run to run.
+        return msgspec.to_builtins(plain, order="deterministic")
     except (TypeError, ValueError):
         return NOT_SHOWN
 

@@ -77,17 +77,16 @@ def _refuse_depth(text: str, value: Any) -> None:
     if text.count("[") + text.count("{") <= MAX_DEPTH:
         return
     level = [value]
-    for _ in range(MAX_DEPTH + 1):
-        level = [inner for outer in level for inner in _members(outer)]
+    for _ in range(MAX_DEPTH):
+        level = [inner for outer in level for inner in _containers(outer)]
         if not level:
             return
     raise BadArguments([_too_deep()])
 
 
-def _members(value: Any) -> list[Any]:
-    if isinstance(value, dict):
-        return list(value.values())
-    return value if isinstance(value, list) else []
+def _containers(value: Any) -> list[Any]:
+    members = value.values() if isinstance(value, dict) else value
+    return [member for member in members if isinstance(member, dict | list)]
 
 
 def _refuse_lone_surrogates(text: str, value: Any) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from nanocoder.schema.describe import Description
 
+FORMS = "str, int, float, bool, Literal, Enum, list, set, tuple, dict[str, …], attrs classes"
 SHORT_CHARS = 12
 FILLERS = frozenset({"a", "an", "the", "this", "that", "it", "its", "is", "of", "to", "for"})
 FILLERS |= {"tool", "function", "parameter", "argument", "value"}
@@ -13,10 +14,7 @@ FILLERS |= {"tool", "function", "parameter", "argument", "value"}
 
 def lint(name: str, description: str, described: Description) -> list[str]:
     """Say what is wrong with a definition, one line each."""
-    places = [
-        f"{place}: its type has no JSON form, a model may send anything"
-        for place in described.unknown
-    ]
+    places = [f"{place}: its type has no JSON form; use {FORMS}" for place in described.unknown]
     return [*_tool(name, description.strip()), *places, *_parameters(described.schema, "")]
 
 

@@ -1,6 +1,6 @@
 """What does not fit, in lines that a model can act on: the place, what was expected, what came."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import attrs
@@ -11,34 +11,9 @@ from cattrs.errors import (
     IterableValidationNote,
 )
 
-SHOWN_CHARS = 60
+from nanocoder.schema.misfit import shown
+
 MAX_LINES = 50
-
-
-class Misfit(ValueError):
-    """A value of the wrong kind; *expected* says which kind was wanted."""
-
-    def __init__(self, expected: str, value: Any, *, hint: str = "") -> None:
-        super().__init__(
-            f"expected {expected}, got {shown(value)}" + (f" ({hint})" if hint else "")
-        )
-        self.expected = expected
-        self.hint = hint
-
-
-def shown(value: Any) -> str:
-    """Show a JSON value briefly: scalars as themselves, the rest by kind."""
-    if value is None or isinstance(value, bool):
-        return {None: "null", True: "true", False: "false"}[value]
-    if isinstance(value, str):
-        return repr(value) if len(value) <= SHOWN_CHARS else f"{value[:SHOWN_CHARS]!r}…"
-    if isinstance(value, int) and abs(value) >= 10**SHOWN_CHARS:
-        return "a huge number"
-    if isinstance(value, int | float):
-        return repr(value)
-    if isinstance(value, list | tuple):
-        return f"a list of {len(value)}"
-    return "an object" if isinstance(value, Mapping) else f"a {type(value).__name__}"
 
 
 def lines_of(error: Exception, where: str) -> list[str]:
@@ -54,6 +29,8 @@ def _lines(error: Exception, path: str) -> Iterator[str]:
             yield from _member_lines(inner, path)
     elif isinstance(error, ForbiddenExtraKeysError):
         yield from _extra_keys(error, path)
+    elif isinstance(error, RecursionError):
+        raise error
     else:
         # attrs puts the class, the attribute and the value behind its message.
         text = str(error.args[0]) if error.args else type(error).__name__

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nanocoder.schema.annotations import SCALARS, choices, opened
-from nanocoder.schema.problems import Misfit, shown
+from nanocoder.schema.misfit import Misfit, shown
 
 NUMBER_CHARS = 20
 Hook = Callable[[Any, Any], Any]

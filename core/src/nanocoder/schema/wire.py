@@ -5,6 +5,7 @@ from typing import Any
 
 from nanocoder.errors import BadArguments
 from nanocoder.schema.json_text import parse_json
+from nanocoder.schema.misfit import shown
 
 MAX_PARAMETERS = 1_000
 WRAPPERS = ("params", "arguments")
@@ -42,7 +43,7 @@ def normalise(
     call = parse_json(call) if isinstance(call, str) else call
     if not isinstance(call, Mapping):
         raise BadArguments(
-            [f'expected a call like {{"name": …, "params": {{…}}}}, got {type(call).__name__}']
+            [f'expected a call like {{"name": …, "params": {{…}}}}, got {shown(call)}']
         )
     name = call.get("name")
     if not isinstance(name, str) or not name:
@@ -73,7 +74,7 @@ def _arguments(wrapper: str, inside: Any) -> dict[str, Any]:
         return {}
     if isinstance(inside, Mapping):
         return dict(inside)
-    raise BadArguments([f"{wrapper}: expected an object of arguments, got {type(inside).__name__}"])
+    raise BadArguments([f"{wrapper}: expected an object of arguments, got {shown(inside)}"])
 
 
 def _object_schema(parameters: Mapping[str, Any]) -> dict[str, Any]:
