@@ -21,7 +21,7 @@ _CLASSES = {
     b"upper": b"[A-Z]",
     b"xdigit": b"[0-9A-Fa-f]",
 }
-_STAR, _STARS, _SLASH = b"*", b"**", b"/"
+_STAR, _STARS, _SLASH, _ESCAPED_SLASH = b"*", b"**", b"/", rb"\/"
 
 
 class Malformed(ValueError):
@@ -68,7 +68,9 @@ def _path(tokens: list[bytes]) -> bytes:
 def _split(tokens: list[bytes]) -> list[list[bytes]]:
     segments: list[list[bytes]] = [[]]
     for token in tokens:
-        if token == _SLASH:
+        if token == _ESCAPED_SLASH and segments[-1] == [_STARS]:
+            segments[-1:] = [[_STAR], [_STARS], []]  # git wants at least one directory here
+        elif token in {_SLASH, _ESCAPED_SLASH}:
             segments.append([])
         else:
             segments[-1].append(token)
@@ -117,6 +119,8 @@ def _token(pattern: bytes, at: int) -> tuple[bytes, int]:
         byte = pattern[at : at + 1]
         if not byte:
             raise Malformed("a backslash ends the pattern")
+        if byte == b"/":
+            return _ESCAPED_SLASH, at + 1
     return re.escape(byte), at + 1
 
 
