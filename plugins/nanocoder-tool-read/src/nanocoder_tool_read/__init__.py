@@ -1,0 +1,229 @@
+"""The tool read_file: text by line window; images and PDF as attachments; notebooks as cells."""
+
+import os
+from typing import Annotated, Any, BinaryIO
+
+from attrs import frozen
+from nanocoder import (
+    Attachment,
+    Effect,
+    Param,
+    ToolContext,
+    ToolError,
+    ToolResult,
+    WorkspaceError,
+    hookimpl,
+    tool,
+)
+
+from nanocoder_tool_read.media import attachment_type, describe_binary
+from nanocoder_tool_read.window import Window, is_binary, of_text, stream
+
+DEFAULT_LINES = 2_000
+SNIFFED_BYTES = 8_192
+WHOLE_BYTES = 1_000_000  # up to here a file is read at once; larger ones pass by in pieces
+
+
+@frozen
+class Settings:
+    """What `[plugins.tool-read]` may set.
+
+    *max_bytes* is the size up to which a file is read without naming a window, and the limit for
+    images, PDF and notebooks; *max_line* the characters of a line that are shown.
+    """
+
+    max_bytes: int = 5_000_000
+    max_line: int = 2_000
+
+
+@tool(
+    risk="safe",
+    effects={Effect.READ, Effect.IDEMPOTENT},
+    examples=[{"path": "hello.py"}, {"path": "hello.py", "offset": 1, "limit": 20}],
+    short="Read a file; lines come with their numbers.",
+)
+def read_file(
+    ctx: ToolContext,
+    path: Annotated[str, "File, relative to the workspace."],
+    offset: Annotated[int, Param("First line, from 1.", ge=1)] = 1,
+    limit: Annotated[int, Param("Lines.", ge=1)] = DEFAULT_LINES,
+) -> ToolResult:
+    """Read a file: text as number, tab, line; images and PDF as they are."""
+    settings: Settings = ctx.settings or Settings()
+    with _opened(ctx, path) as file:
+        size = os.fstat(file.fileno()).st_size
+        head = file.read(SNIFFED_BYTES)
+        media = attachment_type(head)
+        if media:
+            return _attached(ctx, file, head, path, media, size, settings)
+        if is_binary(head):
+            return _placeholder(ctx, head, path, size)
+        if path.endswith(".ipynb"):
+            return _notebook(ctx, path, offset, limit, settings)
+        _check_size(path, size, offset, limit, settings)
+        if size > WHOLE_BYTES:
+            file.seek(0)
+            window = stream(file, offset, limit, settings.max_line)
+            # The digest of a large file would cost more than the window; an older one may be wrong.
+            ctx.workspace.note_read(path, "")
+            return _shown(ctx, path, window, size)
+    return _whole(ctx, path, offset, limit, settings)
+
+
+@hookimpl
+def nanocoder_tools() -> list[Any]:
+    """Offer read_file."""
+    return [read_file]
+
+
+@hookimpl
+def nanocoder_settings() -> type:
+    """Return the class of `[plugins.tool-read]`."""
+    return Settings
+
+
+def _opened(ctx: ToolContext, path: str) -> BinaryIO:
+    try:
+        return ctx.workspace.open(path)
+    except WorkspaceError as error:
+        if error.error_class != "is_a_directory":
+            raise
+        raise WorkspaceError(
+            f"{path!r} is a directory; list_files shows what is in it",
+            error_class=error.error_class,
+        ) from None
+
+
+def _whole(ctx: ToolContext, path: str, offset: int, limit: int, settings: Settings) -> ToolResult:
+    try:
+        file = ctx.workspace.read_file(path, max_bytes=settings.max_bytes)
+    except WorkspaceError as error:
+        if error.error_class != "binary_file":
+            raise
+        data = ctx.workspace.read_bytes(path, max_bytes=settings.max_bytes)
+        return _placeholder(ctx, data[:SNIFFED_BYTES], path, len(data))
+    window = of_text(file.text, offset, limit, settings.max_line)
+    return _shown(ctx, path, window, file.size, encoding=file.encoding, digest=file.digest)
+
+
+def _shown(
+    ctx: ToolContext,
+    path: str,
+    window: Window,
+    size: int,
+    *,
+    encoding: str = "utf-8",
+    digest: str = "",
+) -> ToolResult:
+    where = ctx.workspace.relative(path)
+    if not window.lines:
+        _check_offset(where, window)
+    numbered = [f"{number}\t{line}" for number, line in enumerate(window.lines, window.first)]
+    notes = _notes(window)
+    return ToolResult(
+        "\n".join([*numbered, *notes]),
+        title=where,
+        data={
+            "path": where,
+            "first": window.first,
+            "total": window.total,
+            "lines": list(window.lines),
+        },
+        metadata={
+            "path": where,
+            "lines": window.total,
+            "first": window.first,
+            "last": window.last,
+            "size": size,
+            "encoding": encoding,
+            "digest": digest,
+            "truncated": window.more,
+        },
+    )
+
+
+def _notes(window: Window) -> list[str]:
+    if not window.lines:
+        return ["[the file is empty]"]
+    notes = []
+    if window.undecodable:
+        notes.append("[not everything is UTF-8; what is not is shown as \ufffd]")
+    if window.clipped:
+        are = "line is" if window.clipped == 1 else "lines are"
+        notes.append(f"[{window.clipped} {are} longer than shown]")
+    total = "" if window.total is None else f" of {window.total}"
+    if window.more:
+        notes.append(
+            f"[lines {window.first}-{window.last}{total}; continue with offset {window.last + 1}]"
+        )
+    elif window.first > 1:
+        notes.append(f"[lines {window.first}-{window.last}{total}]")
+    return notes
+
+
+def _check_offset(path: str, window: Window) -> None:
+    if window.first > 1:
+        raise ToolError(
+            f"offset {window.first} is past the end: {path!r} has {window.total} lines",
+            error_class="invalid_arguments",
+            data={"lines": window.total},
+        )
+
+
+def _check_size(path: str, size: int, offset: int, limit: int, settings: Settings) -> None:
+    if size > settings.max_bytes and offset == 1 and limit >= DEFAULT_LINES:
+        raise _too_large(
+            path, size, settings, "read a part of it: give offset and a smaller limit, or use grep"
+        )
+
+
+def _too_large(path: str, size: int, settings: Settings, advice: str) -> WorkspaceError:
+    return WorkspaceError(
+        f"{path!r} has {size:,} bytes, more than the {settings.max_bytes:,} that are read"
+        f" at once; {advice}",
+        error_class="too_large",
+    )
+
+
+def _attached(
+    ctx: ToolContext,
+    file: BinaryIO,
+    head: bytes,
+    path: str,
+    media: str,
+    size: int,
+    settings: Settings,
+) -> ToolResult:
+    if size > settings.max_bytes:
+        raise _too_large(path, size, settings, "make a smaller copy")
+    where = ctx.workspace.relative(path)
+    data = head + file.read(settings.max_bytes)
+    return ToolResult(
+        f"[{media}, {len(data):,} bytes, attached]",
+        title=where,
+        data={"path": where, "media_type": media, "size": len(data)},
+        metadata={"path": where, "size": len(data), "media_type": media, "truncated": False},
+        attachments=(Attachment(media, data, where),),
+    )
+
+
+def _placeholder(ctx: ToolContext, head: bytes, path: str, size: int) -> ToolResult:
+    where = ctx.workspace.relative(path)
+    kind = describe_binary(head, where)
+    return ToolResult(
+        f"[binary file: {kind}, {size:,} bytes; its content is not shown]",
+        title=where,
+        data={"path": where, "kind": kind, "size": size},
+        metadata={"path": where, "size": size, "kind": kind, "truncated": True},
+    )
+
+
+def _notebook(
+    ctx: ToolContext, path: str, offset: int, limit: int, settings: Settings
+) -> ToolResult:
+    from nanocoder_tool_read.notebook import as_text
+
+    file = ctx.workspace.read_file(path, max_bytes=settings.max_bytes)
+    text = as_text(file.text)
+    window = of_text(file.text if text is None else text, offset, limit, settings.max_line)
+    return _shown(ctx, path, window, file.size, encoding=file.encoding, digest=file.digest)

@@ -1,0 +1,38 @@
+"""What a file is, told from its first bytes."""
+
+_ATTACHED = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF87a", "image/gif"),
+    (b"GIF89a", "image/gif"),
+    (b"%PDF-", "application/pdf"),
+)
+_BINARIES = (
+    (b"\x7fELF", "ELF program or library"),
+    (b"PK\x03\x04", "zip archive"),
+    (b"\x1f\x8b", "gzip data"),
+    (b"BZh", "bzip2 data"),
+    (b"\xfd7zXZ\0", "xz data"),
+    (b"\x28\xb5\x2f\xfd", "zstd data"),
+    (b"SQLite format 3\0", "SQLite database"),
+    (b"\0asm", "WebAssembly module"),
+    (b"\xca\xfe\xba\xbe", "Java class or Mach-O program"),
+    (b"MZ", "Windows program"),
+)
+
+
+def attachment_type(head: bytes) -> str:
+    """Return the media type of what models can look at; "" for everything else."""
+    if head.startswith(b"RIFF") and head[8:12] == b"WEBP":
+        return "image/webp"
+    return next((media for mark, media in _ATTACHED if head.startswith(mark)), "")
+
+
+def describe_binary(head: bytes, path: str) -> str:
+    """Say what kind of file this is, from its content or else its name."""
+    for mark, kind in _BINARIES:
+        if head.startswith(mark):
+            return kind
+    import mimetypes  # reads the system's tables, which only an unknown file is worth
+
+    return mimetypes.guess_type(path)[0] or "unknown type"
