@@ -60,7 +60,7 @@ if TYPE_CHECKING:
         Verdict,
     )
     from nanocoder.version import VERSION as __version__
-    from nanocoder.workspace import Workspace
+    from nanocoder.workspace import Entry, TextFile, Workspace
 
 _ROOMS = {
     "cancel": ("Cancel",),
@@ -113,7 +113,7 @@ _ROOMS = {
         "Usage",
         "Verdict",
     ),
-    "workspace": ("Workspace",),
+    "workspace": ("Entry", "TextFile", "Workspace"),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 
@@ -131,6 +131,7 @@ __all__ = [  # noqa: PLE0604 - names are loaded on demand
     "Denied",
     "Dialect",
     "Effect",
+    "Entry",
     "Event",
     "Finished",
     "Message",
@@ -153,6 +154,7 @@ __all__ = [  # noqa: PLE0604 - names are loaded on demand
     "SessionInfo",
     "StopReason",
     "TextDelta",
+    "TextFile",
     "ThinkingDelta",
     "TimedOut",
     "Tool",
