@@ -1,0 +1,202 @@
+"""Everything that is checked, and a few things that are written. No session names a package.
+
+`uv run nox` runs the default sessions in the environment that uv made for the workspace; only the
+sessions that need an empty environment make one.
+"""
+
+import os
+import re
+import sys
+from pathlib import Path
+
+import nox
+
+ROOT = Path(__file__).parent
+sys.path.insert(0, str(ROOT / "tests/contract"))
+# The tools stand beside the Python that runs nox, whether or not `uv run` has said so.
+os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+
+import repository  # noqa: E402  the path to it is set above
+
+DIST = ROOT / "dist"
+REPORTS = ROOT / ".nox/reports"
+PARALLEL = ("-n", "2")  # the tests of packages share nothing; more workers starve their timeouts
+
+nox.options.default_venv_backend = "none"
+nox.options.sessions = ["lint", "types", "tests", "contract", "docs", "wheels", "e2e"]
+
+
+def sync(session: nox.Session) -> None:
+    """Install every package of the workspace into uv's environment; keep what else is there."""
+    session.run("uv", "sync", "--quiet", "--all-packages", "--inexact", external=True)
+
+
+def pytest(session: nox.Session, *arguments: str) -> None:
+    """Run pytest and leave a report of what it counted."""
+    sync(session)
+    report = REPORTS / f"{session.name}.xml"
+    session.run("pytest", "-q", f"--junit-xml={report}", *arguments, *session.posargs)
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Check style, format and the ladder of imports."""
+    sync(session)
+    session.run("ruff", "check", ".")
+    session.run("ruff", "format", "--check", ".")
+    session.run("lint-imports", "--no-cache", silent=True)
+
+
+@nox.session
+def types(session: nox.Session) -> None:
+    """Check the types of every package, strictly."""
+    sync(session)
+    sources = [str(package.source) for package in repository.packages()]
+    session.run("mypy", "noxfile.py", *sources)
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """Test core, plugins and contributions."""
+    pytest(session, *PARALLEL, "core", "plugins", "contrib")
+
+
+@nox.session
+def contract(session: nox.Session) -> None:
+    """Run the gates of the repository; print the rows of the contract that no test meets."""
+    import rows  # reads every test file, which the other sessions need not wait for
+
+    pytest(session, "tests/contract")
+    session.log("rows of the contract without a test\n%s", rows.report())
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """Run every code block of the documentation."""
+    pytest(session, *PARALLEL, "tests/docs")
+
+
+@nox.session
+def wheels(session: nox.Session) -> None:
+    """Build every package, install the wheels into empty environments and look at them."""
+    build(session)
+    pytest(session, "tests/wheels")
+
+
+@nox.session
+def e2e(session: nox.Session) -> None:
+    """Use the built wheels in a real terminal, with the embedded model."""
+    build(session)
+    pytest(session, "tests/e2e")
+
+
+def build(session: nox.Session) -> None:
+    """Build all wheels into dist/ and tell the tests where they are."""
+    arguments = ("--quiet", "--all-packages", "--wheel", "--clear", "--out-dir", str(DIST))
+    session.run("uv", "build", *arguments, external=True)
+    session.env["NANOCODER_DIST"] = str(DIST)
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """Measure and record; nothing fails for being slow."""
+    pytest(session, "tests/bench", "--timeout=600")
+
+
+@nox.session
+@nox.parametrize("name", [package.name for package in repository.packages()])
+def plugin(session: nox.Session, name: str) -> None:
+    """Check one package: `nox -s "plugin(name='…')"`."""
+    package = next(package for package in repository.packages() if package.name == name)
+    sync(session)
+    session.run("ruff", "check", str(package.folder))
+    session.run("mypy", str(package.source))
+    session.run("pytest", "-q", str(package.folder), *session.posargs)
+
+
+@nox.session(venv_backend="uv")
+def minimums(session: nox.Session) -> None:
+    """Test core and plugins with the oldest versions of what they say they need."""
+    folders = [f"--editable={package.folder}" for package in repository.packages()]
+    # Without --no-config the workspace's pins of tested versions would win.
+    session.install("--no-config", "--resolution=lowest-direct", *folders, *dev_requirements())
+    session.run("pytest", "-q", "core", "plugins", *session.posargs)
+
+
+def dev_requirements() -> list[str]:
+    """Return what the tests need besides the packages."""
+    project = nox.project.load_toml(ROOT / "pyproject.toml")
+    return [
+        item for item in project["dependency-groups"]["dev"] if item.startswith(("pytest", "hy"))
+    ]
+
+
+@nox.session
+def lock(session: nox.Session) -> None:
+    """Resolve anew: write the tested versions into pyproject.toml and requirements.lock."""
+    write_pins([])
+    session.run("uv", "lock", "--quiet", "--upgrade", external=True)
+    options = ("--all-packages", "--no-emit-workspace", "--no-header", "--no-annotate")
+    everything = ("--all-groups", "--no-hashes", "--extra=local")
+    pinned = session.run("uv", "export", *options, *everything, external=True, silent=True)
+    write_pins(re.findall(r"^[\w.-]+==\S+", str(pinned), flags=re.MULTILINE))
+    session.run("uv", "lock", "--quiet", external=True)
+    file = ("--no-default-groups", "--quiet", "--output-file=requirements.lock")
+    session.run("uv", "export", *options, *file, external=True)
+
+
+def write_pins(pins: list[str]) -> None:
+    """Replace the constraints in pyproject.toml."""
+    path = ROOT / "pyproject.toml"
+    lines = "".join(f'  "{pin}",\n' for pin in sorted(set(pins)))
+    table = f"constraint-dependencies = [\n{lines}]"
+    pattern = r"constraint-dependencies = \[[^]]*\]"
+    path.write_text(re.sub(pattern, table, path.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+@nox.session
+def version(session: nox.Session) -> None:
+    """Write one version everywhere: `nox -s version -- 1.2.0`."""
+    (new,) = session.posargs
+    files = [ROOT / "pyproject.toml"]
+    files += [package.folder / "pyproject.toml" for package in repository.packages()]
+    for path in files:
+        replace(path, r'(?m)^version = ".*"$', f'version = "{new}"')
+    replace(repository.CORE / "src/nanocoder/version.py", r'"[\d.]+\w*"$', f'"{new}"')
+
+
+def replace(path: Path, pattern: str, text: str) -> None:
+    """Replace the one place in a file that *pattern* finds."""
+    changed, count = re.subn(pattern, text, path.read_text(encoding="utf-8"))
+    if count != 1:
+        raise LookupError(f"{path}: {count} places match {pattern!r}, not one")
+    path.write_text(changed, encoding="utf-8")
+
+
+@nox.session
+def reference(_: nox.Session) -> None:
+    """Write the reference of the hooks from their specifications."""
+    import pages
+
+    pages.HOOKS_PAGE.write_text(pages.hooks_page(), encoding="utf-8")
+
+
+@nox.session
+def table(_: nox.Session) -> None:
+    """Write the README's table of plugins from their folders."""
+    import pages
+
+    pages.README.write_text(pages.readme_with_table(), encoding="utf-8")
+
+
+@nox.session
+def changelog(session: nox.Session) -> None:
+    """Gather the fragments of docs/changelog into CHANGELOG.md: `nox -s changelog -- 1.2.0`."""
+    session.run("towncrier", "build", "--yes", "--version", *session.posargs)
+
+
+@nox.session
+def picture(session: nox.Session) -> None:
+    """Record the picture of the README: one run in a real terminal, drawn by rich."""
+    sync(session)
+    session.run("python", "tests/e2e/picture.py", *session.posargs)
