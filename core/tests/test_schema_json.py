@@ -2,6 +2,7 @@
 
 import enum
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, NewType
 
@@ -310,3 +311,14 @@ def test_the_lint_names_each_parameter_that_says_nothing_however_deep():
 
 def test_the_lint_is_content_with_a_described_tool():
     assert Signature.of_function(edit_file).lint("edit_file", "Replace text in a file.") == []
+
+
+def written_as_text(path: "Annotated[str, 'File to read.']", limit: "int" = 5): ...
+
+
+def test_a_partial_function_and_annotations_written_as_text_are_understood():
+    signature = Signature.of_function(partial(written_as_text, limit=9))
+    assert signature.json_schema["properties"] == {
+        "path": {"type": "string", "description": "File to read."},
+        "limit": {"type": "integer", "default": 9},
+    }

@@ -126,7 +126,8 @@ def _resolved(function: Callable[..., Any], parameter: inspect.Parameter) -> Any
     if parameter.annotation is _EMPTY:
         return Unannotated
     stub = types.SimpleNamespace(__annotations__={"it": parameter.annotation})
-    names = getattr(inspect.unwrap(function), "__globals__", {})
+    written = function.func if isinstance(function, partial) else inspect.unwrap(function)
+    names = getattr(written, "__globals__", {})
     return typing.get_type_hints(stub, names, include_extras=True)["it"]
 
 

@@ -106,7 +106,9 @@ class _Mirrors:
             return tuple.__class_getitem__(members)
         if kind is tuple or kind in LISTS or kind in SETS:
             items: Any = self.of(args[0], f"{path}[]") if args else Any
-            return _bounded(set[items] if kind in SETS else list[items], notes, ARRAY)
+            # msgspec says uniqueItems itself from 0.22 on.
+            unique = {"uniqueItems": True} if kind in SETS else {}
+            return _noted(_bounded(list[items], notes, ARRAY), unique)
         return self.of_class(kind, path)
 
     def _union(self, args: tuple[Any, ...], path: str, notes: Notes) -> Any:
