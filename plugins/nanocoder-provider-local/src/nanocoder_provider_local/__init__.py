@@ -1,0 +1,46 @@
+"""The embedded model: llama.cpp inside this process, no server to start and no key.
+
+`--model local/qwen2.5-coder-1.5b` uses the weights that the extra `weights` installs, `--model local//path/to/file.gguf` any
+other file. Importing this module loads neither llama.cpp nor a model.
+"""
+
+from nanocoder import Provider, ProviderSpec, hookimpl
+
+from nanocoder_provider_local.settings import DEFAULT_MODEL, Settings
+
+__all__ = ["Settings", "nanocoder_providers", "nanocoder_settings"]
+
+
+@hookimpl
+def nanocoder_settings() -> type[Settings]:
+    """Return the settings of the embedded model."""
+    return Settings
+
+
+@hookimpl
+def nanocoder_providers() -> list[ProviderSpec]:
+    """Offer the embedded model, after everything that has a key or a server."""
+    return [
+        ProviderSpec(
+            name="local",
+            open=_open,
+            description="a model inside this process (llama.cpp), offline",
+            default_model=DEFAULT_MODEL,
+            rank=90,
+            probe=_is_usable,
+            hint="install nanocoder-provider-local[weights], or name a file: local//path/to/model.gguf",
+        )
+    ]
+
+
+def _open(model: str, settings: Settings | None) -> Provider:
+    # Finding and joining the weights is the first thing that costs anything: describing the plugin must not.
+    from nanocoder_provider_local.provider import open_local
+
+    return open_local(model, settings or Settings())
+
+
+def _is_usable(settings: Settings | None) -> bool:
+    from nanocoder_provider_local.locate import is_usable
+
+    return is_usable(settings or Settings())

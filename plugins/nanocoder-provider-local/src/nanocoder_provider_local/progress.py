@@ -1,0 +1,30 @@
+"""Tell a waiting person how far the one-time joining of the weights is."""
+
+import sys
+from typing import Final, TextIO
+
+PERCENT: Final = 100
+STEP_PERCENT: Final = 25  # without a terminal: a few lines, not a log full
+
+
+class Report:
+    """A progress callback that writes one changing line on a terminal, and a few plain lines elsewhere."""
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._stream = stream or sys.stderr
+        self._line = self._stream.isatty()
+        self._shown = -1
+
+    def __call__(self, done: int, total: int) -> None:
+        """Show *done* of *total* bytes, when the percentage has changed enough to matter."""
+        percent = done * PERCENT // max(total, 1)
+        if not self._line:
+            percent -= percent % STEP_PERCENT
+        if percent == self._shown:
+            return
+        self._shown = percent
+        text = f"nanocoder: preparing the embedded model, once: {percent} % of {total / 1e9:.1f} GB"
+        self._stream.write(
+            f"\r{text}" + ("\n" if percent == PERCENT else "") if self._line else f"{text}\n"
+        )
+        self._stream.flush()

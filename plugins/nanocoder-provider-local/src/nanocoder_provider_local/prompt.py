@@ -1,0 +1,86 @@
+"""Turn a request into the chat that the model sees, with a beginning that stays the same from turn to turn."""
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from nanocoder import Message, Request
+
+from nanocoder_provider_local.actions import Actions
+
+HOW: Final = (
+    'Reply with one JSON object: {{"action": TOOL, ...parameters}}, or, when the request is done, '
+    '{{"action": "{answer}", "text": ...}}.'
+)
+NEXT: Final = "Take the next action."
+
+# Text that the tokenizer would read as one of its own marks: a tool's output must not be able to end its turn and open another.
+_MARK: Final = re.compile(r"<(?=\|[\w ]{1,40}\|>|/?s>|(?:start|end)_of_turn>)")
+
+Chat = list[dict[str, str]]
+
+
+def chat(request: Request, actions: Actions, hidden: Mapping[int, str]) -> Chat:
+    """Return the turns for *request*: system, then user and assistant in alternation.
+
+    *hidden* has what stands in place of a message, by its `id`; an empty text removes the message.
+    """
+    turns: Chat = [{"role": "system", "content": system(request.system, actions)}]
+    before: Message | None = None
+    for message in request.messages:
+        shown = hidden.get(id(message))
+        text = turn_text(message, actions, before) if shown is None else shown
+        before = message
+        if text:
+            _add(turns, "assistant" if message.role == "assistant" else "user", text)
+    return turns
+
+
+def _add(turns: Chat, role: str, text: str) -> None:
+    """Append a turn; many chat templates refuse two turns of one role in a row, so those become one."""
+    if turns[-1]["role"] == role:
+        turns[-1]["content"] += f"\n\n{text}"
+    else:
+        turns.append({"role": role, "content": text})
+
+
+def system(text: str, actions: Actions) -> str:
+    """Return the system turn: the core's own text, a line for each tool, how to reply."""
+    if not actions.tools:
+        return text
+    how = HOW.format(answer=actions.answer)
+    return f"{text.strip()}\n\nTools:\n{actions.lines()}\n\n{how}".strip()
+
+
+def turn_text(message: Message, actions: Actions, before: Message | None) -> str:
+    """Return what the model sees of one message."""
+    if message.role == "assistant":
+        return _assistant(message, actions)
+    if message.role == "tool":
+        return results(message, before)
+    notes = [
+        f"[{file.name or 'a file'} ({file.media_type}) cannot be shown to this model]"
+        for file in message.attachments
+    ]
+    return defused("\n".join([message.text, *notes]))
+
+
+def results(message: Message, before: Message | None) -> str:
+    """Return the results of a turn, each under the name of its tool, and the nudge to go on."""
+    names = {call.id: call.name for call in before.calls} if before else {}
+    shown = [
+        f"{names.get(result.call_id, 'The tool')} {'failed' if result.is_error else 'returned'}:\n{defused(result.output)}"
+        for result in message.results
+    ]
+    return "\n\n".join([*shown, NEXT])
+
+
+def defused(text: str) -> str:
+    """Return *text* with the model's own control marks broken up."""
+    return _MARK.sub("< ", text)
+
+
+def _assistant(message: Message, actions: Actions) -> str:
+    if not message.calls:
+        return actions.write_answer(message.text) if actions.tools else message.text
+    return "\n".join(actions.write(call.name, call.arguments) for call in message.calls)

@@ -1,0 +1,168 @@
+"""The provider `local`: each reply of the model is held to one action by a grammar."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, Literal
+
+from attrs import field, mutable
+from nanocoder import (
+    Cancel,
+    Finished,
+    ModelInfo,
+    ProviderError,
+    Request,
+    TextDelta,
+    ThinkingDelta,
+    ToolCall,
+    ToolDefinition,
+    Usage,
+)
+
+from nanocoder_provider_local.actions import Actions
+from nanocoder_provider_local.engine import Chunk, Engine
+from nanocoder_provider_local.locate import locate
+from nanocoder_provider_local.progress import Report
+from nanocoder_provider_local.prompt import Chat
+from nanocoder_provider_local.reply import AnswerText
+from nanocoder_provider_local.settings import DEFAULT_MODEL, Settings
+from nanocoder_provider_local.window import Window
+
+OVERFLOW: Final = "exceed_context_size_error"
+FIT_ATTEMPTS: Final = 3
+
+
+def open_local(model: str, settings: Settings) -> "LocalProvider":
+    """Return a provider for *model*, joining the default weights first when that was never done; raises ProviderError."""
+    path = locate(model, settings, Report())
+    return LocalProvider(model or DEFAULT_MODEL, Engine(path, settings), settings)
+
+
+@mutable
+class _Reply:
+    """What has come of one reply; *held* says that it is an action and not plain text."""
+
+    answer: AnswerText
+    held: bool
+    usage: Usage = field(factory=Usage)
+    cut: bool = False
+
+    def add(self, chunk: Chunk) -> str:
+        """Take what *chunk* brings and return the text to show, often none; raises ProviderError."""
+        if "error" in chunk:
+            raise _engine_error(chunk["error"])
+        shown = ""
+        for choice in chunk.get("choices", ()):
+            piece = choice.get("delta", {}).get("content") or ""
+            grown = self.answer.feed(piece)
+            shown += grown if self.held else piece
+            self.cut = self.cut or choice.get("finish_reason") == "length"
+        if "timings" in chunk:
+            self.usage = _usage(chunk["timings"])
+        return shown
+
+
+class LocalProvider:
+    """A model in this process, for one session."""
+
+    profile: Literal["full", "small"] = "small"
+
+    def __init__(self, model: str, engine: Engine, settings: Settings) -> None:
+        self._model = model
+        self._engine = engine
+        self._settings = settings
+        self._window = Window(settings.context - settings.max_tokens)
+        self._held: tuple[Sequence[ToolDefinition], Actions, str] | None = None
+
+    def stream(
+        self, request: Request, cancel: Cancel
+    ) -> Iterator[TextDelta | ThinkingDelta | Finished]:
+        """Ask the model; the text of an answer comes piece by piece, a call when it is complete."""
+        actions, grammar = self._actions(request.tools)
+        reply = _Reply(AnswerText(actions.answer), held=bool(grammar))
+        for chunk in self._chunks(request, actions, grammar, cancel):
+            text = reply.add(chunk)
+            if text:
+                yield TextDelta(text)
+        yield finished(reply, actions)
+
+    def models(self) -> Sequence[ModelInfo]:
+        """Return the model that is loaded, or would be."""
+        return [ModelInfo(self._model, self._settings.context, "embedded, offline")]
+
+    def close(self) -> None:
+        """Free the model."""
+        self._engine.close()
+
+    def _actions(self, tools: Sequence[ToolDefinition]) -> tuple[Actions, str]:
+        """The actions and grammar of a tool set, made once for each."""
+        if self._held is None or self._held[0] is not tools:
+            actions = Actions.of(tools)
+            self._held = (tools, actions, self._engine.grammar(actions.schema()) if tools else "")
+        return self._held[1], self._held[2]
+
+    def _chunks(
+        self, request: Request, actions: Actions, grammar: str, cancel: Cancel
+    ) -> Iterator[Chunk]:
+        """Ask; when our count of tokens was too low for the window, count better and ask again."""
+        for attempt in range(1, FIT_ATTEMPTS + 1):
+            turns = self._window.fit(request, actions)
+            chunks = self._engine.ask(self._body(request, turns, grammar), cancel)
+            first = next(chunks, {})
+            error = first.get("error", {})
+            if error.get("type") != OVERFLOW or attempt == FIT_ATTEMPTS:
+                yield first
+                yield from chunks
+                return
+            self._window.correct(turns, int(error.get("n_prompt_tokens", 0)))
+
+    def _body(self, request: Request, turns: Chat, grammar: str) -> dict[str, Any]:
+        temperature = request.temperature
+        body = {
+            "messages": turns,
+            "max_tokens": min(
+                request.max_tokens or self._settings.max_tokens, self._settings.max_tokens
+            ),
+            "temperature": self._settings.temperature if temperature is None else temperature,
+            "cache_prompt": True,
+            "stream": True,
+            "stream_options": {"include_usage": True},
+            "return_progress": True,  # a sign of life for each batch of the prompt, at which it can be stopped
+        }
+        return {**body, "grammar": grammar} if grammar else body
+
+
+def finished(reply: _Reply, actions: Actions) -> Finished:
+    """Return the end of *reply*: its text, or its call; a reply cut at the token limit makes no call."""
+    whole = reply.answer.reply
+    if not reply.held:
+        return Finished(whole, usage=reply.usage, truncated=reply.cut)
+    if reply.cut:
+        return Finished(reply.answer.text, usage=reply.usage, truncated=True)
+    try:
+        made = actions.read(whole)
+    except ValueError as error:
+        raise ProviderError(
+            f"the embedded model's reply is not an action ({error}); this model file may not support grammars",
+            kind="protocol",
+        ) from error
+    if isinstance(made, ToolCall):
+        return Finished("", calls=(made,), usage=reply.usage)
+    return Finished(made, usage=reply.usage)
+
+
+def _usage(timings: Chunk) -> Usage:
+    return Usage(
+        input_tokens=int(timings.get("prompt_n", 0)),
+        output_tokens=int(timings.get("predicted_n", 0)),
+        cache_read_tokens=int(timings.get("cache_n", 0)),
+        cost=0.0,
+    )
+
+
+def _engine_error(error: Chunk) -> ProviderError:
+    message = f"llama.cpp: {error.get('message', error)}"
+    if error.get("type") == OVERFLOW:
+        return ProviderError(
+            f"{message}; set a larger context in [plugins.provider-local], or start a new session",
+            kind="context_overflow",
+        )
+    return ProviderError(message, kind="bad_request")

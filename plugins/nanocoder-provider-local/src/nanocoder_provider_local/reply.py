@@ -1,0 +1,63 @@
+"""Read an answer while it is being written: the text of `{"action": "answer", "text": "…"}`, piece by piece."""
+
+import json
+import re
+from typing import Final
+
+from nanocoder_provider_local.actions import ACTION, TEXT
+
+_WHOLE: Final = re.compile(
+    r"""(?:[^"\\]|\\["\\/bfnrt]
+        |\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}
+        |\\u[dD][89abAB][0-9a-fA-F]{2}(?=[^\\]|\\[^u]|\\u[0-9a-fA-F]{4})
+        |\\u(?![dD][89abAB])[0-9a-fA-F]{4})*""",
+    re.VERBOSE,
+)
+"""The longest run of whole characters of a JSON string; half an escape, or half a surrogate pair, waits for its rest."""
+
+
+class AnswerText:
+    """Collects a reply and gives out what is new of the answer's text; nothing while the reply is a call."""
+
+    def __init__(self, answer: str) -> None:
+        self._start = re.compile(
+            rf'\s*\{{\s*"{ACTION}"\s*:\s*"{re.escape(answer)}"\s*,\s*"{TEXT}"\s*:\s*"'
+        )
+        self._buffer = ""
+        self._given = ""
+        self._open: int | None = None
+
+    @property
+    def reply(self) -> str:
+        """The whole reply so far."""
+        return self._buffer
+
+    @property
+    def text(self) -> str:
+        """The answer's text so far."""
+        return self._given
+
+    def feed(self, piece: str) -> str:
+        """Add *piece* of the reply; return the text that it adds to the answer, often nothing."""
+        self._buffer += piece
+        if self._open is None:
+            found = self._start.match(self._buffer)
+            if found is None:
+                return ""
+            self._open = found.end()
+        return self._take(self._open)
+
+    def _take(self, start: int) -> str:
+        whole = _WHOLE.match(self._buffer, start)
+        if whole is None or whole.end() == start:
+            return ""
+        self._open = whole.end()
+        new = _decoded(whole.group())
+        self._given += new
+        return new
+
+
+def _decoded(body: str) -> str:
+    """Read the inside of a JSON string; a half that is no text (a lone surrogate) becomes the replacement character."""
+    text = str(json.loads(f'"{body}"', strict=False))
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -1,0 +1,117 @@
+"""Cut JSON Schemas down to what the grammar engine compiles.
+
+The engine answers a keyword that it does not know by dropping the whole grammar, silently; so only keywords that are listed
+here survive. What is cut (ranges, patterns, lengths) is checked when the call is run.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+ANYTHING: Final[Mapping[str, Any]] = {}
+SIMPLE: Final = frozenset({"string", "integer", "number", "boolean", "null"})
+MAX_DEPTH: Final = 12  # a schema that refers to itself ends here, in "anything"
+
+
+def restrict(schema: Any) -> dict[str, Any]:
+    """Return *schema* with nothing but types, enumerations, properties, items and alternatives; references are resolved."""
+    return _restrict(schema, schema if isinstance(schema, Mapping) else {}, MAX_DEPTH)
+
+
+def _restrict(schema: Any, root: Mapping[str, Any], depth: int) -> dict[str, Any]:
+    if not isinstance(schema, Mapping) or depth == 0:
+        return dict(ANYTHING)
+    if "$ref" in schema:
+        return _restrict(_resolve(schema["$ref"], root), root, depth - 1)
+    if "const" in schema:
+        return {"const": schema["const"]}
+    if schema.get("enum"):
+        return {"enum": list(schema["enum"])}
+    for keyword in ("anyOf", "oneOf"):
+        if schema.get(keyword):
+            return _alternatives(schema[keyword], root, depth)
+    if schema.get("allOf"):
+        return _restrict(_merged(schema, root), root, depth - 1)
+    return _typed(schema, root, depth)
+
+
+def _typed(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> dict[str, Any]:
+    kind = schema.get("type", "object" if "properties" in schema else None)
+    if isinstance(kind, Sequence) and not isinstance(kind, str):
+        return _alternatives([{**schema, "type": one} for one in kind], root, depth)
+    if kind in SIMPLE:
+        return {"type": kind}
+    if kind == "array":
+        return {"type": "array", "items": _restrict(schema.get("items"), root, depth - 1)}
+    if kind == "object":
+        return _object(schema, root, depth)
+    return dict(ANYTHING)
+
+
+def _object(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> dict[str, Any]:
+    properties = schema.get("properties") or {}
+    required = [name for name in schema.get("required") or () if name in properties]
+    if not properties:
+        extra = schema.get("additionalProperties", True)
+        closed = extra is False
+        return {
+            "type": "object",
+            "additionalProperties": False if closed else _restrict(extra, root, depth - 1),
+        }
+    return {
+        "type": "object",
+        "properties": {
+            name: _property(value, root, depth, optional=name not in required)
+            for name, value in properties.items()
+        },
+        "required": required,
+        "additionalProperties": False,
+    }
+
+
+def _property(
+    schema: Any, root: Mapping[str, Any], depth: int, *, optional: bool
+) -> dict[str, Any]:
+    """An optional property can be left out: offering null as well only tempts a small model."""
+    restricted = _restrict(schema, root, depth - 1)
+    choices = restricted.get("anyOf")
+    if not optional or not choices:
+        return restricted
+    kept = [one for one in choices if one != {"type": "null"}]
+    return kept[0] if len(kept) == 1 else {"anyOf": kept or choices}
+
+
+def _alternatives(choices: Any, root: Mapping[str, Any], depth: int) -> dict[str, Any]:
+    restricted = [_restrict(one, root, depth - 1) for one in choices]
+    return restricted[0] if len(restricted) == 1 else {"anyOf": restricted}
+
+
+def _merged(schema: Mapping[str, Any], root: Mapping[str, Any]) -> dict[str, Any]:
+    """Join the parts of an `allOf` the way attrs and pydantic mean it: one object with the properties of all."""
+    merged: dict[str, Any] = {key: value for key, value in schema.items() if key != "allOf"}
+    for part in schema["allOf"]:
+        resolved = (
+            _resolve(part["$ref"], root) if isinstance(part, Mapping) and "$ref" in part else part
+        )
+        if not isinstance(resolved, Mapping):
+            continue
+        for key, value in resolved.items():
+            if key == "properties":
+                merged[key] = {**merged.get(key, {}), **value}
+            elif key == "required":
+                merged[key] = [*merged.get(key, ()), *value]
+            else:
+                merged.setdefault(key, value)
+    return merged
+
+
+def _resolve(reference: Any, root: Mapping[str, Any]) -> Any:
+    """Follow a reference within the document (`#/$defs/Name`); any other means "anything"."""
+    if not isinstance(reference, str) or not reference.startswith("#/"):
+        return ANYTHING
+    found: Any = root
+    for step in reference[2:].split("/"):
+        name = step.replace("~1", "/").replace("~0", "~")
+        if not isinstance(found, Mapping) or name not in found:
+            return ANYTHING
+        found = found[name]
+    return found

@@ -1,0 +1,22 @@
+"""What a person may set for the embedded model."""
+
+from typing import Final
+
+from attrs import field, frozen, validators
+
+DEFAULT_MODEL: Final = "qwen2.5-coder-1.5b"
+
+
+@frozen
+class Settings:
+    """The table `[plugins.provider-local]`.
+
+    *context* is the model's window and *max_tokens* the longest reply, both in tokens. *threads* 0 means one for each core.
+    *weights* is a GGUF file that is used in place of the installed weights.
+    """
+
+    context: int = field(default=8_192, validator=validators.ge(1_024))
+    threads: int = field(default=0, validator=validators.ge(0))
+    max_tokens: int = field(default=1_536, validator=validators.ge(16))
+    temperature: float = field(default=0.0, validator=validators.ge(0.0))
+    weights: str = ""
