@@ -60,7 +60,7 @@ if TYPE_CHECKING:
         Verdict,
     )
     from nanocoder.version import VERSION as __version__
-    from nanocoder.workspace import Entry, TextFile, Workspace
+    from nanocoder.workspace import Entry, TextFile, Workspace, Written
 
 _ROOMS = {
     "cancel": ("Cancel",),
@@ -113,7 +113,7 @@ _ROOMS = {
         "Usage",
         "Verdict",
     ),
-    "workspace": ("Entry", "TextFile", "Workspace"),
+    "workspace": ("Entry", "TextFile", "Workspace", "Written"),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 
@@ -169,6 +169,7 @@ __all__ = [  # noqa: PLE0604 - names are loaded on demand
     "Verdict",
     "Workspace",
     "WorkspaceError",
+    "Written",
     "__version__",
     "anthropic_tool",
     "clip",

@@ -1,0 +1,137 @@
+"""The tool write_file: a whole file, atomically, with the diff in its answer."""
+
+from typing import Annotated, Any
+
+from attrs import frozen
+from nanocoder import (
+    Effect,
+    Resource,
+    SessionInfo,
+    Tool,
+    ToolCall,
+    ToolContext,
+    ToolError,
+    ToolResult,
+    Workspace,
+    Written,
+    hookimpl,
+    tool,
+)
+from nanocoder_kit_diff import Diff, clip_lines
+
+from nanocoder_tool_write.loss import Warned, refuse_loss
+from nanocoder_tool_write.plan import Plan, plan_write
+
+KEPT_DIFF_LINES = 2_000
+
+
+@frozen
+class Settings:
+    """What `[plugins.tool-write]` may set.
+
+    *keep_definitions*: a rewrite that drops functions or classes is refused once. *diff_lines* of
+    the diff go to the model, *preview_lines* to the person who is asked.
+    """
+
+    keep_definitions: bool = True
+    diff_lines: int = 200
+    preview_lines: int = 1_000
+
+
+@tool(
+    risk="medium",
+    effects={Effect.WRITE, Effect.IDEMPOTENT, Effect.REVERSIBLE},
+    examples=[{"path": "hello.py", "content": 'print("hello")\n'}],
+    short="Create a file, or replace all of it.",
+)
+def write_file(
+    ctx: ToolContext,
+    path: Annotated[str, "File, relative to the workspace."],
+    content: Annotated[str, "The whole file."],
+) -> ToolResult:
+    """Create a file or replace all of it. To change a part use edit_file."""
+    settings: Settings = ctx.settings or Settings()
+    plan = plan_write(ctx.workspace, path, content)
+    if plan.old and plan.changes_nothing():
+        return _result(plan, f"File unchanged: {plan.path} already has this content")
+    # Without a model there is nobody who could have forgotten a part of the file.
+    if plan.old and settings.keep_definitions and ctx.session and ctx.session.model:
+        refuse_loss(ctx.resource("warned"), plan.path, plan.old.text, content)
+    written = ctx.workspace.write_bytes(path, plan.data)
+    if written.created:
+        output = f"File created: {plan.path} ({written.size} bytes)"
+        return _result(plan, output, written=written)
+    diff = plan.diff()
+    shown = clip_lines(diff.text, settings.diff_lines) if plan.old else "[the old file was binary]"
+    output = f"File updated: {plan.path}\n\nDiff:\n{shown}"
+    if plan.old and plan.changes_encoding:
+        output += f"\n[the file was {plan.old.encoding} and is now {plan.encoding}]"
+    return _result(plan, output, written=written, diff=diff)
+
+
+@hookimpl
+def nanocoder_tools() -> list[Tool[..., Any]]:
+    """Offer write_file."""
+    return [write_file]
+
+
+@hookimpl
+def nanocoder_settings() -> type:
+    """Return the class of `[plugins.tool-write]`."""
+    return Settings
+
+
+@hookimpl
+def nanocoder_resources() -> list[Resource]:
+    """Keep which rewrites a session has been warned of."""
+    return [Resource("warned", _open_warned)]
+
+
+@hookimpl
+def nanocoder_render(
+    call: ToolCall,
+    tool: Tool[..., Any],
+    result: ToolResult | None,
+    session: SessionInfo,
+    settings: Any,
+) -> str | None:
+    """Show the diff of a write that has not happened."""
+    if tool.name != write_file.name or result is not None:
+        return None
+    path, content = call.arguments["path"], call.arguments["content"]
+    limit = (settings or Settings()).preview_lines
+    with Workspace(session.cwd) as workspace:
+        try:
+            plan = plan_write(workspace, path, content)
+        except ToolError as error:
+            return f"{path}\n[{error}]\n{clip_lines(content, limit)}"
+    if plan.old is None:
+        return f"new file {plan.path}, {len(plan.data):,} bytes\n\n{clip_lines(content, limit)}"
+    return clip_lines(plan.diff().text, limit) or f"{plan.path} stays as it is"
+
+
+def _open_warned(_session: SessionInfo, _settings: Any) -> Warned:
+    return Warned()
+
+
+def _result(
+    plan: Plan, output: str, *, written: Written | None = None, diff: Diff | None = None
+) -> ToolResult:
+    created = written is not None and written.created
+    diff = diff or Diff(added=plan.lines if created else 0)
+    return ToolResult(
+        output,
+        title=plan.path,
+        data={"path": plan.path, "created": created, "size": len(plan.data)},
+        metadata={
+            "path": plan.path,
+            "size": len(plan.data),
+            "lines": plan.lines,
+            "created": created,
+            "added": diff.added,
+            "removed": diff.removed,
+            "diff": clip_lines(diff.text, KEPT_DIFF_LINES),
+            "backup": str((written and written.backup) or ""),
+            "encoding": plan.encoding,
+        },
+    )

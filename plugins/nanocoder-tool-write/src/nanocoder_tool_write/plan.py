@@ -1,0 +1,84 @@
+"""What a write is going to do: the bytes that go to the disk, and what they replace."""
+
+from attrs import frozen
+from nanocoder import TextFile, ToolError, Workspace, WorkspaceError
+from nanocoder_kit_diff import Diff, unified
+
+
+@frozen
+class Plan:
+    """A write that has not happened: *data* replaces *old*, None where there was no text."""
+
+    path: str
+    content: str
+    data: bytes
+    old: TextFile | None
+    encoding: str
+
+    @property
+    def lines(self) -> int:
+        """How many lines the file is going to have."""
+        return self.content.count("\n") + (not self.content.endswith("\n") and self.content != "")
+
+    @property
+    def changes_encoding(self) -> bool:
+        """Whether the old encoding could not hold the new content."""
+        return self.old is not None and self.encoding != self.old.encoding
+
+    def diff(self) -> Diff:
+        r"""Return what changes; "\r\n" and "\n" count as the same line end, as in *old*."""
+        if self.old is None:
+            return unified("", self.content, self.path)
+        return unified(self.old.text, self.content.replace("\r\n", "\n"), self.path)
+
+    def changes_nothing(self) -> bool:
+        """Tell whether the file holds these bytes already."""
+        if self.old is None or self.old.size != len(self.data):
+            return False
+        from hashlib import sha256  # 5 ms, and only a write of the same size needs it
+
+        return sha256(self.data).hexdigest() == self.old.digest
+
+
+def plan_write(workspace: Workspace, path: str, content: str) -> Plan:
+    """Prepare a write without doing it; raises ToolError for content that is no text."""
+    _check(content)
+    where = workspace.relative(path)
+    try:
+        old = workspace.read_file(path, note=False)
+    except WorkspaceError as error:
+        if error.error_class not in {"file_not_found", "binary_file"}:
+            raise
+        return Plan(where, content, workspace.encode(content), None, "utf-8")
+    like = _like(content, old)
+    try:
+        return Plan(where, content, workspace.encode(content, like), old, old.encoding)
+    except WorkspaceError:
+        # The old encoding has no such character; a file that is replaced whole may change it.
+        return Plan(where, content, content.encode(), old, "utf-8")
+
+
+def _like(content: str, old: TextFile) -> TextFile:
+    """Keep the line ends of the old file, unless the content brings its own."""
+    if "\r" not in content:
+        return old
+    from attrs import evolve
+
+    return evolve(old, newline="raw")
+
+
+def _check(content: str) -> None:
+    position = content.find("\0")
+    if position >= 0:
+        raise ToolError(
+            f"content has a NUL at character {position + 1}; write_file writes text only",
+            error_class="invalid_arguments",
+        )
+    try:
+        content.encode()
+    except UnicodeEncodeError as error:
+        raise ToolError(
+            f"content has half a character, {content[error.start]!a}, in line"
+            f" {content.count(chr(10), 0, error.start) + 1}; send the character itself",
+            error_class="invalid_arguments",
+        ) from None

@@ -1,0 +1,277 @@
+"""What write_file does and answers."""
+
+from pathlib import Path
+
+import pytest
+from nanocoder import SessionInfo, ToolCall, ToolContext, ToolError, Workspace
+from nanocoder_tool_write import (
+    Settings,
+    nanocoder_render,
+    nanocoder_resources,
+    write_file,
+)
+
+CODE = "def one():\n    return 1\n\n\nclass Two:\n    pass\n"
+
+
+@pytest.fixture
+def ctx(tmp_path):
+    root = tmp_path / "root"
+    root.mkdir()
+    opened = {}
+    session = SessionInfo("s", root, model="local/small")
+    [resource] = nanocoder_resources()
+
+    def resource_of(name):
+        assert name == resource.name
+        return opened.setdefault(name, resource.open(session, Settings()))
+
+    with Workspace(root, backups=tmp_path / "backups") as workspace:
+        yield ToolContext(
+            session_id="s",
+            message_id="c1",
+            workspace=workspace,
+            working_directory=root,
+            session=session,
+            resource=resource_of,
+        )
+
+
+@pytest.fixture
+def root(ctx):
+    return ctx.working_directory
+
+
+def write(ctx, path, content):
+    arguments = write_file.signature.check({"path": path, "content": content})
+    return write_file.invoke(ctx, arguments)
+
+
+def error_of(ctx, path, content):
+    with pytest.raises(ToolError) as caught:
+        write(ctx, path, content)
+    return caught.value
+
+
+@pytest.mark.contract("NT-16")
+@pytest.mark.contract("NT-19")
+@pytest.mark.contract("NT-21")
+@pytest.mark.contract("MA-18")
+@pytest.mark.contract("NA-34")
+@pytest.mark.contract("NA-35")
+@pytest.mark.contract("NA-36")
+def test_a_new_file_is_created_with_its_directories(ctx, root):
+    result = write(ctx, "a/b/c.txt", "é\n")
+    assert result.output == "File created: a/b/c.txt (3 bytes)"
+    assert (root / "a/b/c.txt").read_bytes() == b"\xc3\xa9\n"
+    assert result.metadata == {
+        "path": "a/b/c.txt",
+        "size": 3,
+        "lines": 1,
+        "created": True,
+        "added": 1,
+        "removed": 0,
+        "diff": "",
+        "backup": "",
+        "encoding": "utf-8",
+    }
+
+
+@pytest.mark.contract("NT-18")
+@pytest.mark.contract("NT-20")
+def test_a_changed_file_is_answered_with_the_diff(ctx, root):
+    (root / "a.txt").write_text("one\ntwo\n")
+    result = write(ctx, "a.txt", "one\n2\n")
+    assert result.output == (
+        "File updated: a.txt\n\nDiff:\n--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+2"
+    )
+    assert (result.metadata["added"], result.metadata["removed"]) == (1, 1)
+
+
+@pytest.mark.contract("NT-20")
+def test_an_empty_file_is_updated_not_created(ctx, root):
+    (root / "empty").touch()
+    assert write(ctx, "empty", "x").output.startswith("File updated: empty")
+
+
+@pytest.mark.contract("NT-17")
+def test_outside_the_workspace_nothing_is_written(ctx, root):
+    (root / "link").symlink_to("/etc/passwd")
+    for path in ("../x", "/tmp/x", "link", f"{root}-evil"):
+        assert error_of(ctx, path, "x").error_class == "path_outside_workspace"
+
+
+@pytest.mark.contract("NT-22")
+def test_a_directory_and_a_file_in_the_way_are_named(ctx, root):
+    (root / "dir").mkdir()
+    (root / "file").touch()
+    assert error_of(ctx, "dir", "x").error_class == "is_a_directory"
+    assert error_of(ctx, "file/x", "x").error_class == "not_a_directory"
+
+
+@pytest.mark.contract("MA-16")
+def test_the_mode_stays(ctx, root):
+    (root / "run.sh").write_text("a\n")
+    (root / "run.sh").chmod(0o750)
+    write(ctx, "run.sh", "b\n")
+    assert (root / "run.sh").stat().st_mode & 0o777 == 0o750
+    assert [path.name for path in root.iterdir()] == ["run.sh"]
+
+
+@pytest.mark.contract("MA-17")
+def test_the_old_content_is_kept(ctx, root):
+    (root / "a.txt").write_text("old\n")
+    backup = write(ctx, "a.txt", "new\n").metadata["backup"]
+    assert Path(backup).read_text() == "old\n"
+
+
+@pytest.mark.contract("MA-19")
+def test_binary_content_is_refused(ctx, root):
+    error = error_of(ctx, "a.txt", "ab\0")
+    assert str(error) == "content has a NUL at character 3; write_file writes text only"
+    assert not (root / "a.txt").exists()
+
+
+def test_half_a_character_is_refused_with_its_line(ctx, root):
+    error = error_of(ctx, "a.txt", "a\nb\ud83d\n")
+    assert "'\\ud83d', in line 2" in str(error)
+    assert not (root / "a.txt").exists()
+
+
+def test_equal_content_is_not_written(ctx, root):
+    path = root / "a.txt"
+    path.write_bytes(b"a\r\n")
+    before = path.stat()
+    for content in ("a\n", "a\r\n"):
+        assert write(ctx, "a.txt", content).output.startswith("File unchanged: a.txt")
+    assert (path.stat().st_ino, path.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+
+
+@pytest.mark.parametrize(
+    ("old", "content", "new"),
+    [
+        (b"a\r\nb\r\n", "a\nc\n", b"a\r\nc\r\n"),
+        (b"a\nb\n", "a\r\nc\r\n", b"a\r\nc\r\n"),
+        (b"\xef\xbb\xbfa\n", "c\n", b"\xef\xbb\xbfc\n"),
+        ("a".encode("utf-16"), "ü", "ü".encode("utf-16")),
+        (b"caf\xe9", "th\xe9", b"th\xe9"),
+    ],
+)
+def test_encoding_and_line_ends_of_the_old_file_stay(ctx, root, old, content, new):
+    (root / "f").write_bytes(old)
+    write(ctx, "f", content)
+    assert (root / "f").read_bytes() == new
+
+
+def test_a_character_that_the_old_encoding_lacks_makes_the_file_utf_8(ctx, root):
+    (root / "f").write_bytes(b"caf\xe9")
+    assert write(ctx, "f", "語").output.endswith("[the file was cp1252 and is now utf-8]")
+    assert (root / "f").read_text() == "語"
+
+
+def test_a_binary_file_can_be_replaced_by_text(ctx, root):
+    (root / "f").write_bytes(b"\0\1")
+    assert write(ctx, "f", "text\n").output.endswith("[the old file was binary]")
+
+
+def test_a_file_that_changed_since_it_was_read_is_not_overwritten(ctx, root):
+    (root / "a.txt").write_text("one\n")
+    ctx.workspace.read_text("a.txt")
+    (root / "a.txt").write_text("somebody else\n")
+    assert error_of(ctx, "a.txt", "mine\n").error_class == "stale_read"
+    assert (root / "a.txt").read_text() == "somebody else\n"
+
+
+def test_a_rewrite_that_drops_definitions_is_refused_once(ctx, root):
+    (root / "m.py").write_text(CODE)
+    error = error_of(ctx, "m.py", "x = 1\n")
+    assert error.error_class == "lost_definitions"
+    assert error.data == {"lost": ["def one", "class Two"]}
+    assert (root / "m.py").read_text() == CODE
+    assert write(ctx, "m.py", "x = 1\n").output.startswith("File updated")
+
+
+def test_another_rewrite_that_drops_them_is_refused_again(ctx, root):
+    (root / "m.py").write_text(CODE)
+    assert "class Two" in str(error_of(ctx, "m.py", "def one(): ...\n"))
+    assert "class Two" in str(error_of(ctx, "m.py", "def one(): pass\n"))
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("m.py", CODE, "class Two: ...\nasync def one(x): ...\ndef three(): ...\n"),
+        ("notes.md", "class struggle\n", "nothing\n"),
+        ("m.ts", "export default class A {}\n", "abstract class A {}\n"),
+    ],
+)
+def test_a_rewrite_that_keeps_them_passes(ctx, root, name, old, new):
+    (root / name).write_text(old)
+    assert write(ctx, name, new).output.startswith("File updated")
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "lost"),
+    [
+        ("m.go", "func (s *Server) Start(x int) error {", "func Start"),
+        ("m.rs", "pub(crate) async fn go<T>() {", "fn go"),
+        ("m.ts", "export async function load() {", "function load"),
+        ("M.java", "public final class Big {", "class Big"),
+        ("m.rb", "  def self.make", "def self.make"),
+    ],
+)
+def test_definitions_of_many_languages_are_known(ctx, root, name, line, lost):
+    (root / name).write_text(line + "\n")
+    assert error_of(ctx, name, "nothing\n").data == {"lost": [lost]}
+
+
+def test_the_guard_can_be_switched_off_and_needs_a_model(ctx, root):
+    (root / "m.py").write_text(CODE)
+    ctx.settings = Settings(keep_definitions=False)
+    assert write(ctx, "m.py", "x = 1\n").output.startswith("File updated")
+    (root / "m.py").write_text(CODE)
+    ctx.settings = None
+    ctx.session = SessionInfo("s", root)
+    ctx.workspace.read_text("m.py")
+    assert write(ctx, "m.py", "x = 1\n").output.startswith("File updated")
+
+
+def test_a_long_diff_is_clipped(ctx, root):
+    (root / "a.txt").write_text("a\n" * 300)
+    output = write(ctx, "a.txt", "b\n" * 300).output
+    assert output.count("\n") == 203
+    assert output.endswith("[403 more lines]")
+
+
+def preview(ctx, path, content):
+    call = ToolCall("c1", "write_file", {"path": path, "content": content})
+    return nanocoder_render(call, write_file, None, ctx.session, None)
+
+
+@pytest.mark.contract("NT-23")
+@pytest.mark.contract("NT-44")
+def test_the_diff_is_visible_before_anything_is_written(ctx, root):
+    (root / "a.txt").write_text("one\n")
+    assert preview(ctx, "a.txt", "two\n") == ("--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+two")
+    assert preview(ctx, "a.txt", "one\n") == "a.txt stays as it is"
+    assert preview(ctx, "new.txt", "one\n") == "new file new.txt, 4 bytes\n\none\n"
+    assert [path.name for path in root.iterdir()] == ["a.txt"]
+
+
+@pytest.mark.contract("NT-44")
+def test_a_write_that_will_fail_is_previewed_with_the_reason(ctx, root):
+    text = preview(ctx, "../x", "one\n")
+    assert "outside the workspace" in text
+    assert "one" in text
+
+
+def test_only_writes_that_have_not_happened_are_previewed(ctx):
+    call = ToolCall("c1", "write_file", {"path": "a", "content": "b"})
+    done = write(ctx, "a", "b")
+    assert nanocoder_render(call, write_file, done, ctx.session, None) is None
+
+
+@pytest.mark.contract("NT-23")
+def test_it_writes_and_so_needs_approval():
+    assert write_file.risk == "medium"
+    assert not write_file.is_read_only
