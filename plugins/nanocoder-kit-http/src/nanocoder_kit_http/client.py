@@ -31,10 +31,11 @@ _REDIRECTS: Final = range(300, 400)
 
 
 class Client:
-    """A server at *base_url*. Connections stay open between requests; one thread uses a client at a time.
+    """A server at *base_url*, whose connections stay open; one thread uses it at a time.
 
-    *secrets* never appear in an error. *proxy* is a URL, "environment" (HTTPS_PROXY, NO_PROXY) or "". SSL_CERT_FILE and
-    SSL_CERT_DIR choose the certificates. Redirects are errors: a key must not follow one to another server.
+    *secrets* never appear in an error. *proxy* is a URL, "environment" (HTTPS_PROXY, NO_PROXY) or
+    "". SSL_CERT_FILE and SSL_CERT_DIR choose the certificates. Redirects are errors: a key must
+    not follow one to another server.
     """
 
     def __init__(
@@ -70,7 +71,7 @@ class Client:
     ) -> Generator[list[SseEvent], None, None]:
         """Post *body* and yield, for each piece that arrives, the events that it completes.
 
-        One attempt: `Retry.run` repeats it. A reply in one JSON body is one event of type `WHOLE_REPLY`.
+        One attempt: `Retry.run` repeats it. A reply in one JSON body is one `WHOLE_REPLY` event.
         Raises: ProviderError; Cancelled, within a second after *cancel* is set.
         """
         with self._exchange("POST", path, body, cancel) as (response, watch):
@@ -152,7 +153,7 @@ class Client:
         encoding = response.headers.get("content-encoding", "identity")
         if encoding != "identity":
             raise FinalError(
-                f"{self.host} compressed its answer ({plain(encoding)}) although it was asked not to",
+                f"{self.host} compressed its answer ({plain(encoding)}), which it was asked not to",
                 kind="protocol",
             )
         status = response.status_code
@@ -161,7 +162,7 @@ class Client:
         if status in _REDIRECTS:
             target = plain(_host(response.headers.get("location", "")) or "nowhere")
             raise FinalError(
-                f"{self.host} redirects to {target}; redirects are not followed, set the base URL itself",
+                f"{self.host} redirects to {target}; that is not followed, set the base URL itself",
                 kind="protocol",
                 status=status,
             )
@@ -272,7 +273,7 @@ def _events(first: bytes, chunks: Iterator[bytes], watch: Watch) -> Iterator[lis
 
 
 def _drain(chunks: Iterator[bytes], watch: Watch) -> None:
-    """Read to the end of the body where that is near: only then can the connection be used again."""
+    """Read to the end of the body where it is near: then the connection can be used again."""
     watch.body_ended()
     size = 0
     with suppress(Exception):

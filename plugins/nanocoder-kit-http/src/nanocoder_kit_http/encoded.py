@@ -8,7 +8,8 @@ from nanocoder import Message
 class Encoded:
     """Keep the bytes of messages that were encoded before; a message is known by its identity.
 
-    *encode* returns a message as JSON: one object, several joined by commas, or b"" for a message that is not sent.
+    *encode* returns a message as JSON: one object, several joined by commas, or b"" for a message
+    that is not sent.
     """
 
     def __init__(self, encode: Callable[[Message], bytes]) -> None:

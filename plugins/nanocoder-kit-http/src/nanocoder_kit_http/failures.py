@@ -84,7 +84,7 @@ def failure_of_status(
 def failure_in_stream(
     error: Any, *, host: str, partial: str = "", secrets: Sequence[str] = ()
 ) -> ProviderError:
-    """Return the error for an error object inside a reply; *partial* is the text that came before."""
+    """Return the error for an error object inside a reply; *partial* is what came before."""
     message, code = _of_object(error)
     status = error.get("code") if isinstance(error, Mapping) else None
     status = status if isinstance(status, int) and status >= _FIRST_ERROR_STATUS else 0

@@ -1,4 +1,4 @@
-"""JSON at the border: what leaves is valid UTF-8, what comes in is checked before anybody trusts it."""
+"""JSON at the border: what leaves is valid UTF-8, what comes in is checked."""
 
 import json
 import math
@@ -12,7 +12,7 @@ _INTEGER_DIGITS: Final = 19  # what 64 bits can hold
 
 
 def clean(text: str) -> str:
-    """Join split surrogate pairs and replace the lone ones, which no server and no file would take."""
+    """Join split surrogate pairs and replace the lone ones, which no server accepts."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -21,7 +21,7 @@ def clean(text: str) -> str:
 
 
 def dumps(value: Any) -> bytes:
-    """Return *value* as compact JSON in valid UTF-8; raises ProviderError for NaN and for infinity."""
+    """Return *value* as compact JSON in UTF-8; raises ProviderError for NaN and infinity."""
     try:
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     except ValueError as error:
@@ -37,7 +37,7 @@ def loads(data: bytes) -> Any:
         return json.loads(data.decode("utf-8", "replace"))
     except (ValueError, RecursionError) as error:
         raise ProviderError(
-            f"the server sent something that is not JSON ({_reason(error)}); the reply was cut or damaged",
+            f"the server sent something that is not JSON ({_reason(error)}): cut or damaged",
             kind="protocol",
         ) from error
 

@@ -1,4 +1,4 @@
-"""What the decoders of all wire formats share: joined deltas, calls in pieces, an end that is certain."""
+"""What the decoders of all wire formats share: joined deltas, calls in pieces, a certain end."""
 
 import os
 from collections.abc import Generator, Iterable, Sequence

@@ -29,8 +29,8 @@ def _sleep(cancel: Cancel, seconds: float) -> None:
 class Retry:
     """Up to *tries* requests, full jitter that doubles from *first_s* to *cap_s*.
 
-    What a server asks us to wait is honoured up to *longest_wait_s*; a longer wait is an error that says so. *chance* and
-    *sleep* are for tests.
+    What a server asks us to wait is honoured up to *longest_wait_s*; a longer wait is an error
+    that says so. *chance* and *sleep* are for tests.
     """
 
     tries: int = 5
@@ -43,7 +43,7 @@ class Retry:
     def run(
         self, attempt: Callable[[], Generator[Sequence[T], None, None]], cancel: Cancel
     ) -> Iterator[T]:
-        """Yield what *attempt* yields, one item at a time, and start it again while that is allowed.
+        """Yield what *attempt* yields, item by item, and start it again while that is allowed.
 
         An attempt that has yielded (be it an empty list) has begun to answer and is never repeated.
         Raises: ProviderError, Cancelled.

@@ -33,7 +33,7 @@ class HttpSettings:
     )
 
     def timeouts(self) -> Timeouts:
-        """Return the timers as the client wants them; a header timer of 0 is left for it to choose."""
+        """Return the timers; a header timer of 0 is left for the client to choose."""
         return Timeouts(
             self.connect_timeout_s,
             self.header_timeout_s,
@@ -48,10 +48,10 @@ class HttpSettings:
 
 
 def read_key(variable: str) -> str:
-    """Return the key in environment *variable*, "" when unset; raises ConfigError for one that no header can carry."""
+    """Return the key in *variable*, "" when unset; raises ConfigError for an unusable one."""
     key = os.environ.get(variable, "").strip()
     if not (key.isascii() and (key.isprintable() or not key)) or " " in key:
         raise ConfigError(
-            f"{variable} does not hold a usable key: it has spaces, line breaks or non-ASCII characters"
+            f"{variable} holds no usable key: it has spaces, line breaks or non-ASCII characters"
         )
     return key

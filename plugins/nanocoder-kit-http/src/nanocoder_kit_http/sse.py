@@ -1,4 +1,4 @@
-"""Server-sent events, cut on bytes: only LF, CR and CRLF end a line, whatever stands inside the JSON."""
+"""Server-sent events, cut on bytes: only LF, CR and CRLF end a line."""
 
 from typing import Final, NamedTuple
 
@@ -16,7 +16,7 @@ class SseEvent(NamedTuple):
 
 
 class SseParser:
-    """Turn the bytes of a stream, cut anywhere, into events. Work is linear in the number of bytes."""
+    """Turn the bytes of a stream, cut anywhere, into events; the work is linear in the bytes."""
 
     def __init__(self, limit_bytes: int = EVENT_LIMIT_BYTES) -> None:
         self._limit = limit_bytes
@@ -63,7 +63,7 @@ class SseParser:
         self._size += added
         if self._size > self._limit:
             raise ProviderError(
-                f"the server sent an event of more than {self._limit:,} bytes; the reply was given up",
+                f"the server sent an event of over {self._limit:,} bytes; the reply was given up",
                 kind="protocol",
             )
 

@@ -18,7 +18,8 @@ _STREAM: Final = {"content-type": "text/event-stream"}
 class Answer:
     """What the server sends: *pieces* are bytes to send and seconds to be silent.
 
-    *framing* says how the body's end is marked; *cut* closes the connection where the end mark would come.
+    *framing* says how the body's end is marked; *cut* closes the connection where the mark would
+    come.
     """
 
     pieces: Sequence[bytes | float] = ()
@@ -46,7 +47,7 @@ class Seen:
 
 
 def events(*values: Any, end: bytes = b"") -> Answer:
-    """Return an answer that streams *values*, each as the data of one event, in a piece of its own."""
+    """Return an answer that streams *values*, each as one event in a piece of its own."""
     return Answer([*map(data, values), *([end] if end else [])])
 
 
@@ -159,11 +160,11 @@ def _head(answer: Answer) -> bytes:
 
 
 def _read_request(reader: Any, connection: int) -> Seen | None:
-    first = reader.readline().decode().split()
-    if not first:
+    first = reader.readline().decode("latin-1").split()
+    if len(first) != 3:  # noqa: PLR2004 - method, path, version; anything else is not HTTP
         return None
     headers: dict[str, str] = {}
-    while line := reader.readline().decode().strip():
+    while line := reader.readline().decode("latin-1").strip():
         name, _, value = line.partition(":")
         headers[name.lower()] = value.strip()
     body = reader.read(int(headers.get("content-length", "0")))

@@ -12,7 +12,8 @@ from nanocoder import Cancel, ProviderError
 
 from nanocoder_kit_http.watch import Watch
 
-# httpx imports its own command line, and with it click and rich, wherever click is installed; it copes with its absence.
+# httpx imports its own command line, with click and rich, where click is installed; hidden, it does
+# without.
 _COMMAND_LINE: Final = "httpx._main"
 _hidden = _COMMAND_LINE not in sys.modules
 if _hidden:

@@ -44,7 +44,7 @@ class Watch:
         self._aborted = False
 
     def hold(self, sock: socket.socket) -> None:
-        """Make *sock* the one that `abort` shuts down; raises Cancelled when that happened already."""
+        """Make *sock* the one that `abort` shuts down; raises Cancelled after an abort."""
         self._socket = sock
         if self._aborted:
             raise Cancelled("interrupted")

@@ -37,7 +37,7 @@ def nanocoder_providers() -> list[ProviderSpec]:
 
 
 def open_provider(model: str, settings: Settings | None) -> "Provider":
-    """Open *model*; raises ProviderError without a key for the vendor, ConfigError for a bad address."""
+    """Open *model*; raises ProviderError (no key for OpenAI itself), ConfigError (address)."""
     from nanocoder_provider_openai.chat import OpenAIProvider  # brings the HTTP kit
 
     settings = settings or Settings()

@@ -23,7 +23,7 @@ _END_MARKER_BYTES = 16
 
 
 class ChatReply:
-    """Decode one reply. It is complete once a finish reason was seen; `[DONE]` alone is not enough."""
+    """Decode one reply; it is complete with a finish reason, `[DONE]` alone is not enough."""
 
     def __init__(
         self, host: str, taken: set[str], secrets: Sequence[str] = (), *, echo: bool = False

@@ -1,0 +1,51 @@
+from nanocoder import Message
+from nanocoder_kit_http import Encoded
+
+
+class Counted:
+    def __init__(self):
+        self.calls = 0
+        self.bytes = 0
+
+    def __call__(self, message):
+        self.calls += 1
+        data = message.text.encode()
+        self.bytes += len(data)
+        return data
+
+
+def test_each_message_is_encoded_once_over_two_hundred_turns():
+    encode = Counted()
+    encoded = Encoded(encode)
+    messages = []
+    for turn in range(200):
+        messages += [Message("assistant", f"a{turn}"), Message("tool", f"t{turn}")]
+        body = encoded.join(messages)
+        assert encode.calls == 2 * (turn + 1)
+    assert body.decode().split(",") == [message.text for message in messages]
+    assert encode.bytes == sum(len(message.text) for message in messages)
+
+
+def test_equal_messages_are_two_messages():
+    encode = Counted()
+    Encoded(encode).join([Message("user", "x"), Message("user", "x")])
+    assert encode.calls == 2
+
+
+def test_a_compacted_history_keeps_the_bytes_of_what_stayed():
+    encode = Counted()
+    encoded = Encoded(encode)
+    messages = [Message("user", str(number)) for number in range(10)]
+    encoded.join(messages)
+    kept = [Message("user", "summary"), *messages[8:]]
+    assert encoded.join(kept) == b"summary,8,9"
+    assert encode.calls == 11
+
+
+def test_a_message_without_bytes_leaves_no_comma():
+    assert (
+        Encoded(lambda m: m.text.encode()).join(
+            [Message("user", "a"), Message("assistant", ""), Message("user", "b")]
+        )
+        == b"a,b"
+    )

@@ -1,0 +1,47 @@
+import subprocess
+import sys
+import textwrap
+
+HEAVY = {
+    "anyio._backends",
+    "asyncio",
+    "cattrs",
+    "click",
+    "importlib.metadata",
+    "pydantic",
+    "rich",
+    "trio",
+}
+
+
+def modules_after(code):
+    """Return the modules that a fresh interpreter has loaded after running *code*."""
+    script = textwrap.dedent(code) + "\nimport sys; print(*sys.modules)"
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    return {name for name in run.stdout.split() if name}
+
+
+def test_importing_the_kit_imports_no_http_client():
+    loaded = modules_after("import nanocoder_kit_http")
+    assert not loaded & {"httpx", "httpcore", "ssl", *HEAVY}
+
+
+def test_a_first_request_without_tls_loads_nothing_heavy_and_makes_no_tls_context():
+    loaded = modules_after(
+        """
+        import ssl, sys
+        from nanocoder import Cancel
+        from nanocoder_kit_http import Client
+        from nanocoder_kit_http.testing import ScriptedServer, events
+        def refuse(*_): raise AssertionError("a TLS context was made")
+        ssl.SSLContext.__new__ = refuse
+        with ScriptedServer(events(1)) as server:
+            client = Client(server.url)
+            assert list(client.stream_events("/x", b"{}", Cancel()))
+            client.close()
+        """
+    )
+    assert "httpx" in loaded
+    assert "httpx._main" not in loaded
+    assert not loaded & HEAVY
+    assert len(loaded) < 300

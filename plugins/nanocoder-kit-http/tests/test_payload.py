@@ -1,0 +1,60 @@
+import json
+
+import pytest
+from nanocoder import ProviderError
+from nanocoder_kit_http import clean, dumps, loads, parse_arguments
+
+
+def test_arguments_are_an_object_and_nothing_at_all_is_an_empty_one():
+    assert parse_arguments('{"path": "a", "n": [1, 2.5, true, null]}') == (
+        {"path": "a", "n": [1, 2.5, True, None]},
+        "",
+    )
+    assert parse_arguments("") == ({}, "")
+    assert parse_arguments(" \n") == ({}, "")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('{"path": "a.txt"', "line 1 column 17"),
+        ("[]", "not list"),
+        ("null", "not NoneType"),
+        ('"ls"', "not str"),
+        ("42", "not int"),
+        ('{"a": 1, "a": 2}', "'a' is given twice"),
+        ('{"x": {"a": 1, "a": 2}}', "'a' is given twice"),
+        ('{"a": NaN}', "NaN"),
+        ('{"a": -Infinity}', "-Infinity"),
+        ('{"a": 1e999}', "too large"),
+        ('{"a": 123456789012345678901234567890}', "64 bits"),
+        ('{"a": ' + "[" * 100_000 + "]" * 100_000 + "}", "nested"),
+        ('{"a": ' + "[" * 80 + "]" * 80 + "}", "nested deeper than 64"),
+    ],
+)
+def test_arguments_that_mean_two_things_or_none_are_refused_with_a_reason(text, problem):
+    arguments, error = parse_arguments(text)
+    assert arguments == {}
+    assert problem in error
+
+
+def test_surrogates_are_joined_or_replaced():
+    assert clean("\ud83d\ude00") == "\U0001f600"
+    assert clean("a\ud83db") == "a\ufffdb"
+    assert parse_arguments('{"\\ud83d": ["\\ude00x"]}') == ({"\ufffd": ["\ufffdx"]}, "")
+
+
+def test_what_leaves_is_valid_utf8():
+    assert json.loads(dumps({"text": "\ud83d é \u2028"}).decode("utf-8")) == {
+        "text": "\ufffd é \u2028"
+    }
+    with pytest.raises(ProviderError, match="cannot be written as JSON"):
+        dumps({"n": float("nan")})
+
+
+def test_bad_utf8_from_a_server_is_replaced_and_broken_json_is_an_error():
+    assert loads(b'{"a": "x\xff"}') == {"a": "x\ufffd"}
+    for broken in (b"{", b"<html>", b"[" * 100_000):
+        with pytest.raises(ProviderError, match="not JSON") as caught:
+            loads(broken)
+        assert caught.value.kind == "protocol"

@@ -1,0 +1,203 @@
+"""From the events of the Messages API to one reply."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from attrs import define, field
+from nanocoder import Finished, ProviderError, TextDelta, ThinkingDelta, ToolCall, Usage
+from nanocoder_kit_http import (
+    CallParts,
+    Deltas,
+    SseEvent,
+    as_int,
+    as_str,
+    clean,
+    failure_in_stream,
+    loads,
+)
+
+from nanocoder_provider_anthropic.wire import NATIVE
+
+# All three leave an answer that goes on when it is sent back as it is.
+_UNFINISHED: Final = frozenset({"max_tokens", "model_context_window_exceeded", "pause_turn"})
+_REFUSED: Final = "(The model declined to answer.)"
+
+
+@define
+class Block:
+    """A content block that arrives in pieces; *start* is as the server began it."""
+
+    start: dict[str, Any]
+    parts: CallParts
+    texts: list[str] = field(factory=list)
+    signature: str = ""
+    is_closed: bool = False
+
+
+class MessageReply:
+    """Decode one reply. It is complete with `message_stop` and never without."""
+
+    def __init__(self, host: str, taken: set[str], secrets: Sequence[str] = ()) -> None:
+        self.done = False
+        self._host = host
+        self._taken = taken
+        self._secrets = secrets
+        self._deltas = Deltas()
+        self._blocks: dict[int, Block] = {}
+        self._stop_reason = ""
+        self._usage: dict[str, int] = {}
+        self._takers: dict[str, Callable[[Mapping[str, Any]], None]] = {
+            "content_block_delta": self._take_delta,
+            "content_block_start": self._take_start,
+            "content_block_stop": self._take_block_stop,
+            "message_start": lambda data: self._take_message(data.get("message")),
+            "message_delta": self._take_message_delta,
+            "message": self._take_whole,
+            "message_stop": self._take_stop,
+            "error": self._take_error,
+        }
+
+    @property
+    def begun(self) -> bool:
+        """Tell whether any of the answer has arrived."""
+        return bool(self._blocks) or self.done
+
+    @property
+    def partial(self) -> str:
+        """Return the text so far."""
+        return self._deltas.whole(TextDelta)
+
+    def feed(self, events: Sequence[SseEvent]) -> list[TextDelta | ThinkingDelta]:
+        """Take the events of one read; raises ProviderError for errors and damaged events."""
+        for event in events:
+            if self.done:
+                break
+            data = loads(event.data)
+            if isinstance(data, dict):
+                take = self._takers.get(as_str(data.get("type")) or event.event)
+                if take:  # pings and what is yet to be invented are passed over
+                    take(data)
+        return self._deltas.take()
+
+    def finished(self) -> Finished:
+        """Return the whole reply; raises ProviderError when `message_stop` did not come."""
+        if not self.done:
+            raise ProviderError(
+                f"{self._host} ended the reply without message_stop: it was cut", kind="network"
+            )
+        text = self._deltas.whole(TextDelta)
+        if self._stop_reason == "refusal":
+            return Finished(text or _REFUSED, usage=self._total())
+        calls: list[ToolCall] = []
+        native: list[dict[str, Any]] = []
+        for _, block in sorted(self._blocks.items()):
+            native += self._closed(block, calls)
+        return Finished(
+            text,
+            tuple(calls),
+            self._total(),
+            native={NATIVE: native} if native else None,
+            truncated=self._stop_reason in _UNFINISHED,
+        )
+
+    def _closed(self, block: Block, calls: list[ToolCall]) -> list[dict[str, Any]]:
+        """Return *block* as it has to be echoed, and add its call to *calls*."""
+        text = clean("".join(block.texts))
+        kind = block.start.get("type")
+        if kind == "text":
+            return [{"type": "text", "text": text}] if text.strip() else []
+        if kind == "thinking":
+            signed = {"type": "thinking", "thinking": text, "signature": block.signature}
+            return [signed] if block.signature else []  # an unsigned one is refused when echoed
+        if kind == "redacted_thinking":
+            return [block.start]
+        if kind != "tool_use":
+            return []
+        given = block.start.get("input")
+        if given and not block.parts.pieces:
+            block.parts.pieces.append(json.dumps(given))
+        problem = "" if block.is_closed else "the call was cut before its end"
+        call = block.parts.close(self._taken, problem)
+        calls.append(call)
+        echoed = {"type": kind, "id": call.id, "name": call.name, "input": dict(call.arguments)}
+        return [echoed]
+
+    def _take_start(self, data: Mapping[str, Any]) -> None:
+        start = data.get("content_block")
+        if not isinstance(start, dict):
+            return
+        parts = CallParts(as_str(start.get("id")), as_str(start.get("name")))
+        block = self._blocks[_index(data)] = Block(start, parts)
+        for kind, name in ((TextDelta, "text"), (ThinkingDelta, "thinking")):
+            self._add(block, kind, as_str(start.get(name)))
+        block.signature = as_str(start.get("signature"))
+
+    def _take_delta(self, data: Mapping[str, Any]) -> None:
+        delta = data.get("delta")
+        if not isinstance(delta, dict):
+            return
+        block = self._blocks.get(_index(data))
+        if block is None:
+            # A server that leaves out the start: what the delta is tells what it belongs to.
+            kind = "thinking" if "thinking" in delta else "text"
+            block = self._blocks[_index(data)] = Block({"type": kind}, CallParts())
+        part = delta.get("type")
+        if part == "text_delta":
+            self._add(block, TextDelta, as_str(delta.get("text")))
+        elif part == "input_json_delta":
+            block.parts.pieces.append(as_str(delta.get("partial_json")))
+        elif part == "thinking_delta":
+            self._add(block, ThinkingDelta, as_str(delta.get("thinking")))
+        elif part == "signature_delta":
+            block.signature += as_str(delta.get("signature"))
+
+    def _add(self, block: Block, kind: type[TextDelta | ThinkingDelta], piece: str) -> None:
+        if piece:
+            block.texts.append(piece)
+            self._deltas.add(kind, piece)
+
+    def _take_block_stop(self, data: Mapping[str, Any]) -> None:
+        block = self._blocks.get(_index(data))
+        if block:
+            block.is_closed = True
+
+    def _take_message_delta(self, data: Mapping[str, Any]) -> None:
+        delta = data.get("delta")
+        if isinstance(delta, dict):
+            self._stop_reason = as_str(delta.get("stop_reason")) or self._stop_reason
+        self._take_message(data)
+
+    def _take_message(self, message: Any) -> None:
+        usage = message.get("usage") if isinstance(message, dict) else None
+        if isinstance(usage, dict):
+            counts = {name: as_int(count) for name, count in usage.items()}
+            self._usage.update({name: count for name, count in counts.items() if count})
+
+    def _take_whole(self, data: Mapping[str, Any]) -> None:
+        """Take a reply that came in one body, from a server that does not stream."""
+        content = data.get("content")
+        for index, block in enumerate(content if isinstance(content, list) else []):
+            self._take_start({"index": index, "content_block": block})
+            self._take_block_stop({"index": index})
+        self._take_message_delta({"delta": data, "usage": data.get("usage")})
+        self.done = True
+
+    def _take_stop(self, _: Mapping[str, Any]) -> None:
+        self.done = True
+
+    def _take_error(self, data: Mapping[str, Any]) -> None:
+        raise failure_in_stream(data.get("error") or data, host=self._host, secrets=self._secrets)
+
+    def _total(self) -> Usage:
+        return Usage(
+            input_tokens=self._usage.get("input_tokens", 0),
+            output_tokens=self._usage.get("output_tokens", 0),
+            cache_read_tokens=self._usage.get("cache_read_input_tokens", 0),
+            cache_write_tokens=self._usage.get("cache_creation_input_tokens", 0),
+        )
+
+
+def _index(data: Mapping[str, Any]) -> int:
+    index = data.get("index")
+    return index if isinstance(index, int) else 0

@@ -1,0 +1,31 @@
+"""The settings of the Anthropic provider."""
+
+from typing import Literal
+
+from attrs import field, frozen
+from nanocoder_kit_http import HttpSettings
+
+
+@frozen(kw_only=True)
+class Settings(HttpSettings):
+    """`[plugins.provider-anthropic]`: the common HTTP settings and these."""
+
+    api_key_env: str = field(
+        default="ANTHROPIC_API_KEY",
+        metadata={"description": "Environment variable that holds the key."},
+    )
+    max_tokens: int = field(
+        default=8000, metadata={"description": "Limit of one reply where the request has none."}
+    )
+    thinking_budget_tokens: int = field(
+        default=0,
+        metadata={"description": "Tokens for extended thinking, at least 1024; 0 is off."},
+    )
+    prompt_caching: bool = field(
+        default=True,
+        metadata={"description": "Mark the unchanging beginning of each request for the cache."},
+    )
+    profile: Literal["full", "small"] = field(
+        default="full",
+        metadata={"description": "'small' asks for short descriptions and few tools."},
+    )

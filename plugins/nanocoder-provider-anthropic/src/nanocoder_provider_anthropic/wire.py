@@ -1,0 +1,95 @@
+"""Messages and tools as the Messages API wants them."""
+
+from base64 import b64encode
+from collections.abc import Sequence
+from typing import Any, Final
+
+from nanocoder import Attachment, Message, ToolDefinition, ToolResult
+from nanocoder_kit_http import dumps
+
+NATIVE: Final = "anthropic"
+"""The key under which a message's native part is ours: its content blocks, echoed unchanged."""
+
+_CACHE: Final = {"type": "ephemeral"}
+_MARK: Final = b',"cache_control":{"type":"ephemeral"}'
+_END: Final = b"}]}"
+_MEDIA: Final = {"application/pdf": "document"}
+
+
+def encode_message(message: Message) -> bytes:
+    """Return *message* as one JSON object that ends with its last content block.
+
+    b"" for a message without content: the API refuses those, and empty texts.
+    """
+    blocks = _blocks(message)
+    role = "assistant" if message.role == "assistant" else "user"
+    return dumps({"role": role, "content": blocks}) if blocks else b""
+
+
+def with_cache_mark(encoded: bytes) -> bytes:
+    """Mark the last content block of an encoded message as the end of a cached beginning."""
+    return encoded[: -len(_END)] + _MARK + _END
+
+
+def system_blocks(text: str, *, marked: bool) -> list[dict[str, Any]]:
+    """Return the system text as a content block."""
+    block = {"type": "text", "text": text}
+    return [block | {"cache_control": _CACHE}] if marked else [block]
+
+
+def tool_definitions(tools: Sequence[ToolDefinition], *, marked: bool) -> list[dict[str, Any]]:
+    """Return the tools; *marked* ends a cached beginning with the last one."""
+    shaped: list[dict[str, Any]] = [
+        {
+            "name": tool.name,
+            "description": tool.description,
+            "input_schema": dict(tool.parameters),
+        }
+        for tool in tools
+    ]
+    if marked:
+        shaped[-1]["cache_control"] = _CACHE
+    return shaped
+
+
+def _blocks(message: Message) -> list[dict[str, Any]]:
+    if message.role == "tool":
+        return [_result(result) for result in message.results]
+    if message.role == "user":
+        return [*_text(message.text), *map(_attachment, message.attachments)]
+    native = message.native.get(NATIVE) if isinstance(message.native, dict) else None
+    if native:
+        return list(native)
+    calls = [
+        {"type": "tool_use", "id": call.id, "name": call.name, "input": dict(call.arguments)}
+        for call in message.calls
+    ]
+    return [*_text(message.text), *calls]
+
+
+def _text(text: str) -> list[dict[str, Any]]:
+    return [{"type": "text", "text": text}] if text.strip() else []
+
+
+def _result(result: ToolResult) -> dict[str, Any]:
+    block: dict[str, Any] = {
+        "type": "tool_result",
+        "tool_use_id": result.call_id,
+        "content": result.output or "(no output)",
+    }
+    if result.attachments:
+        block["content"] = [*_text(result.output), *map(_attachment, result.attachments)]
+    if result.is_error:
+        block["is_error"] = True
+    return block
+
+
+def _attachment(attachment: Attachment) -> dict[str, Any]:
+    is_image = attachment.media_type.startswith("image/")
+    kind = "image" if is_image else _MEDIA.get(attachment.media_type)
+    if kind is None:
+        name = attachment.name or "a file"
+        return {"type": "text", "text": f"[{name} ({attachment.media_type}) cannot be shown here]"}
+    data = b64encode(attachment.data).decode()
+    source = {"type": "base64", "media_type": attachment.media_type, "data": data}
+    return {"type": kind, "source": source}
