@@ -2,15 +2,13 @@
 
 import sys
 from pathlib import Path
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 
 def summary(folder: Path) -> str:
     """Return the closing line; *folder* holds the reports that the nox sessions left."""
     suites = [
-        suite
-        for file in sorted(folder.glob("*.xml"))
-        for suite in ElementTree.parse(file).iter("testsuite")
+        suite for file in sorted(folder.glob("*.xml")) for suite in ET.parse(file).iter("testsuite")
     ]
     counts = {
         word: sum(int(suite.get(word, "0")) for suite in suites)

@@ -1,4 +1,4 @@
-"""The two commands of the README are the ones that CI runs; nothing tracked names a host of packages."""
+"""CI runs the two commands of the README; nothing tracked names a host of packages."""
 
 import re
 import subprocess
