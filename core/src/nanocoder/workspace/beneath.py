@@ -6,6 +6,7 @@ read and resolved by hand inside the root. Nobody who swaps directories meanwhil
 way outside.
 """
 
+import contextlib
 import errno
 import os
 import sys
@@ -14,6 +15,7 @@ from types import TracebackType
 from typing import Self
 
 from nanocoder.errors import WorkspaceError
+from nanocoder.workspace.protected import git_refused, is_git_name
 
 MAX_HOPS = 40
 MAX_RACES = 16
@@ -59,7 +61,7 @@ class Beneath:
 
     def __init__(self, root_fd: int, root: str) -> None:
         self.fd = root_fd
-        self.root = root
+        self._prefix = root.rstrip("/") + "/"
         status = os.fstat(root_fd)
         self._identity = (status.st_dev, status.st_ino)
 
@@ -90,16 +92,13 @@ class Beneath:
 
         Raises: WorkspaceError when it is not below the root, whatever its spelling.
         """
-        if absolute == self.root:
-            return "."
-        if absolute.startswith(self.root + "/"):
-            return absolute[len(self.root) + 1 :]
+        if absolute.startswith(self._prefix):
+            return absolute[len(self._prefix) :] or "."
         # A root that was reached through a link has other spellings; its identity has not. What is
         # found here only decides what is then opened beneath, so a change meanwhile gains nothing.
         # In /proc and /dev lie magic links that depend on who looks.
         if not absolute.startswith(("/proc/", "/dev/")):
-            end = len(absolute)
-            for cut in _cuts(absolute, end):
+            for cut in _cuts(absolute):
                 if self._is_root(absolute[:cut]):
                     return absolute[cut:].strip("/") or "."
         raise outside(absolute)
@@ -112,9 +111,9 @@ class Beneath:
         return (status.st_dev, status.st_ino) == self._identity
 
 
-def _cuts(absolute: str, end: int) -> list[int]:
-    cuts = [index for index, letter in enumerate(absolute) if letter == "/" and index > 0]
-    return [*cuts, end]
+def _cuts(absolute: str) -> list[int]:
+    slashes = [index for index, letter in enumerate(absolute) if letter == "/" and index > 0]
+    return [*slashes, len(absolute)]
 
 
 class _Walk:
@@ -176,9 +175,15 @@ class _Walk:
         except FileNotFoundError:
             if self._made is None:
                 raise
-        os.mkdir(name, dir_fd=self._fd)
-        self._made.append("/".join([*self._trail, name]))
+        self._make(name, self._made)
         return os.open(name, DIRECTORY, dir_fd=self._fd)
+
+    def _make(self, name: str, made: list[str]) -> None:
+        if is_git_name(name):  # git would read its settings from there
+            raise git_refused(name)
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(name, dir_fd=self._fd)
+            made.append("/".join([*self._trail, name]))
 
     def _up(self) -> None:
         if not self._trail:

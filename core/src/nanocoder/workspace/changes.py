@@ -12,7 +12,7 @@ from nanocoder.errors import WorkspaceError
 from nanocoder.workspace.backups import Backups
 from nanocoder.workspace.beneath import Place
 from nanocoder.workspace.content import digest
-from nanocoder.workspace.protected import is_git_name
+from nanocoder.workspace.protected import git_refused, is_git_name
 from nanocoder.workspace.root import READ, Root
 from nanocoder.workspace.spelling import shown
 from nanocoder.workspace.writing import (
@@ -115,7 +115,7 @@ class Changes:
     def _old(self, place: Place) -> Old | None:
         """Read the file that will be replaced; None where there is none."""
         try:
-            fd, _ = self._root.beneath.open(place.path, READ)
+            fd = os.open(place.name, READ | os.O_NOFOLLOW, dir_fd=place.fd)
         except FileNotFoundError:
             return None
         try:
@@ -151,7 +151,15 @@ class Changes:
             raise stale(shown(place.path))
 
     def _backup(self, path: str, data: bytes) -> Path | None:
-        return self._backups.add(path, data) if self._backups else None
+        if self._backups is None:
+            return None
+        try:
+            return self._backups.add(path, data)
+        except OSError as error:
+            raise WorkspaceError(
+                f"{shown(path)!r} was not changed, since its backup failed: {error}",
+                error_class="disk_full" if error.errno == errno.ENOSPC else "io_error",
+            ) from error
 
     def _refuse(self, place: Place, *, directories: bool = False) -> None:
         """Refuse the root, git's own files and, unless *directories*, directories."""
@@ -194,10 +202,7 @@ def _refuse_git(path: str) -> None:
     # A directory of this name would make git read its settings from there.
     name = path.rpartition("/")[2]
     if is_git_name(name):
-        raise WorkspaceError(
-            f"{shown(path)!r} belongs to git and cannot be made, moved or deleted here",
-            error_class="protected_path",
-        )
+        raise git_refused(shown(path))
 
 
 def _rename(here: Place, there: Place, status: os.stat_result, *, overwrite: bool) -> None:

@@ -11,7 +11,7 @@ NEAREST = 3
 
 _CLASSES = {
     errno.ENOENT: ("file_not_found", "there is no file {path!r}"),
-    errno.ENOTDIR: ("not_a_directory", "a part of {path!r} is a file, not a directory"),
+    errno.ENOTDIR: ("not_a_directory", "{path!r}, or what should hold it, is not a directory"),
     errno.EISDIR: ("is_a_directory", "{path!r} is a directory, not a file"),
     errno.EEXIST: ("file_exists", "{path!r} exists already"),
     errno.ENOTEMPTY: ("file_exists", "{path!r} is a directory that is not empty"),

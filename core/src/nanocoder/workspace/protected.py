@@ -4,6 +4,8 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
+from nanocoder.errors import WorkspaceError
+
 _OURS = "nanocoder's own settings"
 _AGENT = "the settings of a coding agent, which decide what may run"
 _EDITOR = "the settings of an editor, which can start programs"
@@ -54,7 +56,8 @@ def protection(path: str) -> str:
             return _NAMES[".git"]
         if name in _NAMES:
             return _NAMES[name]
-        if name == ".github" and names[index + 1 : index + 2] == ["workflows"]:
+        # A directory that is moved to .github brings its workflows along.
+        if name == ".github" and names[index + 1 : index + 2] in ([], ["workflows"]):
             return "a workflow that runs on a build server"
     # A directory with a HEAD is a repository for git, which then reads its config.
     if names[-1] == "head":
@@ -76,14 +79,24 @@ def folded(name: str) -> str:
     return name.partition(":")[0].rstrip(". ") or name
 
 
-def below(path: str, folders: Iterable[str]) -> bool:
-    """Tell whether absolute *path* is one of *folders* or lies in one, in whatever case."""
-    wanted = _folded_path(path)
-    return any(wanted == folder or wanted.startswith(folder + "/") for folder in folders)
+def git_refused(path: str) -> WorkspaceError:
+    """Return the error for a change of git's directory itself."""
+    return WorkspaceError(
+        f"{path!r} belongs to git and cannot be made, moved or deleted here",
+        error_class="protected_path",
+    )
+
+
+def touches(path: str, folders: Iterable[str]) -> bool:
+    """Tell whether absolute *path* is one of *folders*, lies in one, or holds one; any case."""
+    wanted = _folded_path(path) + "/"
+    return any(
+        wanted.startswith(folder + "/") or (folder + "/").startswith(wanted) for folder in folders
+    )
 
 
 def folded_paths(paths: Iterable[str]) -> tuple[str, ...]:
-    """Prepare absolute paths for `below`."""
+    """Prepare absolute paths for `touches`."""
     return tuple(_folded_path(path) for path in paths)
 
 

@@ -56,13 +56,14 @@ class Root:
     def raw(self, path: str) -> str:
         """Check and tidy *path*, and make it relative; raises WorkspaceError."""
         spelling.check(path)
+        given = path
         if path.startswith("/"):
             # Only the beginning is cut off here; what is left is opened beneath like any other.
             inside = path.startswith(self._prefix)
             path = path[len(self._prefix) :] or "." if inside else self.beneath.inside(path)
         raw = spelling.tidy(path)
         if ".." in raw and _climbs(raw):
-            raise outside(path)
+            raise outside(given)
         if spelling.has_escapes(raw) and not self._is_there(raw):
             other = spelling.unescaped(raw)
             return other if self._is_there(other) else raw
@@ -76,12 +77,16 @@ class Root:
             return False
         return True
 
-    def resolved(self, raw: str) -> str:
-        """Return *raw* with its links followed, as far as it exists; raises WorkspaceError."""
+    def resolved(self, raw: str, *, follow: bool = True) -> str:
+        """Return *raw* with its links followed, as far as it exists; raises WorkspaceError.
+
+        Without *follow* the last name may be a link.
+        """
         missing: list[str] = []
+        given = raw
         while True:
             try:
-                with self.beneath.locate(raw) as place:
+                with self.beneath.locate(raw, follow=follow or raw != given) as place:
                     found = "" if place.path == "." else place.path
             except OSError as error:
                 head, _, name = raw.rpartition("/")
@@ -91,13 +96,16 @@ class Root:
                 raw = head
             else:
                 names = [found, *reversed(missing)]
-                return os.path.normpath("/".join(name for name in names if name) or ".")
+                resolved = os.path.normpath("/".join(name for name in names if name) or ".")
+                if resolved.startswith("../"):  # through ".." behind names that do not exist
+                    raise outside(spelling.shown(given))
+                return resolved
 
     def protection(self, raw: str) -> str:
         """Say why *raw* is protected, as it is spelled or where its links lead; "" if it is not."""
         resolved = self.resolved(raw)
         reason = protected.protection(raw) or protected.protection(resolved)
-        if not reason and self._extra and protected.below(self._prefix + resolved, self._extra):
+        if not reason and self._extra and protected.touches(self._prefix + resolved, self._extra):
             return "settings or state of nanocoder"
         return reason
 

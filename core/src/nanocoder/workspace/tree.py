@@ -2,10 +2,11 @@
 
 import contextlib
 import os
+import stat
 from collections.abc import Collection, Iterator
 from typing import Literal
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from nanocoder.errors import WorkspaceError
 from nanocoder.workspace.ignore import Chain, Ignore, ignored
@@ -26,6 +27,7 @@ class Entry:
 
     *path* is relative to the workspace. A link is a "link", whatever it points to; "other" is a
     pipe, socket or device. Where nothing could be learnt, *size* and *mtime* are 0.
+    *problem* says why a walk could not go into a directory.
     """
 
     name: str
@@ -33,6 +35,7 @@ class Entry:
     kind: Kind
     size: int = 0
     mtime: float = 0.0
+    problem: str = ""
 
 
 class Tree:
@@ -63,15 +66,22 @@ class Tree:
             for entry in rest:
                 if _is_left_out(entry, skip, hidden=hidden) or _is_ignored(chain, entry):
                     continue
+                if entry.kind != "dir":
+                    yield entry
+                    continue
+                try:
+                    below = self._below(entry.path, chain, details=details)
+                except WorkspaceError as error:  # no permission, gone, or too deep to be named
+                    yield evolve(entry, problem=str(error))
+                    continue
                 yield entry
-                if entry.kind == "dir":
-                    levels.append(self._below(entry.path, chain, details=details))
-                    break
+                levels.append(below)
+                break
             else:
                 levels.pop()
 
     def is_ignored(self, raw: str) -> bool:
-        """Tell whether git would ignore *raw* (links resolved), or a directory above it."""
+        """Tell whether git would ignore *raw* (its directory resolved), or a directory above it."""
         names = raw.split("/")
         chain = self._top()
         for end in range(1, len(names)):
@@ -83,16 +93,13 @@ class Tree:
 
     def _kind(self, raw: str) -> Kind:
         try:
-            os.close(self._root.open_directory(raw))
-        except WorkspaceError:
+            with self._root.place(raw, follow=False) as place:
+                return "dir" if stat.S_ISDIR(place.stat().st_mode) else "file"
+        except (OSError, WorkspaceError):
             return "file"
-        return "dir"
 
     def _below(self, path: str, chain: Chain | None, *, details: bool) -> _Level:
-        try:
-            entries = self.scan(self._root.raw(path), details=details)
-        except WorkspaceError:  # no permission, gone meanwhile, or too deep to be named
-            return iter(()), None
+        entries = self.scan(self._root.raw(path), details=details)
         if chain is not None and any(entry.name == ".gitignore" for entry in entries):
             chain = self._deeper(chain, path)
         return iter(entries), chain

@@ -45,8 +45,8 @@ class Workspace:
         self._root = Root(root, force_walk=force_walk, extra_protected=extra_protected)
         self.root = self._root.path
         self._tree = Tree(self._root)
-        kept = Backups(backups, keep_backups) if backups else None
-        self._changes = Changes(self._root, kept, MAX_BYTES)
+        self._backups = Backups(backups, keep_backups) if backups else None
+        self._changes = Changes(self._root, self._backups, MAX_BYTES)
 
     def __enter__(self) -> Self:
         return self
@@ -68,9 +68,10 @@ class Workspace:
     def relative(self, path: str) -> str:
         """Return *path* relative to the root, "." for the root; nothing needs to exist.
 
-        ".." behind a name stays, since that name may be a link: opening tells where it leads.
+        Links stay as they are, unless ".." makes it necessary to know where they lead.
         """
-        return shown(self._root.raw(path))
+        raw = self._root.raw(path)
+        return shown(self._root.resolved(raw) if ".." in raw.split("/") else raw)
 
     def resolve(self, path: str) -> str:
         """Return *path* relative to the root with its links followed as far as it exists.
@@ -190,7 +191,7 @@ class Workspace:
 
         Links are listed and never followed. `.git` is left out, as are names in *skip*, names with
         a dot at their start unless *hidden*, and with *ignore* what git ignores. Directories that
-        cannot be read are listed without content. Without *details* no entry has size and time,
+        cannot be read are listed with a *problem*. Without *details* no entry has size and time,
         which is faster. Raises: what `scan` raises, for *path* itself.
         """
         raw = self._root.resolved(self._root.raw(path))
@@ -198,7 +199,7 @@ class Workspace:
 
     def is_ignored(self, path: str) -> bool:
         """Tell whether git would leave out *path*; it need not exist."""
-        return self._tree.is_ignored(self._root.resolved(self._root.raw(path)))
+        return self._tree.is_ignored(self._root.resolved(self._root.raw(path), follow=False))
 
     # Changing
 
@@ -261,6 +262,11 @@ class Workspace:
         Raises: file_exists when it is not empty, protected_path, not_a_directory, file_not_found.
         """
         self._changes.remove_dir(self._root.raw(path))
+
+    def backups_of(self, path: str) -> list[Path]:
+        """Return the copies of what *path* held before changes, oldest first."""
+        raw = self._root.resolved(self._root.raw(path))
+        return self._backups.of(raw) if self._backups else []
 
     def sweep(self) -> list[str]:
         """Remove what writes left that were killed half-way; return the paths.
