@@ -1,0 +1,187 @@
+"""The journal of one session: appended to, never rewritten, owned by one process at a time."""
+
+import errno
+import fcntl
+import os
+import re
+import stat
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+from nanocoder.errors import UsageError
+from nanocoder.session.records import Record, Scan, encode, read
+
+Warn = Callable[[str], None]
+
+ODD_CHARACTERS: Final = re.compile(r"[^A-Za-z0-9._-]+")
+MAX_NAME_CHARS: Final = 80
+
+
+class Journal:
+    """Writes one record with one write. Methods may be called from any thread.
+
+    When the disk is full or broken, *warn* is told once; records wait in memory and are written, in
+    order, as soon as it works again. A journal without a *path* keeps nothing.
+    """
+
+    def __init__(
+        self,
+        session_id: str,
+        path: Path | None = None,
+        descriptor: int = -1,
+        *,
+        after: Scan | None = None,
+        warn: Warn = lambda _message: None,
+        not_before: float = 0.0,
+    ) -> None:
+        """Continue *after* the records that the locked *descriptor* holds already."""
+        last = after.records[-1] if after and after.records else None
+        self.id = session_id
+        self.path = path
+        self._descriptor = descriptor
+        self._seq = last.seq if last else 0
+        self._turn = last.turn if last else 0
+        self._at = max(last.at if last else 0.0, not_before)
+        self._size = after.end if after else 0
+        self._pending: deque[bytes] = deque()
+        self._lock = threading.Lock()
+        self._warn = warn
+        self._has_warned = False
+
+    @property
+    def artifacts(self) -> Path | None:
+        """The directory of the session's artifacts, which need not exist."""
+        return None if self.path is None else self.path.with_suffix("")
+
+    def append(self, kind: str, data: Mapping[str, Any], *, sync: bool = False) -> int:
+        """Write one record and return its number.
+
+        With *sync* it is on the disk when this returns. *data* must be ready for JSON. What the
+        disk does never raises here; `warn` is told.
+        """
+        with self._lock:
+            self._seq += 1
+            self._at = max(time.time(), self._at)
+            if kind == "message" and data.get("role") == "assistant":
+                self._turn += 1
+            if self._descriptor >= 0:
+                record = Record(self._seq, kind, self._at, data, self._turn)
+                self._pending.append(encode(record))
+                self._flush(sync=sync)
+            return self._seq
+
+    def artifact(self, name: str, data: bytes) -> str:
+        """Keep *data* under a name like *name* and return its path, nothing if that fails."""
+        if self.artifacts is None:
+            return ""
+        try:
+            private_directory(self.artifacts)
+            return str(_written(self.artifacts, name, data))
+        except OSError as error:
+            self._complain(error)
+            return ""
+
+    def close(self) -> None:
+        """Try once more to write what waits, and let go of the file; closing twice is fine."""
+        with self._lock:
+            if self._descriptor < 0:
+                return
+            self._flush(sync=False)
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def _flush(self, *, sync: bool) -> None:
+        try:
+            while self._pending:
+                self._write(self._pending[0])
+                self._pending.popleft()
+            if sync:
+                os.fsync(self._descriptor)
+        except OSError as error:
+            self._complain(error)
+
+    def _write(self, line: bytes) -> None:
+        """Write one whole line or none of it."""
+        rest = line
+        try:
+            while rest:
+                rest = rest[os.write(self._descriptor, rest) :]
+        except OSError:
+            with suppress(OSError):
+                os.ftruncate(self._descriptor, self._size)
+            raise
+        self._size += len(line)
+
+    def _complain(self, error: OSError) -> None:
+        if self._has_warned:
+            return
+        self._has_warned = True
+        self._warn(
+            f"session {self.id} cannot be written to {self.path}: {error.strerror};"
+            " it goes on in memory, free some space to keep it"
+        )
+
+
+def locked(path: Path, flags: int = 0) -> int:
+    """Open a journal for appending and lock it.
+
+    Raises: UsageError (session_in_use) when somebody else has it, OSError.
+    """
+    wanted = flags | os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    descriptor = os.open(path, wanted, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise _in_use(path) from None
+    except OSError:
+        os.close(descriptor)
+        raise
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "this is not a regular file")
+    return descriptor
+
+
+def private_directory(path: Path) -> None:
+    """Make *path* and what is missing above it, for the user's eyes only."""
+    for folder in (*reversed(path.parents), path):
+        with suppress(FileExistsError):
+            folder.mkdir(mode=0o700)
+    if stat.S_IMODE(path.lstat().st_mode) & 0o077:
+        path.chmod(0o700)
+
+
+def _in_use(path: Path) -> UsageError:
+    owners = [record.data["pid"] for record in read(path) if "pid" in record.data]
+    owner = f"process {owners[-1]}" if owners else "another process"
+    error = UsageError(
+        f"session {path.stem} is in use by {owner}; end it there, or fork the session"
+    )
+    error.error_class = "session_in_use"
+    return error
+
+
+def _written(folder: Path, name: str, data: bytes) -> Path:
+    """Write *data* to a new file; a name that is taken gets a number."""
+    stem = ODD_CHARACTERS.sub("_", name).strip("._")[:MAX_NAME_CHARS] or "artifact"
+    number = 0
+    while True:
+        path = folder / (f"{number}-{stem}" if number else stem)
+        try:
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        except FileExistsError:
+            number += 1
+            continue
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(data)
+        except OSError:
+            path.unlink(missing_ok=True)
+            raise
+        return path

@@ -1,0 +1,119 @@
+"""Records and their lines. One line is one record with a checksum over the bytes before it.
+
+A reader takes the longest prefix that is whole: it stops at a torn line, a wrong checksum or a gap
+in the sequence, because what comes after such a place cannot be put in order any more.
+"""
+
+import json
+import os
+import stat
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+from attrs import frozen
+
+from nanocoder.errors import UsageError
+
+MAX_LINE_BYTES: Final = 268_435_456
+BOM: Final = b"\xef\xbb\xbf"
+ESCAPED_SURROGATE: Final = b"\\ud"
+SEAL: Final = b',"crc":"%08x"}\n'
+SEAL_BYTES: Final = len(SEAL % 0)
+
+
+@frozen
+class Record:
+    """One record.
+
+    *seq* counts from 1, *at* is seconds since the epoch and never falls within a session.
+    *turn* is the number of the model's answers so far, this record included.
+    """
+
+    seq: int
+    kind: str
+    at: float
+    data: Mapping[str, Any]
+    turn: int = 0
+
+
+@frozen(eq=False)
+class Scan:
+    """The whole records of a file, the offset where they end, and the size of the file in bytes."""
+
+    records: list[Record]
+    end: int
+    size: int
+
+
+def read(path: Path) -> list[Record]:
+    """Return the longest whole prefix of a journal; raises UsageError if it is no file."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        raise UsageError(f"{path}: the journal cannot be read: {error.strerror}") from None
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise UsageError(f"{path}: this is not a regular file, so it is no journal")
+        return scan(file).records
+
+
+def scan(file: BinaryIO) -> Scan:
+    """Read whole records from the start of *file*."""
+    records: list[Record] = []
+    end = 0
+    file.seek(0)
+    while line := file.readline(MAX_LINE_BYTES):
+        record = decode(line if records else line.removeprefix(BOM))
+        if record is None or record.seq != len(records) + 1:
+            break
+        records.append(record)
+        end += len(line)
+    return Scan(records, end, os.fstat(file.fileno()).st_size)
+
+
+def encode(record: Record) -> bytes:
+    """Return a record's line, ending in a line feed."""
+    whole = {"seq": record.seq, "kind": record.kind, "at": record.at, "turn": record.turn}
+    body = _json({**whole, "data": record.data}, whole)[:-1]
+    return body + SEAL % zlib.crc32(body)
+
+
+def decode(line: bytes) -> Record | None:
+    """Return the record of one line, None when the line is torn or damaged."""
+    body, seal = line[:-SEAL_BYTES], line[-SEAL_BYTES:]
+    if not body or seal != SEAL % zlib.crc32(body):
+        return None
+    try:
+        found = json.loads(body + b"}")
+        return _record(_valid(found) if ESCAPED_SURROGATE in body else found)
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
+def _valid(found: Any) -> Any:
+    """Replace halves of surrogate pairs by "?": no request that holds one could be sent."""
+    return json.loads(json.dumps(found, ensure_ascii=False).encode("utf-8", "replace"))
+
+
+def _record(found: Any) -> Record:
+    seq, kind, at, data = found["seq"], found["kind"], found["at"], found["data"]
+    turn = found.get("turn", 0)
+    if not (isinstance(seq, int) and isinstance(kind, str) and isinstance(data, dict)):
+        raise TypeError(kind)
+    return Record(seq, kind, float(at), data, int(turn))
+
+
+def _json(value: Mapping[str, Any], without_data: Mapping[str, Any]) -> bytes:
+    try:
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+        return text.encode()
+    except UnicodeEncodeError:
+        # Half a surrogate pair, from a file name or a model: escaped, it stays valid UTF-8.
+        return json.dumps(value, separators=(",", ":"), default=str).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        # A tool's data can hold anything; a record without it beats a session without a journal.
+        problem = f"{type(error).__name__}: {error}"
+        lost = {**without_data, "data": {"unwritable": problem}}
+        return json.dumps(lost, separators=(",", ":")).encode()

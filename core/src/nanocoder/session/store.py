@@ -1,0 +1,255 @@
+"""All sessions of a user: making, finding, resuming, removing them."""
+
+import os
+import re
+import shutil
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from nanocoder.errors import UsageError
+from nanocoder.session.journal import Journal, Warn, locked, private_directory
+from nanocoder.session.messages import encode_message
+from nanocoder.session.records import Record, Scan, read, scan
+from nanocoder.session.summary import SessionSummary, summary_of
+from nanocoder.session.transcript import Transcript, repaired
+
+ALPHABET: Final = "abcdefghjkmnpqrstuvwxyz23456789"
+ID: Final = re.compile(r"\d{8}-\d{6}-[a-z0-9]{4}")
+TRIES: Final = 20
+DAY_S: Final = 86_400.0
+# A session from further ahead is a mistake, not a sign that the clock was put back.
+CLOCK_JUMP_S: Final = 7 * DAY_S
+
+
+class SessionStore:
+    """The sessions below *state_dir*; *warn* is told what could not be kept, or was mended."""
+
+    def __init__(self, state_dir: Path, *, warn: Warn = lambda _message: None) -> None:
+        self.folder = state_dir / "sessions"
+        self._warn = warn
+
+    def create(
+        self, cwd: Path, model: str = "", mode: str = "", *, forked_from: str = ""
+    ) -> tuple[str, Journal]:
+        """Start a session; where nothing can be written, in memory alone, and *warn* is told."""
+        at = self._after_the_newest()
+        try:
+            private_directory(self.folder)
+            session_id, descriptor = self._new_file(at)
+            path = self._path(session_id)
+            journal = Journal(session_id, path, descriptor, warn=self._warn, not_before=at)
+        except OSError as error:
+            session_id = _new_id(at)
+            self._warn(
+                f"sessions cannot be kept in {self.folder}: {error.strerror}; this one is not saved"
+            )
+            journal = Journal(session_id)
+        told = {"cwd": str(cwd.resolve()), "model": model, "mode": str(mode), "pid": os.getpid()}
+        journal.append(
+            "session.started", {**told, **({"forked_from": forked_from} if forked_from else {})}
+        )
+        return session_id, journal
+
+    def list(self) -> Sequence[SessionSummary]:
+        """Return all sessions, the last used first; reads the ends of each journal only."""
+        found = (summary_of(self._path(name)) for name in self._names())
+        return sorted(
+            (one for one in found if one is not None),
+            key=lambda one: (one.updated, one.id),
+            reverse=True,
+        )
+
+    def open(self, wanted: str, *, cwd: Path | None = None) -> tuple[Sequence[Record], Journal]:
+        """Resume a session: its whole records, and its journal, which continues after them.
+
+        *wanted* is an id, the unique beginning of one, or "last": the last one used in *cwd*. What
+        a crash left behind the last whole record is cut off; the file as it was stays beside it as
+        `.bak`.
+
+        Raises: UsageError (session_not_found, session_in_use, session_unreadable).
+        """
+        session_id = self.find(wanted, cwd=cwd)
+        path = self._path(session_id)
+        try:
+            descriptor = locked(path)
+        except OSError as error:
+            raise _fault("session_unreadable", f"{path}: {error.strerror}") from None
+        try:
+            found = self._mended(path, descriptor)
+        except BaseException:
+            os.close(descriptor)
+            raise
+        journal = Journal(
+            session_id,
+            path,
+            descriptor,
+            after=found,
+            warn=self._warn,
+            not_before=self._after_the_newest(),
+        )
+        journal.append("session.resumed", {"pid": os.getpid()})
+        return found.records, journal
+
+    def show(self, wanted: str, *, cwd: Path | None = None) -> Transcript:
+        """Return a session's transcript without taking it over; raises UsageError."""
+        session_id = self.find(wanted, cwd=cwd)
+        return repaired(read(self._path(session_id)), self._path(session_id).with_suffix(""))
+
+    def fork(self, wanted: str, *, cwd: Path | None = None) -> tuple[str, Journal]:
+        """Start a session with the messages of another, which may be in use; raises UsageError."""
+        origin = self.find(wanted, cwd=cwd)
+        past = self.show(origin)
+        session_id, journal = self.create(
+            Path(past.cwd) if cwd is None else cwd, past.model, past.mode, forked_from=origin
+        )
+        for message in past.messages:
+            journal.append("message", encode_message(message, journal.artifact))
+        return session_id, journal
+
+    def find(self, wanted: str, *, cwd: Path | None = None) -> str:
+        """Return the id of the session that *wanted* means; raises UsageError."""
+        if wanted == "last":
+            return self._last(cwd)
+        names = self._names()
+        found = (
+            [wanted]
+            if wanted in names
+            else [name for name in names if wanted and name.startswith(wanted)]
+        )
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise _fault(
+                "session_not_found",
+                f"{wanted!r} could be {' or '.join(found[:4])}; say more of the id",
+            )
+        raise _fault(
+            "session_not_found", f"there is no session {wanted!r}{_nearest(wanted, names)}"
+        )
+
+    def remove(self, wanted: str) -> None:
+        """Delete a session and its artifacts; raises UsageError also while somebody uses it."""
+        path = self._path(self.find(wanted))
+        try:
+            descriptor = locked(path)
+            try:
+                _delete(path)
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            raise _fault("session_unreadable", f"{path}: {error.strerror}") from None
+
+    def remove_old(self, keep_days: int) -> int:
+        """Delete sessions that nobody used for *keep_days* days (0: keep all); returns how many."""
+        if keep_days <= 0:
+            return 0
+        oldest = time.time() - keep_days * DAY_S
+        removed = 0
+        for name in self._names():
+            with suppress(OSError, UsageError):
+                if self._path(name).lstat().st_mtime < oldest:
+                    self.remove(name)
+                    removed += 1
+        return removed
+
+    def _names(self) -> Sequence[str]:
+        """Return the ids of all journals, oldest first; other files are none of ours."""
+        try:
+            with os.scandir(self.folder) as entries:
+                names = [entry.name for entry in entries]
+        except OSError:
+            return ()
+        ids = (name.removesuffix(".jsonl") for name in names if name.endswith(".jsonl"))
+        return sorted(one for one in ids if ID.fullmatch(one))
+
+    def _path(self, session_id: str) -> Path:
+        return self.folder / f"{session_id}.jsonl"
+
+    def _last(self, cwd: Path | None) -> str:
+        where = str((cwd or Path.cwd()).resolve())
+        for summary in self.list():
+            if summary.cwd == where:
+                return summary.id
+        raise _fault("session_not_found", f"there is no session in {where} yet")
+
+    def _after_the_newest(self) -> float:
+        """Return the time; that of the newest session if the clock was put back since."""
+        now = time.time()
+        names = self._names()
+        newest = _time_of(names[-1]) if names else 0.0
+        return newest if now < newest < now + CLOCK_JUMP_S else now
+
+    def _new_file(self, at: float) -> tuple[str, int]:
+        for _ in range(TRIES):
+            session_id = _new_id(at)
+            with suppress(FileExistsError):
+                return session_id, locked(self._path(session_id), os.O_CREAT | os.O_EXCL)
+        raise FileExistsError(0, "no free name for a session")
+
+    def _mended(self, path: Path, descriptor: int) -> Scan:
+        """Read a locked journal and cut off what is not whole, keeping a copy."""
+        with os.fdopen(os.dup(descriptor), "rb") as file:
+            found = scan(file)
+            if not found.records:
+                raise _fault("session_unreadable", f"{path}: there is no whole record in it")
+            if found.end == found.size:
+                return found
+            copy = path.with_suffix(".jsonl.bak")
+            try:
+                _copy(file, copy)
+                os.ftruncate(descriptor, found.end)
+            except OSError as error:
+                raise _fault(
+                    "session_unreadable",
+                    f"{path} is damaged and cannot be mended: {error.strerror}",
+                ) from None
+        lost = found.size - found.end
+        self._warn(
+            f"session {path.stem} ended in {lost:,} damaged bytes, left out here;"
+            f" the whole file is {copy}"
+        )
+        return found
+
+
+def _copy(file: BinaryIO, copy: Path) -> None:
+    copy.unlink(missing_ok=True)
+    descriptor = os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "wb") as target:
+        file.seek(0)
+        shutil.copyfileobj(file, target)
+
+
+def _delete(path: Path) -> None:
+    shutil.rmtree(path.with_suffix(""), ignore_errors=True)
+    path.with_suffix(".jsonl.bak").unlink(missing_ok=True)
+    path.unlink()
+
+
+def _new_id(at: float) -> str:
+    random = "".join(ALPHABET[byte % len(ALPHABET)] for byte in os.urandom(4))
+    return f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime(at))}-{random}"
+
+
+def _time_of(session_id: str) -> float:
+    import calendar  # only where sessions are made
+
+    try:
+        return float(calendar.timegm(time.strptime(session_id[:15], "%Y%m%d-%H%M%S")))
+    except ValueError:
+        return 0.0
+
+
+def _fault(error_class: str, message: str) -> UsageError:
+    error = UsageError(message)
+    error.error_class = error_class
+    return error
+
+
+def _nearest(wanted: str, names: Sequence[str]) -> str:
+    from difflib import get_close_matches  # only mistakes need it
+
+    close = get_close_matches(wanted, names, n=1)
+    return f"; did you mean {close[0]}?" if close else "; `nanocoder sessions list` shows all"

@@ -1,0 +1,96 @@
+"""What a list of sessions shows of each, from the first and the last bytes of its journal."""
+
+import json
+import os
+import re
+import stat
+from pathlib import Path
+from typing import Final
+
+from attrs import frozen
+
+from nanocoder.session.records import Record, decode
+from nanocoder.session.transcript import titled
+
+HEAD_BYTES: Final = 16_384
+TAIL_BYTES: Final = 8_192
+LONG_TAIL_BYTES: Final = 1_048_576  # for journals that end in a large record
+PROMPT: Final = re.compile(rb'"role":"user","text":("(?:[^"\\]|\\.)*)')
+
+
+@frozen
+class SessionSummary:
+    """One session; *started* and *updated* in seconds since the epoch, *size* in bytes."""
+
+    id: str
+    started: float
+    updated: float
+    cwd: str
+    model: str
+    title: str
+    turns: int
+    size: int
+
+
+def summary_of(path: Path) -> SessionSummary | None:
+    """Summarise the journal at *path*; None when it is no journal, whatever else it is."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            return None
+        head = os.pread(descriptor, HEAD_BYTES, 0)
+        first = decode(head[: head.find(b"\n") + 1])
+        if first is None:
+            return None
+        return _summary(path.stem, first, head, _last(descriptor, found.st_size) or first, found)
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+
+
+def _summary(
+    session_id: str, first: Record, head: bytes, last: Record, found: os.stat_result
+) -> SessionSummary:
+    return SessionSummary(
+        session_id,
+        first.at,
+        last.at,
+        str(first.data.get("cwd", "")),
+        str(first.data.get("model", "")),
+        _title(head),
+        last.turn,
+        found.st_size,
+    )
+
+
+def _last(descriptor: int, size: int) -> Record | None:
+    """Return the last whole record."""
+    for length in (TAIL_BYTES, LONG_TAIL_BYTES):
+        tail = os.pread(descriptor, length, max(0, size - length))
+        for line in reversed(tail.splitlines(keepends=True)):
+            if (record := decode(line)) is not None:
+                return record
+        if length >= size:
+            break
+    return None
+
+
+def _title(head: bytes) -> str:
+    """Return the first prompt's first words, also when the prompt is longer than *head*."""
+    match = PROMPT.search(head)
+    if match is None:
+        return ""
+    text = match.group(1)
+    # A prompt that was cut may end within an escape or a character.
+    for cut in range(len(text), max(1, len(text) - 12), -1):
+        try:
+            prompt = json.loads(text[:cut] + b'"')
+        except ValueError:
+            continue
+        return titled(prompt.encode("utf-8", "replace").decode())
+    return ""

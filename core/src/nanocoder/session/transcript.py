@@ -1,0 +1,137 @@
+"""What a journal says was said, made whole: every call of the model has exactly one result."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from attrs import define, field
+
+from nanocoder.session.messages import decode_message, decode_result, decode_usage
+from nanocoder.session.records import Record
+from nanocoder.values import Message, ToolCall, ToolResult, Usage
+
+INTERRUPTED: Final = "interrupted: the program ended before this call finished"
+TITLE_CHARS: Final = 80
+
+
+@define(eq=False)
+class Transcript:
+    """The messages of a session, which only grow, and what is known about it.
+
+    *turns* counts the model's answers, *interrupted* holds the calls that got a result by repair.
+    """
+
+    messages: list[Message] = field(factory=list)
+    usage: Usage = field(factory=Usage)
+    model: str = ""
+    mode: str = ""
+    cwd: str = ""
+    title: str = ""
+    turns: int = 0
+    interrupted: list[ToolCall] = field(factory=list)
+
+    def add(self, message: Message, usage: Usage | None = None) -> None:
+        """Append a message and what it cost."""
+        self.messages.append(message)
+        self.turns += message.role == "assistant"
+        if usage is not None:
+            self.usage = self.usage + usage
+        if not self.title and message.role == "user":
+            self.title = titled(message.text)
+
+
+def titled(text: str) -> str:
+    """Return the first words of a prompt, in one line."""
+    line = " ".join(text[: 4 * TITLE_CHARS].split())
+    return line if len(line) <= TITLE_CHARS else line[: TITLE_CHARS - 1] + "…"
+
+
+def repaired(records: Iterable[Record], artifacts: Path | None = None) -> Transcript:
+    """Return the transcript of *records*, ready for the next request.
+
+    Calls without a result get one that says they were interrupted; results without a call, and
+    messages that make no sense, are left out. *artifacts* is where the session keeps large
+    attachments.
+    """
+    repair = _Repair(artifacts)
+    for record in records:
+        repair.take(record)
+    repair.settle()
+    return repair.transcript
+
+
+class _Repair:
+    """Follows a journal, remembering which calls wait for a result."""
+
+    def __init__(self, artifacts: Path | None) -> None:
+        self.transcript = Transcript()
+        self._artifacts = artifacts
+        self._waiting: tuple[ToolCall, ...] = ()
+        self._results: dict[str, list[ToolResult]] = {}
+
+    def take(self, record: Record) -> None:
+        """Follow one record; kinds that say nothing about the transcript are passed over."""
+        data = record.data
+        if record.kind == "message":
+            self._message(data)
+        elif record.kind == "call.finished":
+            self._finished(data)
+        elif record.kind == "transcript.compacted" and isinstance(data.get("messages"), list):
+            self._compacted(data["messages"])
+        elif record.kind in {"session.started", "session.resumed", "session.changed"}:
+            self._told(data)
+
+    def settle(self) -> None:
+        """Give every waiting call its result."""
+        if self._waiting:
+            results = tuple(self._result(call) for call in self._waiting)
+            self.transcript.add(Message("tool", results=results))
+        self._waiting, self._results = (), {}
+
+    def _message(self, data: object) -> None:
+        try:
+            message = decode_message(data, self._artifacts)
+        except ValueError:
+            return
+        if message.role == "tool":
+            self._answered(message.results)
+            self.settle()
+            return
+        self.settle()
+        usage = data.get("usage") if isinstance(data, dict) else None
+        self.transcript.add(message, decode_usage(usage) if usage else None)
+        self._waiting = message.calls
+
+    def _answered(self, results: Iterable[ToolResult]) -> None:
+        """Take the model's own view of the results; the journal's stands in for what it lacks."""
+        given: dict[str, list[ToolResult]] = {}
+        for result in results:
+            given.setdefault(result.call_id, []).append(result)
+        self._results |= given
+
+    def _finished(self, data: Mapping[str, Any]) -> None:
+        found = data.get("result")
+        if isinstance(found, dict):
+            result = decode_result(found, self._artifacts)
+            self._results.setdefault(result.call_id, []).append(result)
+
+    def _compacted(self, messages: list[object]) -> None:
+        self.settle()
+        kept = self.transcript
+        turns, usage = kept.turns, kept.usage
+        kept.messages.clear()
+        for message in messages:
+            self._message(message)
+        kept.turns, kept.usage = turns, usage
+
+    def _told(self, data: Mapping[str, Any]) -> None:
+        for name in ("model", "mode", "cwd", "title"):
+            if isinstance(value := data.get(name), str):
+                setattr(self.transcript, name, value)
+
+    def _result(self, call: ToolCall) -> ToolResult:
+        found = self._results.get(call.id)
+        if found:
+            return found.pop(0)
+        self.transcript.interrupted.append(call)
+        return ToolResult(INTERRUPTED, is_error=True, error_class="interrupted", call_id=call.id)
