@@ -1,0 +1,134 @@
+"""What comes out of one pipe: all of it while it is little, else head, tail and a file."""
+
+import os
+from contextlib import suppress
+from typing import IO, Final
+
+from attrs import frozen
+
+MEMORY_BYTES: Final = 1 << 20  # of each stream; a longer one keeps half as head and half as tail
+FILE_BYTES: Final = 100_000_000
+READ_BYTES: Final = 1 << 16  # the size of a pipe on Linux
+ENDS_BYTES: Final = MEMORY_BYTES // 2
+
+
+@frozen
+class Stream:
+    """One finished stream. *tail* is empty while *head* holds all of it; *size* is in bytes."""
+
+    head: bytes
+    tail: bytes
+    size: int
+    is_binary: bool
+
+    @property
+    def text(self) -> str:
+        """The decoded head, or all of it; bytes that are not UTF-8 become U+FFFD."""
+        return self.head.decode("utf-8", "replace")
+
+    def fits(self, limit: int) -> bool:
+        """Tell whether *limit* characters show all of it."""
+        return not self.is_binary and not self.tail and len(self.text) <= limit
+
+    def clipped(self, limit: int, where: str) -> str:
+        """Return at most *limit* characters of text, twice as many of the end: errors sit there.
+
+        *where* is the file that holds all of it, "" when there is none.
+        """
+        if self.is_binary:
+            return f"[binary output: {self.size:,} bytes, not shown{_kept(where)}]"
+        if self.fits(limit):
+            return self.text
+        first = self.text[: limit // 3]
+        rest = self.tail.decode("utf-8", "replace") or self.text
+        last = rest[len(rest) - (limit - limit // 3) :]
+        missing = max(0, self.size - len(first.encode()) - len(last.encode()))
+        note = f"[... {missing:,} of {self.size:,} bytes left out{_kept(where)} ...]"
+        return f"{first}\n{note}\n{last}"
+
+
+def _kept(where: str) -> str:
+    return f"; all of it: {where}" if where else ""
+
+
+class Capture:
+    """Reads one pipe without ever blocking; memory and file are bounded, *size* counts on."""
+
+    def __init__(self, pipe: IO[bytes]) -> None:
+        self.fd = pipe.fileno()
+        self.is_open = True
+        self._pipe = pipe
+        self._head = bytearray()
+        self._tail = bytearray()
+        self._file: IO[bytes] | None = None
+        self.size = 0
+        self._is_binary = False
+        os.set_blocking(self.fd, False)
+
+    def read(self) -> bool:
+        """Read once; False when there was nothing (the pipe is dry, or closed)."""
+        try:
+            chunk = os.read(self.fd, READ_BYTES)
+        except BlockingIOError:
+            return False
+        if not chunk:
+            self.is_open = False
+            return False
+        self._add(chunk)
+        return True
+
+    def drain(self) -> None:
+        """Read what is there, but no more than memory holds: a writer may have escaped."""
+        until = self.size + MEMORY_BYTES
+        while self.is_open and self.size < until and self.read():
+            pass
+
+    def stream(self) -> Stream:
+        """Return what came so far."""
+        if self.size <= MEMORY_BYTES:
+            return Stream(bytes(self._head), b"", self.size, self._is_binary)
+        tail = bytes(self._tail[-ENDS_BYTES:])
+        return Stream(bytes(self._head), tail, self.size, self._is_binary)
+
+    def everything(self) -> bytes:
+        """Return all that was kept: up to 100 MB, or what fitted on the disk."""
+        if self._file is None:
+            return bytes(self._head)
+        self._file.seek(0)
+        return self._file.read()
+
+    def close(self) -> None:
+        """Close the pipe and forget the file."""
+        self.is_open = False
+        self._pipe.close()
+        if self._file is not None:
+            self._file.close()
+
+    def _add(self, chunk: bytes) -> None:
+        self._is_binary = self._is_binary or b"\0" in chunk
+        before, self.size = self.size, self.size + len(chunk)
+        if self.size <= MEMORY_BYTES:
+            self._head += chunk
+            return
+        if before <= MEMORY_BYTES:
+            self._spill()
+        self._tail += chunk
+        if len(self._tail) > 2 * ENDS_BYTES:
+            del self._tail[:-ENDS_BYTES]
+        if before < FILE_BYTES:
+            self._save(chunk[: FILE_BYTES - before])
+
+    def _spill(self) -> None:
+        # tempfile imports random and shutil; most commands say little.
+        from tempfile import TemporaryFile
+
+        self._tail[:] = self._head[-ENDS_BYTES:]
+        with suppress(OSError):  # no room for it: head and tail are still worth having
+            self._file = TemporaryFile(buffering=0)  # noqa: SIM115 - lives as long as the capture
+        self._save(bytes(self._head))
+        del self._head[ENDS_BYTES:]
+
+    def _save(self, chunk: bytes) -> None:
+        with suppress(OSError):  # the disk is full: what is there stays
+            if self._file is not None:
+                self._file.write(chunk)

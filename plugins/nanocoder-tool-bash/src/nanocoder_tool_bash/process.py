@@ -1,0 +1,128 @@
+"""One command as a process: started in a session of its own, and nothing of it left afterwards."""
+
+import errno
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Self
+
+from attrs import frozen
+from nanocoder import Cancel, ToolError
+
+from nanocoder_tool_bash.capture import Capture
+from nanocoder_tool_bash.family import MARK, Family, guard
+from nanocoder_tool_bash.watch import KILLED_S, Bell, Limits, Watch
+
+
+@frozen
+class Ended:
+    """How a command ended. *returncode* is as in subprocess.
+
+    *left* names the processes that it left running, and that were ended with it.
+    """
+
+    returncode: int
+    duration_s: float
+    timed_out: bool
+    cancelled: bool
+    left: tuple[str, ...]
+
+
+class Command:
+    """A running command, and a context manager: outside it, none of its processes is alive.
+
+    Raises: ToolError (cwd_missing, command_too_long, invalid_arguments, spawn_failed).
+    """
+
+    def __init__(self, argv: list[str], cwd: Path, env: Mapping[str, str]) -> None:
+        guard()
+        mark = os.urandom(8).hex()
+        self._started = time.monotonic()
+        self._process = _spawn(argv, cwd, {**env, MARK: mark})
+        self._family = Family(self._process.pid, mark)
+        self.stdout = Capture(_pipe(self._process.stdout))
+        self.stderr = Capture(_pipe(self._process.stderr))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        # Somebody is alive here only after an exception, a KeyboardInterrupt say.
+        self._family.end()
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(KILLED_S)
+        self.stdout.close()
+        self.stderr.close()
+
+    def finish(self, limits: Limits, cancelled: Cancel) -> Ended:
+        """Wait for the end, or bring it about, and end what was left in the background."""
+        captures = (self.stdout, self.stderr)
+        watch = Watch(self._process, self._family, captures, limits)
+        bell = Bell(cancelled)
+        try:
+            watch.run(self._started, bell)
+        finally:
+            bell.close()
+        left = self._family.end()
+        for capture in captures:
+            capture.drain()
+        return Ended(
+            returncode=self._returncode(),
+            duration_s=time.monotonic() - self._started,
+            timed_out=watch.timed_out,
+            cancelled=watch.cancelled,
+            left=tuple(left),
+        )
+
+    def _returncode(self) -> int:
+        try:
+            return self._process.wait(KILLED_S)
+        except subprocess.TimeoutExpired:
+            return -signal.SIGKILL
+
+
+def _spawn(argv: list[str], cwd: Path, env: Mapping[str, str]) -> "subprocess.Popen[bytes]":
+    try:
+        return subprocess.Popen(
+            argv,
+            cwd=cwd,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise _not_started(error, argv[0], cwd) from error
+    except ValueError as error:  # a NUL, or half a surrogate pair
+        raise ToolError(
+            f"the command cannot be passed to a shell: {error}", error_class="invalid_arguments"
+        ) from error
+
+
+def _not_started(error: OSError, program: str, cwd: Path) -> ToolError:
+    if error.errno == errno.E2BIG:
+        return ToolError(
+            "the command and its environment are too long for the system; "
+            "write a script file and run that",
+            error_class="command_too_long",
+        )
+    if not cwd.is_dir():
+        return ToolError(
+            f"the working directory {str(cwd)!r} does not exist; name another one with workdir",
+            error_class="cwd_missing",
+        )
+    return ToolError(
+        f"{program!r} could not be started: {error.strerror or error}", error_class="spawn_failed"
+    )
+
+
+def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
+    if pipe is None:
+        raise RuntimeError("a process was started without the pipes that were asked for")
+    return pipe

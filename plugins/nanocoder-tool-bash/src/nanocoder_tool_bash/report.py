@@ -1,0 +1,138 @@
+"""What the model reads of a command that ended, and the same as structure."""
+
+import signal
+from collections.abc import Callable
+from typing import Any, Final
+
+from attrs import frozen
+from nanocoder import ToolResult
+
+from nanocoder_tool_bash.capture import Capture, Stream
+from nanocoder_tool_bash.process import Ended
+
+DATA_CHARS: Final = 100_000  # of each stream in `data`, for dialects with larger outputs than ours
+TITLE_CHARS: Final = 50
+SIGNAL_BASE: Final = 128  # what a shell adds to the number of the signal that ended a program
+
+Keep = Callable[[str, bytes], str]
+
+
+@frozen
+class Facts:
+    """What is known of a call besides its output. *notes* are lines for the model."""
+
+    command: str
+    limit_s: float
+    output_chars: int
+    cwd_is_gone: bool
+    notes: tuple[str, ...] = ()
+
+
+@frozen
+class Shown:
+    """One stream as the model reads it, and the file that holds all of it when that is less."""
+
+    stream: Stream
+    text: str
+    artifact: str = ""
+    is_whole: bool = True
+
+
+def report(facts: Facts, ended: Ended, stdout: Capture, stderr: Capture, keep: Keep) -> ToolResult:
+    """Make the result; *keep* stores a full output under a name and returns where, or ""."""
+    # What standard output leaves, and at least a third: errors are what one looks for.
+    share = max(facts.output_chars // 3, facts.output_chars - stdout.size)
+    err = _shown("stderr.txt", stderr, share, keep)
+    out = _shown("stdout.txt", stdout, max(0, facts.output_chars - len(err.text)), keep)
+    error_class = _error_class(facts, ended)
+    return ToolResult(
+        "\n".join(_lines(facts, ended, out, err)),
+        title=f"Bash: {facts.command[:TITLE_CHARS]}",
+        data=_data(ended, out, err),
+        metadata=_metadata(facts, ended, out, err),
+        is_error=bool(error_class),
+        error_class=error_class,
+        artifact=out.artifact or err.artifact,
+    )
+
+
+def _shown(name: str, capture: Capture, limit: int, keep: Keep) -> Shown:
+    stream = capture.stream()
+    if stream.fits(limit):
+        return Shown(stream, stream.text)
+    where = keep(name, capture.everything())
+    return Shown(stream, stream.clipped(limit, where), where, is_whole=False)
+
+
+def _lines(facts: Facts, ended: Ended, out: Shown, err: Shown) -> list[str]:
+    lines = [out.text.rstrip("\n")] if out.text else []
+    if err.text:
+        lines += ["STDERR:", err.text.rstrip("\n")]
+    notes = [_ending(facts, ended), *facts.notes]
+    if ended.left:
+        names = ", ".join(ended.left)
+        notes.append(f"left running in the background, and ended with the call: {names}")
+    if facts.cwd_is_gone:
+        notes.append("the working directory no longer exists; name another one with workdir")
+    lines += [f"[{note}]" for note in notes if note]
+    return lines or ["(no output)"]
+
+
+def _ending(facts: Facts, ended: Ended) -> str:
+    if ended.timed_out:
+        return f"timed out after {facts.limit_s:g} s and was ended; this is its output until then"
+    if ended.cancelled:
+        return "Command was aborted"
+    if not ended.returncode:
+        return ""
+    code = _exit_code(ended)
+    name = _signal_name(code - SIGNAL_BASE)
+    if ended.returncode < 0:
+        return f"ended by signal {name} ({code})"
+    return f"exit code {code}, as after signal {name}" if name else f"exit code {code}"
+
+
+def _error_class(facts: Facts, ended: Ended) -> str:
+    if ended.timed_out:
+        return "timeout"
+    if ended.cancelled:
+        return "cancelled"
+    if facts.cwd_is_gone:
+        return "cwd_missing"
+    return "exit_nonzero" if ended.returncode else ""
+
+
+def _data(ended: Ended, out: Shown, err: Shown) -> dict[str, Any]:
+    return {
+        "stdout": out.stream.clipped(DATA_CHARS, out.artifact),
+        "stderr": err.stream.clipped(DATA_CHARS, err.artifact),
+        "exit_code": _exit_code(ended),
+        "duration_s": round(ended.duration_s, 3),
+        "timed_out": ended.timed_out,
+    }
+
+
+def _metadata(facts: Facts, ended: Ended, out: Shown, err: Shown) -> dict[str, Any]:
+    return {
+        "command": facts.command,
+        "exit_code": _exit_code(ended),
+        "duration_s": round(ended.duration_s, 3),
+        "timed_out": ended.timed_out,
+        "truncated": not (out.is_whole and err.is_whole),
+        "binary": out.stream.is_binary or err.stream.is_binary,
+        "bytes": out.stream.size + err.stream.size,
+        "artifacts": [shown.artifact for shown in (out, err) if shown.artifact],
+        "ended": list(ended.left),
+    }
+
+
+def _exit_code(ended: Ended) -> int:
+    """Return the code as a shell shows it: 128 and the number of the signal that ended it."""
+    return ended.returncode if ended.returncode >= 0 else SIGNAL_BASE - ended.returncode
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return ""

@@ -1,0 +1,71 @@
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from nanocoder import Cancel, ToolContext, ToolResult, Workspace
+from nanocoder_tool_bash import Settings, bash
+
+
+class Shell:
+    """A workspace, and bash in it as the executor would call it."""
+
+    def __init__(self, root: Path, kept: Path) -> None:
+        self.root = root
+        self.kept = kept
+        self.cancel = Cancel()
+        self.settings = Settings()
+        self.wrap: Callable[[list[str]], list[str]] | None = None
+        self.workspace = Workspace(root)
+
+    def __call__(self, command: str, **more: object) -> ToolResult:
+        ctx = ToolContext(
+            session_id="s",
+            message_id="call-1",
+            workspace=self.workspace,
+            working_directory=self.root,
+            cancelled=self.cancel,
+            settings=self.settings,
+            artifact=self.keep,
+            wrap=self.wrap,
+        )
+        return bash.invoke(ctx, bash.signature.check({"command": command, **more}))
+
+    def keep(self, name: str, data: bytes) -> str:
+        path = self.kept / name
+        path.write_bytes(data)
+        return str(path)
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Iterator[Shell]:
+    root, kept = tmp_path / "workspace", tmp_path / "kept"
+    root.mkdir()
+    kept.mkdir()
+    made = Shell(root.resolve(), kept)
+    yield made
+    made.workspace.close()
+
+
+@pytest.fixture
+def seconds() -> str:
+    """A number for `sleep` that no other process on this machine uses."""
+    return f"3{uuid.uuid4().int % 10**9}"
+
+
+@pytest.fixture
+def is_running() -> Callable[[str], bool]:
+    """Tell whether some process has this word among its arguments."""
+
+    def find(word: str) -> bool:
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdigit():
+                try:
+                    words = (entry / "cmdline").read_bytes().split(b"\0")
+                except OSError:
+                    continue
+                if word.encode() in words:
+                    return True
+        return False
+
+    return find

@@ -1,0 +1,79 @@
+import pytest
+from nanocoder_tool_bash import Settings
+
+
+def variables(shell):
+    return dict(line.partition("=")[::2] for line in shell("env").output.splitlines())
+
+
+@pytest.mark.contract("NT-27")
+@pytest.mark.contract("MA-05")
+def test_nothing_asks_scrolls_or_edits(shell):
+    env = variables(shell)
+    assert env["CI"] == "true"
+    assert env["DEBIAN_FRONTEND"] == "noninteractive"
+    assert env["GIT_TERMINAL_PROMPT"] == "0"
+    assert (env["TERM"], env["PAGER"], env["GIT_EDITOR"]) == ("dumb", "cat", "true")
+
+
+@pytest.mark.contract("NT-27")
+def test_the_usual_variables_are_inherited(shell, monkeypatch):
+    monkeypatch.setenv("LC_TIME", "C.UTF-8")
+    monkeypatch.setenv("HOME", "/home/somebody")
+    env = variables(shell)
+    assert env["LC_TIME"] == "C.UTF-8"
+    assert env["HOME"] == "/home/somebody"
+
+
+@pytest.mark.contract("MA-09")
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("ANTHROPIC_API_KEY", "x"),
+        ("GITHUB_TOKEN", "x"),
+        ("DB_PASSWORD", "x"),
+        ("XDG_SECRET", "x"),
+        ("SOMETHING_ELSE", "x"),
+        ("NOTES", "ghp_cccccccccccccccccccccccccccccccccccc"),
+        ("HTTPS_PROXY", "http://user:password@proxy:8080"),
+        ("LD_PRELOAD", ""),
+        ("BASH_ENV", "./x.sh"),
+        ("NODE_OPTIONS", "--require ./x.js"),
+        ("PYTHONSTARTUP", "./x.py"),
+        ("GIT_EXTERNAL_DIFF", "./x.sh"),
+        ("GIT_SSH_COMMAND", "./x.sh"),
+        ("BASH_FUNC_ls%%", "() { echo hijacked; }"),
+    ],
+)
+def test_secrets_and_loader_variables_stay_here(name, value, shell, monkeypatch):
+    monkeypatch.setenv(name, value)
+    assert name not in variables(shell)
+
+
+def test_settings_name_more_variables_even_secret_ones(shell, monkeypatch):
+    monkeypatch.setenv("DEPLOY_TOKEN", "yes")
+    shell.settings = Settings(environment=("DEPLOY_TOKEN",))
+    assert variables(shell)["DEPLOY_TOKEN"] == "yes"
+
+
+def test_settings_cannot_bring_loader_variables_back(shell, monkeypatch):
+    monkeypatch.setenv("BASH_ENV", "/dev/null")
+    shell.settings = Settings(environment=("BASH_ENV",))
+    assert "BASH_ENV" not in variables(shell)
+
+
+def test_programs_are_never_taken_from_the_current_directory(shell, monkeypatch):
+    monkeypatch.setenv("PATH", ".::bin:/usr/bin:/bin")
+    assert variables(shell)["PATH"] == "/usr/bin:/bin"
+
+
+def test_startup_files_are_not_read(shell, monkeypatch):
+    (shell.root / ".bashrc").write_text("echo hijacked\n")
+    (shell.root / ".bash_profile").write_text("echo hijacked\n")
+    monkeypatch.setenv("HOME", str(shell.root))
+    assert shell("echo clean").output == "clean"
+
+
+def test_each_call_starts_anew(shell):
+    shell("export LEFT=1; alias ls='echo hijacked'; cd /tmp")
+    assert shell("echo ${LEFT:-none}; pwd -P").output == f"none\n{shell.root}"
