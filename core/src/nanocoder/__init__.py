@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     )
     from nanocoder.hookspecs import hookimpl
     from nanocoder.loop import Session, open_session
-    from nanocoder.offers import Command, Dialect, Resource, Runner, Sandbox
+    from nanocoder.offers import Command, Dialect, Display, Resource, Runner, Sandbox, Screen
     from nanocoder.plugins import Plugins
     from nanocoder.provider import (
         Finished,
@@ -82,7 +82,7 @@ _ROOMS = {
     ),
     "hookspecs": ("hookimpl",),
     "loop": ("Session", "open_session"),
-    "offers": ("Command", "Dialect", "Resource", "Runner", "Sandbox"),
+    "offers": ("Command", "Dialect", "Display", "Resource", "Runner", "Sandbox", "Screen"),
     "plugins": ("Plugins",),
     "provider": (
         "Finished",
@@ -117,7 +117,7 @@ _ROOMS = {
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 
-__all__ = [  # noqa: PLE0604 - names are loaded on demand
+__all__ = [
     "ApprovalAnswer",
     "ApprovalNeeded",
     "ApprovalRequest",
@@ -130,6 +130,7 @@ __all__ = [  # noqa: PLE0604 - names are loaded on demand
     "Decision",
     "Denied",
     "Dialect",
+    "Display",
     "Effect",
     "Entry",
     "Event",
@@ -150,6 +151,7 @@ __all__ = [  # noqa: PLE0604 - names are loaded on demand
     "Risk",
     "Runner",
     "Sandbox",
+    "Screen",
     "Session",
     "SessionInfo",
     "StopReason",

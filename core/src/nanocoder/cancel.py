@@ -7,7 +7,10 @@ from nanocoder.errors import Cancelled
 
 
 class Cancel:
-    """Set once, from any thread; wakes waits and runs callbacks. A child is set with its parent, not the reverse."""
+    """Set once, from any thread; wakes waits and runs callbacks.
+
+    A child is set with its parent, not the reverse.
+    """
 
     def __init__(self, parent: "Cancel | None" = None) -> None:
         self._event = threading.Event()

@@ -125,7 +125,9 @@ class Consent:
         if (answer.id, answer.digest) != (request.id, request.digest):
             raise Denied("denied: the answer belongs to another request")
         if not answer.approved:
-            raise Denied(f"denied by the user: {answer.reason}" if answer.reason else "denied by the user")
+            raise Denied(
+                f"denied by the user: {answer.reason}" if answer.reason else "denied by the user"
+            )
         if answer.always:
             self._kept.add(_key(verdict, call, tool))
         return answer
@@ -221,4 +223,8 @@ def _key(verdict: Verdict, call: ToolCall, tool: Tool[..., Any]) -> tuple[str, .
 def _unjudged(tool: Tool[..., Any]) -> Verdict:
     if tool.is_read_only and tool.risk is Risk.SAFE:
         return Verdict(Decision.ALLOW, "a safe, reading tool", source="default")
-    return Verdict(Decision.ASK, "no policy is installed, so everything but safe reading asks", source="default")
+    return Verdict(
+        Decision.ASK,
+        "no policy is installed, so everything but safe reading asks",
+        source="default",
+    )

@@ -61,15 +61,21 @@ class PluginError(PersonError):
 class ProviderError(PersonError):
     """The model could not be asked, or its answer broke off.
 
-    *kind* is one of auth, rate_limit, quota, overloaded, not_found, bad_request, context_overflow, network, protocol,
-    unavailable. *status* is the HTTP status when there was one, *retry_after_s* what the server asked us to wait.
+    *kind* is one of auth, rate_limit, quota, overloaded, not_found, bad_request, context_overflow,
+    network, protocol, unavailable. *status* is the HTTP status when there was one, *retry_after_s*
+    what the server asked us to wait.
     """
 
     error_class = "provider"
     exit_code = 4
 
     def __init__(
-        self, message: str, *, kind: str = "unavailable", status: int = 0, retry_after_s: float | None = None
+        self,
+        message: str,
+        *,
+        kind: str = "unavailable",
+        status: int = 0,
+        retry_after_s: float | None = None,
     ) -> None:
         super().__init__(message)
         self.kind = kind
@@ -80,12 +86,15 @@ class ProviderError(PersonError):
 class ToolError(NanocoderError):
     """A tool could not do what was asked; the message is what the model reads.
 
-    Plugins raise this with an *error_class* of their own when none below fits; *data* is structured detail.
+    Plugins raise this with an *error_class* of their own when none below fits; *data* is structured
+    detail.
     """
 
     error_class = "tool_failed"
 
-    def __init__(self, message: str, *, error_class: str = "", data: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, message: str, *, error_class: str = "", data: Mapping[str, Any] | None = None
+    ) -> None:
         super().__init__(message)
         if error_class:
             self.error_class = error_class
@@ -111,9 +120,9 @@ class UnknownTool(ToolError):
 class WorkspaceError(ToolError):
     """A path may not, or cannot, be used.
 
-    error_class is one of path_outside_workspace, symlink_loop, file_not_found, not_a_regular_file, is_a_directory,
-    not_a_directory, file_exists, too_large, stale_read, binary_file, permission_denied, disk_full, invalid_path,
-    protected_path, io_error.
+    error_class is one of path_outside_workspace, symlink_loop, file_not_found, not_a_regular_file,
+    is_a_directory, not_a_directory, file_exists, too_large, stale_read, binary_file,
+    permission_denied, disk_full, invalid_path, protected_path, io_error.
     """
 
     error_class = "path_outside_workspace"

@@ -52,7 +52,7 @@ class Scope:
 
 @frozen
 class Services:
-    """What a session offers to its tools. Times in seconds; *call_timeout_s* 0 leaves each tool its own limit."""
+    """What a session offers to its tools. *call_timeout_s* is the limit, in seconds, of tools that set none (0: no limit)."""
 
     session_id: str = ""
     resource: Callable[[str, str], Any] | None = None
@@ -141,7 +141,10 @@ class Executor:
 
         yield from Running(work, whole).outcome(0, "the turn")
         whole.close()
-        return [result or _failure(call, Cancelled("interrupted")) for call, result in zip(wanted, results, strict=True)]
+        return [
+            result or _failure(call, Cancelled("interrupted"))
+            for call, result in zip(wanted, results, strict=True)
+        ]
 
     def _prepared(self, call: ToolCall, cancel: Cancel) -> Generator[Said, None, Steps]:
         scope = Scope()
@@ -235,9 +238,7 @@ class Executor:
                 return _broken(granted.call, tool, error)
 
         running = Running(work, own)
-        limit = tool.timeout_s
-        if limit and self._services.call_timeout_s:
-            limit = min(limit, self._services.call_timeout_s)
+        limit = self._services.call_timeout_s if tool.timeout_s is None else tool.timeout_s
         try:
             result: ToolResult = yield from running.outcome(limit, tool.name)
             return result

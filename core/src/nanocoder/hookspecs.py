@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pluggy
 
 if TYPE_CHECKING:
-    from nanocoder.offers import Command, Dialect, Resource, Runner, Sandbox
+    from nanocoder.offers import Command, Dialect, Resource, Runner, Sandbox, Screen
     from nanocoder.provider import ProviderSpec, Request
     from nanocoder.tool import SessionInfo, Tool
     from nanocoder.values import (
@@ -44,6 +44,7 @@ STYLES: Final = {
     "nanocoder_sandboxes": "collect",
     "nanocoder_runners": "collect",
     "nanocoder_resources": "collect",
+    "nanocoder_screens": "collect",
     "nanocoder_select_provider": "choose",
     "nanocoder_event": "tell",
     "nanocoder_prompt": "collect",
@@ -56,7 +57,7 @@ STYLES: Final = {
 }
 """Each hook's calling style, in firing order."""
 
-STATIC: Final = frozenset(name for name in list(STYLES)[:8])
+STATIC: Final = frozenset(name for name in list(STYLES)[:9])
 """Hooks that describe a plugin: answered from the manifest, so that asking them imports nothing."""
 
 
@@ -145,6 +146,17 @@ def nanocoder_resources() -> "list[Resource]":  # type: ignore[empty-body]
     Results: each resource belongs to its plugin; names need to be unique within it only.
     Raises: the call that needs the resource fails.
     Example: `return [Resource("jobs", open_jobs)]`
+    """
+
+
+@hookspec
+def nanocoder_screens() -> "list[Screen]":  # type: ignore[empty-body]
+    """Offer ways to show a session, by the name that `--output` takes.
+
+    Called: when the plugin is described; a screen's `open` when a run asks for it.
+    Results: the one that is asked for is opened; "text" is used on a terminal, plain text otherwise.
+    Raises: the plugin offers no screen and is reported.
+    Example: `return [Screen("json", open_json)]`
     """
 
 

@@ -7,7 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 from attrs import frozen
 
 from nanocoder.tool import SessionInfo, Tool
-from nanocoder.values import ToolCall, ToolResult
+from nanocoder.values import Event, ToolCall, ToolResult
 
 
 @frozen
@@ -21,6 +21,30 @@ class Command:
     name: str
     help: str
     run: Callable[[Sequence[str], Any], int]
+
+
+class Display(Protocol):
+    """What shows one session to whoever watches it."""
+
+    def show(self, event: Event) -> None:
+        """Show an event; called in order, from one thread."""
+        ...
+
+    def close(self) -> None:
+        """Show what is left and give the terminal back; called once."""
+        ...
+
+
+@frozen
+class Screen:
+    """A way to show a session: *name* is a value of `--output` ("text" draws on a terminal).
+
+    *open* gets the session's info and the plugin's settings.
+    """
+
+    name: str
+    open: Callable[[SessionInfo, Any], Display]
+    description: str = ""
 
 
 @frozen
@@ -63,9 +87,7 @@ class Sandbox(Protocol):
         """Return why it cannot be used here, or nothing."""
         ...
 
-    def wrap(
-        self, argv: Iterable[str], workspace: Path, session: SessionInfo
-    ) -> list[str]:
+    def wrap(self, argv: Iterable[str], workspace: Path, session: SessionInfo) -> list[str]:
         """Return the argument vector that runs *argv* inside."""
         ...
 
@@ -76,8 +98,6 @@ class Runner(Protocol):
 
     name: str
 
-    def map(
-        self, function: Callable[[Any], Any], items: Iterable[Any]
-    ) -> Iterable[Any]:
+    def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterable[Any]:
         """Apply *function* to each item and yield the results as they come."""
         ...

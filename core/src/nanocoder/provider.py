@@ -1,4 +1,7 @@
-"""What the core asks of a model, and what it gets back. No HTTP client's type appears in any signature."""
+"""What the core asks of a model, and what it gets back.
+
+No HTTP client's type appears in any signature.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
@@ -24,10 +27,13 @@ class ToolDefinition:
 
 @frozen
 class Request:
-    """One request. *messages* only ever grows within a session and its members are compared by identity.
+    """One request.
 
-    A provider encodes each message once and keeps the bytes (`nanocoder_kit_http.Encoded`). *tools* is the same object from
-    turn to turn while the set does not change. *max_tokens* 0 leaves the limit to the provider.
+    *messages* only ever grows within a session and its members are compared by identity.
+
+    A provider encodes each message once and keeps the bytes (`nanocoder_kit_http.Encoded`). *tools*
+    is the same object from turn to turn while the set does not change. *max_tokens* 0 leaves the
+    limit to the provider.
     """
 
     model: str
@@ -41,7 +47,10 @@ class Request:
 
 @frozen
 class TextDelta:
-    """A piece of the answer. Pieces that arrive together should be joined: one delta for one network read."""
+    """A piece of the answer.
+
+    Pieces that arrive together should be joined: one delta for one network read.
+    """
 
     text: str
 
@@ -57,8 +66,8 @@ class ThinkingDelta:
 class Finished:
     """The protocol's own end of the reply; a stream that ends without one was cut and its calls must not run.
 
-    *calls* are complete calls in the model's order, each with an id of its own; *native* is what has to be echoed unchanged;
-    *truncated* says that the token limit cut the reply.
+    *calls* are complete calls in the model's order, each with an id of its own; *native* is what
+    has to be echoed unchanged; *truncated* says that the token limit cut the reply.
     """
 
     text: str
@@ -82,19 +91,24 @@ class ModelInfo:
 
 @runtime_checkable
 class Provider(Protocol):
-    """A model behind a wire. One object serves one session; its methods are called from one thread at a time.
+    """A model behind a wire.
 
-    *profile* "small" asks the core for short descriptions, a small tool set and the files named in the request.
+    One object serves one session; its methods are called from one thread at a time.
+
+    *profile* "small" asks the core for short descriptions, a small tool set and the files named in
+    the request.
     """
 
     profile: Profile
 
-    def stream(self, request: Request, cancel: "Cancel") -> Iterator[TextDelta | ThinkingDelta | Finished]:
+    def stream(
+        self, request: Request, cancel: "Cancel"
+    ) -> Iterator[TextDelta | ThinkingDelta | Finished]:
         """Ask the model and yield what comes; the last event is one `Finished`.
 
-        Raises: ProviderError (after the provider's own retries, which end with the first byte of an answer), and
-        nanocoder.Cancelled when *cancel* is set; a blocked read must then return within a second
-        (`cancel.on_set(close_socket)`).
+        Raises: ProviderError (after the provider's own retries, which end with the first byte of an
+        answer), and nanocoder.Cancelled when *cancel* is set; a blocked read must then return
+        within a second (`cancel.on_set(close_socket)`).
         """
         ...
 
@@ -111,10 +125,11 @@ class Provider(Protocol):
 class ProviderSpec:
     """What a plugin offers in `nanocoder_providers`: the *name* before the slash of `--model name/model`.
 
-    *open* is called with the model's name and the plugin's settings when the provider is first needed. *key_variables* are
-    environment variables whose presence makes this provider usable, *default_model* the model taken then, *rank* the order
-    in which usable providers are preferred (keys 10, local servers 50, embedded 90). *probe*, when given, tells without a
-    key whether the provider can be used now (a local server that answers, installed weights).
+    *open* is called with the model's name and the plugin's settings when the provider is first
+    needed. *key_variables* are environment variables whose presence makes this provider usable,
+    *default_model* the model taken then, *rank* the order in which usable providers are preferred
+    (keys 10, local servers 50, embedded 90). *probe*, when given, tells without a key whether the
+    provider can be used now (a local server that answers, installed weights).
     """
 
     name: str

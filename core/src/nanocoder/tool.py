@@ -98,7 +98,7 @@ class ToolContext:
 class Tool(Generic[P, R]):
     """One tool. Effects drive parallelism, plan mode, retry, undo, risk display and the sandbox.
 
-    *timeout_s* is the limit of one call in seconds (0: none, the tool watches its own). *composed_of* names the sub-tools it
+    *timeout_s* is the limit of one call in seconds (None: the session's, 0: none, the tool watches its own). *composed_of* names the sub-tools it
     may call; *single_confirmation* asks once for all of them; *transactional* restores every file after a failure.
     *repeatable* exempts polling tools from the loop guard. *load* is set on a tool that is known from the manifest alone.
     """
@@ -112,7 +112,7 @@ class Tool(Generic[P, R]):
     composed_of: tuple[str, ...] = ()
     single_confirmation: bool = False
     transactional: bool = False
-    timeout_s: float = DEFAULT_TIMEOUT_S
+    timeout_s: float | None = None
     confirm: Callable[[Mapping[str, Any]], bool] | None = None
     examples: tuple[Mapping[str, Any], ...] = ()
     repeatable: bool = False
@@ -170,9 +170,7 @@ def as_result(value: Any, name: str) -> ToolResult:
         return value if value.title else evolve(value, title=name)
     if isinstance(value, str):
         return ToolResult(value, title=name)
-    return ToolResult(
-        "" if value is None else canonical_json(value), title=name, data=value
-    )
+    return ToolResult("" if value is None else canonical_json(value), title=name, data=value)
 
 
 @overload
@@ -189,7 +187,7 @@ def tool(
     composed_of: Iterable[str] = ...,
     single_confirmation: bool = ...,
     transactional: bool = ...,
-    timeout_s: float = ...,
+    timeout_s: float | None = ...,
     confirm: Callable[[Mapping[str, Any]], bool] | None = ...,
     examples: Iterable[Mapping[str, Any]] = ...,
     repeatable: bool = ...,
@@ -236,12 +234,7 @@ def _make(function: Callable[P, R], fields: Mapping[str, Any]) -> Tool[P, R]:
 
 
 def _is_wrong_name(name: str) -> bool:
-    return not (
-        name.isascii()
-        and name.isidentifier()
-        and name == name.lower()
-        and len(name) <= 64
-    )
+    return not (name.isascii() and name.isidentifier() and name == name.lower() and len(name) <= 64)
 
 
 def _unwrapped(docstring: str) -> str:

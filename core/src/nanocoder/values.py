@@ -1,6 +1,10 @@
-"""The values that cross rooms: frozen, plain, cheap to make. A change is a new value (`attrs.evolve`)."""
+"""The values that cross rooms: frozen, plain, cheap to make.
+
+A change is a new value (`attrs.evolve`).
+"""
 
 import enum
+import time
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -19,7 +23,10 @@ class Risk(enum.StrEnum):
 
 
 class Effect(enum.StrEnum):
-    """What a call does to the world. READ, WRITE, EXECUTE, NETWORK are effects; the other two describe them."""
+    """What a call does to the world.
+
+    READ, WRITE, EXECUTE, NETWORK are effects; the other two describe them.
+    """
 
     READ = "read"
     WRITE = "write"
@@ -63,7 +70,8 @@ class StopReason(enum.StrEnum):
 class ToolCall:
     """One call as it travels: from the model, a person, or a composed tool (*parent_id*) to a handler.
 
-    *error* is set when the arguments could not even be parsed; it then holds what is wrong with them.
+    *error* is set when the arguments could not even be parsed; it then holds what is wrong with
+    them.
     """
 
     id: str
@@ -87,8 +95,9 @@ class Attachment:
 class ToolResult:
     """What a call came to; a failure is a result, too.
 
-    *output* is what the model reads, *data* is the same as structure (for dialects, renderers and scripts), *metadata* is
-    about the call (path, lines, truncated …), *error_class* is set exactly when *is_error* is.
+    *output* is what the model reads, *data* is the same as structure (for dialects, renderers and
+    scripts), *metadata* is about the call (path, lines, truncated …), *error_class* is set exactly
+    when *is_error* is.
     """
 
     output: str
@@ -107,8 +116,9 @@ class ToolResult:
 class Message:
     """One message of the transcript; compared by identity, so that a provider can keep its encoded bytes.
 
-    role "user": *text* and *attachments*. role "assistant": *text*, *calls*, and *native*: what the provider needs to get
-    back unchanged (thinking blocks, signatures). role "tool": *results*, one for each call of the message before.
+    role "user": *text* and *attachments*. role "assistant": *text*, *calls*, and *native*: what the
+    provider needs to get back unchanged (thinking blocks, signatures). role "tool": *results*, one
+    for each call of the message before.
     """
 
     role: Literal["user", "assistant", "tool"]
@@ -123,7 +133,8 @@ class Message:
 class Verdict:
     """One policy's opinion of a call, and where it comes from.
 
-    *rule* is the rule as written, *source* its file and line or the name of a default, *plugin* who said it.
+    *rule* is the rule as written, *source* its file and line or the name of a default, *plugin* who
+    said it.
     """
 
     decision: Decision
@@ -159,22 +170,24 @@ class Usage:
 class Event:
     """Something that happened, in the order in which it happened.
 
-    *kind* is a dotted name ("call.started"; docs/reference/events.md lists them all), *data* is JSON-ready, *at* is seconds
-    since the epoch.
+    *kind* is a dotted name ("call.started"; docs/reference/events.md lists them all), *data* is
+    JSON-ready, *at* is seconds since the epoch.
     """
 
     kind: str
     data: Mapping[str, Any] = EMPTY
     call_id: str = ""
-    at: float = 0.0
+    at: float = field(factory=time.time)
 
 
 @frozen
 class ApprovalRequest:
-    """A question to a person. The answer must echo *id* and *digest*; each request takes one answer.
+    """A question to a person.
 
-    *digest* is the SHA-256 of the canonical JSON of the frozen arguments, *preview* what the call would do (a diff, a
-    command), *sequence* counts up within the session.
+    The answer must echo *id* and *digest*; each request takes one answer.
+
+    *digest* is the SHA-256 of the canonical JSON of the frozen arguments, *preview* what the call
+    would do (a diff, a command), *sequence* counts up within the session.
     """
 
     id: str
@@ -192,7 +205,10 @@ class ApprovalRequest:
 
 @frozen
 class ApprovalAnswer:
-    """A person's answer. *arguments* replaces the call's own ("edit"), *always* keeps the consent for the session."""
+    """A person's answer.
+
+    *arguments* replaces the call's own ("edit"), *always* keeps the consent for the session.
+    """
 
     id: str
     digest: str

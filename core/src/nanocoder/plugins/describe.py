@@ -14,7 +14,7 @@ from nanocoder import hookspecs
 from nanocoder.calls import problem_of
 from nanocoder.errors import PluginError
 from nanocoder.hookspecs import PROJECT, STYLES
-from nanocoder.offers import Command, Dialect, Resource, Runner, Sandbox
+from nanocoder.offers import Command, Dialect, Resource, Runner, Sandbox, Screen
 from nanocoder.plugins.discovery import package_files
 from nanocoder.provider import ProviderSpec
 from nanocoder.schema import canonical_json
@@ -34,6 +34,7 @@ OFFERS: dict[str, type] = {
     "nanocoder_sandboxes": Sandbox,
     "nanocoder_runners": Runner,
     "nanocoder_resources": Resource,
+    "nanocoder_screens": Screen,
 }
 
 
@@ -89,7 +90,10 @@ def _refuse_unfit(name: str, hook: str, function: Callable[..., Any]) -> None:
     if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
         raise PluginError(name, f"{hook} is `async def`; hooks are plain functions")
     options = getattr(function, MARK)
-    if (options.get("wrapper") or options.get("hookwrapper")) and STYLES[hook] in {"judge", "chain"}:
+    if (options.get("wrapper") or options.get("hookwrapper")) and STYLES[hook] in {
+        "judge",
+        "chain",
+    }:
         raise PluginError(name, f"{hook} may not be wrapped: a wrapper could overrule the others")
 
 
@@ -101,31 +105,43 @@ def describe(plugin: object, name: str) -> dict[str, Any]:
     for hook, expected in OFFERS.items():
         if hook in found:
             description[hook.removeprefix(f"{PROJECT}_")] = [
-                _offer(name, hook, one) for one in offered(name, hook, found[hook].function(), expected)
+                _offer(name, hook, one)
+                for one in offered(name, hook, found[hook].function(), expected)
             ]
     if "nanocoder_settings" in found:
-        description["settings"] = settings_class(name, found["nanocoder_settings"].function()).__name__
+        description["settings"] = settings_class(
+            name, found["nanocoder_settings"].function()
+        ).__name__
     return description
 
 
 def offered(name: str, hook: str, value: Any, expected: type) -> list[Any]:
     """Check what a collect hook returned: a list of *expected*; raises PluginError."""
     if not isinstance(value, (list, tuple)):
-        raise PluginError(name, f"{hook} returned {type(value).__name__}, expected a list of {expected.__name__}")
+        raise PluginError(
+            name, f"{hook} returned {type(value).__name__}, expected a list of {expected.__name__}"
+        )
     for one in value:
         if not isinstance(one, expected):
-            raise PluginError(name, f"{hook} offered {type(one).__name__} {one!r:.60}, expected {expected.__name__}")
+            raise PluginError(
+                name,
+                f"{hook} offered {type(one).__name__} {one!r:.60}, expected {expected.__name__}",
+            )
     return list(value)
 
 
 def settings_class(name: str, value: Any) -> type:
     """Check what `nanocoder_settings` returned: an attrs class whose fields all have defaults."""
     if not (isinstance(value, type) and hasattr(value, "__attrs_attrs__")):
-        raise PluginError(name, f"nanocoder_settings returned {value!r:.60}, expected an attrs class")
+        raise PluginError(
+            name, f"nanocoder_settings returned {value!r:.60}, expected an attrs class"
+        )
     try:
         value()
     except TypeError as error:
-        raise PluginError(name, f"every field of {value.__name__} needs a default: {error}") from error
+        raise PluginError(
+            name, f"every field of {value.__name__} needs a default: {error}"
+        ) from error
     return value
 
 
@@ -152,7 +168,9 @@ def tool_manifest(plugin: str, tool: Tool[..., Any]) -> dict[str, Any]:
     try:
         parameters = dict(tool.parameters)
     except Exception as error:
-        raise PluginError(plugin, f"tool {tool.name!r} has no schema: {problem_of(error)}") from error
+        raise PluginError(
+            plugin, f"tool {tool.name!r} has no schema: {problem_of(error)}"
+        ) from error
     wire = {"name": tool.name, "description": tool.description, "parameters": parameters}
     return {
         "name": tool.name,
@@ -199,4 +217,3 @@ def main() -> None:
         while data:
             data = data[os.write(out, data) :]
     os._exit(0)
-

@@ -92,7 +92,11 @@ def package_files(origin: str) -> list[tuple[str, int]]:
     folder = os.path.dirname(origin)
     paths = [origin]
     if os.path.basename(origin) == "__init__.py":
-        paths = [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith(".py")]
+        paths = [
+            os.path.join(folder, name)
+            for name in sorted(os.listdir(folder))
+            if name.endswith(".py")
+        ]
     return [(path, mtime_of(path)) for path in paths]
 
 

@@ -91,7 +91,9 @@ def _unclashed(found: Sequence[Found], described: dict[str, dict[str, Any]]) -> 
         if len(claims) > 1:
             both = " and ".join(sorted(f"{one.distribution} {one.version}" for one in claims))
             error = f"{both} both call themselves {name!r}; uninstall one"
-            described[name] = _record(claims[0], {"error": error, "policy": "policy" in name.split("-")})
+            described[name] = _record(
+                claims[0], {"error": error, "policy": "policy" in name.split("-")}
+            )
     return [claims[0] for claims in owners.values() if len(claims) == 1]
 
 

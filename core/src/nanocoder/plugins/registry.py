@@ -25,7 +25,9 @@ class Plugins:
     A plugin that breaks is set aside: it stays in `set_aside` with the reason and everything else works.
     """
 
-    def __init__(self, entries: Mapping[str, Entry] | None = None, *, fresh: Sequence[str] = ()) -> None:
+    def __init__(
+        self, entries: Mapping[str, Entry] | None = None, *, fresh: Sequence[str] = ()
+    ) -> None:
         self.entries: dict[str, Entry] = dict(entries or {})
         self.fresh = tuple(fresh)
         self.set_aside: dict[str, str] = {}
@@ -43,7 +45,9 @@ class Plugins:
                 self._put_aside(name, entry.error)
 
     @classmethod
-    def installed(cls, cache: Path | None = None, *, sites: Iterable[str] | None = None) -> "Plugins":
+    def installed(
+        cls, cache: Path | None = None, *, sites: Iterable[str] | None = None
+    ) -> "Plugins":
         """Return the plugins of the interpreter's site directories, described by the manifest in *cache*."""
         found = scan(site_directories() if sites is None else sites)
         manifest = load(found, cache)
@@ -99,7 +103,9 @@ class Plugins:
         """Return who implements *hook*, in the order of the plugins' names, loading them."""
         found = self._implementations.get(hook)
         if found is None:
-            found = [one for name in list(self.entries) if (one := self._implementation(name, hook))]
+            found = [
+                one for name in list(self.entries) if (one := self._implementation(name, hook))
+            ]
             self._implementations[hook] = found
         return found
 
@@ -150,7 +156,11 @@ class Plugins:
             close = nearest(name, list(self.tools()))
             hint = f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
             have = ", ".join(self.tools()) or "none; install a nanocoder-tool-* package"
-            raise UnknownTool(f"Unknown tool: {name}{hint} Tools: {have}" if hint else f"Unknown tool: {name}. Tools: {have}")
+            raise UnknownTool(
+                f"Unknown tool: {name}{hint} Tools: {have}"
+                if hint
+                else f"Unknown tool: {name}. Tools: {have}"
+            )
         return found
 
     @property
@@ -177,7 +187,7 @@ class Plugins:
                 tools[name] = self._stub(name, *chosen[0])
                 continue
             both = " and ".join(entry.name for entry, _ in offers)
-            problem = f"tool {name!r} is offered by {both}; set [tools.owner] {name} = \"PLUGIN\", or disable one"
+            problem = f'tool {name!r} is offered by {both}; set [tools.owner] {name} = "PLUGIN", or disable one'
             self.report(PluginError(offers[-1][0].name, problem))
         return tools
 
@@ -186,7 +196,9 @@ class Plugins:
 
         def load_it() -> Tool[..., Any]:
             real = self._real(entry.name, "tools", original)
-            return evolve(real, name=name, plugin=entry.name, version=entry.version, schema=offer["schema"])
+            return evolve(
+                real, name=name, plugin=entry.name, version=entry.version, schema=offer["schema"]
+            )
 
         from nanocoder.schema import Signature
 
@@ -223,7 +235,9 @@ class Plugins:
         for one in offered(plugin, hook, attempt(implementation, {}), OFFERS[hook]):
             if one.name == name:
                 return one
-        raise PluginError(plugin, f"no longer offers {name!r}; the manifest is rebuilt at the next start")
+        raise PluginError(
+            plugin, f"no longer offers {name!r}; the manifest is rebuilt at the next start"
+        )
 
     def _structured(self, name: str) -> Any:
         cls = self.settings_class(name)
@@ -285,4 +299,3 @@ def _once(load_it: Callable[[], Tool[..., Any]]) -> Callable[[], Tool[..., Any]]
         return found[0]
 
     return load_once
-

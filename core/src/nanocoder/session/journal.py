@@ -49,9 +49,10 @@ class Journal:
         self._at = max(last.at if last else 0.0, not_before)
         self._size = after.end if after else 0
         self._pending: deque[bytes] = deque()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # what warn calls may append
         self._warn = warn
         self._has_warned = False
+        self._is_new = after is None
 
     @property
     def artifacts(self) -> Path | None:
@@ -101,7 +102,7 @@ class Journal:
                 self._write(self._pending[0])
                 self._pending.popleft()
             if sync:
-                os.fsync(self._descriptor)
+                self._sync()
         except OSError as error:
             self._complain(error)
 
@@ -116,6 +117,16 @@ class Journal:
                 os.ftruncate(self._descriptor, self._size)
             raise
         self._size += len(line)
+
+    def _sync(self) -> None:
+        os.fsync(self._descriptor)
+        if self._is_new and self.path is not None:
+            folder = os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            try:
+                os.fsync(folder)  # a file whose name is lost is lost
+            finally:
+                os.close(folder)
+            self._is_new = False
 
     def _complain(self, error: OSError) -> None:
         if self._has_warned:
@@ -150,9 +161,9 @@ def locked(path: Path, flags: int = 0) -> int:
 
 def private_directory(path: Path) -> None:
     """Make *path* and what is missing above it, for the user's eyes only."""
-    for folder in (*reversed(path.parents), path):
-        with suppress(FileExistsError):
-            folder.mkdir(mode=0o700)
+    missing = [folder for folder in (path, *path.parents) if not folder.exists()]
+    for folder in reversed(missing):
+        folder.mkdir(mode=0o700, exist_ok=True)
     if stat.S_IMODE(path.lstat().st_mode) & 0o077:
         path.chmod(0o700)
 

@@ -2,14 +2,14 @@
 
 import os
 import re
-import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from nanocoder.errors import UsageError
+from nanocoder.config.places import state_dir
+from nanocoder.errors import ConfigError, UsageError
 from nanocoder.session.journal import Journal, Warn, locked, private_directory
 from nanocoder.session.messages import encode_message
 from nanocoder.session.records import Record, Scan, read, scan
@@ -25,11 +25,21 @@ CLOCK_JUMP_S: Final = 7 * DAY_S
 
 
 class SessionStore:
-    """The sessions below *state_dir*; *warn* is told what could not be kept, or was mended."""
+    """The sessions below *folder*; *warn* is told what could not be kept, or was mended."""
 
-    def __init__(self, state_dir: Path, *, warn: Warn = lambda _message: None) -> None:
-        self.folder = state_dir / "sessions"
+    def __init__(self, folder: Path, *, warn: Warn = lambda _message: None) -> None:
+        self.folder = folder / "sessions"
         self._warn = warn
+
+    @classmethod
+    def of_user(
+        cls, environment: Mapping[str, str] = os.environ, *, warn: Warn = lambda _message: None
+    ) -> "SessionStore":
+        """Return the store in the user's state directory; without one, sessions stay in memory."""
+        try:
+            return cls(state_dir(environment), warn=warn)
+        except ConfigError:
+            return cls(Path(os.devnull), warn=warn)
 
     def create(
         self, cwd: Path, model: str = "", mode: str = "", *, forked_from: str = ""
@@ -215,6 +225,8 @@ class SessionStore:
 
 
 def _copy(file: BinaryIO, copy: Path) -> None:
+    import shutil  # it brings compressors along, and damage is rare
+
     copy.unlink(missing_ok=True)
     descriptor = os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     with os.fdopen(descriptor, "wb") as target:
@@ -223,6 +235,8 @@ def _copy(file: BinaryIO, copy: Path) -> None:
 
 
 def _delete(path: Path) -> None:
+    import shutil  # it brings compressors along
+
     shutil.rmtree(path.with_suffix(""), ignore_errors=True)
     path.with_suffix(".jsonl.bak").unlink(missing_ok=True)
     path.unlink()

@@ -9,6 +9,7 @@ way outside.
 import contextlib
 import errno
 import os
+import stat
 import sys
 from collections.abc import Callable
 from types import TracebackType
@@ -25,6 +26,8 @@ _SEARCH: int = getattr(os, "O_PATH", os.O_RDONLY)
 DIRECTORY = _SEARCH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 LISTING = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _ALWAYS = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NOCTTY
+# What the systems say of a link where O_NOFOLLOW and O_DIRECTORY forbid one.
+_PERHAPS_A_LINK = {errno.ENOTDIR, errno.ELOOP, errno.EMLINK}
 
 
 class Place:
@@ -161,10 +164,13 @@ class _Walk:
         try:
             fd = self._directory(name)
         except OSError as error:
-            target = _readlink(name, self._fd)
-            if target is None or error.errno not in {errno.ENOTDIR, errno.ELOOP, errno.EMLINK}:
+            if error.errno not in _PERHAPS_A_LINK:
                 raise
-            self._take(target)
+            target = _readlink(name, self._fd)
+            if target is None and not _is_directory(name, self._fd):
+                raise
+            # Without a target it was a link a moment ago, and is a directory now.
+            self._take(target or name)
             return
         self._move(fd)
         self._trail.append(name)
@@ -307,6 +313,13 @@ def _readlink(name: str, dir_fd: int) -> str | None:
         return os.readlink(name, dir_fd=dir_fd)
     except OSError:
         return None
+
+
+def _is_directory(name: str, dir_fd: int) -> bool:
+    try:
+        return stat.S_ISDIR(os.stat(name, dir_fd=dir_fd, follow_symlinks=False).st_mode)
+    except OSError:
+        return False
 
 
 def _link(place: Place) -> bool:

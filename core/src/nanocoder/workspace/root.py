@@ -60,7 +60,8 @@ class Root:
         if path.startswith("/"):
             # Only the beginning is cut off here; what is left is opened beneath like any other.
             inside = path.startswith(self._prefix)
-            path = path[len(self._prefix) :] or "." if inside else self.beneath.inside(path)
+            path = path[len(self._prefix) :] if inside else self.beneath.inside(path)
+            path = path.lstrip("/") or "."
         raw = spelling.tidy(path)
         if ".." in raw and _climbs(raw):
             raise outside(given)

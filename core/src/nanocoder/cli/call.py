@@ -1,0 +1,51 @@
+"""`nanocoder call TOOL JSON`: one call through the same path that the model's calls take."""
+
+import argparse
+import json
+import sys
+from typing import Any
+
+from nanocoder.cli.command_line import complain
+from nanocoder.cli.host import Host
+from nanocoder.errors import BadArguments, UsageError
+from nanocoder.schema import parse_json
+from nanocoder.values import Event
+
+EXIT_CODES = {"ok": 0, "error": 1, "approval_needed": 3, "denied": 6}
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run one call and print its result; a refusal by policy is exit code 6."""
+    values = parsed(arguments.arguments)
+    host = Host(arguments.cwd, model=arguments.model, mode=arguments.mode)
+    interactive = host.is_interactive and arguments.output == "text"
+    last = Event("call.returned")
+    with host.session(output=arguments.output, interactive=interactive) as session:
+        for last in session.call(arguments.tool, values):
+            pass
+        interrupted = last.data["error_class"] == "cancelled"
+    if arguments.output == "json":
+        sys.stdout.write(json.dumps(last.data) + "\n")
+    else:
+        _print(last.data)
+    return 130 if interrupted else EXIT_CODES[last.data["status"]]
+
+
+def parsed(text: str) -> dict[str, Any]:
+    """Read the JSON object of arguments; raises UsageError."""
+    try:
+        values = parse_json(text) if text.strip() else {}
+    except BadArguments as error:
+        raise UsageError(f"the arguments are not JSON: {error}") from error
+    if not isinstance(values, dict):
+        raise UsageError(f"""the arguments must be a JSON object, as in '{{"path": "a.py"}}', not {text!r:.80}""")
+    return values
+
+
+def _print(data: Any) -> None:
+    if data["status"] != "ok":
+        complain(data["output"])
+        return
+    from nanocoder.text import for_terminal
+
+    sys.stdout.write(for_terminal(data["output"]).rstrip("\n") + "\n")

@@ -1,0 +1,83 @@
+"""What every command shares: words to a command, errors to messages and exit codes, and the way out."""
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from nanocoder.errors import NanocoderError, PersonError
+
+INTERRUPTED = 130
+BROKEN = 1
+
+
+def run(words: Sequence[str]) -> int:
+    """Run the command that *words* name and return its exit code; every error is one message on stderr."""
+    _speak_utf8()
+    try:
+        from nanocoder.cli.parser import command_of
+
+        return command_of(words)()
+    except KeyboardInterrupt:
+        complain("interrupted")
+        return INTERRUPTED
+    except PersonError as error:
+        complain(str(error))
+        return error.exit_code
+    except NanocoderError as error:
+        complain(str(error))
+        return BROKEN
+    except BrokenPipeError:
+        _forget_stdout()
+        return BROKEN
+    except OSError as error:
+        complain(f"the system refused: {error}")
+        return BROKEN
+    except Exception as error:
+        if os.environ.get("NANOCODER_DEBUG"):
+            raise
+        complain(
+            f"this is a bug in nanocoder: {type(error).__name__}: {error} (NANOCODER_DEBUG=1 shows where)"
+        )
+        return BROKEN
+
+
+def complain(message: str) -> None:
+    """Write a message for a person to stderr, made safe for a terminal; a closed stderr is nobody's concern."""
+    from nanocoder.text import for_terminal
+
+    try:
+        sys.stderr.write(f"nanocoder: {for_terminal(message)}\n")
+        sys.stderr.flush()
+    except (OSError, ValueError, AttributeError):
+        return
+
+
+def leave(code: int) -> NoReturn:
+    """Flush and leave: the interpreter's own way out costs tens of milliseconds and nothing needs it."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        code = code or BROKEN
+    except (OSError, ValueError) as error:
+        complain(f"the output could not be written: {error}")
+        code = code or BROKEN
+    try:
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        pass
+    os._exit(code)
+
+
+def _speak_utf8() -> None:
+    """Never fail over a character that the terminal's encoding lacks: show its escape."""
+    for stream in (sys.stdout, sys.stderr):
+        if stream is None:
+            continue
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+
+
+def _forget_stdout() -> None:
+    """Point stdout at nothing, so that the flush on the way out does not fail again."""
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, 1)

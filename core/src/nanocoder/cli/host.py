@@ -1,0 +1,94 @@
+"""What commands, the plugins' own included, get to work with."""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from nanocoder.cli.command_line import complain
+from nanocoder.config import Config
+from nanocoder.loop import Session, open_session
+from nanocoder.opening import existing_directory, installed_plugins
+from nanocoder.plugins import Plugins
+
+
+class Host:
+    """The command line as a plugin's command sees it: configuration and plugins of *cwd*, and the way to a session."""
+
+    def __init__(self, cwd: str = ".", **flags: Any) -> None:
+        self.cwd: Path = existing_directory(cwd)
+        self.flags = {name: value for name, value in flags.items() if value not in ("", None)}
+
+    @cached_property
+    def config(self) -> Config:
+        """The configuration of the directory, flags included; raises ConfigError."""
+        return Config.load(self.cwd, flags=self.flags)
+
+    @cached_property
+    def plugins(self) -> Plugins:
+        """What is installed, configured."""
+        return installed_plugins(self.config)
+
+    @property
+    def is_interactive(self) -> bool:
+        """Tell whether a person is at both ends: a terminal to read and one to write."""
+        return _is_terminal(sys.stdin) and _is_terminal(sys.stdout)
+
+    def say(self, message: str) -> None:
+        """Tell a person something beside the output."""
+        complain(message)
+
+    @contextmanager
+    def session(self, **options: Any) -> Iterator[Session]:
+        """Open a session with the host's configuration and plugins; a Ctrl-C interrupts its run, a second one ends it."""
+        opened = open_session(
+            self.cwd, config=self.config, plugins=self.plugins, warn=self.say, **options
+        )
+        self.tell_news()
+        with opened, _interruptible(opened):
+            yield opened
+
+    def tell_news(self) -> None:
+        """Say once what is new, set aside, or was ignored."""
+        for notice in self.config.notices:
+            self.say(notice)
+        if self.plugins.fresh:
+            self.say(f"new or changed plugins: {', '.join(self.plugins.fresh)}")
+        for name, reason in self.plugins.set_aside.items():
+            self.say(f"plugin {name!r} is set aside: {reason} (nanocoder doctor)")
+
+
+@contextmanager
+def _interruptible(session: Session) -> Iterator[None]:
+    """Let SIGINT and SIGTERM stop the run in order; the second one raises KeyboardInterrupt."""
+    import signal
+    import threading
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    count = 0
+
+    def stop(number: int, _: object) -> None:
+        nonlocal count
+        count += 1
+        session.interrupt("interrupted" if number == signal.SIGINT else "terminated")
+        if count > 1:
+            raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _is_terminal(stream: Any) -> bool:
+    try:
+        return stream is not None and os.isatty(stream.fileno())
+    except (OSError, ValueError):
+        return False

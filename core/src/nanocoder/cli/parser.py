@@ -1,0 +1,212 @@
+"""The commands and their options, known without importing a plugin."""
+
+import argparse
+from collections.abc import Callable, Sequence
+from functools import partial
+from importlib import import_module
+from typing import Any, NoReturn
+
+from nanocoder.errors import UsageError
+from nanocoder.text import nearest
+
+DESCRIPTION = "A coding agent for the terminal in which every capability is a plugin."
+EPILOG = """Without a command, nanocoder talks in the current directory.
+Exit codes: 0 done, 1 failed, 2 usage or configuration, 3 approval needed and nobody to ask, 4 model unavailable,
+5 turn or budget limit, 6 denied by policy (call), 130 interrupted."""
+
+MODES = ("plan", "ask", "edits", "auto")
+Adder = Callable[[argparse.ArgumentParser], None]
+
+
+class _Parser(argparse.ArgumentParser):
+    """Raises instead of leaving, and knows what was probably meant."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message}; see `{self.prog} --help`")
+
+
+def command_of(words: Sequence[str]) -> Callable[[], int]:
+    """Return the command that *words* name, ready to be called; raises UsageError."""
+    known = [*COMMANDS, *PLUGIN_HELP]
+    first = next((word for word in words if not word.startswith("-")), None)
+    if first is not None and words[0] == first and first not in known:
+        return _plugin_command(first, words[1:])
+    parser = build()
+    arguments, rest = parser.parse_known_args(list(words))
+    if rest:
+        options = _options(parser, arguments.command)
+        close = nearest(rest[0].split("=")[0], options)
+        hint = f"; did you mean {close[0]}?" if close else ""
+        raise UsageError(f"unknown argument {rest[0]!r}{hint}")
+    name = arguments.command or "chat"
+    module = import_module(f"nanocoder.cli.{MODULES.get(name, name)}")
+    return partial(module.run, arguments)
+
+
+def build() -> argparse.ArgumentParser:
+    """Return the whole parser."""
+    parser = _Parser(
+        "nanocoder",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("-V", "--version", action="store_true", help="print the version")
+    _session_options(parser)
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
+    for name, (text, add) in COMMANDS.items():
+        add(commands.add_parser(name, help=text, description=text))
+    return parser
+
+
+def _options(parser: argparse.ArgumentParser, command: str | None) -> list[str]:
+    chosen: Any = parser
+    for action in parser._actions:  # argparse has no public way to list options
+        if isinstance(action, argparse._SubParsersAction) and command in action.choices:
+            chosen = action.choices[command]
+    return [option for action in chosen._actions for option in action.option_strings]
+
+
+def _plugin_command(name: str, words: Sequence[str]) -> Callable[[], int]:
+    """Return a plugin's command; raises UsageError with the nearest name when nobody offers it."""
+    from nanocoder.cli.host import Host
+
+    host = Host()
+    found = host.plugins.offered("commands", name)
+    if found is not None:
+        command = found[1]
+        return lambda: int(command.run(list(words), host))
+    offered = [offer["name"] for _, offer in host.plugins.offers("commands")]
+    close = nearest(name, [*COMMANDS, *offered])
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    raise UsageError(f"there is no command {name!r}{hint} To give a prompt: nanocoder run {name!r}")
+
+
+def _session_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--model", metavar="P/M", default="", help="the model, as provider/model")
+    parser.add_argument("--mode", choices=MODES, help="how much may be done without asking")
+    parser.add_argument("--cwd", metavar="DIR", default=".", help="the workspace, default here")
+
+
+def _run(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("prompt", help='what to do; "-" reads standard input')
+    _session_options(parser)
+    parser.add_argument("--output", default="text", metavar="FORM", help="text, json or jsonl")
+    parser.add_argument("--max-turns", type=int, metavar="N", help="end after N turns")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument(
+        "--continue",
+        dest="resume",
+        action="store_const",
+        const="last",
+        default="",
+        help="go on with this directory's last session",
+    )
+    which.add_argument("--session", dest="resume", metavar="ID", help="go on with a session")
+    parser.add_argument("--dialect", default="", metavar="D", help="offer the tools in a dialect")
+    parser.add_argument("--set", default="", metavar="NAME", help="use the plugins of one set only")
+
+
+def _call(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("tool", help="the tool's name")
+    parser.add_argument("arguments", nargs="?", default="{}", help="its arguments as JSON")
+    _session_options(parser)
+    parser.add_argument("--output", default="text", choices=("text", "json"))
+
+
+def _with_output(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--output", default="text", choices=("text", "json"))
+
+
+def _tools(parser: argparse.ArgumentParser) -> None:
+    _with_output(parser)
+    parser.add_argument("--dialect", default="", metavar="D", help="as a dialect offers them")
+
+
+def _plugins(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(
+        dest="action", metavar="ACTION", required=True, parser_class=_Parser
+    )
+    _with_output(actions.add_parser("list", help="every plugin and what it offers"))
+    for name, text in (("install", "install with pip"), ("remove", "uninstall with pip")):
+        one = actions.add_parser(name, help=text)
+        one.add_argument("names", nargs="+", metavar="NAME")
+    new = actions.add_parser("new", help="make a plugin package whose tests pass at once")
+    new.add_argument("kind", choices=("tool", "policy", "provider", "ui"))
+    new.add_argument("name")
+    new.add_argument("--into", default=".", metavar="DIR", help="where to put it")
+    check = actions.add_parser("check", help="run the contract suite on a plugin")
+    check.add_argument("name", nargs="?", default="")
+    actions.add_parser("lock", help="write down which plugins, versions and contents are trusted")
+    actions.add_parser("sync", help="compare what is installed with the lock")
+
+
+def _policy(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(
+        dest="action", metavar="ACTION", required=True, parser_class=_Parser
+    )
+    explain = actions.add_parser("explain", help="the verdict on a call and the rule behind it")
+    explain.add_argument("tool")
+    explain.add_argument("arguments", nargs="?", default="{}")
+    _session_options(explain)
+    _with_output(explain)
+
+
+def _sessions(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(
+        dest="action", metavar="ACTION", required=True, parser_class=_Parser
+    )
+    listing = actions.add_parser("list", help="all sessions, the latest first")
+    _with_output(listing)
+    listing.add_argument("--all", action="store_true", help="of every directory")
+    for name, text in (("show", "the transcript of a session"), ("resume", "go on with a session")):
+        one = actions.add_parser(name, help=text)
+        one.add_argument("id", nargs="?", default="last")
+        if name == "show":
+            _with_output(one)
+    for action in ("list", "show", "resume"):
+        actions.choices[action].add_argument("--cwd", metavar="DIR", default=".")
+
+
+def _config(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(
+        dest="action", metavar="ACTION", required=True, parser_class=_Parser
+    )
+    show = actions.add_parser("show", help="every value and where it comes from")
+    where = actions.add_parser("where", help="where one value comes from")
+    where.add_argument("key")
+    schema = actions.add_parser("schema", help="the JSON Schema of the whole configuration")
+    for one in (show, where):
+        _with_output(one)
+    for one in (show, where, schema):
+        one.add_argument("--cwd", metavar="DIR", default=".")
+    for name, text in (
+        ("trust", "let this folder's file count in full"),
+        ("untrust", "take that back"),
+    ):
+        actions.add_parser(name, help=text).add_argument("--cwd", metavar="DIR", default=".")
+
+
+def _completion(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("shell", choices=("bash", "zsh", "tcsh"))
+
+
+def _models(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("provider", nargs="?", default="", help="ask this provider for its models")
+    _with_output(parser)
+
+
+COMMANDS: dict[str, tuple[str, Adder]] = {
+    "run": ("work on one prompt and print the answer", _run),
+    "call": ("call one tool through the same path as the model", _call),
+    "tools": ("the tools, their owners, risks and costs", _tools),
+    "plugins": ("list, install, make and check plugins", _plugins),
+    "doctor": ("say what is wrong with this installation", _with_output),
+    "policy": ("explain what the policies say of a call", _policy),
+    "models": ("the models that can be used", _models),
+    "sessions": ("list, show and resume sessions", _sessions),
+    "config": ("show the configuration and where it comes from", _config),
+    "completion": ("print a completion script for a shell", _completion),
+}
+MODULES = {"run": "run", "call": "call", "chat": "chat"}
+PLUGIN_HELP: tuple[str, ...] = ()

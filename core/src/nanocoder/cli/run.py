@@ -1,0 +1,139 @@
+"""`nanocoder run PROMPT`: one prompt, one answer."""
+
+import argparse
+import sys
+from typing import Any
+
+from nanocoder.cli.command_line import complain
+from nanocoder.cli.host import Host
+from nanocoder.errors import UsageError
+from nanocoder.offers import Display
+from nanocoder.text import nearest, one_line
+from nanocoder.tool import SessionInfo
+from nanocoder.values import Event
+
+PLUGIN_OF_FORM = {"json": "nanocoder-ui-json", "jsonl": "nanocoder-ui-json"}
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run one prompt and return the exit code of its outcome."""
+    prompt = _prompt(arguments.prompt)
+    host = Host(
+        arguments.cwd,
+        model=arguments.model,
+        mode=arguments.mode,
+        max_turns=arguments.max_turns,
+        dialect=arguments.dialect,
+    )
+    if arguments.set:
+        restrict_to_set(host, arguments.set)
+    check_output(host, arguments.output)
+    interactive = host.is_interactive and arguments.output == "text"
+    options = {"output": arguments.output, "interactive": interactive, "resume": arguments.resume or ""}
+    with host.session(**options) as session:
+        display = open_display(host, session.info)
+        try:
+            for event in session.run(prompt):
+                display.show(event)
+        finally:
+            session.close()
+            display.show(Event("session.finished", session.report.data()))
+            display.close()
+    for report in host.plugins.reports:
+        complain(str(report))
+    if session.report.error and arguments.output == "text":
+        complain(session.report.error["message"])
+    return session.report.exit_code
+
+
+def _prompt(word: str) -> str:
+    """Return the prompt; "-" reads standard input. Raises UsageError when there is nothing in it."""
+    if word == "-":
+        if sys.stdin is None:
+            raise UsageError("there is no standard input to read the prompt from")
+        word = sys.stdin.buffer.read().decode("utf-8", "replace")
+    if not word.strip():
+        raise UsageError('the prompt is empty; write what to do, as in: nanocoder run "Explain main.py"')
+    return word
+
+
+def check_output(host: Host, form: str) -> None:
+    """Raise UsageError when nothing installed can show a session as *form*."""
+    if form == "text":
+        return
+    have = sorted({"text", *(offer["name"] for _, offer in host.plugins.offers("screens"))})
+    if form in have:
+        return
+    package = PLUGIN_OF_FORM.get(form)
+    if package:
+        raise UsageError(f"--output {form} needs the package {package}: pip install {package}")
+    close = nearest(form, have)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    raise UsageError(f"there is no output form {form!r}{hint} Forms: {', '.join(have)}")
+
+
+def open_display(host: Host, info: SessionInfo) -> Display:
+    """Return what shows the session: a plugin's screen, or plain text where nobody watches or none is installed."""
+    found = None
+    if info.output != "text" or host.is_interactive:
+        found = host.plugins.offered("screens", info.output)
+    if found is None:
+        return PlainText()
+    plugin, screen = found
+    display: Display = screen.open(info, host.plugins.settings(plugin))
+    return display
+
+
+class PlainText:
+    """The answer on stdout as it comes, what the tools do on stderr; no colours, nothing to install."""
+
+    def __init__(self) -> None:
+        self._ends_open = False
+
+    def show(self, event: Event) -> None:
+        """Write text pieces and a line for each call."""
+        if event.kind == "text":
+            sys.stdout.write(event.data["text"])
+            sys.stdout.flush()
+            self._ends_open = not event.data["text"].endswith("\n")
+        elif event.kind == "request.finished":
+            self._end_line()
+        elif event.kind == "call.started":
+            _chatter(f"- {event.data['tool']} {_brief(event.data['arguments'])}")
+        elif event.kind in {"call.denied", "call.failed"}:
+            _chatter(f"  {event.data['message']}")
+
+    def close(self) -> None:
+        """End the last line."""
+        self._end_line()
+
+    def _end_line(self) -> None:
+        if self._ends_open:
+            sys.stdout.write("\n")
+            sys.stdout.flush()
+            self._ends_open = False
+
+
+def _chatter(line: str) -> None:
+    from nanocoder.text import for_terminal
+
+    try:
+        sys.stderr.write(for_terminal(one_line(line, 200)) + "\n")
+    except (OSError, ValueError):
+        return
+
+
+def _brief(arguments: Any) -> str:
+    return ", ".join(f"{key}={one_line(str(value), 60)}" for key, value in arguments.items())
+
+
+def restrict_to_set(host: Host, name: str) -> None:
+    """Keep only the plugins that the set *name* depends on; raises UsageError when it is not installed."""
+    from nanocoder.cli.sets import members_of
+
+    members = members_of(name)
+    for plugin in list(host.plugins.entries):
+        entry = host.plugins.entries[plugin]
+        # A set may leave out tools, never a policy that the person has installed.
+        if entry.distribution not in members and not entry.is_policy:
+            host.plugins.remove(plugin)

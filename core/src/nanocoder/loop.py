@@ -1,0 +1,414 @@
+"""The loop: ask the model, run its calls, repeat; one session from its first event to its last."""
+
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
+from functools import cached_property
+from types import TracebackType
+from typing import Any
+
+from attrs import define, evolve, field
+
+from nanocoder import calls
+from nanocoder.cancel import Cancel
+from nanocoder.config import Config
+from nanocoder.consent import Consent
+from nanocoder.errors import Cancelled, NanocoderError, ProviderError
+from nanocoder.execute import Executor, Services
+from nanocoder.guard import Guard
+from nanocoder.models import Chosen, choose_model, open_provider
+from nanocoder.opening import Ground, open_ground
+from nanocoder.plugins import Plugins
+from nanocoder.prompt import NAMED_FILE_CHARS, named_files, system_prompt
+from nanocoder.provider import Finished, Provider, Request, TextDelta, ThinkingDelta, ToolDefinition
+from nanocoder.report import Report
+from nanocoder.session import encode_message
+from nanocoder.text import count_tokens
+from nanocoder.tool import SessionInfo, Tool
+from nanocoder.values import (
+    Attachment,
+    Decision,
+    Effect,
+    Event,
+    Message,
+    Mode,
+    StopReason,
+    ToolCall,
+    ToolResult,
+)
+
+LAST_WORDS = "The turn limit is reached. Answer now with what you have; no more tools will run."
+COMPACT_AT = 0.8
+"""Which part of the model's context may be used before the transcript is compacted."""
+
+Events = Generator[Event, None, Any]
+
+
+@define(eq=False)
+class _Run:
+    """One prompt and what belongs to it alone."""
+
+    report: Report
+    guard: Guard
+    cancel: Cancel = field(factory=Cancel)
+    max_turns: int = 50
+
+
+class Session:
+    """One conversation in one directory. Made by `open_session`; use it as a context manager.
+
+    `run` and `call` yield events as they happen; `report` is what the latest run came to.
+    """
+
+    def __init__(self, ground: Ground) -> None:
+        self._ground = ground
+        self.plugins: Plugins = ground.plugins
+        self.config: Config = ground.config
+        self.info: SessionInfo = ground.info
+        self.consent = Consent(self.plugins, self.info, ground.approve)
+        self.executor = Executor(
+            self.plugins,
+            ground.workspace,
+            self.consent,
+            Services(
+                session_id=self.info.id,
+                resource=ground.resource,
+                artifact=ground.artifact,
+                wrap=ground.wrap,
+                call_timeout_s=self.config.core.call_timeout_s,
+                concurrency=self.config.core.concurrency,
+            ),
+        )
+        self.report = Report(session_id=self.info.id)
+        self._messages: list[Message] = list(ground.messages)
+        self._size = sum(map(_size_of, self._messages))
+        self._current: _Run | None = None
+        self._started = False
+        self._closed = False
+        self._definitions: tuple[Any, tuple[ToolDefinition, ...]] | None = None
+
+    def __enter__(self) -> "Session":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def id(self) -> str:
+        """The session's id, by which it can be resumed."""
+        return self.info.id
+
+    @property
+    def messages(self) -> Sequence[Message]:
+        """The transcript so far."""
+        return tuple(self._messages)
+
+    @property
+    def tools(self) -> dict[str, Tool[..., Any]]:
+        """The tools on offer, by name."""
+        disabled = self.config.disabled_tools
+        return {name: one for name, one in self.plugins.tools().items() if name not in disabled}
+
+    @cached_property
+    def chosen(self) -> Chosen:
+        """The provider and model; raises UsageError or ProviderError."""
+        return choose_model(self.plugins, self.info.model, self.info)
+
+    @cached_property
+    def provider(self) -> Provider:
+        """The provider, opened at first use."""
+        provider = open_provider(self.plugins, self.chosen)
+        self._set_info(model=str(self.chosen), profile=provider.profile)
+        return provider
+
+    @cached_property
+    def system(self) -> str:
+        """The system prompt, made once."""
+        added = calls.collect(
+            self.plugins.implementations("nanocoder_prompt"), self.plugins.report, self._about()
+        )
+        return system_prompt(self.info, [text for _, text in added if isinstance(text, str)])
+
+    def set_mode(self, mode: Mode) -> None:
+        """Change how much may be done without asking, from the next call on."""
+        self._set_info(mode=mode)
+
+    def set_model(self, model: str) -> None:
+        """Talk to another model from the next turn on; raises UsageError and changes nothing if there is none."""
+        chosen = choose_model(self.plugins, model, self.info)
+        provider = open_provider(self.plugins, chosen)
+        if "provider" in self.__dict__:
+            self.provider.close()
+        self.__dict__["chosen"] = chosen
+        self.__dict__["provider"] = provider
+        self._set_info(model=str(chosen), profile=provider.profile)
+
+    def run(self, prompt: str, *, attachments: Sequence[Attachment] = ()) -> Iterator[Event]:
+        """Work on *prompt* until the model answers; yields events, the last is `run.finished`.
+
+        Raises: UsageError or ProviderError when there is no model to ask. What goes wrong later is in the report.
+        """
+        message = Message("user", prompt, attachments=tuple(attachments))
+        return self._delivered(self._prompted(message))
+
+    def call(self, name: str, arguments: Mapping[str, Any]) -> Iterator[Event]:
+        """Take one call down the same path that the model's take; the last event is `call.returned`."""
+        call = ToolCall(f"call-{len(self.report.tool_calls) + 1}", name, dict(arguments))
+        return self._delivered(self._called(call))
+
+    def interrupt(self, reason: str = "interrupted") -> None:
+        """Stop the run; may be called from a signal handler or another thread."""
+        if self._current is not None:
+            self._current.cancel.set(reason)
+
+    def close(self) -> None:
+        """End the session: `session.finished` is its last event; everything it opened is closed."""
+        if self._closed:
+            return
+        self._closed = True
+        if self._started:
+            self._deliver(Event("session.finished", self.report.data()))
+        self.executor.close()
+        if "provider" in self.__dict__:
+            self.provider.close()
+        self._ground.close()
+
+    def _prompted(self, message: Message) -> Events:
+        provider = self.provider
+        run = _Run(
+            Report(self.info.id, self.info.model),
+            Guard(self.tools),
+            max_turns=self._ground.max_turns,
+        )
+        self._current, self.report = run, run.report
+        yield from self._begun()
+        yield Event("run.started", {"prompt": message.text})
+        if provider.profile == "small":
+            message = evolve(message, text=message.text + self._named_files(message.text))
+        yield self._added(message)
+        try:
+            run.report.end((yield from self._turns(run)))
+        except Cancelled:
+            run.report.end(StopReason.INTERRUPTED)
+        except NanocoderError as error:
+            failed = isinstance(error, ProviderError)
+            run.report.end(StopReason.PROVIDER_ERROR if failed else StopReason.FAILED)
+            run.report.error = {"class": error.error_class, "message": str(error)}
+            if isinstance(error, ProviderError):
+                run.report.error["kind"] = error.kind
+        yield Event("run.finished", run.report.data())
+
+    def _called(self, call: ToolCall) -> Events:
+        run = _Run(self.report, Guard({}))
+        self._current = run
+        yield from self._begun()
+        result = yield from self.executor.path(call, run.cancel)
+        run.report.note([call], [result], self.tools)
+
+    def _begun(self) -> Events:
+        if not self._started:
+            self._started = True
+            data = {"session_id": self.info.id, "model": self.info.model, "cwd": str(self.info.cwd)}
+            data |= {"mode": str(self.info.mode), "resumed": bool(self._messages)}
+            yield Event("session.started", data)
+            if self.info.model:
+                yield Event("session.changed", {"model": self.info.model})
+
+    def _turns(self, run: _Run) -> Generator[Event, None, StopReason]:
+        for _ in range(run.max_turns):
+            reply = yield from self._reply(run)
+            if not reply.calls:
+                return StopReason.DONE
+            ended = yield from self._answered(reply.calls, run)
+            if ended is not None:
+                return ended
+        yield self._added(Message("user", LAST_WORDS))
+        reply = yield from self._reply(run)
+        if reply.calls:
+            unrun = [_not_run(call, "the turn limit is reached") for call in reply.calls]
+            yield self._added_results(unrun, ())
+        return StopReason.TURN_LIMIT
+
+    def _answered(
+        self, wanted: Sequence[ToolCall], run: _Run
+    ) -> Generator[Event, None, StopReason | None]:
+        """Run the calls of one turn and give the model a result for each; returns why the run ends, if it does."""
+        results, told = yield from self._results(wanted, run)
+        run.report.note(wanted, results, self.tools)
+        yield self._added_results(results, told)
+        if run.cancel.is_set():
+            return StopReason.INTERRUPTED
+        stuck = run.guard.seen(wanted, results)
+        if stuck:
+            run.report.error = {"class": "loop", "message": stuck}
+            return StopReason.LOOP
+        return StopReason.BUDGET if self._is_spent(run) else None
+
+    def _results(
+        self, wanted: Sequence[ToolCall], run: _Run
+    ) -> Generator[Event, None, tuple[list[ToolResult], set[str]]]:
+        """Return a result for each call, and the ids of those whose result is what `call.returned` told."""
+        canonical = [self._canonical(call) for call in wanted]
+        known = {call.id: run.guard.answered(call) for call in canonical[:1]}
+        rest = [call for call in canonical if known.get(call.id) is None]
+        ran = yield from self.executor.turn(rest, run.cancel)
+        found = {call.id: result for call, result in zip(rest, ran, strict=True)}
+        results = [known.get(call.id) or found[call.id] for call in canonical]
+        dialect = self._ground.dialect
+        if dialect is None:
+            return results, set(found)
+        pairs = zip(canonical, results, strict=True)
+        return [
+            evolve(result, output=dialect.render(call, result)) for call, result in pairs
+        ], set()
+
+    def _canonical(self, call: ToolCall) -> ToolCall:
+        dialect = self._ground.dialect
+        if dialect is None or call.error:
+            return call
+        try:
+            return dialect.canonical(call)
+        except NanocoderError as error:
+            return evolve(call, error=str(error))
+
+    def _reply(self, run: _Run) -> Generator[Event, None, Finished]:
+        """Ask the model once; the reply is added to the transcript before its calls run."""
+        request = self._request()
+        run.report.turns += 1
+        yield Event("request.started", {"turn": run.report.turns, "model": self.info.model})
+        finished: Finished | None = None
+        for piece in self.provider.stream(request, run.cancel):
+            if isinstance(piece, TextDelta):
+                yield Event("text", {"text": piece.text})
+            elif isinstance(piece, ThinkingDelta):
+                yield Event("thinking", {"text": piece.text})
+            else:
+                finished = piece
+        if finished is None:
+            raise ProviderError(
+                f"{self.info.model} ended without finishing its reply", kind="protocol"
+            )
+        run.report.usage += finished.usage
+        run.report.text = finished.text
+        usage = {"input": finished.usage.input_tokens, "output": finished.usage.output_tokens}
+        yield self._added(
+            Message("assistant", finished.text, calls=finished.calls, native=finished.native)
+        )
+        yield Event("request.finished", {"usage": usage, "truncated": finished.truncated})
+        return finished
+
+    def _request(self) -> Request:
+        self._compact()
+        request = Request(
+            model=self.chosen.model,
+            system=self.system,
+            messages=self._messages,
+            tools=self._tool_definitions(),
+            session_id=self.info.id,
+        )
+        chain = self.plugins.implementations("nanocoder_before_request")
+        if not chain:
+            return request
+        return calls.chain(chain, {"request": request, **self._about()}, "request", Request)
+
+    def _compact(self) -> None:
+        limit = getattr(self.provider, "context", 0)
+        if not limit or self._size < limit * COMPACT_AT:
+            return
+        about = {"messages": tuple(self._messages), "limit_tokens": limit, **self._about()}
+        shorter = calls.choose(
+            self.plugins.implementations("nanocoder_compact"), self.plugins.report, about, Sequence
+        )
+        if shorter is not None:
+            self._messages = list(shorter)
+            self._size = sum(map(_size_of, self._messages))
+
+    def _tool_definitions(self) -> tuple[ToolDefinition, ...]:
+        """Return what the model is told of the tools; the same object until tools, mode or model change."""
+        tools = self.tools
+        key = (tuple(tools), self.info.mode, self.info.profile)
+        if self._definitions is None or self._definitions[0] != key:
+            self._definitions = (key, tuple(self._defined(list(tools.values()))))
+        return self._definitions[1]
+
+    def _defined(self, tools: Sequence[Tool[..., Any]]) -> Iterator[ToolDefinition]:
+        if self.info.mode is Mode.PLAN:
+            tools = [tool for tool in tools if not tool.effects & {Effect.WRITE, Effect.EXECUTE}]
+        if self._ground.dialect is not None:
+            for offer in self._ground.dialect.offer(tools):
+                yield ToolDefinition(offer["name"], offer["description"], offer["parameters"])
+            return
+        small = self.info.profile == "small"
+        for tool in tools:
+            if not small or tool.short:
+                text = tool.short if small else tool.description
+                yield ToolDefinition(tool.name, text, tool.parameters)
+
+    def _named_files(self, text: str) -> str:
+        """Return the files that a request names, whole when they are small: the best single help for a small model."""
+        reader = self.tools.get("read_file")
+        shown = []
+        for path in named_files(text) if reader is not None else ():
+            call = ToolCall("named-file", "read_file", {"path": path})
+            if self.consent.verdict(call, reader).decision is Decision.ALLOW:  # type: ignore[arg-type]
+                content = self._ground.small_file(path, NAMED_FILE_CHARS)
+                if content:
+                    shown.append(f"\n\nFile {path}:\n{content}")
+        return "".join(shown)
+
+    def _added(self, message: Message) -> Event:
+        self._messages.append(message)
+        self._size += _size_of(message)
+        return Event("message", encode_message(message))
+
+    def _added_results(self, results: Sequence[ToolResult], told: Collection[str]) -> Event:
+        """Add the results of a turn; those that `call.returned` has *told* are not told again."""
+        event = self._added(Message("tool", results=tuple(results)))
+        untold = [one for one in results if one.call_id not in told or one.attachments]
+        data = encode_message(Message("tool", results=tuple(untold)))
+        return evolve(event, data={**data, "call_ids": [one.call_id for one in results]})
+
+    def _is_spent(self, run: _Run) -> bool:
+        core, usage = self.config.core, run.report.usage
+        tokens = usage.input_tokens + usage.output_tokens
+        too_dear = core.max_cost_usd and (usage.cost or 0.0) >= core.max_cost_usd
+        return bool(too_dear or (core.max_tokens and tokens >= core.max_tokens))
+
+    def _delivered(self, events: Events) -> Iterator[Event]:
+        """Let the journal and the plugins know of each event before the next step is taken."""
+        for event in events:
+            self._deliver(event)
+            yield event
+
+    def _deliver(self, event: Event) -> None:
+        self._ground.record(event)
+        about = {"event": event, **self._about()}
+        calls.tell(self.plugins.implementations("nanocoder_event"), self.plugins.report, about)
+
+    def _about(self) -> dict[str, Any]:
+        return {"session": self.info, "settings": self.plugins.settings}
+
+    def _set_info(self, **changes: Any) -> None:
+        self.info = evolve(self.info, **changes)
+        self.consent.session = self.info
+
+
+def open_session(cwd: Any = ".", **options: Any) -> Session:
+    """Open a session in directory *cwd*; see `nanocoder.opening.open_ground` for the options.
+
+    Raises: ConfigError, UsageError, PluginError (a policy that does not load).
+    """
+    return Session(open_ground(cwd, **options))
+
+
+def _not_run(call: ToolCall, why: str) -> ToolResult:
+    return ToolResult(
+        f"not run: {why}", title=call.name, is_error=True, error_class="not_run", call_id=call.id
+    )
+
+
+def _size_of(message: Message) -> int:
+    return count_tokens(message.text) + sum(count_tokens(one.output) for one in message.results)

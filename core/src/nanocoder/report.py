@@ -1,0 +1,98 @@
+"""What a run came to: the object that `run --output json` prints."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from attrs import define, field
+
+from nanocoder.execute import REFUSALS, status_of
+from nanocoder.tool import Tool
+from nanocoder.values import Effect, StopReason, ToolCall, ToolResult, Usage
+
+EXIT_CODES = {
+    StopReason.DONE: 0,
+    StopReason.FAILED: 1,
+    StopReason.LOOP: 1,
+    StopReason.APPROVAL_NEEDED: 3,
+    StopReason.PROVIDER_ERROR: 4,
+    StopReason.TURN_LIMIT: 5,
+    StopReason.BUDGET: 5,
+    StopReason.INTERRUPTED: 130,
+}
+
+
+@define(eq=False)
+class Report:
+    """Grows while a run goes on; `data` is its JSON-ready form."""
+
+    session_id: str = ""
+    model: str = ""
+    text: str = ""
+    stop_reason: StopReason = StopReason.DONE
+    turns: int = 0
+    usage: Usage = field(factory=Usage)
+    tool_calls: list[dict[str, Any]] = field(factory=list)
+    denials: list[dict[str, Any]] = field(factory=list)
+    files_changed: list[str] = field(factory=list)
+    error: dict[str, str] | None = None
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of a command whose run came to this."""
+        if self.error is not None and self.error["class"] in {"usage", "configuration"}:
+            return 2
+        return EXIT_CODES[self.stop_reason]
+
+    def note(
+        self,
+        calls: Sequence[ToolCall],
+        results: Sequence[ToolResult],
+        tools: Mapping[str, Tool[..., Any]],
+    ) -> None:
+        """Take note of a turn's calls, what was refused and which files changed."""
+        for call, result in zip(calls, results, strict=True):
+            row = {
+                "tool": call.name,
+                "status": status_of(result),
+                "error_class": result.error_class,
+            }
+            self.tool_calls.append({"id": call.id, **row})
+            if result.error_class in REFUSALS:
+                self.denials.append({**row, "reason": result.output})
+            tool = tools.get(call.name)
+            if tool is not None and Effect.WRITE in tool.effects and not result.is_error:
+                self._note_files(result.metadata)
+
+    def _note_files(self, metadata: Mapping[str, Any]) -> None:
+        for path in [metadata.get("path"), *metadata.get("files_changed", ())]:
+            if isinstance(path, str) and path not in self.files_changed:
+                self.files_changed.append(path)
+
+    def end(self, reason: StopReason) -> None:
+        """Set why the run ended; a run that lacked a person's consent says so."""
+        needed = any(denial["status"] == "approval_needed" for denial in self.denials)
+        self.stop_reason = (
+            StopReason.APPROVAL_NEEDED if reason is StopReason.DONE and needed else reason
+        )
+
+    def data(self) -> dict[str, Any]:
+        """Return the report as JSON-ready data."""
+        usage = self.usage
+        return {
+            "text": self.text,
+            "stop_reason": str(self.stop_reason),
+            "session_id": self.session_id,
+            "model": self.model,
+            "turns": self.turns,
+            "usage": {
+                "input_tokens": usage.input_tokens,
+                "output_tokens": usage.output_tokens,
+                "cache_read_tokens": usage.cache_read_tokens,
+                "cache_write_tokens": usage.cache_write_tokens,
+            },
+            "cost": usage.cost,
+            "tool_calls": self.tool_calls,
+            "denials": self.denials,
+            "files_changed": self.files_changed,
+            "error": self.error,
+        }
