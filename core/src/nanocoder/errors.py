@@ -40,7 +40,7 @@ class UsageError(PersonError):
 
 
 class ConfigError(PersonError):
-    """A configuration file or an environment variable is wrong; the message says which and where."""
+    """A configuration file or an environment variable is wrong; the message says where."""
 
     error_class = "configuration"
     exit_code = 2
@@ -102,7 +102,7 @@ class ToolError(NanocoderError):
 
 
 class BadArguments(ToolError):
-    """The arguments do not fit the schema; one line in *problems* for each fault, naming the parameter."""
+    """The arguments do not fit the schema; *problems* has a line for each fault."""
 
     error_class = "invalid_arguments"
 

@@ -64,7 +64,9 @@ class ThinkingDelta:
 
 @frozen
 class Finished:
-    """The protocol's own end of the reply; a stream that ends without one was cut and its calls must not run.
+    """The protocol's own end of the reply.
+
+    A stream that ends without one was cut, and its calls must not run.
 
     *calls* are complete calls in the model's order, each with an id of its own; *native* is what
     has to be echoed unchanged; *truncated* says that the token limit cut the reply.
@@ -113,7 +115,10 @@ class Provider(Protocol):
         ...
 
     def models(self) -> Sequence[ModelInfo]:
-        """Return the models on offer, without network where the list is known; raises ProviderError."""
+        """Return the models on offer, from the network only where the list is not known.
+
+        Raises: ProviderError.
+        """
         ...
 
     def close(self) -> None:
@@ -123,7 +128,9 @@ class Provider(Protocol):
 
 @frozen
 class ProviderSpec:
-    """What a plugin offers in `nanocoder_providers`: the *name* before the slash of `--model name/model`.
+    """What a plugin offers in `nanocoder_providers`.
+
+    *name* is what stands before the slash of `--model name/model`.
 
     *open* is called with the model's name and the plugin's settings when the provider is first
     needed. *key_variables* are environment variables whose presence makes this provider usable,

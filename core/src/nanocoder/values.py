@@ -68,7 +68,9 @@ class StopReason(enum.StrEnum):
 
 @frozen
 class ToolCall:
-    """One call as it travels: from the model, a person, or a composed tool (*parent_id*) to a handler.
+    """One call as it travels to a handler.
+
+    It comes from the model, a person, or a composed tool (*parent_id*).
 
     *error* is set when the arguments could not even be parsed; it then holds what is wrong with
     them.
@@ -114,7 +116,9 @@ class ToolResult:
 
 @frozen(eq=False)
 class Message:
-    """One message of the transcript; compared by identity, so that a provider can keep its encoded bytes.
+    """One message of the transcript.
+
+    Compared by identity, so that a provider can keep its encoded bytes.
 
     role "user": *text* and *attachments*. role "assistant": *text*, *calls*, and *native*: what the
     provider needs to get back unchanged (thinking blocks, signatures). role "tool": *results*, one
