@@ -36,7 +36,7 @@ class Cancel:
             callback()
 
     def on_set(self, callback: Callable[[], None]) -> Callable[[], None]:
-        """Call *callback* when set, at once if it is; return a function that takes the wish back."""
+        """Call *callback* when set, at once if it is; return what takes the wish back."""
         with self._lock:
             if not self._event.is_set():
                 key = self._next
