@@ -15,6 +15,7 @@ from nanocoder_kit_http import (
     close_calls,
     failure_in_stream,
     loads,
+    parse_arguments,
 )
 
 from nanocoder_provider_openai.wire import NATIVE
@@ -146,14 +147,18 @@ class CallTable:
             index = self._rows[-1][0] + 1 if self._rows else 0
         else:
             found = next((parts for row, parts in reversed(self._rows) if row == index), None)
-        # A second call under a number that is taken: it names a tool again, under an id of its own.
-        is_new = bool(
-            found and name and found.name and (call_id != found.call_id or not found.call_id)
-        )
-        if found is None or is_new:
+        if found is None or (name and found.name and _is_another(found, call_id)):
             found = CallParts()
             self._rows.append((index, found))
         return found
+
+
+def _is_another(parts: CallParts, call_id: str) -> bool:
+    """Tell whether a piece that names a tool again, under a number in use, begins another call."""
+    if call_id or parts.call_id:
+        return bool(call_id) and call_id != parts.call_id
+    arguments = "".join(parts.pieces)
+    return bool(arguments) and not parse_arguments(arguments)[1]
 
 
 def _index(value: Any) -> int | None:

@@ -1,0 +1,561 @@
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from nanocoder import (
+    Attachment,
+    Cancel,
+    Cancelled,
+    ConfigError,
+    Finished,
+    Message,
+    ModelInfo,
+    ProviderError,
+    Request,
+    TextDelta,
+    ThinkingDelta,
+    ToolCall,
+    ToolDefinition,
+    ToolResult,
+    Usage,
+)
+from nanocoder_kit_http.testing import FOREVER, Answer, ScriptedServer, data, events, refusal
+from nanocoder_provider_openai import nanocoder_providers, nanocoder_settings, open_provider
+
+DONE = b"[DONE]"
+READ = ToolDefinition(
+    "read_file",
+    "Read a file.",
+    {"type": "object", "properties": {"path": {"type": "string"}}, "additionalProperties": False},
+)
+
+
+def chunk(finish=None, **delta):
+    return {"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
+
+
+def piece(arguments=None, **fields):
+    """Return one piece of a call: name, index and id go where the wire has them."""
+    function = {"arguments": arguments} if arguments is not None else {}
+    if "name" in fields:
+        function["name"] = fields.pop("name")
+    return {**fields, "function": function}
+
+
+@pytest.fixture
+def play(monkeypatch):
+    """Start a server with the given answers and open a provider on it."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    opened = []
+
+    def start(*answers, **settings):
+        server = ScriptedServer(*answers)
+        defaults = {"base_url": server.url, "max_retries": 0}
+        provider = open_provider("m", nanocoder_settings()(**{**defaults, **settings}))
+        opened.extend([provider, server])
+        return provider, server
+
+    yield start
+    for thing in opened:
+        thing.close()
+
+
+def reply(provider, *messages, cancel=None, **request):
+    messages = messages or (Message("user", "hi"),)
+    return list(provider.stream(Request("m", "be brief", messages, **request), cancel or Cancel()))
+
+
+def finished(play, *values):
+    provider, _ = play(events(*values, DONE))
+    return reply(provider)[-1]
+
+
+def failure(provider, **request):
+    with pytest.raises(ProviderError) as caught:
+        reply(provider, **request)
+    return caught.value
+
+
+def test_text_is_streamed_and_the_whole_reply_comes_last(play):
+    usage = {
+        "prompt_tokens": 10,
+        "completion_tokens": 2,
+        "prompt_tokens_details": {"cached_tokens": 4},
+    }
+    provider, server = play(
+        events(
+            chunk(role="assistant", content=""),
+            chunk(content="Hel"),
+            chunk(content="lo"),
+            chunk("stop"),
+            {"choices": [], "usage": usage},
+            DONE,
+        )
+    )
+    assert reply(provider) == [
+        TextDelta("Hel"),
+        TextDelta("lo"),
+        Finished("Hello", usage=Usage(6, 2, 4)),
+    ]
+    assert server.seen[0].path == "/chat/completions"
+    assert server.seen[0].json == {
+        "model": "m",
+        "stream": True,
+        "stream_options": {"include_usage": True},
+        "messages": [
+            {"role": "system", "content": "be brief"},
+            {"role": "user", "content": "hi"},
+        ],
+    }
+
+
+def test_deltas_of_one_read_are_one_delta(play):
+    stream = b"".join(map(data, [chunk(content=str(n)) for n in range(10)] + [chunk("stop")]))
+    provider, _ = play(Answer([stream]))
+    assert reply(provider) == [TextDelta("0123456789"), Finished("0123456789")]
+
+
+def test_line_separators_surrogates_and_bad_utf8_in_text(play):
+    text = "a\u2028b\u0085c\x0b\x1cd\ud83d"
+    raw = '{"choices":[{"delta":{"content":"a\u2028b\u0085c"}}]}'.encode()
+    provider, _ = play(
+        events(raw, chunk(content="\x0b\x1cd"), chunk("stop", content="\ud83d"), DONE)
+    )
+    assert reply(provider)[-1].text == text[:-1] + "\ufffd"
+    provider, _ = play(events(b'{"choices":[{"delta":{"content":"x\xff"}}]}', chunk("stop")))
+    assert reply(provider)[-1].text == "x\ufffd"
+
+
+def test_a_character_that_is_split_over_two_deltas_is_whole_in_the_reply(play):
+    assert finished(play, chunk(content="\ud83d"), chunk("stop", content="\ude00")).text == (
+        "\U0001f600"
+    )
+
+
+def test_reasoning_is_thinking_and_is_sent_back_only_on_demand(play):
+    values = [chunk(reasoning_content="hm"), chunk(content="yes"), chunk("stop")]
+    provider, _ = play(events(*values, DONE))
+    assert reply(provider) == [ThinkingDelta("hm"), TextDelta("yes"), Finished("yes")]
+    provider, server = play(events(*values, DONE), echo_reasoning=True)
+    native = reply(provider)[-1].native
+    reply(provider, Message("user", "x"), Message("assistant", "yes", native=native))
+    assert server.seen[1].json["messages"][-1] == {
+        "role": "assistant",
+        "content": "yes",
+        "reasoning_content": "hm",
+    }
+
+
+def test_tools_calls_and_results_go_over_the_wire(play):
+    provider, server = play(events(chunk("stop", content="ok"), DONE))
+    calls = (
+        ToolCall("c1", "read_file", {"path": "é\ud83d"}),
+        ToolCall("c2", "bash", {}, error="x"),
+    )
+    picture = Attachment("image/png", b"png", "a.png")
+    results = (
+        ToolResult("text", call_id="c1", attachments=(picture, Attachment("audio/x", b"", "b"))),
+        ToolResult("boom", is_error=True, error_class="x", call_id="c2"),
+    )
+    reply(
+        provider,
+        Message("user", "look", attachments=(picture,)),
+        Message("assistant", "", calls=calls),
+        Message("tool", results=results),
+        tools=[READ],
+        max_tokens=9,
+        temperature=0.5,
+    )
+    sent = server.seen[0].json
+    assert (sent["max_tokens"], sent["temperature"]) == (9, 0.5)
+    assert sent["tools"] == [
+        {
+            "type": "function",
+            "function": {
+                "name": "read_file",
+                "description": "Read a file.",
+                "parameters": READ.parameters,
+            },
+        }
+    ]
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,cG5n"}}
+    assert sent["messages"][1:] == [
+        {"role": "user", "content": [{"type": "text", "text": "look"}, image]},
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [
+                {
+                    "id": "c1",
+                    "type": "function",
+                    "function": {"name": "read_file", "arguments": '{"path":"é\ufffd"}'},
+                },
+                {"id": "c2", "type": "function", "function": {"name": "bash", "arguments": "{}"}},
+            ],
+        },
+        {"role": "tool", "tool_call_id": "c1", "content": "text"},
+        {"role": "tool", "tool_call_id": "c2", "content": "Error: boom"},
+        {
+            "role": "user",
+            "content": [
+                {"type": "text", "text": "Attached to the results above:"},
+                image,
+                {"type": "text", "text": "[b (audio/x) cannot be shown here]"},
+            ],
+        },
+    ]
+
+
+def test_a_call_is_put_together_from_its_pieces(play):
+    call = finished(
+        play,
+        chunk(tool_calls=[piece("", index=0, id="c1", name="read_file")]),
+        chunk(tool_calls=[piece('{"pa', index=0)]),
+        chunk(tool_calls=[piece('th": "a"}', index=0)]),
+        chunk("tool_calls"),
+    ).calls
+    assert call == (ToolCall("c1", "read_file", {"path": "a"}),)
+
+
+def names_and_arguments(reply):
+    return [(call.name, dict(call.arguments)) for call in reply.calls]
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        pytest.param(
+            [
+                piece('{"n"', index=1, id="b", name="two"),
+                piece('{"n": ', index=0, id="a", name="one"),
+                piece(": 2}", index=1),
+                piece("1}", index=0),
+            ],
+            id="interleaved and out of order",
+        ),
+        pytest.param(
+            [piece('{"n": 1}', index=0, name="one"), piece('{"n": 2}', index=2, name="two")],
+            id="no ids and a gap",
+        ),
+        pytest.param(
+            [
+                piece('{"n": 1}', index=0, id="x", name="one"),
+                piece('{"n": 2}', index=0, id="y", name="two"),
+            ],
+            id="whole calls under one index",
+        ),
+        pytest.param(
+            [piece('{"n": 1}', index=0, name="one"), piece('{"n": 2}', index=0, name="two")],
+            id="whole calls under one index without ids",
+        ),
+        pytest.param(
+            [
+                piece('{"n": 1}', index=0, id="x", name="one"),
+                piece('{"n": 2}', index=1, id="x", name="two"),
+            ],
+            id="one id for both",
+        ),
+        pytest.param(
+            [piece('{"n": 1}', id="x", name="one"), piece('{"n": 2}', id="y", name="two")],
+            id="no index",
+        ),
+        pytest.param(
+            [
+                piece('{"n"', id="x", name="one"),
+                piece(": 1}"),
+                piece('{"n"', id="y", name="two"),
+                piece(": 2}"),
+            ],
+            id="no index, in pieces",
+        ),
+        pytest.param(
+            [piece('{"n": 1}', index="0", name="one"), piece({"n": 2}, index="1", name="two")],
+            id="index as text, arguments as object",
+        ),
+        pytest.param(
+            [
+                piece('{"n"', index=0, id="x", name="one"),
+                piece(": 1}", index=0, id="x", name="one"),
+                piece('{"n": 2}', index=1, id="y"),
+                piece("", index=1, name="two"),
+            ],
+            id="name repeated, or late",
+        ),
+        pytest.param(
+            [
+                piece('{"n"', index=0, name="one"),
+                piece(": 1}", index=0, name="one"),
+                piece('{"n"', index=1, id="y", name="two"),
+                piece(": 2}", index=1, name="two"),
+            ],
+            id="name in every piece, id never or once",
+        ),
+    ],
+)
+def test_parallel_calls_of_careless_servers_stay_apart_and_in_order(play, pieces):
+    last = finished(play, *[chunk(tool_calls=[each]) for each in pieces], chunk("tool_calls"))
+    assert names_and_arguments(last) == [("one", {"n": 1}), ("two", {"n": 2})]
+    ids = [call.id for call in last.calls]
+    assert all(ids)
+    assert len(set(ids)) == 2
+
+
+def test_fifty_calls_in_one_reply(play):
+    pieces = [piece({"n": n}, index=n, id=f"c{n}", name="read") for n in range(50)]
+    last = finished(play, chunk(tool_calls=pieces), chunk("tool_calls"))
+    assert [call.arguments["n"] for call in last.calls] == list(range(50))
+
+
+def test_an_id_that_a_server_uses_in_every_turn_is_replaced(play):
+    provider, _ = play(
+        events(chunk("tool_calls", tool_calls=[piece("{}", index=0, id="call_0", name="x")]), DONE)
+    )
+    first, second = (reply(provider)[-1].calls[0].id for _ in range(2))
+    assert first == "call_0"
+    assert second != first
+
+
+@pytest.mark.parametrize("arguments", ['{"path": "a', "[]", "null", '{"a":1,"a":2}', '{"a":NaN}'])
+def test_arguments_that_cannot_be_trusted_make_a_call_with_an_error(play, arguments):
+    pieces = [piece(arguments, index=0, id="c", name="read_file")]
+    (call,) = finished(play, chunk("tool_calls", tool_calls=pieces)).calls
+    assert call.error
+    assert call.arguments == {}
+
+
+def test_no_arguments_are_an_empty_object(play):
+    pieces = [piece("", index=0, id="c", name="list")]
+    assert finished(play, chunk("tool_calls", tool_calls=pieces)).calls == (ToolCall("c", "list"),)
+
+
+def test_the_token_limit_is_told(play):
+    assert finished(play, chunk("length", content="half")).truncated
+
+
+def test_a_refusal_is_text_and_a_withheld_reply_an_error(play):
+    assert finished(play, chunk(refusal="I cannot"), chunk("stop")).text == "I cannot"
+    provider, _ = play(events(chunk("content_filter"), DONE))
+    assert "content filter" in str(failure(provider))
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param(events(chunk(content="part"), DONE), id="done without a finish reason"),
+        pytest.param(Answer([data(chunk(content="part"))]), id="body ends"),
+        pytest.param(Answer([data(chunk(content="part"))], cut=True), id="connection cut"),
+        pytest.param(
+            Answer([data(chunk(content="part")), b'data: {"choices":[{"del'], framing="close"),
+            id="cut within an event",
+        ),
+        pytest.param(
+            Answer([data(chunk(content="part")), b"<html>504 Gateway Time-out</html>"]),
+            id="a proxy's page",
+        ),
+        pytest.param(
+            Answer(
+                [
+                    data(chunk(content="part")),
+                    data(chunk(tool_calls=[piece("{}", index=0, id="c", name="bash")])),
+                ],
+                framing="close",
+            ),
+            id="cut after a whole call",
+        ),
+    ],
+)
+def test_a_reply_without_its_end_is_an_error_that_keeps_the_last_words(play, answer):
+    provider, server = play(answer, max_retries=4)
+    got = []
+    with pytest.raises(ProviderError, match=r"after 4 characters, ending 'part'") as caught:
+        got.extend(provider.stream(Request("m", "", [Message("user", "x")]), Cancel()))
+    assert caught.value.kind == "protocol"
+    assert got == [TextDelta("part")]
+    assert len(server.seen) == 1
+
+
+def test_a_reply_that_is_cut_before_it_begins_is_asked_for_again(play):
+    provider, server = play(
+        Answer([data(chunk(role="assistant", content=""))], cut=True),
+        events(chunk("stop", content="ok"), DONE),
+        max_retries=1,
+    )
+    assert reply(provider)[-1] == Finished("ok")
+    assert len(server.seen) == 2
+
+
+def test_an_error_object_before_the_first_word_is_retried_and_later_is_not(play):
+    busy = {"error": {"type": "server_error", "message": "overloaded, sorry"}}
+    good = events(chunk("stop", content="ok"), DONE)
+    provider, server = play(events(busy), good, max_retries=1)
+    assert reply(provider)[-1].text == "ok"
+    provider, server = play(events(chunk(content="wo"), busy), good, max_retries=1)
+    assert "overloaded, sorry (after 2 characters" in str(failure(provider))
+    assert len(server.seen) == 1
+
+
+@pytest.mark.parametrize("end", [b"[DONE ]", b'"[DONE]"', b"DONE", b"[DONE]"])
+def test_end_marks_of_any_spelling_are_understood(play, end):
+    provider, _ = play(events(chunk("stop", content="ok"), end))
+    assert reply(provider)[-1].text == "ok"
+
+
+def test_what_comes_after_the_end_is_ignored(play):
+    late = chunk(content="x", tool_calls=[piece("{}", index=0, id="c", name="bash")])
+    assert finished(play, chunk("stop", content="ok"), late) == Finished("ok")
+    assert finished(play, chunk("stop", content="ok"), DONE, late) == Finished("ok")
+
+
+def test_odd_chunks_are_passed_over(play):
+    last = finished(
+        play,
+        {},
+        {"choices": []},
+        {"choices": None, "usage": None},
+        {"choices": [{}], "usage": "x"},
+        {"choices": [{"delta": None}]},
+        {"choices": [{"delta": {"content": None, "tool_calls": None, "future": 1}}], "new": {}},
+        {"choices": [{"delta": {"tool_calls": [None, {"function": None}]}}]},
+        {"choices": [{"delta": {"content": [{"type": "text", "text": "ok"}, {"type": "x"}]}}]},
+        7,
+        chunk("stop"),
+        {"choices": [], "usage": {"prompt_tokens": None, "completion_tokens": "3"}},
+    )
+    assert last.text == "ok"
+    assert last.usage == Usage()
+
+
+def test_a_whole_body_from_a_server_that_does_not_stream_is_one_reply(play):
+    message = {"content": "ok", "tool_calls": [piece('{"n":1}', id="c", name="x")]}
+    body = {
+        "choices": [{"message": message, "finish_reason": "tool_calls"}],
+        "usage": {"prompt_tokens": 3, "completion_tokens": 4},
+    }
+    provider, server = play(refusal(200, body))
+    assert reply(provider) == [
+        TextDelta("ok"),
+        Finished("ok", (ToolCall("c", "x", {"n": 1}),), Usage(3, 4)),
+    ]
+    assert len(server.seen) == 1
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        refusal(200, {"error": {"message": "no such model", "type": "invalid_request_error"}}),
+        refusal(200, {"something": "else"}),
+        refusal(200, b"{broken"),
+        refusal(200, b"<html></html>"),
+        Answer([]),
+    ],
+)
+def test_a_body_that_is_no_reply_is_an_error(play, answer):
+    provider, _ = play(answer)
+    assert failure(provider)
+
+
+def test_a_context_overflow_is_known_as_such(play):
+    provider, server = play(
+        refusal(400, {"error": {"code": "context_length_exceeded", "message": "too long"}}),
+        max_retries=4,
+    )
+    assert failure(provider).kind == "context_overflow"
+    assert len(server.seen) == 1
+
+
+def test_a_cancel_ends_a_silent_reply_within_a_second(play):
+    provider, _ = play(Answer([data(chunk(content="x")), FOREVER]))
+    cancel = Cancel()
+    timer = threading.Timer(0.2, cancel.set)
+    timer.start()
+    begin = time.monotonic()
+    with pytest.raises(Cancelled):
+        reply(provider, cancel=cancel)
+    assert time.monotonic() - begin < 1.2
+    timer.join()
+
+
+def test_a_cancel_ends_the_wait_between_tries(play):
+    provider, _ = play(refusal(429, retry_after="60"), max_retries=4)
+    cancel = Cancel()
+    timer = threading.Timer(0.2, cancel.set)
+    timer.start()
+    with pytest.raises(Cancelled):
+        reply(provider, cancel=cancel)
+    timer.join()
+
+
+def test_without_a_key_no_authorization_is_sent_and_with_one_it_is(play, monkeypatch):
+    provider, server = play(events(chunk("stop", content="x"), DONE))
+    reply(provider)
+    assert "authorization" not in server.seen[0].headers
+    monkeypatch.setenv("MY_KEY", "sk-1")
+    provider, server = play(events(chunk("stop", content="x"), DONE), api_key_env="MY_KEY")
+    reply(provider)
+    assert server.seen[0].headers["authorization"] == "Bearer sk-1"
+
+
+def test_the_address_comes_from_the_settings_then_from_the_environment(play, monkeypatch):
+    _, server = play(events(chunk("stop", content="x"), DONE))
+    monkeypatch.setenv("OPENAI_BASE_URL", server.url + "/v1/")
+    provider = open_provider("m", None)
+    reply(provider)
+    provider.close()
+    assert server.seen[0].path == "/v1/chat/completions"
+
+
+def test_openai_itself_needs_a_key(monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    with pytest.raises(ProviderError, match="set OPENAI_API_KEY") as caught:
+        open_provider("m", None)
+    assert caught.value.kind == "auth"
+    monkeypatch.setenv("OPENAI_API_KEY", "two words")
+    with pytest.raises(ConfigError, match="no usable key"):
+        open_provider("m", None)
+
+
+def test_options_change_what_is_sent(play):
+    provider, server = play(
+        events(chunk("stop", content="x"), DONE),
+        stream_usage=False,
+        reasoning_effort="low",
+        max_tokens_field="max_completion_tokens",
+        profile="small",
+    )
+    reply(provider, max_tokens=5)
+    sent = server.seen[0].json
+    assert "stream_options" not in sent
+    assert sent["reasoning_effort"] == "low"
+    assert sent["max_completion_tokens"] == 5
+    assert provider.profile == "small"
+
+
+def test_the_beginning_of_the_request_stays_the_same_bytes(play):
+    provider, server = play(events(chunk("stop", content="x"), DONE))
+    messages, tools = [Message("user", "one")], [READ]
+    for text in ("two", "three"):
+        reply(provider, *messages, tools=tools)
+        messages += [Message("assistant", "x"), Message("user", text)]
+    first, second = (seen.body for seen in server.seen)
+    assert second.startswith(first.removesuffix(b"]}"))
+
+
+def test_models_are_asked_for(play):
+    listed = [{"id": "b", "owned_by": "me", "max_model_len": 4096}, {"id": "a"}, None]
+    provider, server = play(refusal(200, {"data": listed}))
+    assert provider.models()[1:] == [ModelInfo("a"), ModelInfo("b", 4096, "me")]
+    assert server.seen[0].path == "/models"
+    provider, _ = play(refusal(200, []))
+    with pytest.raises(ProviderError, match="list of models"):
+        provider.models()
+
+
+def test_the_plugin_offers_openai_and_imports_no_http_client():
+    (spec,) = nanocoder_providers()
+    assert (spec.name, spec.key_variables) == ("openai", ("OPENAI_API_KEY",))
+    code = "import sys, nanocoder_provider_openai as p; p.nanocoder_providers();"
+    code += "assert not {'httpx', 'httpcore', 'ssl', 'asyncio'} & set(sys.modules), sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
