@@ -108,7 +108,7 @@ class Beneath:
 
     def _is_root(self, path: str) -> bool:
         try:
-            status = os.stat(path)  # noqa: PTH116 - a Path would drop a trailing "/."
+            status = os.stat(path)
         except (OSError, ValueError):
             return False
         return (status.st_dev, status.st_ino) == self._identity
@@ -167,9 +167,9 @@ class _Walk:
             if error.errno not in _PERHAPS_A_LINK:
                 raise
             target = _readlink(name, self._fd)
-            if target is None and not _is_directory(name, self._fd):
+            if target is None and not _leads_on(name, self._fd):
                 raise
-            # Without a target it was a link a moment ago, and is a directory now.
+            # Without a target it was a link a moment ago, and is something else now.
             self._take(target or name)
             return
         self._move(fd)
@@ -315,11 +315,12 @@ def _readlink(name: str, dir_fd: int) -> str | None:
         return None
 
 
-def _is_directory(name: str, dir_fd: int) -> bool:
+def _leads_on(name: str, dir_fd: int) -> bool:
     try:
-        return stat.S_ISDIR(os.stat(name, dir_fd=dir_fd, follow_symlinks=False).st_mode)
+        mode = os.stat(name, dir_fd=dir_fd, follow_symlinks=False).st_mode
     except OSError:
         return False
+    return stat.S_ISDIR(mode) or stat.S_ISLNK(mode)
 
 
 def _link(place: Place) -> bool:

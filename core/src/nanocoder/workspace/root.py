@@ -153,7 +153,7 @@ class Root:
                 return []
             # Compared is the first name that is missing; what would follow it is of no use.
             try:
-                names = os.listdir(fd)[:MAX_NAMES_COMPARED]  # noqa: PTH208 - pathlib has no handles
+                names = os.listdir(fd)[:MAX_NAMES_COMPARED]
             finally:
                 os.close(fd)
             return [spelling.shown(f"{head}/{name}" if head else name) for name in names]

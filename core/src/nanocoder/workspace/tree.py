@@ -11,7 +11,7 @@ from attrs import evolve, frozen
 from nanocoder.errors import WorkspaceError
 from nanocoder.workspace.ignore import Chain, Ignore, ignored
 from nanocoder.workspace.protected import is_git_name
-from nanocoder.workspace.root import Root
+from nanocoder.workspace.root import READ, Root
 from nanocoder.workspace.spelling import shown
 
 MAX_RULE_BYTES = 1_000_000
@@ -123,9 +123,10 @@ class Tree:
     def _read_rules(self, raw: str) -> tuple[bytes, object] | None:
         # Git does not follow a link here either.
         with contextlib.suppress(WorkspaceError, OSError):
-            fd, canonical, status = self._root.open_file(raw)
+            fd, canonical = self._root.beneath.open(raw, READ)
             try:
-                if canonical == raw:
+                status = os.fstat(fd)
+                if canonical == raw and stat.S_ISREG(status.st_mode):
                     stamp = (status.st_ino, status.st_mtime_ns, status.st_size)
                     return os.read(fd, MAX_RULE_BYTES), stamp
             finally:

@@ -283,12 +283,15 @@ class Workspace:
         return strays
 
     def _mode(self, path: str) -> int:
+        raw = self._root.raw(path)
+        # Not by `stat`, which would look for names like the missing one.
         try:
-            return self.stat(path).st_mode
-        except WorkspaceError as error:
-            if error.error_class in {"file_not_found", "not_a_directory"}:
-                return 0
-            raise
+            with self._root.beneath.locate(raw) as place:
+                return place.stat().st_mode
+        except (FileNotFoundError, NotADirectoryError):
+            return 0
+        except OSError as error:
+            raise self._root.problem(error, raw) from error
 
     def _read(self, raw: str, max_bytes: int | None) -> tuple[bytes, str, os.stat_result]:
         limit = MAX_BYTES if max_bytes is None else max_bytes
