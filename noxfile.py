@@ -137,7 +137,7 @@ def lock(session: nox.Session) -> None:
     write_pins([])
     session.run("uv", "lock", "--quiet", "--upgrade", external=True)
     options = ("--all-packages", "--no-emit-workspace", "--no-header", "--no-annotate")
-    everything = ("--all-groups", "--no-hashes", "--extra=local")
+    everything = ("--all-groups", "--no-hashes", "--all-extras")
     pinned = session.run("uv", "export", *options, *everything, external=True, silent=True)
     write_pins(re.findall(r"^[\w.-]+==\S+", str(pinned), flags=re.MULTILINE))
     session.run("uv", "lock", "--quiet", external=True)
