@@ -1,15 +1,20 @@
 """All processes that a command started, also those that left its group or lost their parents.
 
 Linux: this process becomes the reaper of its orphaned descendants, so that each of them can be
-found below it. A child of ours belongs to a call when it is in the leader's session, carries the
-call's mark in its environment, or was seen below the leader before; then everything below it does.
-Other systems know the leader's group only.
+found below it. A child of ours belongs to a call when it is in the leader's session, was seen below
+the leader or carries the call's brand; then everything below it does. Other systems know the
+leader's group only.
 
-What escapes: a process that clears its environment, opens a session and loses its parents, all
-before the leader ends by itself. Only a PID namespace, which a sandbox has, holds that one.
+The brand is a resource limit that means nothing to ordinary programs and is handed down to each
+child: the real-time CPU limit, in microseconds, far beyond any use, with the leader's number in it.
+Unlike an environment it stays readable in a zombie, and it is not lost by accident. Processes that
+are born before the limit is set, in the first moments of the shell, have the environment's mark.
+
+What escapes: a process that sets out to. Only a PID namespace, which a sandbox has, holds that one.
 """
 
 import os
+import resource
 import signal
 import time
 from collections.abc import Iterator
@@ -21,6 +26,7 @@ MARK: Final = "NANOCODER_CALL"
 POLITE_S: Final = 0.25  # what background processes get to tidy up when the call is over
 FORCE_S: Final = 2.0
 LOOK_S: Final = 0.003
+BRAND: Final = 10**15  # µs of real-time CPU: 31 years
 
 _PR_SET_DUMPABLE = 4
 _PR_SET_CHILD_SUBREAPER = 36
@@ -63,10 +69,14 @@ class Family:
         self.leader = leader
         self._mark = f"{MARK}={mark}\0".encode()
         self._seen: set[tuple[int, int]] = set()
+        with suppress(OSError, ValueError):  # a hard limit is set: the mark has to do
+            _, hard = resource.prlimit(leader, resource.RLIMIT_RTTIME)
+            resource.prlimit(leader, resource.RLIMIT_RTTIME, (BRAND + leader, hard))
 
     def send(self, number: signal.Signals) -> None:
         """Signal everybody; once somebody waited for the leader, its number may be another's."""
-        members = self._members()  # before anybody loses a parent
+        members = self._members()
+        self._seen.update((member.pid, member.born) for member in members)
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.leader, number)
         for member in members:
@@ -106,14 +116,21 @@ class Family:
             member = queue.pop()
             found.append(member)
             queue += _children(member.pid)
-        self._seen.update((member.pid, member.born) for member in found)
         return found
 
     def _is_ours(self, child: Process) -> bool:
-        if child.session == self.leader or (child.pid, child.born) in self._seen:
+        if child.session == self.leader or self._is_known(child):
             return True
         try:
             return self._mark in Path(f"/proc/{child.pid}/environ").read_bytes()
+        except OSError:  # gone, or another user's
+            return False
+
+    def _is_known(self, child: Process) -> bool:
+        if (child.pid, child.born) in self._seen:
+            return True
+        try:
+            return resource.prlimit(child.pid, resource.RLIMIT_RTTIME)[0] == BRAND + self.leader
         except OSError:  # gone, or another user's
             return False
 
@@ -123,7 +140,7 @@ class Family:
         for child in _children(os.getpid()):
             # What was started here shares our session or leads one; somebody may wait for it.
             is_adopted = child.session not in {ours, child.pid}
-            is_known = (child.pid, child.born) in self._seen and child.pid != self.leader
+            is_known = child.pid != self.leader and self._is_known(child)
             if child.is_dead and (is_adopted or is_known):
                 with suppress(ChildProcessError):  # another call was faster
                     os.waitpid(child.pid, os.WNOHANG)
