@@ -1,7 +1,8 @@
 """The embedded model: llama.cpp inside this process, no server to start and no key.
 
-`--model local/qwen2.5-coder-1.5b` uses the weights that the extra `weights` installs, `--model local//path/to/file.gguf` any
-other file. Importing this module loads neither llama.cpp nor a model.
+`--model local/qwen2.5-coder-1.5b` uses the weights that the extra `weights` installs,
+`--model local//path/to/file.gguf` any other file. Importing this module loads neither llama.cpp
+nor a model.
 """
 
 from nanocoder import Provider, ProviderSpec, hookimpl
@@ -28,13 +29,13 @@ def nanocoder_providers() -> list[ProviderSpec]:
             default_model=DEFAULT_MODEL,
             rank=90,
             probe=_is_usable,
-            hint="install nanocoder-provider-local[weights], or name a file: local//path/to/model.gguf",
+            hint="install nanocoder-provider-local[weights], or take local//path/to/file.gguf",
         )
     ]
 
 
 def _open(model: str, settings: Settings | None) -> Provider:
-    # Finding and joining the weights is the first thing that costs anything: describing the plugin must not.
+    # Joining the weights is the first thing that costs anything; describing the plugin must not.
     from nanocoder_provider_local.provider import open_local
 
     return open_local(model, settings or Settings())

@@ -1,4 +1,4 @@
-"""What the model may reply: one JSON object, an action for each offered tool and one that answers."""
+"""What the model may reply: one JSON object, an action for each tool and one that answers."""
 
 import json
 import os
@@ -15,15 +15,15 @@ TEXT: Final = "text"
 ARGUMENTS: Final = "arguments"
 
 SEPARATORS: Final = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
-"""Python's own way of writing JSON: an action that is written again from its values has the same bytes."""
+"""Python's own way of writing JSON: an action written again from its values has the same bytes."""
 
 
 @frozen
 class Actions:
-    """The actions of one set of tools: their lines for the prompt, their schema, and the way back to calls.
+    """The actions of one set of tools: prompt lines, schema, and the way to calls and back.
 
-    Arguments stand beside the action's name, `{"action": "grep", "pattern": "x"}`; only a tool with a parameter of that very
-    name (those in *nested*) has them one level deeper.
+    Arguments stand beside the action's name, `{"action": "grep", "pattern": "x"}`; only a tool
+    with a parameter of that very name (those in *nested*) has them one level deeper.
     """
 
     tools: tuple[ToolDefinition, ...]
@@ -63,10 +63,10 @@ class Actions:
         return self.write(self.answer, {TEXT: text})
 
     def read(self, reply: str) -> "ToolCall | str":
-        """Return the call that *reply* makes, or the text of its answer; raises ValueError when it is neither."""
+        """Return the call that *reply* makes, or its answer; raises ValueError for neither."""
         value = json.loads(reply)
         if not isinstance(value, dict) or not isinstance(value.get(ACTION), str):
-            raise ValueError(f"not an action: {reply[:80]!r}")
+            raise ValueError(f"not an action: {reply[:80]!r}")  # noqa: TRY004 - as json.loads
         name = value.pop(ACTION)
         if name == self.answer:
             return str(value.get(TEXT, ""))

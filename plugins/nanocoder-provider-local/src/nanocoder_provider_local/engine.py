@@ -1,4 +1,4 @@
-"""llama.cpp in this process: loaded once, asked one thing at a time, stopped when nobody listens any more."""
+"""llama.cpp in this process: loaded once, asked one thing at a time, stopped with its listener."""
 
 import json
 import os
@@ -31,7 +31,8 @@ class _Failed:
 class Engine:
     """One model file, loaded at the first request.
 
-    Requests run one after the other on a thread of their own, so that whoever waits for one can be cancelled at any moment.
+    Requests run one after the other on threads of their own, so that whoever waits for one can be
+    cancelled at any moment. Loading is the exception: it holds up every thread of Python.
     """
 
     def __init__(self, model: Path, settings: Settings) -> None:
@@ -46,7 +47,8 @@ class Engine:
 
         Leaving the iterator stops the model after the token or batch it is at.
 
-        Raises: ProviderError when the model cannot be loaded, nanocoder.Cancelled when *cancel* is set.
+        Raises: ProviderError when the model cannot be loaded, nanocoder.Cancelled when *cancel* is
+        set.
         """
         cancel.check()
         request = _Ask(self._run, body)
@@ -83,7 +85,7 @@ class Engine:
 
 
 class _Ask(threading.Thread):
-    """One request on its way: the engine's thread puts chunks in, the asking thread takes them out."""
+    """One request on its way: the engine's thread puts chunks in, the asking one takes them."""
 
     def __init__(
         self,
@@ -122,7 +124,7 @@ class _Ask(threading.Thread):
         self._chunks.put(None)
 
     def _take(self, chunk: Any) -> bool:
-        """Pass a chunk on; True tells the engine to stop. The engine swallows exceptions, so none may leave."""
+        """Pass a chunk on; True tells the engine to stop. It swallows exceptions: let none out."""
         self._chunks.put(chunk if isinstance(chunk, Mapping) else json.loads(chunk))
         return self._stopped.is_set()
 
@@ -131,15 +133,15 @@ def load(model: Path, settings: Settings) -> Any:
     """Load *model* and return the engine's server object; raises ProviderError."""
     import xllamacpp  # as above
 
-    # The engine cannot run without a listening socket. Nobody may ever talk to it: it is a Unix socket in a private folder
-    # that is gone before the first request.
+    # The engine cannot run without a listening socket. Nobody may ever talk to it: it is a Unix
+    # socket in a private folder that is gone before the first request.
     folder = tempfile.mkdtemp(prefix="nanocoder-")
     try:
         return xllamacpp.Server(_parameters(xllamacpp.CommonParams(), model, settings, folder))
     except (RuntimeError, ValueError) as error:
         raise ProviderError(
-            f"llama.cpp cannot load {str(model)!r}: the file is damaged, of a kind it does not know, or too large for the "
-            f"memory; try another file with --model local//path/to/model.gguf ({error})",
+            f"llama.cpp cannot load {str(model)!r}: the file is damaged, of a kind it does not "
+            "know, or too large for the memory; try another with --model local//path/to/file.gguf",
             kind="unavailable",
         ) from error
     finally:

@@ -21,7 +21,8 @@ WAYS: Final = (
 def locate(name: str, settings: Settings, progress: Progress) -> Path:
     """Return the model file for *name*: the default's name, or an absolute path.
 
-    Raises: ProviderError (not_found for a name or file that is not there, bad_request for a file of another format).
+    Raises: ProviderError (not_found for a name or file that is not there, bad_request for a file
+    of another format).
     """
     if name.startswith("/"):
         return _checked(Path(name))
@@ -33,7 +34,7 @@ def locate(name: str, settings: Settings, progress: Progress) -> Path:
 
 
 def is_usable(settings: Settings) -> bool:
-    """Tell, without loading anything, whether the engine and weights for the default model are installed."""
+    """Tell, without loading anything, whether the default model could be used now."""
     if find_spec("xllamacpp") is None:
         return False
     if settings.weights:

@@ -1,4 +1,4 @@
-"""The pieces in which the default weights are installed: data-only packages whose code is never imported."""
+"""The pieces of the default weights: data-only packages whose code is never imported."""
 
 import stat
 import sys
@@ -11,7 +11,7 @@ from attrs import frozen
 
 @frozen
 class Weights:
-    """A model file that is installed as *count* packages with one piece each; joined in order they have this *sha256*."""
+    """A model file installed as *count* packages, a piece each; joined in order: *sha256*."""
 
     file: str
     package: str
@@ -20,7 +20,7 @@ class Weights:
     sha256: str
 
     def piece(self, number: int) -> Path:
-        """Return where piece *number*, counted from 1, lies below a folder of installed packages."""
+        """Return where piece *number*, from 1, lies below a folder of packages."""
         return Path(f"{self.package}{number}") / "data" / f"part{number:02}.bin"
 
 

@@ -8,7 +8,7 @@ STEP_PERCENT: Final = 25  # without a terminal: a few lines, not a log full
 
 
 class Report:
-    """A progress callback that writes one changing line on a terminal, and a few plain lines elsewhere."""
+    """A progress callback: one changing line on a terminal, a few plain lines elsewhere."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stderr

@@ -1,4 +1,4 @@
-"""Turn a request into the chat that the model sees, with a beginning that stays the same from turn to turn."""
+"""Turn a request into the chat that the model sees; its beginning is the same at each turn."""
 
 import re
 from collections.abc import Mapping
@@ -14,7 +14,8 @@ HOW: Final = (
 )
 NEXT: Final = "Take the next action."
 
-# Text that the tokenizer would read as one of its own marks: a tool's output must not be able to end its turn and open another.
+# What the tokenizer would read as one of its own marks: a tool's output must not be able to end
+# its turn and open another.
 _MARK: Final = re.compile(r"<(?=\|[\w ]{1,40}\|>|/?s>|(?:start|end)_of_turn>)")
 
 Chat = list[dict[str, str]]
@@ -37,7 +38,7 @@ def chat(request: Request, actions: Actions, hidden: Mapping[int, str]) -> Chat:
 
 
 def _add(turns: Chat, role: str, text: str) -> None:
-    """Append a turn; many chat templates refuse two turns of one role in a row, so those become one."""
+    """Append a turn; many chat templates refuse two turns of one role, so those become one."""
     if turns[-1]["role"] == role:
         turns[-1]["content"] += f"\n\n{text}"
     else:
@@ -68,10 +69,11 @@ def turn_text(message: Message, actions: Actions, before: Message | None) -> str
 def results(message: Message, before: Message | None) -> str:
     """Return the results of a turn, each under the name of its tool, and the nudge to go on."""
     names = {call.id: call.name for call in before.calls} if before else {}
-    shown = [
-        f"{names.get(result.call_id, 'The tool')} {'failed' if result.is_error else 'returned'}:\n{defused(result.output)}"
-        for result in message.results
-    ]
+    shown = []
+    for result in message.results:
+        outcome = "failed" if result.is_error else "returned"
+        name = names.get(result.call_id, "The tool")
+        shown.append(f"{name} {outcome}:\n{defused(result.output)}")
     return "\n\n".join([*shown, NEXT])
 
 

@@ -31,7 +31,7 @@ FIT_ATTEMPTS: Final = 3
 
 
 def open_local(model: str, settings: Settings) -> "LocalProvider":
-    """Return a provider for *model*, joining the default weights first when that was never done; raises ProviderError."""
+    """Return a provider for *model*; joins the weights the first time; raises ProviderError."""
     path = locate(model, settings, Report())
     return LocalProvider(model or DEFAULT_MODEL, Engine(path, settings), settings)
 
@@ -46,7 +46,7 @@ class _Reply:
     cut: bool = False
 
     def add(self, chunk: Chunk) -> str:
-        """Take what *chunk* brings and return the text to show, often none; raises ProviderError."""
+        """Take what *chunk* brings, return the text to show, often none; raises ProviderError."""
         if "error" in chunk:
             raise _engine_error(chunk["error"])
         shown = ""
@@ -93,7 +93,7 @@ class LocalProvider:
         self._engine.close()
 
     def _actions(self, tools: Sequence[ToolDefinition]) -> tuple[Actions, str]:
-        """The actions and grammar of a tool set, made once for each."""
+        """Return the actions and the grammar of a tool set, made once for each."""
         if self._held is None or self._held[0] is not tools:
             actions = Actions.of(tools)
             self._held = (tools, actions, self._engine.grammar(actions.schema()) if tools else "")
@@ -125,13 +125,13 @@ class LocalProvider:
             "cache_prompt": True,
             "stream": True,
             "stream_options": {"include_usage": True},
-            "return_progress": True,  # a sign of life for each batch of the prompt, at which it can be stopped
+            "return_progress": True,  # a chunk for each batch of the prompt, to stop at
         }
         return {**body, "grammar": grammar} if grammar else body
 
 
 def finished(reply: _Reply, actions: Actions) -> Finished:
-    """Return the end of *reply*: its text, or its call; a reply cut at the token limit makes no call."""
+    """Return the end of *reply*: its text, or its call; one cut at the limit makes no call."""
     whole = reply.answer.reply
     if not reply.held:
         return Finished(whole, usage=reply.usage, truncated=reply.cut)
@@ -141,7 +141,8 @@ def finished(reply: _Reply, actions: Actions) -> Finished:
         made = actions.read(whole)
     except ValueError as error:
         raise ProviderError(
-            f"the embedded model's reply is not an action ({error}); this model file may not support grammars",
+            f"the embedded model's reply is not an action ({error}); "
+            "ask again, or try another model file",
             kind="protocol",
         ) from error
     if isinstance(made, ToolCall):

@@ -1,4 +1,4 @@
-"""Read an answer while it is being written: the text of `{"action": "answer", "text": "…"}`, piece by piece."""
+"""Read an answer while it is being written: the text of `{"action": "answer", "text": "…"}`."""
 
 import json
 import re
@@ -13,11 +13,11 @@ _WHOLE: Final = re.compile(
         |\\u(?![dD][89abAB])[0-9a-fA-F]{4})*""",
     re.VERBOSE,
 )
-"""The longest run of whole characters of a JSON string; half an escape, or half a surrogate pair, waits for its rest."""
+"""The longest run of whole characters of a JSON string; half an escape waits for its rest."""
 
 
 class AnswerText:
-    """Collects a reply and gives out what is new of the answer's text; nothing while the reply is a call."""
+    """Collects a reply and gives out what is new of the answer's text; of a call, nothing."""
 
     def __init__(self, answer: str) -> None:
         self._start = re.compile(
@@ -58,6 +58,6 @@ class AnswerText:
 
 
 def _decoded(body: str) -> str:
-    """Read the inside of a JSON string; a half that is no text (a lone surrogate) becomes the replacement character."""
+    """Read the inside of a JSON string; a lone surrogate becomes the replacement character."""
     text = str(json.loads(f'"{body}"', strict=False))
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

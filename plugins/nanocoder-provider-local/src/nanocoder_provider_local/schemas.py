@@ -1,7 +1,8 @@
 """Cut JSON Schemas down to what the grammar engine compiles.
 
-The engine answers a keyword that it does not know by dropping the whole grammar, silently; so only keywords that are listed
-here survive. What is cut (ranges, patterns, lengths) is checked when the call is run.
+The engine answers a keyword that it does not know by dropping the whole grammar, silently; so only
+keywords that are listed here survive. What is cut (ranges, patterns, lengths) is checked when the
+call is run.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +14,7 @@ MAX_DEPTH: Final = 12  # a schema that refers to itself ends here, in "anything"
 
 
 def restrict(schema: Any) -> dict[str, Any]:
-    """Return *schema* with nothing but types, enumerations, properties, items and alternatives; references are resolved."""
+    """Return *schema* with types, enumerations, properties, items and alternatives only."""
     return _restrict(schema, schema if isinstance(schema, Mapping) else {}, MAX_DEPTH)
 
 
@@ -22,13 +23,11 @@ def _restrict(schema: Any, root: Mapping[str, Any], depth: int) -> dict[str, Any
         return dict(ANYTHING)
     if "$ref" in schema:
         return _restrict(_resolve(schema["$ref"], root), root, depth - 1)
-    if "const" in schema:
-        return {"const": schema["const"]}
-    if schema.get("enum"):
-        return {"enum": list(schema["enum"])}
-    for keyword in ("anyOf", "oneOf"):
-        if schema.get(keyword):
-            return _alternatives(schema[keyword], root, depth)
+    if "const" in schema or "enum" in schema:
+        return {key: schema[key] for key in ("const", "enum") if key in schema}
+    choices = schema.get("anyOf") or schema.get("oneOf")
+    if choices:
+        return _alternatives(choices, root, depth)
     if schema.get("allOf"):
         return _restrict(_merged(schema, root), root, depth - 1)
     return _typed(schema, root, depth)
@@ -71,7 +70,7 @@ def _object(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> d
 def _property(
     schema: Any, root: Mapping[str, Any], depth: int, *, optional: bool
 ) -> dict[str, Any]:
-    """An optional property can be left out: offering null as well only tempts a small model."""
+    """Take null away from what can be left out: offering both only tempts a small model."""
     restricted = _restrict(schema, root, depth - 1)
     choices = restricted.get("anyOf")
     if not optional or not choices:
@@ -86,7 +85,7 @@ def _alternatives(choices: Any, root: Mapping[str, Any], depth: int) -> dict[str
 
 
 def _merged(schema: Mapping[str, Any], root: Mapping[str, Any]) -> dict[str, Any]:
-    """Join the parts of an `allOf` the way attrs and pydantic mean it: one object with the properties of all."""
+    """Join the parts of an `allOf`: one object with the properties of all."""
     merged: dict[str, Any] = {key: value for key, value in schema.items() if key != "allOf"}
     for part in schema["allOf"]:
         resolved = (

@@ -11,8 +11,8 @@ DEFAULT_MODEL: Final = "qwen2.5-coder-1.5b"
 class Settings:
     """The table `[plugins.provider-local]`.
 
-    *context* is the model's window and *max_tokens* the longest reply, both in tokens. *threads* 0 means one for each core.
-    *weights* is a GGUF file that is used in place of the installed weights.
+    *context* is the model's window and *max_tokens* the longest reply, both in tokens. *threads* 0
+    means one for each core. *weights* is a GGUF file to use in place of the installed weights.
     """
 
     context: int = field(default=8_192, validator=validators.ge(1_024))

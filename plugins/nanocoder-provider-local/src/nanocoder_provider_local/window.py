@@ -1,4 +1,4 @@
-"""Keep a long session within the model's window without losing the request or what was done last."""
+"""Keep a long session in the model's window: the request and the last steps stay."""
 
 from typing import Final
 
@@ -8,7 +8,7 @@ from nanocoder_provider_local.actions import Actions
 from nanocoder_provider_local.prompt import Chat, chat
 
 KEEP_LAST: Final = 4  # messages: the last two calls with their results
-TARGET: Final = 0.6  # shorten well below the limit, because each shortening costs the engine's cache of the prompt
+TARGET: Final = 0.6  # well below the limit: each shortening costs the engine's cache of the prompt
 CHARS_PER_TOKEN: Final = (
     3  # of code in ASCII, on the safe side; anything else counts one token a character
 )
@@ -16,7 +16,7 @@ LEFT_OUT: Final = "[output left out: it was long ago; run the tool again if you 
 
 
 class Window:
-    """Chooses what the model sees; what it has once left out stays out, so that the prompt keeps its beginning."""
+    """Chooses what the model sees; what was once left out stays out, so that the cache holds."""
 
     def __init__(self, tokens: int) -> None:
         self._tokens = tokens
@@ -27,8 +27,8 @@ class Window:
     def fit(self, request: Request, actions: Actions) -> Chat:
         """Return the turns for *request*, shortened where they would not fit.
 
-        First the oldest results in the middle go, then whole messages there, last the middle of overlong turns; the first
-        message and the last few stay.
+        First the oldest results in the middle go, then whole messages there, last the middle of
+        overlong turns; the first message and the last few stay.
         """
         turns = chat(request, actions, self._hidden)
         if self._size(turns) <= self._tokens:
@@ -44,7 +44,7 @@ class Window:
         return turns if self._size(turns) <= self._tokens else self._clipped(turns)
 
     def correct(self, turns: Chat, real_tokens: int) -> None:
-        """Learn from the engine that *turns* have *real_tokens*: they were more than we had counted."""
+        """Learn from the engine that *turns* have *real_tokens*, more than we had counted."""
         self._scale *= real_tokens / max(self._size(turns), 1) * 1.02
 
     def _size(self, turns: Chat) -> float:
