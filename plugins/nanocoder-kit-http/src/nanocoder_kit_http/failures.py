@@ -81,16 +81,14 @@ def failure_of_status(
     return ProviderError(text, kind=kind, status=status, retry_after_s=wait)
 
 
-def failure_in_stream(
-    error: Any, *, host: str, partial: str = "", secrets: Sequence[str] = ()
-) -> ProviderError:
-    """Return the error for an error object inside a reply; *partial* is what came before."""
+def failure_in_stream(error: Any, *, host: str, secrets: Sequence[str] = ()) -> ProviderError:
+    """Return the error for an error object inside a reply."""
     message, code = _of_object(error)
     status = error.get("code") if isinstance(error, Mapping) else None
     status = status if isinstance(status, int) and status >= _FIRST_ERROR_STATUS else 0
     kind = _kind(status, code, message)
     text = f"{host} broke off the reply: {plain(message or code, secrets)}"
-    return ProviderError(text + after(partial), kind=kind, status=status)
+    return ProviderError(text, kind=kind, status=status)
 
 
 def after(partial: str) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from typing import Final, TypeVar
 
-from attrs import evolve, frozen
+from attrs import frozen
 from nanocoder import Cancel, ProviderError
 
 from nanocoder_kit_http.failures import FinalError
@@ -64,10 +64,6 @@ class Retry:
                 cancel.check()
             else:
                 return
-
-    def limited_to(self, tries: int) -> "Retry":
-        """Return the same policy with another number of tries."""
-        return evolve(self, tries=tries)
 
     def _is_worth_it(self, error: ProviderError) -> bool:
         if isinstance(error, FinalError) or error.kind not in RETRIED_KINDS:

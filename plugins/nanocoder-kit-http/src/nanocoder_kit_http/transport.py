@@ -93,7 +93,7 @@ class Connecting:
     def _run(self) -> None:
         try:
             stream = self._connect()
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - handed to the thread that waits
             self._done.put(error)
             return
         with self._lock:

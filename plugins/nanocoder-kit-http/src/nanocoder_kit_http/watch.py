@@ -18,7 +18,8 @@ _DRAIN_S: Final = 0.2
 class Timeouts:
     """How long each phase may take, in seconds; *total_s* 0 means no limit.
 
-    *idle_s* starts again with any byte, *progress_s* only with an event that carries data.
+    *header_s* 0 leaves it to the client: 60, or 600 for a server on this machine. *idle_s* starts
+    again with any byte, *progress_s* only with an event that carries data.
     """
 
     connect_s: float = 10.0
