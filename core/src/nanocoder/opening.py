@@ -199,6 +199,8 @@ def installed_plugins(config: Config, environment: Mapping[str, str] = os.enviro
     except ConfigError:
         cache = None
     plugins = Plugins.installed(cache)
+    if config.strict:
+        refuse_unlocked(plugins, environment)
     plugins.configure(
         config.settings,
         disabled=config.disabled_plugins,
@@ -206,6 +208,16 @@ def installed_plugins(config: Config, environment: Mapping[str, str] = os.enviro
         names=config.tool_rename,
     )
     return plugins
+
+
+def refuse_unlocked(plugins: Plugins, environment: Mapping[str, str]) -> None:
+    """Set aside every plugin that differs from the lock; raises ConfigError without a lock."""
+    from nanocoder.plugins.discovery import scan, site_directories
+    from nanocoder.plugins.lock import differences, locked_now, read_lock
+
+    locked = read_lock(user_config_dir(environment) / "plugins.lock")
+    for name, difference in differences(locked, locked_now(scan(site_directories()))).items():
+        plugins.put_aside(name, f"strict: it {difference} (nanocoder plugins lock agrees to it)")
 
 
 def open_workspace(

@@ -38,7 +38,9 @@ def parsed(text: str) -> dict[str, Any]:
     except BadArguments as error:
         raise UsageError(f"the arguments are not JSON: {error}") from error
     if not isinstance(values, dict):
-        raise UsageError(f"""the arguments must be a JSON object, as in '{{"path": "a.py"}}', not {text!r:.80}""")
+        raise UsageError(
+            f"""the arguments must be a JSON object, as in '{{"path": "a.py"}}', not {text!r:.80}"""
+        )
     return values
 
 

@@ -27,19 +27,17 @@ class _Parser(argparse.ArgumentParser):
 
 def command_of(words: Sequence[str]) -> Callable[[], int]:
     """Return the command that *words* name, ready to be called; raises UsageError."""
-    known = [*COMMANDS, *PLUGIN_HELP]
     first = next((word for word in words if not word.startswith("-")), None)
-    if first is not None and words[0] == first and first not in known:
+    if first is not None and words[0] == first and first not in COMMANDS:
         return _plugin_command(first, words[1:])
     parser = build()
     arguments, rest = parser.parse_known_args(list(words))
     if rest:
         options = _options(parser, arguments.command)
         close = nearest(rest[0].split("=")[0], options)
-        hint = f"; did you mean {close[0]}?" if close else ""
+        hint = f"; did you mean {' or '.join(close)}?" if close else ""
         raise UsageError(f"unknown argument {rest[0]!r}{hint}")
-    name = arguments.command or "chat"
-    module = import_module(f"nanocoder.cli.{MODULES.get(name, name)}")
+    module = import_module(f"nanocoder.cli.{arguments.command or 'chat'}")
     return partial(module.run, arguments)
 
 
@@ -208,5 +206,3 @@ COMMANDS: dict[str, tuple[str, Adder]] = {
     "config": ("show the configuration and where it comes from", _config),
     "completion": ("print a completion script for a shell", _completion),
 }
-MODULES = {"run": "run", "call": "call", "chat": "chat"}
-PLUGIN_HELP: tuple[str, ...] = ()

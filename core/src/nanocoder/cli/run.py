@@ -29,7 +29,11 @@ def run(arguments: argparse.Namespace) -> int:
         restrict_to_set(host, arguments.set)
     check_output(host, arguments.output)
     interactive = host.is_interactive and arguments.output == "text"
-    options = {"output": arguments.output, "interactive": interactive, "resume": arguments.resume or ""}
+    options = {
+        "output": arguments.output,
+        "interactive": interactive,
+        "resume": arguments.resume or "",
+    }
     with host.session(**options) as session:
         display = open_display(host, session.info)
         try:
@@ -53,7 +57,9 @@ def _prompt(word: str) -> str:
             raise UsageError("there is no standard input to read the prompt from")
         word = sys.stdin.buffer.read().decode("utf-8", "replace")
     if not word.strip():
-        raise UsageError('the prompt is empty; write what to do, as in: nanocoder run "Explain main.py"')
+        raise UsageError(
+            'the prompt is empty; write what to do, as in: nanocoder run "Explain main.py"'
+        )
     return word
 
 

@@ -32,5 +32,9 @@ def members_of(name: str) -> frozenset[str]:
         raise UsageError(f"there is no set {name!r}{hint} Installed: {', '.join(sets) or 'none'}")
     with open(sets[name], encoding="utf-8") as file:
         lines = file.read().splitlines()
-    wanted = [line.removeprefix("Requires-Dist: ") for line in lines if line.startswith("Requires-Dist: ")]
-    return frozenset(re.split(r"[ ;<>=!~\[(]", one, maxsplit=1)[0].lower().replace("_", "-") for one in wanted)
+    wanted = [
+        line.removeprefix("Requires-Dist: ") for line in lines if line.startswith("Requires-Dist: ")
+    ]
+    return frozenset(
+        re.split(r"[ ;<>=!~\[(]", one, maxsplit=1)[0].lower().replace("_", "-") for one in wanted
+    )

@@ -104,10 +104,10 @@ def _content(path: Path, flags: int, directory: int | None = None) -> bytes | No
         if error.errno == errno.ELOOP:
             raise UnreadableError("is a symbolic link, which is not followed") from None
         raise UnreadableError(f"cannot be read: {error.strerror}") from None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise UnreadableError("is not a regular file")
     with os.fdopen(descriptor, "rb") as file:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
-            raise UnreadableError("is not a regular file")
         content = file.read(MAX_BYTES + 1)
     if len(content) > MAX_BYTES:
         raise UnreadableError(f"is larger than {MAX_BYTES:,} bytes, which no configuration needs")
@@ -134,7 +134,9 @@ def _parsed(path: Path, text: str) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as error:
         problem, _, place = str(error).partition(" (at ")
         found = re.search(r"line (\d+), column (\d+)", place)
-        line, column = found.groups() if found else (str(text.count("\n") + 1), "1")
+        # tomllib says "at end of document" where the rest is missing.
+        end = (text.count("\n") + 1, len(text) - text.rfind("\n"))
+        line, column = found.groups() if found else end
         raise ConfigError(f"{path}:{line}:{column}: this is not valid TOML: {problem}") from None
     except RecursionError:
         raise ConfigError(f"{path}:1:1: tables and arrays are nested too deeply") from None

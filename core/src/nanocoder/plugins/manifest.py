@@ -9,7 +9,7 @@ from typing import Any
 
 from attrs import field, frozen
 
-from nanocoder.plugins.discovery import Found, mtime_of
+from nanocoder.plugins.discovery import Found, mtime_of, package_files
 from nanocoder.version import VERSION
 
 FORMAT = 3
@@ -74,11 +74,15 @@ def load(found: Sequence[Found], cache: Path | None) -> Manifest:
     if missing:
         answers = _described_by_child([(one.name, one.module) for one in missing])
         for one in missing:
-            described[one.name] = _record(one, answers[one.name])
+            description = answers[one.name]
+            if "error" in description:
+                description |= _failure(one)
+            described[one.name] = _record(one, description)
     if missing or known.keys() != described.keys():
         _write(cache, described)
     entries = {name: _entry(record) for name, record in sorted(described.items())}
-    fresh = tuple(one.name for one in missing) if known else ()
+    whole = [one.name for one in missing if not entries[one.name].error]
+    fresh = tuple(whole) if known else ()
     return Manifest(entries, fresh)
 
 
@@ -121,11 +125,13 @@ def _entry(record: Mapping[str, Any]) -> Entry:
 def _still_holds(record: Mapping[str, Any], one: Found) -> bool:
     """Tell whether a cached record is of this installation and its files are untouched; failures are tried again."""
     description = record["description"]
+    # A failure is tried again when anything was installed: what it missed may be there now.
+    sites = [mtime_of(one.site)]
     return (
         record["module"] == one.module
         and record["version"] == one.version
         and record["stamp"] == [one.site, one.stamp]
-        and not description.get("error")
+        and description.get("sites", sites) == sites
         and all(mtime_of(path) == mtime for path, mtime in description.get("files", ()))
     )
 
@@ -174,9 +180,6 @@ def _described_by_child(wanted: Sequence[tuple[str, str]]) -> dict[str, dict[str
         if rest:
             name, module = rest.pop(0)
             answers[name] = {"error": problem or "the import ended the process"}
-    for name, module in wanted:
-        if "error" in answers[name]:
-            answers[name]["policy"] = _looks_like_policy(name, module)
     return answers
 
 
@@ -222,21 +225,17 @@ def _lines_until_silence(descriptor: int, expected: int) -> tuple[list[bytes], b
     return data.split(b"\n")[:-1], False
 
 
-def _looks_like_policy(name: str, module: str) -> bool:
-    """Guess, for a plugin that does not import, whether leaving it out would open a gate: then the start stops."""
-    if "policy" in name.split("-"):
-        return True
+def _failure(one: Found) -> dict[str, Any]:
+    """Say what a plugin that does not import may have been, so that leaving it out opens no gate."""
     from importlib.machinery import PathFinder
 
     from nanocoder.plugins.describe import GATES
 
-    spec = PathFinder.find_spec(module.split(".")[0])
-    origin = spec.origin if spec else None
-    if not origin:
-        return False
-    folder = Path(origin).parent if origin.endswith("__init__.py") else None
-    files = sorted(folder.glob("*.py")) if folder else [Path(origin)]
-    return any(gate in _text_of(file) for file in files for gate in GATES)
+    spec = PathFinder.find_spec(one.module.split(".")[0])
+    files = package_files(spec.origin or "") if spec else []
+    guards = any(gate in _text_of(Path(path)) for path, _ in files for gate in GATES)
+    policy = guards or "policy" in one.name.split("-")
+    return {"policy": policy, "files": files, "sites": [mtime_of(one.site)]}
 
 
 def _text_of(file: Path) -> str:

@@ -42,7 +42,7 @@ class Plugins:
         self._tools: dict[str, Tool[..., Any]] | None = None
         for name, entry in list(self.entries.items()):
             if entry.error:
-                self._put_aside(name, entry.error)
+                self.put_aside(name, entry.error)
 
     @classmethod
     def installed(
@@ -260,11 +260,11 @@ class Plugins:
             __import__(entry.module)
             return self._register(name, sys.modules[entry.module])
         except PluginError as error:
-            self._put_aside(name, error.problem)
+            self.put_aside(name, error.problem)
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001 - a plugin's sys.exit must not end the program
-            self._put_aside(name, f"import failed: {problem_of(error)}")
+            self.put_aside(name, f"import failed: {problem_of(error)}")
         if entry.is_policy:
             raise PluginError(name, f"{self.set_aside[name]}; nothing starts without this policy")
         return {}
@@ -277,7 +277,8 @@ class Plugins:
         self._loaded[name] = register(self._manager, plugin, name)
         return self._loaded[name]
 
-    def _put_aside(self, name: str, reason: str) -> None:
+    def put_aside(self, name: str, reason: str) -> None:
+        """Set a plugin aside: it offers nothing, and *reason* is shown to a person."""
         self.set_aside[name] = reason
         self._forget()
 

@@ -152,6 +152,10 @@ def _decode_attachment(data: Mapping[str, Any], artifacts: Path | None) -> Attac
     return Attachment(str(data.get("media_type", "")), content, str(data.get("name", "")))
 
 
+def _opener(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
+
+
 def _content(data: Mapping[str, Any], artifacts: Path | None) -> bytes:
     if "artifact" not in data:
         return base64.b64decode(data["base64"], validate=True)
@@ -159,6 +163,5 @@ def _content(data: Mapping[str, Any], artifacts: Path | None) -> bytes:
         raise KeyError("artifact")
     # The name alone, and no link: a journal that was tampered with must not reach other files.
     path = artifacts / Path(data["artifact"]).name
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    with os.fdopen(descriptor, "rb") as file:
+    with open(path, "rb", opener=_opener) as file:
         return file.read(MAX_ARTIFACT_BYTES)

@@ -1,0 +1,29 @@
+"""`nanocoder` alone: the conversation that a UI plugin offers."""
+
+import argparse
+from collections.abc import Sequence
+
+from nanocoder.cli.host import Host
+from nanocoder.errors import UsageError
+
+NO_SCREEN = """nothing installed can talk in a terminal; one package is: pip install nanocoder-ui-terminal
+Without it: nanocoder run "PROMPT" does one task, nanocoder --help lists every command."""
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Start the conversation."""
+    if arguments.version:
+        from nanocoder.cli.output import print_line
+        from nanocoder.version import VERSION
+
+        print_line(f"nanocoder {VERSION}")
+        return 0
+    return start_chat(Host(arguments.cwd, model=arguments.model, mode=arguments.mode), [])
+
+
+def start_chat(host: Host, words: Sequence[str]) -> int:
+    """Hand over to the plugin that offers "chat"; raises UsageError when there is none."""
+    found = host.plugins.offered("commands", "chat")
+    if found is None:
+        raise UsageError(NO_SCREEN)
+    return int(found[1].run(list(words), host))

@@ -1,0 +1,59 @@
+"""`nanocoder config`: every value, where it comes from, and what could stand there."""
+
+import argparse
+from typing import Any
+
+from nanocoder.cli.host import Host
+from nanocoder.cli.output import print_json, print_line, print_table
+from nanocoder.config import trust, untrust
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Show values, say where one comes from, print the schema, or trust a folder."""
+    host = Host(arguments.cwd)
+    if arguments.action == "trust":
+        trust(host.cwd)
+        print_line(f"{host.cwd}: its configuration counts in full until it changes.")
+        return 0
+    if arguments.action == "untrust":
+        untrust(host.cwd)
+        print_line(f"{host.cwd}: its configuration can only tighten.")
+        return 0
+    if arguments.action == "where":
+        return _where(host, arguments)
+    if arguments.action == "schema":
+        from nanocoder.config.config import json_schema
+
+        print_json(json_schema(plugin_classes(host)))
+        return 0
+    return _show(host, arguments)
+
+
+def plugin_classes(host: Host) -> dict[str, type]:
+    """Return the settings class of every plugin that has one, loading them."""
+    classes = {name: host.plugins.settings_class(name) for name in list(host.plugins.entries)}
+    return {name: cls for name, cls in classes.items() if cls is not None}
+
+
+def _where(host: Host, arguments: argparse.Namespace) -> int:
+    origin = host.config.where(arguments.key, plugin_classes(host))
+    if arguments.output == "json":
+        print_json({"key": arguments.key, "origin": str(origin)})
+    else:
+        print_line(str(origin))
+    return 0
+
+
+def _show(host: Host, arguments: argparse.Namespace) -> int:
+    rows: list[tuple[str, Any, str]] = [
+        (key, value, str(origin)) for key, value, origin in host.config.items(plugin_classes(host))
+    ]
+    for notice in host.config.notices:
+        host.say(notice)
+    if arguments.output == "json":
+        print_json([{"key": key, "value": value, "origin": origin} for key, value, origin in rows])
+    else:
+        print_table(
+            ("key", "value", "from"), [(key, repr(value), origin) for key, value, origin in rows]
+        )
+    return 0

@@ -1,0 +1,93 @@
+"""`nanocoder doctor`: what is wrong with this installation, and what to do about it."""
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from nanocoder.cli.host import Host
+from nanocoder.cli.output import print_json, print_line, print_table
+from nanocoder.errors import NanocoderError, PersonError
+from nanocoder.models import first_usable
+from nanocoder.version import VERSION
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the checks and return 1 when one of them failed. A missing model is no failure."""
+    rows = list(_checks())
+    failed = any(status == "wrong" for _, status, _ in rows)
+    if arguments.output == "json":
+        checks = [
+            {"check": name, "status": status, "detail": detail} for name, status, detail in rows
+        ]
+        print_json({"ok": not failed, "checks": checks})
+    else:
+        print_table(("check", "status", "detail"), rows)
+        print_line()
+        print_line("Something is wrong, see above." if failed else "All is well.")
+    return 1 if failed else 0
+
+
+def _checks() -> Iterator[tuple[str, str, str]]:
+    yield "nanocoder", "ok", f"{VERSION}, Python {sys.version.split()[0]}, {sys.prefix}"
+    host = Host()
+    try:
+        config = host.config
+    except PersonError as error:
+        yield "configuration", "wrong", str(error)
+        return
+    notices = "; ".join(config.notices)
+    yield "configuration", "note" if notices else "ok", notices or "no complaints"
+    yield from _plugin_checks(host)
+    yield _model_check(host)
+    yield _home_check()
+
+
+def _plugin_checks(host: Host) -> Iterator[tuple[str, str, str]]:
+    plugins = host.plugins
+    for name in sorted({*plugins.entries, *plugins.set_aside}):
+        problem = plugins.set_aside.get(name) or _loading_problem(host, name)
+        version = plugins.entries[name].version if name in plugins.entries else ""
+        yield f"plugin {name}", "wrong" if problem else "ok", problem or version
+    tools = plugins.tools()
+    for report in plugins.reports:
+        yield "plugins", "wrong", str(report)
+    yield "tools", "ok" if tools else "note", ", ".join(tools) or "none installed"
+    for name in host.config.unknown_plugins(frozenset(plugins.entries)):
+        yield "configuration", "note", name
+
+
+def _loading_problem(host: Host, name: str) -> str:
+    """Load the plugin and its settings, as a session would; returns what went wrong."""
+    try:
+        for hook in host.plugins.entries[name].hooks:
+            host.plugins.implementations(hook)
+        host.plugins.settings(name)
+    except NanocoderError as error:
+        return str(error)
+    return host.plugins.set_aside.get(name, "")
+
+
+def _model_check(host: Host) -> tuple[str, str, str]:
+    if host.config.core.model:
+        return "model", "ok", host.config.core.model
+    try:
+        return "model", "ok", str(first_usable(host.plugins))
+    except PersonError:
+        return "model", "note", "none configured; `nanocoder models` lists the ways to get one"
+
+
+def _home_check() -> tuple[str, str, str]:
+    from nanocoder.config import cache_dir, state_dir
+
+    problems: list[Any] = []
+    for place in (state_dir, cache_dir):
+        try:
+            path = place()
+            existing = next(one for one in (path, *path.parents) if one.exists())
+            if not os.access(existing, os.W_OK):
+                problems.append(f"{path} cannot be written; sessions are not kept")
+        except PersonError as error:
+            problems.append(str(error))
+    return "home", "note" if problems else "ok", "; ".join(map(str, problems)) or str(state_dir())

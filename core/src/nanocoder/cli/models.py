@@ -1,0 +1,77 @@
+"""`nanocoder models`: what can be asked, and what is missing."""
+
+import argparse
+import os
+
+from nanocoder.cli.host import Host
+from nanocoder.cli.output import print_json, print_line, print_table
+from nanocoder.errors import PersonError, UsageError
+from nanocoder.models import Chosen, first_usable, open_provider, ways_to_a_model
+from nanocoder.text import nearest
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """List the providers, or with a provider's name the models that it offers."""
+    host = Host()
+    if arguments.provider:
+        return _of_provider(host, arguments.provider, arguments.output)
+    taken = _taken(host)
+    rows = []
+    for entry, offer in host.plugins.offers("providers"):
+        keys = [name for name in offer["key_variables"] if os.environ.get(name)]
+        status = "used when none is named" if offer["name"] == taken else "ready" if keys else ""
+        default = f"{offer['name']}/{offer['default_model']}" if offer["default_model"] else ""
+        needs = " or ".join(offer["key_variables"]) or offer["hint"]
+        rows.append((offer["name"], default, entry.name, status, needs))
+    if arguments.output == "json":
+        names = ("provider", "default", "plugin", "status", "needs")
+        print_json([dict(zip(names, row, strict=True)) for row in rows])
+        return 0
+    print_table(("provider", "default model", "plugin", "status", "needs"), rows)
+    if not taken:
+        print_line()
+        print_line("No model is configured. Any of these gives you one:")
+        for line in ways_to_a_model(host.plugins).splitlines():
+            print_line(line)
+    return 0
+
+
+def _taken(host: Host) -> str:
+    if host.config.core.model:
+        return host.config.core.model.partition("/")[0]
+    try:
+        return first_usable(host.plugins).provider
+    except PersonError:
+        return ""
+
+
+def _of_provider(host: Host, name: str, output: str) -> int:
+    names = [offer["name"] for _, offer in host.plugins.offers("providers")]
+    if name not in names:
+        close = nearest(name, names)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        raise UsageError(
+            f"there is no provider {name!r}{hint} Providers: {', '.join(names) or 'none'}"
+        )
+    provider = open_provider(host.plugins, Chosen(name, ""))
+    try:
+        models = list(provider.models())
+    finally:
+        provider.close()
+    if output == "json":
+        print_json(
+            [
+                {
+                    "name": f"{name}/{one.name}",
+                    "context": one.context,
+                    "description": one.description,
+                }
+                for one in models
+            ]
+        )
+    else:
+        print_table(
+            ("model", "context", "description"),
+            [(f"{name}/{one.name}", one.context or "", one.description) for one in models],
+        )
+    return 0

@@ -1,0 +1,143 @@
+"""`nanocoder plugins …`: what is installed, what it offers, and how to get more or make one."""
+
+import argparse
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from nanocoder.cli.host import Host
+from nanocoder.cli.output import print_json, print_line, print_table
+from nanocoder.config import user_config_dir
+from nanocoder.errors import UsageError
+from nanocoder.plugins import Entry
+from nanocoder.plugins.discovery import PREFIX, scan, site_directories
+from nanocoder.plugins.lock import differences, locked_now, read_lock, write_lock
+
+OFFERED = ("tools", "providers", "commands", "screens", "dialects", "sandboxes", "runners")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do the action that was named."""
+    return ACTIONS[arguments.action](arguments)
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    host = Host()
+    plugins = host.plugins
+    entries = [plugins.entries[name] for name in sorted(plugins.entries)]
+    if arguments.output == "json":
+        print_json([_data(entry, plugins.set_aside.get(entry.name, "")) for entry in entries])
+        return 0
+    rows = [_row(entry, plugins.set_aside.get(entry.name, "")) for entry in entries]
+    print_table(("plugin", "version", "package", "offers"), rows)
+    if not rows:
+        print_line("No plugin is installed. A set of them is: pip install nanocoder-set-default")
+    return 0
+
+
+def _row(entry: Entry, problem: str) -> tuple[str, ...]:
+    offers = [
+        f"{what}: {', '.join(one['name'] for one in entry.offers(what))}"
+        for what in OFFERED
+        if entry.offers(what)
+    ]
+    if entry.is_policy:
+        offers.append("policy")
+    shown = f"set aside: {problem}" if problem else "; ".join(offers) or "; ".join(entry.hooks)
+    return entry.name, entry.version, entry.distribution, shown
+
+
+def _data(entry: Entry, problem: str) -> dict[str, Any]:
+    return {
+        "name": entry.name,
+        "version": entry.version,
+        "package": entry.distribution,
+        "hooks": list(entry.hooks),
+        "policy": entry.is_policy,
+        "set_aside": problem,
+        **{what: [one["name"] for one in entry.offers(what)] for what in OFFERED},
+    }
+
+
+def _package(name: str) -> str:
+    """Return the package of a plugin that may be named without its prefix: tool-grep."""
+    return (
+        name if name.startswith(PREFIX) or "/" in name or name.endswith(".whl") else PREFIX + name
+    )
+
+
+def _install(arguments: argparse.Namespace) -> int:
+    return _pip("install", *map(_package, arguments.names))
+
+
+def _remove(arguments: argparse.Namespace) -> int:
+    return _pip("uninstall", *map(_package, arguments.names))
+
+
+def _pip(action: str, *packages: str) -> int:
+    """Run pip, or uv where an environment has no pip, on this interpreter's environment."""
+    import importlib.util
+    import shutil
+    import subprocess
+
+    yes = ["-y"] if action == "uninstall" else []
+    if importlib.util.find_spec("pip"):
+        command = [sys.executable, "-P", "-m", "pip", action, *yes, *packages]
+    elif uv := shutil.which("uv"):
+        command = [uv, "pip", action, "--python", sys.executable, *packages]
+    else:
+        raise UsageError(
+            f"neither pip nor uv is there to {action} {' '.join(packages)} in {sys.prefix}"
+        )
+    return subprocess.run(command, check=False).returncode
+
+
+def _new(arguments: argparse.Namespace) -> int:
+    from nanocoder.cli.new import make_package
+
+    folder = make_package(arguments.kind, arguments.name, arguments.into)
+    print_line(f"{folder} is made. Next: pip install -e '{folder}[test]' && pytest {folder}")
+    return 0
+
+
+def _check(arguments: argparse.Namespace) -> int:
+    try:
+        import pytest
+    except ImportError as error:
+        raise UsageError("checking needs pytest: pip install 'nanocoder-core[testing]'") from error
+    from nanocoder.testing import contract
+
+    if arguments.name and arguments.name.removeprefix(PREFIX) not in Host().plugins.entries:
+        raise UsageError(f"there is no plugin {arguments.name!r}; see `nanocoder plugins list`")
+    only = [f"--nanocoder-plugin={arguments.name.removeprefix(PREFIX)}"] if arguments.name else []
+    return int(pytest.main(["-q", "-p", "no:cacheprovider", *only, str(contract.__file__)]))
+
+
+def _lock(arguments: argparse.Namespace) -> int:
+    path = user_config_dir() / "plugins.lock"
+    now = locked_now(scan(site_directories()))
+    write_lock(path, now)
+    print_line(f"{path}: {len(now)} plugins are locked.")
+    return 0
+
+
+def _sync(arguments: argparse.Namespace) -> int:
+    changed = differences(
+        read_lock(user_config_dir() / "plugins.lock"), locked_now(scan(site_directories()))
+    )
+    for name, difference in changed.items():
+        print_line(f"{name} {difference}")
+    if not changed:
+        print_line("What is installed is what was locked.")
+    return 1 if changed else 0
+
+
+ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {
+    "list": _list,
+    "install": _install,
+    "remove": _remove,
+    "new": _new,
+    "check": _check,
+    "lock": _lock,
+    "sync": _sync,
+}

@@ -1,0 +1,32 @@
+"""`nanocoder policy explain TOOL JSON`: the verdict, the rule, where it stands and who said it."""
+
+import argparse
+
+from nanocoder.cli.call import parsed
+from nanocoder.cli.host import Host
+from nanocoder.cli.output import print_json, print_line, print_table
+from nanocoder.consent import verdict_data
+from nanocoder.values import ToolCall
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Judge the call as a session would, without running it."""
+    values = parsed(arguments.arguments)
+    host = Host(arguments.cwd, model=arguments.model, mode=arguments.mode)
+    with host.session(persist=False) as session:
+        tool = session.plugins.tool(arguments.tool).real()
+        tool.signature.check(values)
+        call = ToolCall("explained", tool.name, values)
+        verdict = session.consent.verdict(call, tool)
+        everyone = session.consent.verdicts(call, tool)
+    if arguments.output == "json":
+        data = {"tool": tool.name, **verdict_data(verdict)}
+        print_json({**data, "verdicts": [verdict_data(one) for one in everyone]})
+        return 0
+    print_line(f"{verdict.decision}: {verdict.reason}")
+    rows = [
+        (one.plugin or "core", str(one.decision), one.rule or "-", one.source or "-", one.reason)
+        for one in everyone
+    ]
+    print_table(("plugin", "verdict", "rule", "where", "reason"), rows)
+    return 0

@@ -1,0 +1,89 @@
+"""The plugin lock: which plugins, versions and contents a person has agreed to.
+
+`nanocoder plugins lock` writes it, `plugins sync` compares, and `[plugins] strict = true` loads only what it names.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from attrs import asdict, frozen
+
+from nanocoder.errors import ConfigError
+from nanocoder.plugins.discovery import Found
+
+FORMAT = 1
+
+
+@frozen
+class Locked:
+    """One plugin as it was agreed to; *record* is the SHA-256 of its distribution's RECORD file."""
+
+    distribution: str
+    version: str
+    module: str
+    record: str
+
+
+def locked_now(found: Sequence[Found]) -> dict[str, Locked]:
+    """Return what is installed at this moment, ready to be locked."""
+    return {one.name: _locked(one) for one in found}
+
+
+def write_lock(path: Path, plugins: Mapping[str, Locked]) -> None:
+    """Write the lock in one step; raises ConfigError when it cannot be written."""
+    data = {
+        "format": FORMAT,
+        "plugins": {name: asdict(one) for name, one in sorted(plugins.items())},
+    }
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        temporary.write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
+        os.replace(temporary, path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise ConfigError(f"the plugin lock {path} cannot be written: {error.strerror}") from error
+
+
+def read_lock(path: Path) -> dict[str, Locked]:
+    """Return the lock; raises ConfigError when it is missing or damaged: strict mode must not fall open."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        if data["format"] != FORMAT:
+            raise ConfigError(
+                f"the plugin lock {path} has another format; write it anew: nanocoder plugins lock"
+            )
+        return {name: Locked(**one) for name, one in data["plugins"].items()}
+    except OSError as error:
+        raise ConfigError(
+            f"there is no plugin lock {path} ({error.strerror}); write one: nanocoder plugins lock"
+        ) from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ConfigError(
+            f"the plugin lock {path} is damaged ({error}); write it anew: nanocoder plugins lock"
+        ) from error
+
+
+def differences(locked: Mapping[str, Locked], now: Mapping[str, Locked]) -> dict[str, str]:
+    """Return, by plugin, how what is installed differs from what was locked."""
+    found = {name: "is not in the lock" for name in now.keys() - locked.keys()}
+    found |= {name: "is locked but not installed" for name in locked.keys() - now.keys()}
+    for name in locked.keys() & now.keys():
+        was, is_now = locked[name], now[name]
+        if was.version != is_now.version:
+            found[name] = f"is {is_now.version}, locked is {was.version}"
+        elif was != is_now:
+            found[name] = "has other contents than were locked"
+    return dict(sorted(found.items()))
+
+
+def _locked(one: Found) -> Locked:
+    folder = f"{one.distribution.replace('-', '_')}-{one.version}.dist-info"
+    try:
+        record = (Path(one.site) / folder / "RECORD").read_bytes()
+    except OSError:
+        record = b""
+    return Locked(one.distribution, one.version, one.module, hashlib.sha256(record).hexdigest())
