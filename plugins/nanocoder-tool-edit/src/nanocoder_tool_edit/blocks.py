@@ -1,0 +1,101 @@
+"""Lines of a file against lines that a model remembers."""
+
+from collections.abc import Callable, Iterator
+
+from attrs import field, frozen
+
+from nanocoder_tool_edit.document import Span
+
+TAB_WIDTH = 4
+
+
+@frozen
+class Block:
+    """What is looked for: *lines*, and whether the newline of the last one belongs to them."""
+
+    lines: list[str]
+    ends_line: bool
+
+    @classmethod
+    def of(cls, text: str) -> "Block":
+        """Cut *text* into lines."""
+        lines = text.split("\n")
+        if len(lines) > 1 and not lines[-1]:
+            return cls(lines[:-1], ends_line=True)
+        return cls(lines, ends_line=False)
+
+
+@frozen
+class Lines:
+    """A text as lines that know where they start."""
+
+    text: str
+    all: list[str] = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Cut the text."""
+        object.__setattr__(self, "all", self.text.split("\n"))
+
+    def span(self, first: int, last: int, new: str, *, ends_line: bool) -> Span:
+        """Replace the lines *first* to *last* (from 0, both included) by *new*."""
+        start = sum(len(line) + 1 for line in self.all[:first])
+        end = start + sum(len(line) + 1 for line in self.all[first : last + 1])
+        if end > len(self.text):  # the last line has no newline, and does not get one
+            return Span(start, len(self.text), new.removesuffix("\n") if ends_line else new)
+        return Span(start, end if ends_line else end - 1, new)
+
+    def windows(self, wanted: list[str], key: Callable[[str], str]) -> Iterator[int]:
+        """Yield where as many lines as *wanted* are equal to them by *key*."""
+        keyed = [key(line) for line in self.all]
+        target = [key(line) for line in wanted]
+        for start in range(len(keyed) - len(target) + 1):
+            if keyed[start] == target[0] and keyed[start : start + len(target)] == target:
+                yield start
+
+
+def collapsed(line: str) -> str:
+    """Return *line* with single blanks for all runs of white space, and none at the ends."""
+    return " ".join(line.split())
+
+
+def indent(line: str) -> str:
+    """Return the white space that *line* begins with."""
+    return line[: len(line) - len(line.lstrip())]
+
+
+def width(line: str) -> int:
+    """Return how far *line* is indented, in columns."""
+    return len(indent(line).expandtabs(TAB_WIDTH))
+
+
+def outline(lines: list[str]) -> list[tuple[int, str]]:
+    """Return each line with how much further it is indented than the least indented one."""
+    least = min((width(line) for line in lines if line.strip()), default=0)
+    return [(width(line) - least, line.strip()) if line.strip() else (0, "") for line in lines]
+
+
+def reindented(new: str, wanted: list[str], found: list[str]) -> str:
+    """Indent *new* as the *found* lines are, where it follows the *wanted* ones."""
+    pairs = zip(
+        (line for line in wanted if line.strip()),
+        (line for line in found if line.strip()),
+        strict=False,
+    )
+    old, actual = next(pairs, ("", ""))
+    if indent(old) == indent(actual):
+        return new
+    base, target = width(old), width(actual)
+    has_tabs = any("\t" in indent(line) for line in found)
+    return "\n".join(
+        _indent(target + width(line) - base, has_tabs=has_tabs) + line.lstrip()
+        if line.strip()
+        else line
+        for line in new.split("\n")
+    )
+
+
+def _indent(columns: int, *, has_tabs: bool) -> str:
+    columns = max(columns, 0)
+    if not has_tabs:
+        return " " * columns
+    return "\t" * (columns // TAB_WIDTH) + " " * (columns % TAB_WIDTH)

@@ -1,0 +1,102 @@
+"""Why a text was not found: the lines most like it, and in what they differ."""
+
+import re
+from collections.abc import Callable
+
+from attrs import frozen
+
+from nanocoder_tool_edit.blocks import collapsed, indent
+
+SEARCHED_LINES = 50_000
+LEAST_SIMILARITY = 60.0  # per cent
+LEAST_PARTIAL = 85.0  # per cent of a part of a line
+SHOWN_CHARACTERS = 120
+_QUOTES = str.maketrans("\u2018\u2019\u201c\u201d`", "''\"\"'", "")
+_NUMBERED = re.compile(r"[ \t]*\d+(?:\t|: ?|\|)")
+
+_HARMLESS: tuple[tuple[str, Callable[[str], str]], ...] = (
+    ("white space at the end of lines differs", str.rstrip),
+    ("white space inside lines differs", collapsed),
+    ("quotes differ", lambda line: line.strip().translate(_QUOTES)),
+    ("upper and lower case differ", lambda line: line.strip().casefold()),
+)
+
+
+@frozen
+class Near:
+    """Lines of the file from number *first* that are most like what was looked for."""
+
+    first: int
+    lines: list[str]
+    difference: str
+
+
+def nearest(text: str, old: str) -> Near | None:
+    """Return the region most like *old*, or None when nothing is."""
+    unescaped = old.replace("\\n", "\n").replace('\\"', '"').replace("\\t", "\t")
+    if unescaped in text:
+        first = text.count("\n", 0, text.index(unescaped))
+        region = text.split("\n")[first : first + 1 + unescaped.count("\n")]
+        return Near(first + 1, region, "old_string is escaped once too often")
+    lines = text.split("\n")[:SEARCHED_LINES]
+    wanted = old.strip("\n").split("\n")
+    anchor = max(range(len(wanted)), key=lambda number: len(wanted[number].strip()))
+    at = _most_like(_plain(wanted[anchor]), lines)
+    if at is None:
+        return None
+    first = max(0, at - anchor)
+    region = lines[first : first + len(wanted)]
+    return Near(first + 1, region, _difference(region, wanted))
+
+
+def _most_like(line: str, lines: list[str]) -> int | None:
+    from rapidfuzz import fuzz, process  # only a failed edit needs it
+
+    found = process.extractOne(
+        line, map(_plain, lines), scorer=fuzz.ratio, score_cutoff=LEAST_SIMILARITY
+    )
+    if found is None:
+        found = process.extractOne(
+            line,
+            map(_plain, lines),
+            scorer=fuzz.partial_ratio,
+            score_cutoff=LEAST_PARTIAL,
+        )
+    return None if found is None else int(found[2])
+
+
+def _plain(line: str) -> str:
+    return collapsed(line).translate(_QUOTES).casefold()
+
+
+def _difference(region: list[str], wanted: list[str]) -> str:
+    """Say in what two runs of lines differ, the harmless things first."""
+    if all(_NUMBERED.match(line) for line in wanted):
+        return "old_string has the line numbers of read_file in it; leave them out"
+    if _equal(region, wanted, str.strip) and not _equal(region, wanted, str.rstrip):
+        return f"the indentation differs: the file has {_indents(region, wanted)}"
+    harmless = (text for text, key in _HARMLESS if _equal(region, wanted, key))
+    return next(harmless, "") or _first_difference(region, wanted)
+
+
+def _equal(region: list[str], wanted: list[str], key: Callable[[str], str]) -> bool:
+    return list(map(key, region)) == list(map(key, wanted))
+
+
+def _indents(region: list[str], wanted: list[str]) -> str:
+    for there, here in zip(region, wanted, strict=False):
+        if indent(there) != indent(here):
+            return f"{indent(there)!r} where old_string has {indent(here)!r}"
+    return "other indentation"
+
+
+def _first_difference(region: list[str], wanted: list[str]) -> str:
+    for there, here in zip(region, wanted, strict=False):
+        if there.strip() != here.strip():
+            return f"old_string has {_cut(here)!r} where the file has {_cut(there)!r}"
+    return "the file ends there"
+
+
+def _cut(line: str) -> str:
+    line = line.strip()
+    return line if len(line) <= SHOWN_CHARACTERS else line[:SHOWN_CHARACTERS] + "\u2026"

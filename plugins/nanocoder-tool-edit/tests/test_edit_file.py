@@ -1,0 +1,441 @@
+"""What edit_file does and answers."""
+
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from nanocoder import SessionInfo, ToolCall, ToolContext, ToolError, Workspace
+from nanocoder_tool_edit import Settings, edit_file, nanocoder_render
+
+CODE = """\
+def first(value):
+    if value:
+        return value + 1
+    return 0
+
+
+def second(value):
+    return first(value)
+"""
+
+
+@pytest.fixture
+def ctx(tmp_path):
+    root = tmp_path / "root"
+    root.mkdir()
+    with Workspace(root, backups=tmp_path / "backups") as workspace:
+        yield ToolContext(
+            session_id="s", message_id="c1", workspace=workspace, working_directory=root
+        )
+
+
+@pytest.fixture
+def file(ctx):
+    path = ctx.working_directory / "m.py"
+    path.write_text(CODE)
+    return path
+
+
+def edit(ctx, old, new, path="m.py", **arguments):
+    checked = edit_file.signature.check(
+        {"path": path, "old_string": old, "new_string": new, **arguments}
+    )
+    return edit_file.invoke(ctx, checked)
+
+
+def error_of(ctx, old, new, path="m.py", **arguments):
+    with pytest.raises(ToolError) as caught:
+        edit(ctx, old, new, path, **arguments)
+    return caught.value
+
+
+@pytest.mark.contract("MA-30")
+@pytest.mark.contract("NA-37")
+@pytest.mark.contract("NA-40")
+@pytest.mark.contract("LC-08")
+def test_a_unique_text_is_replaced_and_the_region_shown(ctx, file):
+    result = edit(ctx, "return 0", "return -1")
+    assert file.read_text() == CODE.replace("return 0", "return -1")
+    assert result.output == (
+        "Edited m.py: 1 place\n"
+        "1\tdef first(value):\n"
+        "2\t    if value:\n"
+        "3\t        return value + 1\n"
+        "4\t    return -1\n"
+        "5\t\n"
+        "6\t\n"
+        "7\tdef second(value):"
+    )
+    assert result.metadata["replacements"] == 1
+    assert (result.metadata["strategy"], result.metadata["confidence"]) == ("exact", 1.0)
+    assert (result.metadata["first"], result.metadata["last"]) == (4, 4)
+
+
+@pytest.mark.contract("MA-36")
+def test_the_diff_is_in_the_metadata(ctx, file):
+    metadata = edit(ctx, "return 0", "return -1").metadata
+    assert "-    return 0\n+    return -1" in metadata["diff"]
+    assert (metadata["added"], metadata["removed"]) == (1, 1)
+
+
+@pytest.mark.contract("NA-39")
+@pytest.mark.contract("MA-35")
+def test_several_matches_are_refused_with_their_lines(ctx, file):
+    error = error_of(ctx, "return ", "yield ")
+    assert error.error_class == "several_matches"
+    assert "3 times in 'm.py', in lines 3, 4, 8;" in str(error)
+    assert file.read_text() == CODE
+
+
+@pytest.mark.contract("NA-39")
+def test_matches_that_overlap_count(ctx, file):
+    file.write_text("aaa\n")
+    assert "2 times" in str(error_of(ctx, "aa", "b"))
+    edit(ctx, "aa", "b", replace_all=True)
+    assert file.read_text() == "ba\n"
+
+
+@pytest.mark.contract("MA-32")
+def test_replace_all_replaces_all(ctx, file):
+    result = edit(ctx, "value", "number", replace_all=True)
+    assert file.read_text() == CODE.replace("value", "number")
+    assert result.metadata["replacements"] == 5
+    assert "[and in 2 more places: lines 7, 8]" in result.output
+
+
+@pytest.mark.contract("MA-31")
+@pytest.mark.parametrize(
+    ("start", "end", "new", "expected"),
+    [
+        (2, 2, "two", "one\ntwo\n3\n4"),
+        (2, 0, "two\n", "one\ntwo\n3\n4"),
+        (2, 3, "", "one\n4"),
+        (1, 1, "a\nb\n", "a\nb\n2\n3\n4"),
+        (4, 4, "four\n", "one\n2\n3\nfour"),
+    ],
+)
+def test_a_range_of_lines_is_replaced(ctx, file, start, end, new, expected):
+    file.write_text("one\n2\n3\n4")
+    result = edit(ctx, "", new, start_line=start, end_line=end)
+    assert file.read_text() == expected
+    assert result.metadata["strategy"] == "line_range"
+
+
+@pytest.mark.contract("MA-31")
+@pytest.mark.parametrize(("start", "end"), [(9, 9), (3, 2), (0, 2), (1, 99)])
+def test_an_impossible_range_is_refused(ctx, file, start, end):
+    error = error_of(ctx, "", "x", start_line=start, end_line=end)
+    assert error.error_class == "invalid_arguments"
+    assert file.read_text() == CODE
+
+
+@pytest.mark.contract("MA-31")
+def test_a_range_and_a_text_exclude_each_other(ctx, file):
+    assert "not both" in str(error_of(ctx, "value", "x", start_line=1))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "strategy"),
+    [
+        ("    if value:  \n        return value + 1", "    pass", "line_trimmed"),
+        ("        return  value  +  1", "    pass", "whitespace_normalised"),
+        ("if value:\n    return value + 1", "if not value:\n    return 2", "indent_normalised"),
+        ("\tif value:\n\t\treturn value + 1", "\tif not value:\n\t\treturn 2", "indent_normalised"),
+        ("    return 0\n\ndef second(value):", "    return 1\n\ndef second(value):", "line_skip"),
+        (
+            "def first(value):\n    if valeu:\n        return value + 1\n    return 0",
+            "def first(value):\n    return 7",
+            "fuzzy_anchor",
+        ),
+    ],
+)
+@pytest.mark.contract("MA-33")
+def test_each_strategy_finds_what_is_its_own_and_is_named(ctx, file, old, new, strategy):
+    result = edit(ctx, old, new)
+    assert result.metadata["strategy"] == strategy
+    assert 0.8 <= result.metadata["confidence"] < 1
+    assert f"found by {strategy}" in result.output
+    assert file.read_text() != CODE
+
+
+@pytest.mark.contract("MA-33")
+def test_other_indentation_is_carried_over_to_the_new_text(ctx, file):
+    edit(ctx, "if value:\n    return value + 1", "if value:\n    x = 1\n\n    return x")
+    assert "    if value:\n        x = 1\n\n        return x\n    return 0" in file.read_text()
+
+
+@pytest.mark.contract("MA-33")
+def test_blanks_become_tabs_where_the_file_has_tabs(ctx, file):
+    file.write_text("def f():\n\tif x:\n\t\treturn 1\n")
+    edit(ctx, "    if x:\n        return 1", "    if x:\n        y()\n        return 2")
+    assert file.read_text() == "def f():\n\tif x:\n\t\ty()\n\t\treturn 2\n"
+
+
+@pytest.mark.contract("MA-34")
+def test_a_middle_that_is_too_different_is_not_edited(ctx, file):
+    old = "def first(value):\n    while everything_is_fine():\n        go_on()\n    return 0"
+    assert error_of(ctx, old, "x").error_class == "text_not_found"
+    assert file.read_text() == CODE
+
+
+@pytest.mark.contract("MA-35")
+@pytest.mark.parametrize(
+    "old",
+    ["go(  1 )", "  go( 1 )\nstop()", "start()\ngo(1)\nstop( )"],
+)
+def test_a_match_that_is_not_exact_must_be_unique(ctx, file, old):
+    file.write_text("start()\ngo( 1 )\nstop()\n\nstart()\ngo( 1 )\nstop()\n")
+    before = file.read_text()
+    for replace_all in (False, True):
+        assert error_of(ctx, old, "x", replace_all=replace_all).error_class in {
+            "several_matches",
+            "text_not_found",
+        }
+    assert file.read_text() == before
+
+
+@pytest.mark.contract("MA-35")
+def test_two_fuzzy_places_are_refused_with_both(ctx, file):
+    file.write_text("begin\n    value = 1000\nend\n\nbegin\n    value = 1001\nend\n")
+    error = error_of(ctx, "begin\n    value = 1002\nend", "x")
+    assert error.error_class == "several_matches"
+    assert error.data["lines"] == [1, 5]
+
+
+def test_tolerance_can_be_switched_off(ctx, file):
+    ctx.settings = Settings(tolerant=False)
+    assert error_of(ctx, "if value:  ", "x").error_class == "text_not_found"
+
+
+@pytest.mark.contract("NA-38")
+@pytest.mark.contract("MA-39")
+@pytest.mark.parametrize(
+    ("old", "says"),
+    [
+        ("    IF value:\n  RETURN value + 1", "upper and lower case differ"),
+        ("2\t    if value:\n3\t        return value + 2", "line numbers"),
+        ("if value:\\n        return value + 1", "escaped"),
+        ("    if values :", "old_string has 'if values :' where the file has 'if value:'"),
+        ("  return 0\n    return 9", "old_string has 'return 9' where the file has ''"),
+    ],
+)
+def test_a_failure_names_the_nearest_region_and_the_difference(ctx, file, old, says):
+    error = error_of(ctx, old, "x")
+    assert error.error_class == "text_not_found"
+    assert says in str(error)
+    assert "The nearest are lines" in str(error)
+    assert "(8 lines, 115 characters)" in str(error)
+    assert file.read_text() == CODE
+
+
+@pytest.mark.contract("MA-39")
+def test_typographic_quotes_are_named(ctx, file):
+    file.write_text("say('hello')\n")
+    assert "quotes differ" in str(error_of(ctx, "say(\u2018hello\u2019)", "x"))
+
+
+@pytest.mark.contract("MA-39")
+def test_indentation_of_a_part_of_a_block_is_named(ctx, file):
+    error = error_of(ctx, "def first(value):\n  if value:\n     return value + 1", "x")
+    assert "the indentation differs: the file has '    ' where old_string has '  '" in str(error)
+
+
+def test_nothing_alike_says_so_without_a_region(ctx, file):
+    error = error_of(ctx, "zzzzzzzzzzzzzzz", "x")
+    assert str(error) == (
+        "old_string (1 line, 15 characters) is not in 'm.py' (8 lines, 115 characters);"
+        " read the file again"
+    )
+
+
+@pytest.mark.contract("MA-38")
+@pytest.mark.parametrize(
+    ("before", "old", "new", "after"),
+    [
+        (b"a\r\nb\r\nc\r\n", "b\nc", "x\ny\nz", b"a\r\nx\r\ny\r\nz\r\n"),
+        (b"a\r\nb\r\nc", "b\r\nc", "x\r\nc", b"a\r\nx\r\nc"),
+        (b"a\rb\rc\r", "b\nc", "x\ny", b"a\rx\ry\r"),
+        (b"a\nb\r\nc\nd\r\n", "c\n", "x\ny\n", b"a\nb\r\nx\ny\nd\r\n"),
+        (b"a\nb\r\nc\nd\r\n", "b\nc", "x\ny", b"a\nx\r\ny\nd\r\n"),
+        (b"\xef\xbb\xbfa\nb", "b", "c", b"\xef\xbb\xbfa\nc"),
+        ("aé".encode("utf-16"), "é", "ü", "aü".encode("utf-16")),
+        (b"caf\xe9 \x80", "caf\xe9", "th\xe9", b"th\xe9 \x80"),
+        (b"\tif x:\n\t\ty\n", "\ty", "\tz", b"\tif x:\n\t\tz\n"),
+    ],
+)
+def test_line_ends_marks_and_encodings_stay(ctx, file, before, old, new, after):
+    file.write_bytes(before)
+    edit(ctx, old, new)
+    assert file.read_bytes() == after
+
+
+_lines = st.lists(
+    st.tuples(
+        st.text(st.sampled_from("ab \t\u00e9\u2028\x0c"), max_size=4),
+        st.sampled_from(["\n", "\r\n", "\r\r\n", "\r"]),
+    ),
+    max_size=8,
+)
+
+
+@pytest.mark.contract("MA-38")
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    before=_lines,
+    after=_lines,
+    end=st.sampled_from(["", "z"]),
+    mark=st.sampled_from(["", "\ufeff"]),
+)
+def test_no_other_byte_changes(ctx, file, before, after, end, mark):
+    def joined(lines):
+        return "".join(text + ending for text, ending in lines)
+
+    head, tail = mark + joined(before), joined(after) + end
+    file.write_bytes(f"{head}<old>{tail}".encode())
+    edit(ctx, "<old>", "<new>")
+    assert file.read_bytes() == f"{head}<new>{tail}".encode()
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(ends=st.lists(st.sampled_from(["\n", "\r\n"]), min_size=3, max_size=8), data=st.data())
+def test_no_other_line_end_changes_when_lines_come_and_go(ctx, file, ends, data):
+    file.write_bytes("".join(f"{n}{end}" for n, end in enumerate(ends)).encode())
+    first = data.draw(st.integers(1, len(ends)))
+    last = data.draw(st.integers(first, len(ends)))
+    new = data.draw(st.sampled_from(["", "x\n", "x\ny\nz\nz\n"]))
+    edit(ctx, "", new, start_line=first, end_line=last)
+    after = file.read_bytes()
+    assert after.startswith("".join(f"{n}{e}" for n, e in enumerate(ends[: first - 1])).encode())
+    assert after.endswith("".join(f"{n}{e}" for n, e in list(enumerate(ends))[last:]).encode())
+    assert after.replace(b"\r\n", b"\n").count(b"\n") == len(ends) - (last - first + 1) + new.count(
+        "\n"
+    )
+
+
+def test_the_mode_stays_and_the_old_content_is_kept(ctx, file):
+    file.chmod(0o755)
+    metadata = edit(ctx, "return 0", "return 1").metadata
+    assert file.stat().st_mode & 0o777 == 0o755
+    assert Path(metadata["backup"]).read_text() == CODE
+
+
+@pytest.mark.parametrize("before", [None, ""])
+def test_an_empty_old_string_fills_a_missing_or_empty_file(ctx, file, before):
+    if before is None:
+        file.unlink()
+    else:
+        file.write_text(before)
+    result = edit(ctx, "", "x = 1\n")
+    assert file.read_text() == "x = 1\n"
+    assert result.metadata["created"] == (before is None)
+
+
+@pytest.mark.parametrize(
+    ("before", "new", "after"),
+    [("a\n", "b\n", "a\nb\n"), ("a\n", "b", "a\nb\n"), ("a", "b", "a\nb")],
+)
+def test_an_empty_old_string_appends_on_a_line_of_its_own(ctx, file, before, new, after):
+    file.write_text(before)
+    edit(ctx, "", new)
+    assert file.read_text() == after
+
+
+def test_a_missing_file_says_which_tool_creates_one(ctx, file):
+    error = error_of(ctx, "a", "b", path="n.py")
+    assert error.error_class == "file_not_found"
+    assert "'m.py'" in str(error)
+    assert "write_file creates a new file" in str(error)
+
+
+def test_an_edit_that_changes_nothing_is_an_error(ctx, file):
+    assert "equal" in str(error_of(ctx, "value", "value"))
+    assert "nothing would change" in str(error_of(ctx, "", ""))
+
+
+def test_a_nul_is_refused(ctx, file):
+    assert "NUL" in str(error_of(ctx, "return 0", "\0"))
+
+
+def test_a_binary_file_is_refused(ctx, file):
+    file.write_bytes(b"\0value")
+    assert error_of(ctx, "value", "x").error_class == "binary_file"
+
+
+def test_outside_the_workspace_nothing_is_edited(ctx, file):
+    assert error_of(ctx, "root", "x", path="/etc/passwd").error_class == "path_outside_workspace"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "# ... existing code ...",
+        "    // rest of the code remains unchanged",
+        "... rest of the file ...",
+        "/* \u2026 other methods */",
+    ],
+)
+def test_a_placeholder_is_no_code(ctx, file, line):
+    error = error_of(ctx, "    return 0", f"    return 1\n{line}\n")
+    assert error.error_class == "placeholder"
+    assert line.strip() in str(error)
+    assert file.read_text() == CODE
+
+
+@pytest.mark.parametrize("line", ["def f(): ...", "x[..., 0]", "# wait... then go", "print('...')"])
+def test_dots_that_are_code_pass(ctx, file, line):
+    edit(ctx, "    return 0", line)
+    assert line in file.read_text()
+
+
+def test_a_placeholder_that_the_file_has_already_passes(ctx, file):
+    file.write_text("# ... existing code ...\nx = 1\n")
+    edit(ctx, "code ...\nx = 1", "code ...\nx = 2")
+    edit(ctx, "# ... existing code ...\nx = 2", "# ... existing code ...\nx = 3")
+    assert "x = 3" in file.read_text()
+
+
+def test_the_old_name_that_still_stands_elsewhere_is_named(ctx, file):
+    result = edit(ctx, "def first(", "def start(")
+    assert result.output.endswith("['first' still stands in line 8]")
+    assert "still stands" not in edit(ctx, "return 0", "return 1").output
+
+
+def test_a_large_region_is_shown_in_part(ctx, file):
+    result = edit(ctx, "    return 0", "\n".join(f"    x = {n}" for n in range(100)))
+    assert result.output.count("\n") < 50
+    assert result.output.endswith("[up to line 103]")
+
+
+def preview(ctx, **arguments):
+    call = ToolCall("c1", "edit_file", {"path": "m.py", **arguments})
+    session = SessionInfo("s", ctx.working_directory)
+    return nanocoder_render(call, edit_file, None, session, None)
+
+
+@pytest.mark.contract("NT-23")
+def test_the_diff_is_visible_before_anything_is_written(ctx, file):
+    text = preview(ctx, old_string="return 0", new_string="return 1")
+    assert "-    return 0\n+    return 1" in text
+    assert "found by" not in text
+    assert file.read_text() == CODE
+
+
+def test_a_preview_says_how_the_place_was_found_or_why_it_will_fail(ctx, file):
+    assert preview(ctx, old_string="    return  0", new_string="x").endswith(
+        "[found by whitespace_normalised]"
+    )
+    assert "this edit will fail: old_string" in preview(ctx, old_string="zzzzzz", new_string="x")
+
+
+def test_five_megabytes_are_edited_quickly(ctx, file):
+    file.write_text("".join(f"line number {n} of a large file\n" for n in range(150_000)))
+    started = time.process_time()
+    edit(ctx, "line number 75000 of", "LINE NUMBER 75000 of")
+    assert time.process_time() - started < 0.5
+
+
+def test_its_risk_is_the_stricter_of_what_is_usual():
+    assert edit_file.risk == "dangerous"
+    assert not edit_file.is_read_only
