@@ -19,6 +19,7 @@ from nanocoder.session.transcript import Transcript, repaired
 ALPHABET: Final = "abcdefghjkmnpqrstuvwxyz23456789"
 ID: Final = re.compile(r"\d{8}-\d{6}-[a-z0-9]{4}")
 TRIES: Final = 20
+TICK_S: Final = 0.001
 DAY_S: Final = 86_400.0
 # A session from further ahead is a mistake, not a sign that the clock was put back.
 CLOCK_JUMP_S: Final = 7 * DAY_S
@@ -186,11 +187,13 @@ class SessionStore:
         raise _fault("session_not_found", f"there is no session in {where} yet")
 
     def _after_the_newest(self) -> float:
-        """Return the time; that of the newest session if the clock was put back since."""
+        """Return the time; if the clock was put back, a time after the newest session."""
         now = time.time()
         names = self._names()
-        newest = _time_of(names[-1]) if names else 0.0
-        return newest if now < newest < now + CLOCK_JUMP_S else now
+        if not names or not now < _time_of(names[-1]) < now + CLOCK_JUMP_S:
+            return now
+        newest = summary_of(self._path(names[-1]))
+        return max(now, newest.updated + TICK_S) if newest else now
 
     def _new_file(self, at: float) -> tuple[str, int]:
         for _ in range(TRIES):
