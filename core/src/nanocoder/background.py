@@ -9,6 +9,7 @@ from nanocoder.errors import Cancelled
 
 if TYPE_CHECKING:
     import asyncio
+    from concurrent.futures import Future
 
 _started = threading.Lock()
 _loops: "list[asyncio.AbstractEventLoop]" = []
@@ -24,13 +25,17 @@ def wait_for(awaitable: Awaitable[Any], cancel: Cancel) -> Any:
         return await awaitable
 
     future = asyncio.run_coroutine_threadsafe(awaited(), _loop())
-    forget = cancel.on_set(lambda: future.cancel() and None)
+    forget = cancel.on_set(lambda: _stop(future))
     try:
         return future.result()
     except concurrent.futures.CancelledError as error:
         raise Cancelled(cancel.reason or "interrupted") from error
     finally:
         forget()
+
+
+def _stop(future: "Future[Any]") -> None:
+    future.cancel()
 
 
 def _loop() -> "asyncio.AbstractEventLoop":

@@ -77,7 +77,7 @@ def choose(
     implementations: Iterable[Implementation],
     report: Report,
     arguments: Mapping[str, Any],
-    expected: type[T],
+    expected: type[T] | tuple[type[T], ...],
 ) -> T | None:
     """Return the first answer; an answer of another type than *expected* is a failure."""
     for implementation in implementations:
@@ -164,6 +164,9 @@ def tell(
             report(error)
 
 
-def wrong_type(value: object, expected: type) -> str:
+def wrong_type(value: object, expected: type | tuple[type, ...]) -> str:
     """Say what came instead of what the hook returns."""
-    return f"returned {type(value).__name__}, expected {expected.__name__}"
+    wanted = expected if isinstance(expected, tuple) else (expected,)
+    return (
+        f"returned {type(value).__name__}, expected {' or '.join(one.__name__ for one in wanted)}"
+    )

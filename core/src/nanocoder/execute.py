@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from attrs import define, evolve, field, frozen
 
@@ -38,6 +38,7 @@ PATH_ARGUMENTS = ("path", "file_path", "source", "destination", "target")
 REFUSALS = ("denied", "approval_needed")
 
 Steps = Generator[Said, None, ToolResult]
+T = TypeVar("T")
 
 
 @define(eq=False)
@@ -104,7 +105,7 @@ class Executor:
         for thread in self._left_behind:
             thread.join(max(0.0, deadline - time.monotonic()))
 
-    def _asking(self, steps: Generator[Said, None, Any]) -> Generator[Event, None, Any]:
+    def _asking(self, steps: Generator[Said, None, T]) -> Generator[Event, None, T]:
         """Answer the questions among *steps* on this thread and pass the events on."""
         try:
             while True:
@@ -114,7 +115,7 @@ class Executor:
                 else:
                     yield item
         except StopIteration as end:
-            return end.value
+            return end.value  # type: ignore[no-any-return]
         finally:
             steps.close()
 

@@ -211,7 +211,11 @@ class Session:
     def _begun(self) -> Events:
         if not self._started:
             self._started = True
-            data = {"session_id": self.info.id, "model": self.info.model, "cwd": str(self.info.cwd)}
+            data: dict[str, Any] = {
+                "session_id": self.info.id,
+                "model": self.info.model,
+                "cwd": str(self.info.cwd),
+            }
             data |= {"mode": str(self.info.mode), "resumed": bool(self._messages)}
             yield Event("session.started", data)
             if self.info.model:
@@ -320,7 +324,10 @@ class Session:
             return
         about = {"messages": tuple(self._messages), "limit_tokens": limit, **self._about()}
         shorter = calls.choose(
-            self.plugins.implementations("nanocoder_compact"), self.plugins.report, about, Sequence
+            self.plugins.implementations("nanocoder_compact"),
+            self.plugins.report,
+            about,
+            (list, tuple),
         )
         if shorter is not None:
             self._messages = list(shorter)

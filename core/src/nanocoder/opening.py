@@ -186,10 +186,15 @@ def existing_directory(cwd: str | os.PathLike[str]) -> Path:
     try:
         real = root.resolve(strict=True)
     except (OSError, RuntimeError) as error:
-        raise UsageError(f"the directory {str(root)!r} cannot be used: {error}") from error
+        raise UsageError(f"the directory {str(root)!r} cannot be used: {reason(error)}") from error
     if not real.is_dir():
         raise UsageError(f"{str(root)!r} is not a directory")
     return real
+
+
+def reason(error: Exception) -> str:
+    """Say what the system said, without its numbers."""
+    return getattr(error, "strerror", None) or str(error)
 
 
 def installed_plugins(config: Config, environment: Mapping[str, str] = os.environ) -> Plugins:
@@ -216,7 +221,13 @@ def refuse_unlocked(plugins: Plugins, environment: Mapping[str, str]) -> None:
     from nanocoder.plugins.lock import differences, locked_now, read_lock
 
     locked = read_lock(user_config_dir(environment) / "plugins.lock")
-    for name, difference in differences(locked, locked_now(scan(site_directories()))).items():
+    now = locked_now(scan(site_directories()))
+    gone = sorted(locked.keys() - now.keys())
+    if gone:
+        raise ConfigError(
+            f"strict: {', '.join(gone)} is locked but not installed (nanocoder plugins lock agrees to it)"
+        )
+    for name, difference in differences(locked, now).items():
         plugins.put_aside(name, f"strict: it {difference} (nanocoder plugins lock agrees to it)")
 
 

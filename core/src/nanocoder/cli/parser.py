@@ -1,6 +1,7 @@
 """The commands and their options, known without importing a plugin."""
 
 import argparse
+import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module
@@ -15,6 +16,7 @@ Exit codes: 0 done, 1 failed, 2 usage or configuration, 3 approval needed and no
 5 turn or budget limit, 6 denied by policy (call), 130 interrupted."""
 
 MODES = ("plan", "ask", "edits", "auto")
+_CHOICE = re.compile(r"invalid choice: '([^']*)' \(choose from (.*)\)$")
 Adder = Callable[[argparse.ArgumentParser], None]
 
 
@@ -22,6 +24,14 @@ class _Parser(argparse.ArgumentParser):
     """Raises instead of leaving, and knows what was probably meant."""
 
     def error(self, message: str) -> NoReturn:
+        found = _CHOICE.search(message)
+        if found is not None:
+            close = nearest(found[1], re.findall(r"'([^']*)'", found[2]))
+            message = (
+                f"there is no {found[1]!r} here; "
+                + (f"did you mean {close[0]!r}? " if close else "")
+                + f"There are: {found[2]}"
+            )
         raise UsageError(f"{message}; see `{self.prog} --help`")
 
 

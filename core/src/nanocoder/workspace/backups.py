@@ -16,7 +16,9 @@ class Backups:
     def add(self, path: str, data: bytes) -> Path:
         """Store *data* as the content that *path* had, and return where; raises OSError."""
         folder = self._of(path)
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # By itself, since the mode does not count for parents.
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
         # The name sorts by age; the random part keeps two writes in one tick apart.
         name = f"{time.time_ns():020d}-{os.urandom(2).hex()}-{_plain(path)}"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
