@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-from attrs import frozen
+from attrs import field, frozen
 from nanocoder import (
     Effect,
     Param,
@@ -42,7 +42,7 @@ class Settings:
     """
 
     environment: tuple[str, ...] = ()
-    max_timeout_s: float = MAX_TIMEOUT_S
+    max_timeout_s: float = field(default=MAX_TIMEOUT_S, metadata={"tighten": "min"})
     output_chars: int = 30_000
     interrupt_grace_s: float = 2.0
     terminate_grace_s: float = 3.0

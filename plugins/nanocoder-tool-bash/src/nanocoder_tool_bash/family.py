@@ -75,8 +75,7 @@ class Family:
 
     def send(self, number: signal.Signals) -> None:
         """Signal everybody; once somebody waited for the leader, its number may be another's."""
-        members = self._members()
-        self._seen.update((member.pid, member.born) for member in members)
+        members = self._members()  # before anybody loses a parent
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.leader, number)
         for member in members:
@@ -116,6 +115,7 @@ class Family:
             member = queue.pop()
             found.append(member)
             queue += _children(member.pid)
+        self._seen.update((member.pid, member.born) for member in found)
         return found
 
     def _is_ours(self, child: Process) -> bool:
