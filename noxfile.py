@@ -119,16 +119,8 @@ def minimums(session: nox.Session) -> None:
     """Test core and plugins with the oldest versions of what they say they need."""
     folders = [f"--editable={package.folder}" for package in repository.packages()]
     # Without --no-config the workspace's pins of tested versions would win.
-    session.install("--no-config", "--resolution=lowest-direct", *folders, *dev_requirements())
-    session.run("pytest", "-q", "core", "plugins", *session.posargs)
-
-
-def dev_requirements() -> list[str]:
-    """Return what the tests need besides the packages."""
-    project = nox.project.load_toml(ROOT / "pyproject.toml")
-    return [
-        item for item in project["dependency-groups"]["dev"] if item.startswith(("pytest", "hy"))
-    ]
+    session.install("--no-config", "--resolution=lowest-direct", "--group=test", *folders)
+    session.run("pytest", "-q", *PARALLEL, "core", "plugins", *session.posargs)
 
 
 @nox.session
