@@ -17,7 +17,7 @@ from nanocoder.config.document import (
     read_project_bytes,
     read_user_file,
 )
-from nanocoder.config.layers import Check, Layer, Resolved, nearest, resolve
+from nanocoder.config.layers import Check, Layer, Resolved, hint, resolve
 from nanocoder.config.origin import Origin
 from nanocoder.config.places import refuse_inside, user_config_dir
 from nanocoder.config.settings import (
@@ -128,7 +128,7 @@ class Config:
                 for name, place in names.items():
                     origins.setdefault(name, layer.origin(("plugins", *place)))
         if key not in origins:
-            raise UsageError(f"there is no configuration key {key!r}{nearest(key, list(origins))}")
+            raise UsageError(f"there is no configuration key {key!r}{hint(key, list(origins))}")
         return origins[key]
 
     def items(self, plugin_classes: Mapping[str, type]) -> list[tuple[str, Any, Origin]]:
@@ -146,7 +146,7 @@ class Config:
         """Return one line for each table of a plugin that is not among the installed *plugins*."""
         return tuple(
             f"{layer.origin(('plugins', name))}: there is no plugin {name!r}"
-            f"{nearest(name, sorted(plugins))}"
+            f"{hint(name, sorted(plugins))}"
             for layer in self._layers
             for name in _plugin_tables(layer)
             if name not in plugins

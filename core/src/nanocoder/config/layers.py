@@ -90,7 +90,7 @@ def resolve(
 def _report_unknown(
     layer: Layer, key: tuple[str, ...], known: list[str], resolved: Resolved
 ) -> None:
-    problem = f"there is no such key{nearest(key[-1], known)}"
+    problem = f"there is no such key{hint(key[-1], known)}"
     if layer.trusted:
         raise layer.fault(key, problem)
     # A stranger's file must not keep anybody from starting.
@@ -171,11 +171,10 @@ def _union(current: Any, added: Any) -> Any:
     return type(current)([*current, *(item for item in added if item not in current)])
 
 
-def nearest(word: str, known: list[str]) -> str:
+def hint(word: str, known: list[str]) -> str:
     """Return "; did you mean X?" for the known word nearest to *word*, else what is known."""
-    # Only mistakes need difflib.
-    from difflib import get_close_matches
+    from nanocoder.text import nearest  # only mistakes need it
 
-    if close := get_close_matches(word, known, n=1):
+    if close := nearest(word, known, limit=1):
         return f"; did you mean {close[0]!r}?"
     return f"; known here: {', '.join(sorted(known))}" if 0 < len(known) <= MANY else ""

@@ -137,9 +137,7 @@ class SessionStore:
                 "session_not_found",
                 f"{wanted!r} could be {' or '.join(found[:4])}; say more of the id",
             )
-        raise _fault(
-            "session_not_found", f"there is no session {wanted!r}{_nearest(wanted, names)}"
-        )
+        raise _fault("session_not_found", f"there is no session {wanted!r}{_hint(wanted, names)}")
 
     def remove(self, wanted: str) -> None:
         """Delete a session and its artifacts; raises UsageError also while somebody uses it."""
@@ -265,8 +263,8 @@ def _fault(error_class: str, message: str) -> UsageError:
     return error
 
 
-def _nearest(wanted: str, names: Sequence[str]) -> str:
-    from difflib import get_close_matches  # only mistakes need it
+def _hint(wanted: str, names: Sequence[str]) -> str:
+    from nanocoder.text import nearest  # only mistakes need it
 
-    close = get_close_matches(wanted, names, n=1)
+    close = nearest(wanted, names, limit=1)
     return f"; did you mean {close[0]}?" if close else "; `nanocoder sessions list` shows all"
