@@ -1,0 +1,1 @@
+"""What authors of plugins test with."""
