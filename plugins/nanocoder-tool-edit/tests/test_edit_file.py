@@ -281,7 +281,7 @@ _lines = st.lists(
 
 
 @pytest.mark.contract("MA-38")
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(
     before=_lines,
     after=_lines,
@@ -298,7 +298,7 @@ def test_no_other_byte_changes(ctx, file, before, after, end, mark):
     assert file.read_bytes() == f"{head}<new>{tail}".encode()
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(ends=st.lists(st.sampled_from(["\n", "\r\n"]), min_size=3, max_size=8), data=st.data())
 def test_no_other_line_end_changes_when_lines_come_and_go(ctx, file, ends, data):
     file.write_bytes("".join(f"{n}{end}" for n, end in enumerate(ends)).encode())
