@@ -12,7 +12,7 @@ COLUMNS, LINES = 100, 32
 STILL_S = 3.0
 DEADLINE_S = 60.0
 PROMPT = "Write greet.py with a greet(name) function"
-CODE = 'def greet(name: str) -> str:\n    """Greet somebody by name."""\n    return f"Hello, {name}!"\n'
+CODE = 'def greet(name: str) -> str:\n    return f"Hello, {name}!"\n'
 SCRIPT = {
     "turns": [
         {"calls": [{"name": "list_files", "arguments": {"path": "."}}]},
