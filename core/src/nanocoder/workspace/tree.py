@@ -9,16 +9,17 @@ from typing import Literal
 from attrs import evolve, frozen
 
 from nanocoder.errors import WorkspaceError
+from nanocoder.workspace.beneath import LISTING
 from nanocoder.workspace.ignore import Chain, Ignore, ignored
 from nanocoder.workspace.protected import is_git_name
 from nanocoder.workspace.root import READ, Root
 from nanocoder.workspace.spelling import shown
 
 MAX_RULE_BYTES = 1_000_000
+# How many levels of a tree keep their directory open while the walk is below them.
+MAX_OPEN = 32
 
 Kind = Literal["file", "dir", "link", "other"]
-# The entries of a directory that are still to come, and the rules in force there.
-_Level = tuple[Iterator["Entry"], Chain | None]
 
 
 @frozen
@@ -45,13 +46,11 @@ class Tree:
         self._root = root
         self._ignore = Ignore(self._read_rules)
 
-    def scan(self, raw: str, *, details: bool = True) -> list[Entry]:
+    def scan(self, raw: str) -> list[Entry]:
         """List one directory, sorted by name; raises WorkspaceError."""
         fd = self._root.open_directory(raw)
         try:
-            return _entries(fd, raw, details=details)
-        except OSError as error:
-            raise self._root.problem(error, raw) from error
+            return self._entries(fd, raw, details=True)
         finally:
             os.close(fd)
 
@@ -59,26 +58,32 @@ class Tree:
         self, raw: str, *, ignore: bool, skip: Collection[str], hidden: bool, details: bool
     ) -> Iterator[Entry]:
         """Go through the tree; see `Workspace.walk`."""
-        first = self.scan(raw, details=details)
-        levels: list[_Level] = [(iter(first), self._chain(raw) if ignore else None)]
-        while levels:
-            rest, chain = levels[-1]
-            for entry in rest:
-                if _is_left_out(entry, skip, hidden=hidden) or _is_ignored(chain, entry):
-                    continue
-                if entry.kind != "dir":
+        levels: list[_Level] = []
+        try:
+            chain = self._chain(raw) if ignore else None
+            levels.append(self._level(self._root.open_directory(raw), raw, chain, details=details))
+            while levels:
+                level = levels[-1]
+                for entry in level.entries:
+                    if _is_left_out(entry, skip, hidden=hidden) or _is_ignored(level.chain, entry):
+                        continue
+                    if entry.kind != "dir":
+                        yield entry
+                        continue
+                    try:
+                        levels.append(self._below(level, entry, details=details))
+                    except WorkspaceError as error:  # no permission, gone, or too deep to be named
+                        yield evolve(entry, problem=str(error))
+                        continue
+                    if len(levels) > MAX_OPEN:
+                        levels[-MAX_OPEN - 1].close()
                     yield entry
-                    continue
-                try:
-                    below = self._below(entry.path, chain, details=details)
-                except WorkspaceError as error:  # no permission, gone, or too deep to be named
-                    yield evolve(entry, problem=str(error))
-                    continue
-                yield entry
-                levels.append(below)
-                break
-            else:
-                levels.pop()
+                    break
+                else:
+                    levels.pop().close()
+        finally:
+            for level in levels:
+                level.close()
 
     def is_ignored(self, raw: str) -> bool:
         """Tell whether git would ignore *raw* (its directory resolved), or a directory above it."""
@@ -98,11 +103,36 @@ class Tree:
         except (OSError, WorkspaceError):
             return "file"
 
-    def _below(self, path: str, chain: Chain | None, *, details: bool) -> _Level:
-        entries = self.scan(self._root.raw(path), details=details)
-        if chain is not None and any(entry.name == ".gitignore" for entry in entries):
-            chain = self._deeper(chain, path)
-        return iter(entries), chain
+    def _below(self, level: "_Level", entry: Entry, *, details: bool) -> "_Level":
+        if level.fd < 0 or "\\x" in entry.name:
+            fd = self._root.open_directory(self._root.raw(entry.path))
+        else:
+            # From handle to handle, else each level of a deep tree costs more than the one above.
+            try:
+                fd = os.open(entry.name, LISTING | os.O_NOFOLLOW, dir_fd=level.fd)
+            except OSError as error:
+                raise self._root.problem(error, entry.path) from error
+        below = self._level(fd, entry.path, level.chain, details=details)
+        if below.chain is not None and below.has_rules:
+            below.chain = self._deeper(below.chain, entry.path)
+        return below
+
+    def _level(self, fd: int, path: str, chain: Chain | None, *, details: bool) -> "_Level":
+        try:
+            return _Level(fd, self._entries(fd, path, details=details), chain)
+        except BaseException:
+            os.close(fd)
+            raise
+
+    def _entries(self, fd: int, raw: str, *, details: bool) -> list[Entry]:
+        prefix = "" if raw == "." else shown(raw) + "/"
+        try:
+            with os.scandir(fd) as found:
+                listed = [_entry(item, prefix, details=details) for item in found]
+        except OSError as error:
+            raise self._root.problem(error, raw) from error
+        listed.sort(key=_name)
+        return listed
 
     def _chain(self, raw: str) -> Chain:
         chain = self._top()
@@ -134,12 +164,21 @@ class Tree:
         return None
 
 
-def _entries(fd: int, path: str, *, details: bool) -> list[Entry]:
-    prefix = "" if path == "." else shown(path) + "/"
-    with os.scandir(fd) as found:
-        listed = [_entry(item, prefix, details=details) for item in found]
-    listed.sort(key=_name)
-    return listed
+class _Level:
+    """A directory on the way down: what of it is still to come, and the rules in force there."""
+
+    __slots__ = ("chain", "entries", "fd", "has_rules")
+
+    def __init__(self, fd: int, entries: list[Entry], chain: Chain | None) -> None:
+        self.fd = fd
+        self.entries = iter(entries)
+        self.chain = chain
+        self.has_rules = any(entry.name == ".gitignore" for entry in entries)
+
+    def close(self) -> None:
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
 
 
 def _name(entry: Entry) -> str:
