@@ -45,7 +45,7 @@ def attempt(implementation: Implementation, arguments: Mapping[str, Any]) -> Any
         return implementation(arguments)
     except (KeyboardInterrupt, PluginError):
         raise
-    except BaseException as error:  # noqa: BLE001 - a plugin's SystemExit must not end the session
+    except BaseException as error:
         raise implementation.error(problem_of(error)) from error
 
 

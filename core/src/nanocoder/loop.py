@@ -194,11 +194,7 @@ class Session:
         except Cancelled:
             run.report.end(StopReason.INTERRUPTED)
         except NanocoderError as error:
-            failed = isinstance(error, ProviderError)
-            run.report.end(StopReason.PROVIDER_ERROR if failed else StopReason.FAILED)
-            run.report.error = {"class": error.error_class, "message": str(error)}
-            if isinstance(error, ProviderError):
-                run.report.error["kind"] = error.kind
+            run.report.fail(error)
         yield Event("run.finished", run.report.data())
 
     def _called(self, call: ToolCall) -> Events:

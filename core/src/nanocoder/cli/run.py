@@ -6,7 +6,7 @@ from typing import Any
 
 from nanocoder.cli.command_line import complain
 from nanocoder.cli.host import Host
-from nanocoder.errors import UsageError
+from nanocoder.errors import PersonError, UsageError
 from nanocoder.offers import Display
 from nanocoder.text import nearest, one_line
 from nanocoder.tool import SessionInfo
@@ -39,6 +39,9 @@ def run(arguments: argparse.Namespace) -> int:
         try:
             for event in session.run(prompt):
                 display.show(event)
+        except PersonError as error:
+            session.report.fail(error)
+            raise
         finally:
             session.close()
             display.show(Event("session.finished", session.report.data()))

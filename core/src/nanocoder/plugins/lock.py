@@ -69,8 +69,8 @@ def read_lock(path: Path) -> dict[str, Locked]:
 
 def differences(locked: Mapping[str, Locked], now: Mapping[str, Locked]) -> dict[str, str]:
     """Return, by plugin, how what is installed differs from what was locked."""
-    found = {name: "is not in the lock" for name in now.keys() - locked.keys()}
-    found |= {name: "is locked but not installed" for name in locked.keys() - now.keys()}
+    found = dict.fromkeys(now.keys() - locked.keys(), "is not in the lock")
+    found |= dict.fromkeys(locked.keys() - now.keys(), "is locked but not installed")
     for name in locked.keys() & now.keys():
         was, is_now = locked[name], now[name]
         if was.version != is_now.version:

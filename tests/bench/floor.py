@@ -1,0 +1,22 @@
+"""The floor: the least that a Python program needs to send one prompt through httpx and print the streamed answer."""
+
+import json
+import sys
+
+import httpx
+
+
+def main() -> None:
+    """Ask the server at argv[1] and print its text."""
+    body = {"model": "m", "stream": True, "messages": [{"role": "user", "content": sys.argv[2]}]}
+    with (
+        httpx.Client(timeout=60) as client,
+        client.stream("POST", sys.argv[1], json=body) as response,
+    ):
+        for line in response.iter_lines():
+            if line.startswith("data: {"):
+                for choice in json.loads(line[6:])["choices"]:
+                    sys.stdout.write(choice["delta"].get("content", ""))
+
+
+main()

@@ -1,0 +1,118 @@
+"""A model on 127.0.0.1 that plays a script over Chat Completions and notes when each request came and each reply left.
+
+It runs in a process of its own, so that what is measured beside it is the harness alone: the time from the last byte of a reply
+to the first byte of the next request.
+"""
+
+import json
+import os
+import socket
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+CRLF = b"\r\n"
+
+
+def chunk(data: bytes) -> bytes:
+    """Return *data* as one HTTP chunk."""
+    return b"%x\r\n%s\r\n" % (len(data), data)
+
+
+def event(delta: Mapping[str, Any], finish: str | None = None) -> bytes:
+    """Return one server-sent event of a Chat Completions stream."""
+    choice = {"index": 0, "delta": delta, "finish_reason": finish}
+    return b"data: " + json.dumps({"id": "c", "choices": [choice]}).encode() + b"\n\n"
+
+
+def reply(turn: Mapping[str, Any], number: int) -> list[bytes]:
+    """Return the pieces of one reply; each is written by itself."""
+    pieces = [event({"role": "assistant", "content": ""})]
+    for place in range(turn.get("deltas", 1)):
+        if turn.get("text"):
+            pieces.append(event({"content": turn["text"].format(i=place)}))
+    for index, call in enumerate(turn.get("calls", ())):
+        function = {"name": call["name"], "arguments": json.dumps(call["arguments"])}
+        one = {
+            "index": index,
+            "id": f"call_{number}_{index}",
+            "type": "function",
+            "function": function,
+        }
+        pieces.append(event({"tool_calls": [one]}))
+    finish = "tool_calls" if turn.get("calls") else "stop"
+    usage = b'data: {"id":"c","choices":[],"usage":{"prompt_tokens":10,"completion_tokens":5}}\n\n'
+    # Pieces are written in blocks, as a server does that is faster than its reader.
+    blocks = [b"".join(pieces[at : at + 64]) for at in range(0, len(pieces), 64)]
+    return [*blocks, event({}, finish), usage, b"data: [DONE]\n\n"]
+
+
+class Model:
+    """Plays *turns*; the number of assistant messages in a request says which."""
+
+    def __init__(self, turns: Sequence[Mapping[str, Any]]) -> None:
+        self.turns = turns
+        self.came: list[float] = []
+        self.left: list[float] = []
+        self.bodies: list[int] = []
+        self.first_body = b""
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listener.getsockname()[1]
+
+    def serve(self) -> None:
+        """Answer until the process ends."""
+        while True:
+            connection, _ = self._listener.accept()
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            threading.Thread(target=self._talk, args=(connection,), daemon=True).start()
+
+    def _talk(self, connection: socket.socket) -> None:
+        with connection, connection.makefile("rb") as stream:
+            while first := stream.peek(1)[:1]:
+                came = time.monotonic()
+                length = 0
+                line = stream.readline()
+                is_post = line.startswith(b"POST")
+                while (line := stream.readline()) not in (CRLF, b""):
+                    name, _, value = line.partition(b":")
+                    if name.lower() == b"content-length":
+                        length = int(value)
+                body = stream.read(length)
+                if not first or not is_post:
+                    return
+                self._answer(connection, body, came)
+
+    def _answer(self, connection: socket.socket, body: bytes, came: float) -> None:
+        request = json.loads(body)
+        number = sum(message["role"] == "assistant" for message in request["messages"])
+        self.came.append(came)
+        self.bodies.append(len(body))
+        self.first_body = self.first_body or body
+        head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+        pieces = reply(self.turns[min(number, len(self.turns) - 1)], number)
+        connection.sendall(head + b"".join(map(chunk, pieces)) + b"0\r\n\r\n")
+        self.left.append(time.monotonic())
+
+
+def main() -> None:
+    """Serve the script on stdin; print the port, then on SIGTERM-free demand ("?" on stdin) what was seen."""
+    model = Model(json.loads(sys.stdin.readline()))
+    threading.Thread(target=model.serve, daemon=True).start()
+    print(model.port, flush=True)
+    for line in sys.stdin:
+        if line.strip() == "?":
+            seen = {
+                "came": model.came,
+                "left": model.left,
+                "bodies": model.bodies,
+                "first": model.first_body.decode(),
+            }
+            print(json.dumps(seen), flush=True)
+        model.came, model.left, model.bodies, model.first_body = [], [], [], b""
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()
