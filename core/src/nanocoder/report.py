@@ -5,6 +5,7 @@ from typing import Any
 
 from attrs import define, field
 
+from nanocoder.errors import NanocoderError, ProviderError
 from nanocoder.execute import REFUSALS, status_of
 from nanocoder.tool import Tool
 from nanocoder.values import Effect, StopReason, ToolCall, ToolResult, Usage
@@ -74,6 +75,14 @@ class Report:
         self.stop_reason = (
             StopReason.APPROVAL_NEEDED if reason is StopReason.DONE and needed else reason
         )
+
+    def fail(self, error: NanocoderError) -> None:
+        """Set what ended the run before it was done."""
+        failed = isinstance(error, ProviderError)
+        self.end(StopReason.PROVIDER_ERROR if failed else StopReason.FAILED)
+        self.error = {"class": error.error_class, "message": str(error)}
+        if isinstance(error, ProviderError):
+            self.error["kind"] = error.kind
 
     def data(self) -> dict[str, Any]:
         """Return the report as JSON-ready data."""
