@@ -41,10 +41,13 @@ class Root:
         if self.fd >= 0:
             os.close(self.fd)
             self.fd = -1
+            self._beneath = None  # its number may soon be another file's
 
     @property
     def beneath(self) -> Beneath:
         """What opens files below the root; found out when the first file is opened."""
+        if self.fd < 0:
+            raise WorkspaceError("the workspace is closed", error_class="io_error")
         if self._beneath is None:
             openat2 = None if self._force_walk else find_openat2(self.fd)
             if openat2:
