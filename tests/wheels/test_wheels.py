@@ -13,7 +13,7 @@ pytestmark = pytest.mark.timeout(600)
 def tool_names(installed):
     done = installed.nanocoder("tools", "--output", "json")
     assert done.returncode == 0, done.stderr
-    return sorted(tool["name"] for tool in json.loads(done.stdout)["tools"])
+    return sorted(tool["name"] for tool in json.loads(done.stdout))
 
 
 def test_every_package_has_a_wheel_with_its_types_and_without_its_tests(wheelhouse):

@@ -1,0 +1,84 @@
+"""Starting is quick because little is imported: counted in modules, not in seconds."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+import repository
+
+VERSION_MODULES = 40
+SLOW = ("asyncio", "cattrs", "httpx", "importlib.metadata", "prompt_toolkit", "rich")
+WAITING_KINDS = ("tool", "sandbox", "dialect", "runner")
+
+# The command line leaves with os._exit, so what is loaded is told there.
+RUN = """
+import json, os, sys
+def tell(code):
+    sys.stdout.flush()
+    os.write(3, json.dumps([code, list(sys.modules)]).encode())
+    leave(code)
+leave, os._exit = os._exit, tell
+sys.argv[:1] = ["nanocoder"]
+from nanocoder.cli import main
+main()
+tell(0)
+"""
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """Return a home whose manifest is written, as it is from the second start on."""
+    folder = tmp_path_factory.mktemp("start")
+    reply = {"turns": [{"text": "Hello."}]}
+    (folder / "reply.json").write_text(json.dumps(reply), encoding="utf-8")
+    loaded(folder, "tools")
+    return folder
+
+
+def loaded(home, *arguments):
+    """Run the command line and return the names of the modules that it has loaded in the end."""
+    kept = {"PATH": os.environ["PATH"], "HOME": str(home)}
+    read, write = os.pipe()
+    command = ["bash", "-c", f'exec "$@" 3>&{write}', "bash", sys.executable, "-I", "-c", RUN]
+    done = subprocess.run(
+        [*command, *arguments],
+        cwd=home,
+        env=kept,
+        pass_fds=[write],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    os.close(write)
+    with os.fdopen(read) as file:
+        code, modules = json.load(file)
+    assert code == 0, done.stdout + done.stderr
+    return set(modules)
+
+
+def plugins_of(kinds):
+    return {package.module for package in repository.plugins() if package.kind in kinds}
+
+
+def test_the_version_is_told_before_anything_is_imported(home):
+    modules = loaded(home, "--version")
+    assert len(modules) <= VERSION_MODULES, sorted(modules)
+    assert not modules & set(SLOW)
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("command", ["--help", "tools", "plugins list"])
+def test_what_the_manifest_knows_is_told_without_importing_a_plugin(home, command):
+    modules = loaded(home, *command.split())
+    assert sorted(modules & set(SLOW)) == []
+    assert sorted(modules & plugins_of(("ui", "provider", *WAITING_KINDS))) == []
+
+
+@pytest.mark.timeout(60)
+def test_a_run_imports_the_plugins_that_it_uses_and_nothing_slow(home):
+    modules = loaded(home, "run", "--model", f"scripted/{home}/reply.json", "Hello")
+    assert sorted(modules & set(SLOW)) == []
+    assert sorted(modules & plugins_of(WAITING_KINDS)) == []
