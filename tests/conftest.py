@@ -47,7 +47,7 @@ class Installed:
         """Run the installed command and return what it printed and how it ended."""
         return subprocess.run(
             [str(self.python.with_name("nanocoder")), *arguments],
-            cwd=cwd or self.folder,
+            cwd=cwd or self.folder / "work",
             env=self.environment(),
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -90,6 +90,7 @@ def make_installed(
     def make(*requirements: str) -> Installed:
         folder = tmp_path_factory.mktemp("installed")
         (folder / "home").mkdir()
+        (folder / "work").mkdir()
         environment = Installed(folder, wheelhouse)
         arguments = ["--no-config", "--quiet", "--python", sys.executable]
         _checked(["uv", "venv", *arguments, str(folder / "venv")], folder)

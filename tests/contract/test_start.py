@@ -14,15 +14,18 @@ WAITING_KINDS = ("tool", "sandbox", "dialect", "runner")
 
 # The command line leaves with os._exit, so what is loaded is told there.
 RUN = """
-import json, os, sys
+import os, sys
 def tell(code):
     sys.stdout.flush()
-    os.write(3, json.dumps([code, list(sys.modules)]).encode())
+    os.write(3, " ".join([str(code), *sys.modules]).encode())
     leave(code)
 leave, os._exit = os._exit, tell
 sys.argv[:1] = ["nanocoder"]
 from nanocoder.cli import main
-main()
+try:
+    main()
+except SystemExit as leaving:
+    tell(leaving.code or 0)
 tell(0)
 """
 
@@ -30,7 +33,8 @@ tell(0)
 @pytest.fixture(scope="module")
 def home(tmp_path_factory):
     """Return a home whose manifest is written, as it is from the second start on."""
-    folder = tmp_path_factory.mktemp("start")
+    folder = tmp_path_factory.mktemp("home")
+    folder.with_name("start").mkdir()
     reply = {"turns": [{"text": "Hello."}]}
     (folder / "reply.json").write_text(json.dumps(reply), encoding="utf-8")
     loaded(folder, "tools")
@@ -44,7 +48,7 @@ def loaded(home, *arguments):
     command = ["bash", "-c", f'exec "$@" 3>&{write}', "bash", sys.executable, "-I", "-c", RUN]
     done = subprocess.run(
         [*command, *arguments],
-        cwd=home,
+        cwd=home.with_name("start"),
         env=kept,
         pass_fds=[write],
         stdin=subprocess.DEVNULL,
@@ -54,8 +58,8 @@ def loaded(home, *arguments):
     )
     os.close(write)
     with os.fdopen(read) as file:
-        code, modules = json.load(file)
-    assert code == 0, done.stdout + done.stderr
+        code, *modules = file.read().split()
+    assert code == "0", done.stdout + done.stderr
     return set(modules)
 
 
