@@ -53,6 +53,7 @@ def test_a_write_says_what_it_did(ground):
     assert names(ws / "a/b") == ["c.txt"]
 
 
+@pytest.mark.contract("MA-16")
 def test_the_umask_decides_the_mode_of_a_new_file_and_the_old_one_of_others(ground):
     workspace, ws = ground
     before = os.umask(0o027)
@@ -170,6 +171,7 @@ def test_of_many_threads_that_edit_one_file_none_loses_an_edit(ground):
     assert workspace.read_text("f") == "20"
 
 
+@pytest.mark.contract("MA-17")
 def test_so_many_backups_are_kept_and_nobody_else_may_read_them(ground):
     workspace, ws = ground
     for number in range(6):
@@ -258,6 +260,7 @@ workspace.write_text("f", "new")
 
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("call", ["write", "fchmod", "fsync", "rename"])
+@pytest.mark.contract("MA-16")
 def test_a_kill_at_any_moment_leaves_the_old_or_the_new_file(ground, call, when):
     workspace, ws = ground
     (ws / "f").write_text("old")
@@ -276,6 +279,7 @@ def test_the_sweep_spares_what_a_living_process_writes(ground):
     assert workspace.sweep() == []
 
 
+@pytest.mark.contract("MA-55")
 def test_delete_removes_one_file_and_keeps_a_copy(ground):
     workspace, ws = ground
     workspace.write_text("d/f", "content")
@@ -317,6 +321,7 @@ def test_delete_of_a_link_spares_what_it_leads_to(ground):
         ("d/missing", "file_not_found"),
     ],
 )
+@pytest.mark.contract("MA-56")
 def test_delete_refuses_what_is_no_file(ground, path, error_class):
     workspace, ws = ground
     workspace.write_text("d/f", "x")

@@ -81,6 +81,7 @@ def test_paths_that_lead_out_are_refused(ground, path):
         ("l", "/proc/self/fd/0", "l"),
     ],
 )
+@pytest.mark.contract("LC-10")
 def test_links_that_lead_out_are_refused(ground, link, target, path):
     workspace, ws, out = ground
     (ws / link).symlink_to(target.format(ws=ws, out=out))

@@ -142,3 +142,10 @@ def test_further_paths_can_be_protected(tmp_path):
         (tmp_path / "alias").symlink_to("Config/nanocoder")
         home.mkdir()
         assert workspace.is_protected("alias/x.toml")
+
+
+def test_a_walk_stops_at_the_depth_it_is_given(ground):
+    workspace, ws = ground
+    make(ws, "a/b/c/d", "e")
+    assert [entry.path for entry in workspace.walk(depth=1)] == ["a", "e"]
+    assert [entry.path for entry in workspace.walk("a", depth=2)] == ["a/b", "a/b/c"]

@@ -55,7 +55,14 @@ class Tree:
             os.close(fd)
 
     def walk(
-        self, raw: str, *, ignore: bool, skip: Collection[str], hidden: bool, details: bool
+        self,
+        raw: str,
+        *,
+        ignore: bool,
+        skip: Collection[str],
+        hidden: bool,
+        details: bool,
+        depth: int,
     ) -> Iterator[Entry]:
         """Go through the tree; see `Workspace.walk`."""
         levels: list[_Level] = []
@@ -67,7 +74,7 @@ class Tree:
                 for entry in level.entries:
                     if _is_left_out(entry, skip, hidden=hidden) or _is_ignored(level.chain, entry):
                         continue
-                    if entry.kind != "dir":
+                    if entry.kind != "dir" or len(levels) == depth:
                         yield entry
                         continue
                     try:

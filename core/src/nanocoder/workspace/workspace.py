@@ -186,16 +186,20 @@ class Workspace:
         skip: Collection[str] = (),
         hidden: bool = True,
         details: bool = True,
+        depth: int = 0,
     ) -> Iterator[Entry]:
         """Go through the tree below *path*: names sorted, each directory before its content.
 
         Links are listed and never followed. `.git` is left out, as are names in *skip*, names with
         a dot at their start unless *hidden*, and with *ignore* what git ignores. Directories that
         cannot be read are listed with a *problem*. Without *details* no entry has size and time,
-        which is faster. Raises: what `scan` raises, for *path* itself.
+        which is faster. *depth* is how many levels to go through, 0 for all. Raises: what `scan`
+        raises, for *path* itself.
         """
         raw = self._root.resolved(self._root.raw(path))
-        return self._tree.walk(raw, ignore=ignore, skip=skip, hidden=hidden, details=details)
+        return self._tree.walk(
+            raw, ignore=ignore, skip=skip, hidden=hidden, details=details, depth=depth
+        )
 
     def is_ignored(self, path: str) -> bool:
         """Tell whether git would leave out *path*; it need not exist."""
