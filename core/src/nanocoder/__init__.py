@@ -6,8 +6,8 @@ needs none of them should not wait for them.
 
 import sys
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
-
+# Importing typing would cost `--version` more than all the rest; type checkers know the name.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nanocoder.cancel import Cancel
     from nanocoder.errors import (
@@ -186,7 +186,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name == "__version__":
         from nanocoder.version import VERSION
 
@@ -208,7 +208,7 @@ def __dir__() -> list[str]:
 class _Package(ModuleType):
     """Keeps exported names: importing the module `nanocoder.tool` would put it over `tool`."""
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         if not (name in _HOME and isinstance(value, ModuleType)):
             super().__setattr__(name, value)
 

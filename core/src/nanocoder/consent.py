@@ -2,7 +2,7 @@
 
 import hashlib
 import itertools
-import secrets
+import os
 from collections.abc import Callable, Generator, Mapping
 from typing import Any
 
@@ -145,7 +145,7 @@ class Consent:
 
     def _request(self, call: ToolCall, tool: Tool[..., Any], verdict: Verdict) -> ApprovalRequest:
         return ApprovalRequest(
-            id=secrets.token_hex(8),
+            id=os.urandom(8).hex(),
             sequence=next(self._sequence),
             call=call,
             digest=digest_of(call.arguments),

@@ -1,6 +1,6 @@
 """The system prompt: as short as it can be, and the same bytes in every turn, so that a model's cache holds it."""
 
-import platform
+import os
 import re
 from collections.abc import Iterable, Iterator
 
@@ -28,7 +28,7 @@ def system_prompt(session: SessionInfo, additions: Iterable[str]) -> str:
     if session.profile == "small":
         parts = [SMALL]
     else:
-        parts = [FULL.format(cwd=session.cwd, system=platform.system() or "unknown system")]
+        parts = [FULL.format(cwd=session.cwd, system=os.uname().sysname)]
     if session.mode is Mode.PLAN:
         parts.append(PLAN)
     return "\n\n".join([*parts, *additions])

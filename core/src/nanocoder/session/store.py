@@ -249,11 +249,15 @@ def _new_id(at: float) -> str:
 
 
 def _time_of(session_id: str) -> float:
-    import calendar  # only where sessions are made
-
+    """Return when an id was made, 0 for none. strptime would import the calendar and its locale."""
+    digits = session_id[:8] + session_id[9:15]
+    if len(digits) != len("20261121224509") or not digits.isdecimal():
+        return 0.0
+    day = (int(digits[:4]), int(digits[4:6]), int(digits[6:8]))
+    hour = (int(digits[8:10]), int(digits[10:12]), int(digits[12:14]))
     try:
-        return float(calendar.timegm(time.strptime(session_id[:15], "%Y%m%d-%H%M%S")))
-    except ValueError:
+        return time.mktime((*day, *hour, 0, 0, 0)) - time.timezone
+    except (ValueError, OverflowError):
         return 0.0
 
 
