@@ -1,0 +1,177 @@
+"""File name patterns with `*`, `?`, `[a-z]`, `**` and `{a,b}`; no pattern takes long to match."""
+
+import re
+from collections.abc import Callable
+from itertools import pairwise
+
+MAX_PATTERN = 1_024
+MAX_ALTERNATIVES = 64
+SKIPPED = frozenset(
+    {".git", ".next", ".venv", "__pycache__", "build", "dist", "node_modules", "target", "vendor"}
+)
+"""Names of directories that hold what tools made or fetched."""
+
+_MAGIC = re.compile(r"[*?\[{\\]")
+
+__all__ = [
+    "MAX_ALTERNATIVES",
+    "MAX_PATTERN",
+    "SKIPPED",
+    "BadPattern",
+    "compile_glob",
+    "expand_braces",
+    "split_base",
+]
+
+
+class BadPattern(ValueError):
+    """A pattern that is too long, or stands for too many."""
+
+
+def compile_glob(pattern: str) -> Callable[[str], bool]:
+    """Return a function that tells whether a path matches as a whole.
+
+    Parts of paths are separated by "/"; `**` as a part matches any number of them, and at the end
+    one or more. Nothing else matches a "/". Raises: BadPattern.
+    """
+    source = "|".join(_expression(single) for single in expand_braces(pattern))
+    match = re.compile(f"(?:{source})\\Z", re.DOTALL).match
+    return lambda path: match(path) is not None
+
+
+def expand_braces(pattern: str) -> list[str]:
+    """Return the patterns that `{a,b}` groups stand for; a brace without a partner is itself.
+
+    Raises: BadPattern.
+    """
+    if len(pattern) > MAX_PATTERN:
+        raise BadPattern(f"the pattern is longer than {MAX_PATTERN} characters")
+    done: list[str] = []
+    pending = [pattern]
+    while pending:
+        current = pending.pop()
+        group = _first_group(current)
+        if group is None:
+            done.append(current)
+            continue
+        start, end, parts = group
+        pending += [current[:start] + part + current[end:] for part in reversed(parts)]
+        if len(done) + len(pending) > MAX_ALTERNATIVES:
+            raise BadPattern(f"the braces stand for more than {MAX_ALTERNATIVES} patterns")
+    return done
+
+
+def split_base(pattern: str) -> tuple[str, str]:
+    """Split off the leading directories without special characters: where to look, for what."""
+    parts = pattern.split("/")
+    fixed = 0
+    while fixed < len(parts) - 1 and not _MAGIC.search(parts[fixed]):
+        fixed += 1
+    base = "/".join(parts[:fixed])
+    return (base or "/" if pattern.startswith("/") else base), "/".join(parts[fixed:])
+
+
+def _first_group(pattern: str) -> tuple[int, int, list[str]] | None:
+    """Return start, end and parts of the first complete group that has a comma."""
+    start = -1
+    while (start := _find(pattern, "{", start + 1)) >= 0:
+        edges = _edges(pattern, start)
+        if len(edges) > 2:  # noqa: PLR2004 - more than the two braces
+            parts = [pattern[a + 1 : b] for a, b in pairwise(edges)]
+            return start, edges[-1] + 1, parts
+    return None
+
+
+def _edges(pattern: str, start: int) -> list[int]:
+    """Return where the brace at *start*, its commas and its partner are; nothing without one."""
+    depth, edges = 0, [start]
+    at = start
+    while at < len(pattern):
+        letter = pattern[at]
+        depth += (letter == "{") - (letter == "}")
+        if (letter == "," and depth == 1) or not depth:
+            edges.append(at)
+        if not depth:
+            return edges
+        at += 1 + (letter == "\\")
+    return []
+
+
+def _find(pattern: str, letter: str, start: int) -> int:
+    at = start
+    while at < len(pattern):
+        if pattern[at] == "\\":
+            at += 1
+        elif pattern[at] == letter:
+            return at
+        at += 1
+    return -1
+
+
+def _expression(pattern: str) -> str:
+    """Translate a pattern without groups.
+
+    Stars are taken as short as they can be and never reconsidered, but for the last: what follows a
+    star has a fixed length, so its first place leaves most to the rest, and nothing is tried twice.
+    """
+    groups: list[list[str]] = [[]]
+    for part in pattern.removeprefix("./").split("/"):
+        if part != "**":
+            groups[-1].append(_part(part))
+        elif groups[-1] or len(groups) == 1:
+            groups.append([])
+    first, *deeper = ["/".join(group) for group in groups]
+    if not deeper:
+        return first
+    head = f"{first}/" if groups[0] else ""
+    for group in deeper[:-1]:
+        head += f"(?>(?:[^/]*/)*?{group}/)"
+    return head + (f"(?:[^/]*/)*{deeper[-1]}" if groups[-1] else ".+")
+
+
+def _part(part: str) -> str:
+    pieces = [""]
+    at = 0
+    while at < len(part):
+        letter = part[at]
+        if letter == "*":
+            pieces.append("")
+            at += 1
+            continue
+        token, at = _token(part, at)
+        pieces[-1] += token
+    first, *rest = pieces
+    for piece in rest[:-1]:
+        first += f"(?>[^/]*?{piece})" if piece else ""
+    return first + (f"[^/]*{rest[-1]}" if rest else "")
+
+
+def _token(part: str, at: int) -> tuple[str, int]:
+    letter = part[at]
+    if letter == "?":
+        return "[^/]", at + 1
+    if letter == "\\" and at + 1 < len(part):
+        return re.escape(part[at + 1]), at + 2
+    if letter == "[":
+        negated = part[at + 1 : at + 2] in {"!", "^"}
+        start = at + 1 + negated
+        end = part.find("]", start + 1)
+        if end > 0:
+            return _class(part[start:end], negated=negated), end + 1
+    return re.escape(letter), at + 1
+
+
+def _class(members: str, *, negated: bool) -> str:
+    ranges = []
+    at = 0
+    while at < len(members):
+        low, high = members[at], members[at]
+        if members[at + 1 : at + 2] == "-" and at + 2 < len(members):
+            high = members[at + 2]
+            at += 2
+        at += 1
+        if low <= high:
+            ranges.append(f"{re.escape(low)}-{re.escape(high)}")
+    if not ranges:
+        return "[^/]" if negated else "(?!)"
+    return f"(?!/)[{'^' if negated else ''}{''.join(ranges)}]"
