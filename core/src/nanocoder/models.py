@@ -46,7 +46,7 @@ def choose_model(
     offers = {offer["name"]: offer for _, offer in plugins.offers("providers")}
     if name not in offers:
         close = nearest(wanted, [f"{one}/" for one in offers]) or nearest(name, list(offers))
-        hint = f"; did you mean {close[0].rstrip('/')!r}?" if close else ""
+        hint = f"; did you mean {close[0].rstrip('/')!r}?" if close else "."
         have = ", ".join(sorted(offers)) or "none; install a nanocoder-provider-* package"
         raise UsageError(
             f"there is no provider {name!r} (of --model {wanted!r}){hint} Providers: {have}"

@@ -276,7 +276,7 @@ def _dialect(plugins: Plugins, name: str) -> Dialect | None:
     if found is None:
         have = [offer["name"] for _, offer in plugins.offers("dialects")]
         close = nearest(name, have)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
+        hint = f"; did you mean {close[0]!r}?" if close else "."
         raise UsageError(
             f"there is no dialect {name!r}{hint} Installed: {', '.join(have) or 'none'}"
         )

@@ -1,6 +1,7 @@
 """`nanocoder config`: every value, where it comes from, and what could stand there."""
 
 import argparse
+import json
 from typing import Any
 
 from nanocoder.cli.host import Host
@@ -22,9 +23,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.action == "where":
         return _where(host, arguments)
     if arguments.action == "schema":
-        from nanocoder.config.config import json_schema
-
-        print_json(json_schema(plugin_classes(host)))
+        print_json(host.config.json_schema(plugin_classes(host)))
         return 0
     return _show(host, arguments)
 
@@ -44,6 +43,11 @@ def _where(host: Host, arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _written(value: Any) -> str:
+    """Return a value nearly as config.toml has it."""
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
 def _show(host: Host, arguments: argparse.Namespace) -> int:
     rows: list[tuple[str, Any, str]] = [
         (key, value, str(origin)) for key, value, origin in host.config.items(plugin_classes(host))
@@ -54,6 +58,7 @@ def _show(host: Host, arguments: argparse.Namespace) -> int:
         print_json([{"key": key, "value": value, "origin": origin} for key, value, origin in rows])
     else:
         print_table(
-            ("key", "value", "from"), [(key, repr(value), origin) for key, value, origin in rows]
+            ("key", "value", "from"),
+            [(key, _written(value), origin) for key, value, origin in rows],
         )
     return 0

@@ -49,7 +49,7 @@ def _of_provider(host: Host, name: str, output: str) -> int:
     names = [offer["name"] for _, offer in host.plugins.offers("providers")]
     if name not in names:
         close = nearest(name, names)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
+        hint = f"; did you mean {close[0]!r}?" if close else "."
         raise UsageError(
             f"there is no provider {name!r}{hint} Providers: {', '.join(names) or 'none'}"
         )

@@ -86,7 +86,7 @@ def _plugin_command(name: str, words: Sequence[str]) -> Callable[[], int]:
         return lambda: int(command.run(list(words), host))
     offered = [offer["name"] for _, offer in host.plugins.offers("commands")]
     close = nearest(name, [*COMMANDS, *offered])
-    hint = f"; did you mean {close[0]!r}?" if close else ""
+    hint = f"; did you mean {close[0]!r}?" if close else "."
     raise UsageError(f"there is no command {name!r}{hint} To give a prompt: nanocoder run {name!r}")
 
 

@@ -77,7 +77,7 @@ def check_output(host: Host, form: str) -> None:
     if package:
         raise UsageError(f"--output {form} needs the package {package}: pip install {package}")
     close = nearest(form, have)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
+    hint = f"; did you mean {close[0]!r}?" if close else "."
     raise UsageError(f"there is no output form {form!r}{hint} Forms: {', '.join(have)}")
 
 

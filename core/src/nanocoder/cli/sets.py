@@ -28,7 +28,7 @@ def members_of(name: str) -> frozenset[str]:
     sets = installed_sets()
     if name not in sets:
         close = nearest(name, sets)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
+        hint = f"; did you mean {close[0]!r}?" if close else "."
         raise UsageError(f"there is no set {name!r}{hint} Installed: {', '.join(sets) or 'none'}")
     with open(sets[name], encoding="utf-8") as file:
         lines = file.read().splitlines()
