@@ -1,0 +1,154 @@
+"""What glob answers."""
+
+import os
+
+import pytest
+from nanocoder import ToolContext, ToolError, Workspace
+from nanocoder_tool_glob import Settings, glob
+
+
+@pytest.fixture
+def ctx(tmp_path):
+    with Workspace(tmp_path) as workspace:
+        yield ToolContext(
+            session_id="s", message_id="c1", workspace=workspace, working_directory=tmp_path
+        )
+
+
+def make(ctx, *paths):
+    """Create files, each a second newer than the one before."""
+    for second, path in enumerate(paths):
+        file = ctx.working_directory / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
+        os.utime(file, (1_000_000 + second, 1_000_000 + second))
+
+
+def found(ctx, pattern, **arguments):
+    result = glob.invoke(ctx, glob.signature.check({"pattern": pattern, **arguments}))
+    return result.data["files"]
+
+
+@pytest.mark.contract("MA-40")
+@pytest.mark.contract("NA-48")
+def test_files_are_found_by_pattern_below_a_directory(ctx):
+    make(ctx, "a.go", "src/b.go", "src/x/c.ts", "src/x/d.tsx", "lib/e.ts")
+    assert found(ctx, "**/*.go") == ["src/b.go", "a.go"]
+    assert found(ctx, "src/**/*.ts") == ["src/x/c.ts"]
+    assert found(ctx, "src/**/*.{ts,tsx}") == ["src/x/d.tsx", "src/x/c.ts"]
+    assert found(ctx, "**/*.ts", path="lib") == ["lib/e.ts"]
+    assert found(ctx, "x/*.ts", path="src") == ["src/x/c.ts"]
+
+
+@pytest.mark.contract("MA-43")
+@pytest.mark.contract("NA-51")
+def test_the_newest_comes_first_and_equal_ones_by_name(ctx):
+    make(ctx, "b", "a", "d", "c")
+    os.utime(ctx.working_directory / "a", (1_000_000, 1_000_000))
+    assert found(ctx, "*") == ["c", "d", "a", "b"]
+
+
+@pytest.mark.contract("MA-41")
+def test_more_than_the_limit_is_counted(ctx):
+    ctx.settings = Settings(max_results=2)
+    make(ctx, "a", "b", "c")
+    result = glob(ctx, pattern="*")
+    assert result.output == "3 files:\nc\nb\n[1 more files]"
+    assert (result.metadata["count"], result.metadata["truncated"]) == (3, True)
+
+
+@pytest.mark.contract("MA-41")
+def test_a_thousand_are_named_by_default(ctx):
+    make(ctx, *(f"f{n}" for n in range(1_001)))
+    result = glob(ctx, pattern="f*")
+    assert len(result.data["files"]) == 1_000
+    assert result.output.endswith("[1 more files]")
+
+
+@pytest.mark.contract("MA-42")
+@pytest.mark.parametrize(
+    ("pattern", "wider"),
+    [
+        ("*.go", "**/*.go"),
+        ("lib/*.go", "**/*.go"),
+        ("b.go", "**/b.go"),
+        ("nowhere/b.go", "**/b.go"),
+    ],
+)
+def test_without_a_hit_a_wider_pattern_is_tried_and_that_is_said(ctx, pattern, wider):
+    make(ctx, "src/b.go")
+    result = glob(ctx, pattern=pattern)
+    assert result.output == f"No files match {pattern!r}. 1 match {wider!r}:\nsrc/b.go"
+    assert result.metadata["retried_as"] == wider
+
+
+@pytest.mark.contract("NA-52")
+def test_nothing_at_all_is_said_and_is_no_error(ctx):
+    result = glob(ctx, pattern="*.go")
+    assert result.output == "No files match '*.go', nor '**/*.go'"
+    assert not result.is_error
+    assert result.metadata == {
+        "pattern": "*.go",
+        "path": ".",
+        "count": 0,
+        "truncated": False,
+        "retried_as": "",
+    }
+
+
+@pytest.mark.contract("MA-44")
+@pytest.mark.contract("NA-50")
+def test_what_tools_made_and_git_ignores_is_left_out(ctx):
+    skipped = ["node_modules", "vendor", ".next", "dist", "build", "target", ".venv", "__pycache__"]
+    make(ctx, ".git/config", "log/x", "keep/x", *(f"a/{name}/x" for name in skipped))
+    (ctx.working_directory / ".gitignore").write_text("log/\n")
+    (ctx.working_directory / "a/link").symlink_to("../keep/x")
+    assert found(ctx, "**/*") == [".gitignore", "keep/x"]
+    assert found(ctx, "**", path="a/vendor") == ["a/vendor/x"]
+
+
+@pytest.mark.contract("NA-49")
+@pytest.mark.parametrize(
+    ("pattern", "path"),
+    [("*", ".."), ("../*", "."), ("/etc/*", "."), ("*", "out"), ("*", "/etc")],
+)
+def test_outside_the_workspace_nothing_is_found(ctx, pattern, path):
+    (ctx.working_directory / "out").symlink_to("/etc")
+    with pytest.raises(ToolError) as caught:
+        glob(ctx, pattern=pattern, path=path)
+    assert caught.value.error_class == "path_outside_workspace"
+
+
+def test_an_absolute_pattern_inside_is_fine(ctx):
+    make(ctx, "src/a.py")
+    assert found(ctx, f"{ctx.working_directory}/src/*.py") == ["src/a.py"]
+
+
+def test_a_directory_that_is_missing_or_a_file_is_an_error(ctx):
+    make(ctx, "src/a.py")
+    for path, error_class in (("scr", "file_not_found"), ("src/a.py", "not_a_directory")):
+        for pattern in ("*", "x/*"):
+            with pytest.raises(ToolError) as caught:
+                glob(ctx, pattern=pattern, path=path)
+            assert caught.value.error_class == error_class
+
+
+def test_a_bomb_of_braces_and_an_empty_pattern_are_refused(ctx):
+    for pattern in ("{a,b}" * 20, ""):
+        with pytest.raises(ToolError) as caught:
+            glob(ctx, pattern=pattern)
+        assert caught.value.error_class == "invalid_arguments"
+
+
+def test_a_linked_directory_can_be_looked_into(ctx):
+    make(ctx, "real/a.py")
+    (ctx.working_directory / "link").symlink_to("real")
+    assert found(ctx, "*.py", path="link") == ["real/a.py"]
+
+
+def test_a_cancelled_search_stops(ctx):
+    make(ctx, "a")
+    ctx.cancelled.set()
+    with pytest.raises(ToolError) as caught:
+        glob(ctx, pattern="*")
+    assert caught.value.error_class == "cancelled"

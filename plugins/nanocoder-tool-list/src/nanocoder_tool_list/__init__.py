@@ -1,0 +1,73 @@
+"""The tool list_files: a directory as a tree."""
+
+from typing import Annotated, Any
+
+from attrs import frozen
+from nanocoder import Effect, Entry, Param, Tool, ToolContext, ToolResult, hookimpl, tool
+from nanocoder_kit_glob import SKIPPED
+
+MAX_DEPTH = 20
+_MARKS = {"dir": "/", "link": "@", "other": "|", "file": ""}
+
+
+@frozen
+class Settings:
+    """What `[plugins.tool-list]` may set: how much is listed, and what is not gone into."""
+
+    max_entries: int = 500
+    skip: tuple[str, ...] = tuple(sorted(SKIPPED))
+
+
+@tool(
+    risk="safe",
+    effects={Effect.READ, Effect.IDEMPOTENT},
+    examples=[{}, {"path": ".", "depth": 1}],
+    short="List a directory.",
+)
+def list_files(
+    ctx: ToolContext,
+    path: Annotated[str, "Directory."] = ".",
+    depth: Annotated[int, Param("Levels.", ge=1, le=MAX_DEPTH)] = 2,
+) -> ToolResult:
+    """List a directory as a tree."""
+    settings: Settings = ctx.settings or Settings()
+    top = ctx.workspace.resolve(path)
+    listed: list[Entry] = []
+    count = 0
+    for entry in ctx.workspace.walk(path, skip=settings.skip, depth=depth, details=False):
+        ctx.cancelled.check()
+        count += 1
+        if len(listed) < settings.max_entries:
+            listed.append(entry)
+    return ToolResult(
+        _text(top, listed, count),
+        title=top,
+        data={"path": top, "entries": [{"path": e.path, "kind": e.kind} for e in listed]},
+        metadata={"path": top, "count": count, "truncated": len(listed) < count},
+    )
+
+
+@hookimpl
+def nanocoder_tools() -> list[Tool[..., Any]]:
+    """Offer list_files."""
+    return [list_files]
+
+
+@hookimpl
+def nanocoder_settings() -> type:
+    """Return the class of `[plugins.tool-list]`."""
+    return Settings
+
+
+def _text(top: str, listed: list[Entry], count: int) -> str:
+    if not count:
+        return f"{top}/ has nothing to list"
+    levels = 0 if top == "." else top.count("/") + 1
+    lines = [f"{top}/"]
+    for entry in listed:
+        indent = "  " * (entry.path.count("/") - levels + 1)
+        problem = f" [{entry.problem}]" if entry.problem else ""
+        lines.append(f"{indent}{entry.name}{_MARKS[entry.kind]}{problem}")
+    if len(listed) < count:
+        lines.append(f"[{count - len(listed):,} more entries]")
+    return "\n".join(lines)
