@@ -1,6 +1,7 @@
 """The code blocks of the documentation, read and run.
 
-All blocks of a page run in order in one empty folder with an empty home. The language says how:
+All blocks of a page run in order in one folder with an empty home and a two-line `hello.py`. The
+language says how:
 
 * python    runs as a program
 * console   each `$ command` runs in bash and must end well (`; echo $?` shows a failure that is
@@ -69,6 +70,14 @@ def pages() -> list[Path]:
     return [path for path in found if "template" not in path.parts and path.name != "CHANGELOG.md"]
 
 
+def new_folder(parent: Path) -> Path:
+    """Return the folder in which the blocks of a page run."""
+    folder = parent / "work"
+    folder.mkdir()
+    (folder / "hello.py").write_text('print("hello")\nprint("world")\n', encoding="utf-8")
+    return folder
+
+
 def blocks(page: Path) -> Iterator[Block]:
     """Yield the blocks of a page in order."""
     text = page.read_text(encoding="utf-8")
@@ -131,15 +140,28 @@ def _run_console(block: Block, folder: Path) -> None:
     for command, _ in commands:
         _check_install(block, command)
     runs = (":" if INSTALL.fullmatch(command) else command for command, _ in commands)
-    ends = (f"{command}\necho '{MARK}' $?" for command in runs)
-    outputs = _finish(block, ["bash", "-c", "\n".join(ends)], folder).split(MARK)
-    for (command, expected), output, end in zip(commands, outputs, outputs[1:], strict=False):
-        # Each piece begins with the status of the command before it.
-        printed = output.partition("\n")[2] if output is not outputs[0] else output
-        if end.split()[0] != "0":
-            block.fail(f"`{command}` ended with {end.split()[0]}:\n{printed}")
-        if expected and not _matches(expected, printed):
-            block.fail(f"`{command}` printed\n{printed}\ninstead of\n{expected}")
+    end = f"{{ status=$?; echo '{MARK}' $status; echo '{MARK}' $status >&2; }}"
+    script = "\n".join(f"{command}\n{end}" for command in runs)
+    streams = (_pieces(text) for text in _finish(block, ["bash", "-c", script], folder))
+    for (command, expected), out, noted in zip(commands, *streams, strict=False):
+        _check_command(block, command, expected, (out, noted))
+
+
+def _check_command(
+    block: Block, command: str, expected: str, printed: tuple[tuple[str, str], tuple[str, str]]
+) -> None:
+    """Judge a command by its status and by what it printed, on both streams or on one of them."""
+    (out, status), (noted, _) = printed
+    if status != "0":
+        block.fail(f"`{command}` ended with {status}:\n{out}{noted}")
+    shown = (out, noted, f"{out}{noted}")
+    if expected and not any(_matches(expected, text) for text in shown):
+        block.fail(f"`{command}` printed\n{out}{noted}\ninstead of\n{expected}")
+
+
+def _pieces(text: str) -> list[tuple[str, str]]:
+    """Cut a stream into what each command printed and the status that it ended with."""
+    return re.findall(rf"(.*?){MARK} (\d+)\n", text, flags=re.DOTALL)
 
 
 def _check_install(block: Block, command: str) -> None:
@@ -150,21 +172,21 @@ def _check_install(block: Block, command: str) -> None:
             block.fail(f"there is no package {name!r}")
 
 
-def _finish(block: Block, command: list[str], folder: Path) -> str:
+def _finish(block: Block, command: list[str], folder: Path) -> tuple[str, str]:
+    """Run a process to its good end and return what it printed and what it noted."""
     done = subprocess.run(
         command,
         cwd=folder,
         env=environment(folder),
         stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
+        capture_output=True,
         text=True,
         timeout=COMMAND_TIMEOUT_S,
         check=False,
     )
     if done.returncode:
-        block.fail(f"it ended with {done.returncode}:\n{done.stdout}")
-    return done.stdout
+        block.fail(f"it ended with {done.returncode}:\n{done.stdout}{done.stderr}")
+    return done.stdout, done.stderr
 
 
 def _commands(text: str) -> Iterator[tuple[str, str]]:

@@ -16,8 +16,7 @@ pytestmark = pytest.mark.timeout(600)
 @PAGES
 @pytest.mark.contract("NT-104")
 def test_the_blocks_of_a_page_run_in_order(page, tmp_path):
-    folder = tmp_path / "work"
-    folder.mkdir()
+    folder = blocks.new_folder(tmp_path)
     for block in blocks.blocks(page):
         blocks.run(block, folder)
 
@@ -63,22 +62,19 @@ def block(language, text, **more):
     ],
 )
 def test_a_wrong_block_is_reported_with_its_place(tmp_path, language, text, problem):
-    folder = tmp_path / "work"
-    folder.mkdir()
+    folder = blocks.new_folder(tmp_path)
     with pytest.raises(BlockError, match=rf"page\.md:1: [\s\S]*{problem}"):
         blocks.run(block(language, text), folder)
 
 
 def test_output_may_be_left_out_and_a_folder_change_lasts_for_the_block(tmp_path):
-    folder = tmp_path / "work"
-    folder.mkdir()
+    folder = blocks.new_folder(tmp_path)
     text = "$ mkdir a && cd a\n$ basename \\\n  $PWD\na\n$ printf '1\\n2\\n3\\n'\n1\n...\n"
     blocks.run(block("console", text), folder)
 
 
 def test_a_file_block_is_there_for_the_blocks_after_it(tmp_path):
-    folder = tmp_path / "work"
-    folder.mkdir()
+    folder = blocks.new_folder(tmp_path)
     blocks.run(block("python", "x = 7\n", what="file", value="made.py"), folder)
     blocks.run(block("python", "import made\nassert made.x == 7\n"), folder)
 
