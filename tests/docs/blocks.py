@@ -204,8 +204,9 @@ def _commands(text: str) -> Iterator[tuple[str, str]]:
 
 def _matches(expected: str, printed: str) -> bool:
     lines = (re.escape(line.rstrip()).replace(r"\.\.\.", ".*") for line in expected.splitlines())
-    pattern = "\n".join(r"[\s\S]*" if line == ".*" else line for line in lines)
-    shown = "\n".join(line.rstrip() for line in printed.strip().splitlines())
+    # A line of three dots stands for any number of lines, none among them.
+    pattern = "".join(r"(?:.*\n)*" if line == ".*" else f"{line}\n" for line in lines)
+    shown = "".join(f"{line.rstrip()}\n" for line in printed.strip().splitlines())
     return re.fullmatch(pattern, shown) is not None
 
 
