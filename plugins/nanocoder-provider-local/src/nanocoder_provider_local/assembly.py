@@ -40,10 +40,13 @@ def assemble(
     target = model_path(weights, cache)
     if is_verified(target, weights):
         return target
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with _only_one(target):
-        if not is_verified(target, weights):
-            _make(target, weights, progress, folders)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with _only_one(target):
+            if not is_verified(target, weights):
+                _make(target, weights, progress, folders)
+    except OSError as error:
+        raise _disk_error(error, target) from error
     return target
 
 
@@ -84,8 +87,6 @@ def _make(
     try:
         _join(pieces, temporary, weights, progress)
         temporary.replace(target)
-    except OSError as error:
-        raise _disk_error(error, target) from error
     finally:
         temporary.unlink(missing_ok=True)
     _sync_folder(target.parent)

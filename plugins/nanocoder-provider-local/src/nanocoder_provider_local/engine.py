@@ -1,5 +1,6 @@
 """llama.cpp in this process: loaded once, asked one thing at a time, stopped with its listener."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -18,6 +19,8 @@ from nanocoder_provider_local.settings import Settings
 BATCH_TOKENS: Final = (
     64  # a prompt can be left only between two batches: 64 tokens are about a second on two cores
 )
+SPIN_VARIABLE: Final = "GOMP_SPINCOUNT"
+SPIN_ROUNDS: Final = "1000"
 STOP_S: Final = 5.0
 
 Chunk = Mapping[str, Any]
@@ -63,9 +66,7 @@ class Engine:
 
     def grammar(self, schema: Mapping[str, Any]) -> str:
         """Return *schema* as a grammar of the dialect that this build understands."""
-        import xllamacpp  # type: ignore[import-untyped]  # 30 MB of machine code: only a session that asks the model loads it
-
-        return str(xllamacpp.json_schema_to_grammar(dict(schema)))
+        return str(llama_module().json_schema_to_grammar(dict(schema)))
 
     def close(self) -> None:
         """Stop what runs and free the model's memory."""
@@ -102,7 +103,7 @@ class _Ask(threading.Thread):
         try:
             if not self._stopped.is_set():
                 self._run(self._body, self._take)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - raised again where the chunks are read
             self._chunks.put(_Failed(error))
         self._chunks.put(None)
 
@@ -131,13 +132,12 @@ class _Ask(threading.Thread):
 
 def load(model: Path, settings: Settings) -> Any:
     """Load *model* and return the engine's server object; raises ProviderError."""
-    import xllamacpp  # as above
-
     # The engine cannot run without a listening socket. Nobody may ever talk to it: it is a Unix
     # socket in a private folder that is gone before the first request.
+    llama = llama_module()
     folder = tempfile.mkdtemp(prefix="nanocoder-")
     try:
-        return xllamacpp.Server(_parameters(xllamacpp.CommonParams(), model, settings, folder))
+        return llama.Server(_parameters(llama.CommonParams(), model, settings, folder))
     except (RuntimeError, ValueError) as error:
         raise ProviderError(
             f"llama.cpp cannot load {str(model)!r}: the file is damaged, of a kind it does not "
@@ -146,6 +146,31 @@ def load(model: Path, settings: Settings) -> Any:
         ) from error
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def llama_module() -> Any:
+    """Import llama.cpp, which is 30 MB of machine code that only a session with it should load."""
+    with _short_spin():
+        import xllamacpp  # type: ignore[import-untyped]
+    return xllamacpp
+
+
+@contextlib.contextmanager
+def _short_spin() -> Iterator[None]:
+    """Have the engine's threads wait for each other briefly before they sleep.
+
+    They spin for milliseconds by default, and where something else wants a core each one then burns
+    what the other needs: measured, 32 tokens a second on two free cores became 2, with this 20. The
+    thread library reads the variable once, as it is loaded; no child process should find it.
+    """
+    if SPIN_VARIABLE in os.environ:
+        yield
+        return
+    os.environ[SPIN_VARIABLE] = SPIN_ROUNDS
+    try:
+        yield
+    finally:
+        del os.environ[SPIN_VARIABLE]
 
 
 def _parameters(parameters: Any, model: Path, settings: Settings, folder: str) -> Any:

@@ -16,7 +16,7 @@ NEXT: Final = "Take the next action."
 
 # What the tokenizer would read as one of its own marks: a tool's output must not be able to end
 # its turn and open another.
-_MARK: Final = re.compile(r"<(?=\|[\w ]{1,40}\|>|/?s>|(?:start|end)_of_turn>)")
+_MARK: Final = re.compile(r"<(?=\|\w{1,40}\|>|/?s>|(?:start|end)_of_turn>)")
 
 Chat = list[dict[str, str]]
 

@@ -1,0 +1,96 @@
+import json
+
+import pytest
+from nanocoder import ToolCall, ToolDefinition
+from nanocoder_provider_local.actions import Actions
+
+
+def tool(name, required, **properties):
+    return ToolDefinition(
+        name,
+        f"Do {name}.",
+        {
+            "type": "object",
+            "properties": properties,
+            "required": required,
+            "additionalProperties": False,
+        },
+    )
+
+
+STRING = {"type": "string"}
+WRITE = tool("write_file", ["path", "content"], path=STRING, content=STRING)
+LIST = tool("list_files", [], path=STRING)
+TODO = tool("todo", ["action"], action=STRING, text=STRING)
+
+
+def test_each_tool_is_one_short_line_and_answering_the_last():
+    assert Actions.of([WRITE, LIST]).lines().splitlines()[:2] == [
+        "write_file(path, content): Do write_file.",
+        "list_files(path?): Do list_files.",
+    ]
+    assert Actions.of([WRITE, LIST]).lines().splitlines()[2].startswith("answer(text): ")
+
+
+def test_the_path_comes_before_the_content_in_the_schema():
+    [write, answer] = Actions.of([WRITE]).schema()["anyOf"]
+
+    assert list(write["properties"]) == ["action", "path", "content"]
+    assert write["required"] == ["action", "path", "content"]
+    assert answer["properties"]["action"] == {"const": "answer"}
+
+
+def test_optional_parameters_may_be_absent():
+    [listing, _] = Actions.of([LIST]).schema()["anyOf"]
+
+    assert listing["required"] == ["action"]
+
+
+def test_a_reply_becomes_a_call_with_an_id_of_its_own():
+    actions = Actions.of([LIST])
+    first = actions.read('{"action": "list_files", "path": "src"}')
+    second = actions.read('{"action": "list_files"}')
+
+    assert isinstance(first, ToolCall)
+    assert isinstance(second, ToolCall)
+    assert (first.name, first.arguments, second.arguments) == ("list_files", {"path": "src"}, {})
+    assert first.id != second.id
+
+
+def test_an_answer_is_its_text():
+    assert Actions.of([LIST]).read('{"action": "answer", "text": "Done."}') == "Done."
+
+
+def test_a_parameter_called_action_is_no_clash():
+    actions = Actions.of([TODO, LIST])
+    reply = actions.write("todo", {"action": "add", "text": "milk"})
+    call = actions.read(reply)
+
+    assert json.loads(reply) == {"action": "todo", "arguments": {"action": "add", "text": "milk"}}
+    assert isinstance(call, ToolCall)
+    assert call.arguments == {"action": "add", "text": "milk"}
+    assert actions.schema()["anyOf"][0]["required"] == ["action", "arguments"]
+
+
+def test_a_tool_called_answer_is_no_clash():
+    actions = Actions.of([tool("answer", [])])
+
+    assert isinstance(actions.read('{"action": "answer"}'), ToolCall)
+    assert actions.read('{"action": "final_answer", "text": "x"}') == "x"
+
+
+@pytest.mark.parametrize(
+    "reply", ["", "{", '{"action": "answer", "text": "cut', "[]", '{"x": 1}', '{"action": 3}']
+)
+def test_what_is_no_action_is_an_error(reply):
+    with pytest.raises(ValueError, match=r"."):
+        Actions.of([LIST]).read(reply)
+
+
+def test_a_call_is_written_as_the_model_writes_it():
+    actions = Actions.of([WRITE])
+    reply = '{"action": "write_file", "path": "ä.py", "content": "a\\n\\"b\\"\\\\n"}'
+    call = actions.read(reply)
+
+    assert isinstance(call, ToolCall)
+    assert actions.write(call.name, call.arguments) == reply

@@ -1,0 +1,95 @@
+import io
+
+import pytest
+from nanocoder import ProviderError
+from nanocoder_provider_local import nanocoder_providers
+from nanocoder_provider_local.locate import is_usable, locate
+from nanocoder_provider_local.progress import Report
+from nanocoder_provider_local.settings import DEFAULT_MODEL, Settings
+
+
+def no_progress(done, total):
+    pass
+
+
+@pytest.fixture
+def gguf(tmp_path):
+    path = tmp_path / "tiny.gguf"
+    path.write_bytes(b"GGUF and more")
+    return path
+
+
+def test_an_absolute_path_is_taken_as_it_is(gguf):
+    assert locate(str(gguf), Settings(), no_progress) == gguf
+
+
+def test_a_file_in_the_settings_replaces_the_weights(gguf):
+    settings = Settings(weights=str(gguf))
+
+    assert locate(DEFAULT_MODEL, settings, no_progress) == gguf
+    assert is_usable(settings)
+
+
+def test_a_file_that_is_not_there_is_said_with_the_ways_out(tmp_path):
+    with pytest.raises(ProviderError, match=r"none.gguf.*No such file.*\[weights\]") as caught:
+        locate(str(tmp_path / "none.gguf"), Settings(), no_progress)
+
+    assert caught.value.kind == "not_found"
+
+
+def test_an_unknown_name_is_said_with_the_ways_out():
+    with pytest.raises(ProviderError, match=r"no embedded model 'gpt-9'.*local//path/to") as caught:
+        locate("gpt-9", Settings(), no_progress)
+
+    assert caught.value.kind == "not_found"
+
+
+def test_a_file_of_another_format_is_refused(tmp_path):
+    (tmp_path / "model.gguf").write_text("import this")
+
+    with pytest.raises(ProviderError, match="not a GGUF file") as caught:
+        locate(str(tmp_path / "model.gguf"), Settings(), no_progress)
+
+    assert caught.value.kind == "bad_request"
+
+
+def test_the_embedded_model_is_the_last_choice():
+    [spec] = nanocoder_providers()
+
+    assert (spec.name, spec.rank, spec.default_model) == ("local", 90, DEFAULT_MODEL)
+    assert not spec.key_variables
+
+
+def test_settings_that_make_no_sense_are_refused():
+    with pytest.raises(ValueError, match="context"):
+        Settings(context=10)
+
+
+def test_without_a_terminal_progress_is_a_few_lines():
+    stream = io.StringIO()
+    report = Report(stream)
+    for done in range(1001):
+        report(done, 1000)
+
+    lines = stream.getvalue().splitlines()
+    assert [line.split(": ")[2].split(" of")[0] for line in lines] == [
+        "0 %",
+        "25 %",
+        "50 %",
+        "75 %",
+        "100 %",
+    ]
+
+
+def test_on_a_terminal_progress_is_one_line():
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    stream = Terminal()
+    report = Report(stream)
+    for done in range(1001):
+        report(done, 1000)
+
+    assert stream.getvalue().count("\n") == 1
+    assert stream.getvalue().count("\r") == 101

@@ -1,0 +1,243 @@
+"""What the real model does: slow, and skipped where the weights are not installed."""
+
+import ast
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from nanocoder import (
+    Cancel,
+    Cancelled,
+    Finished,
+    Message,
+    ProviderError,
+    Request,
+    TextDelta,
+    ToolDefinition,
+    ToolResult,
+)
+from nanocoder_provider_local.provider import open_local
+from nanocoder_provider_local.settings import Settings
+
+pytestmark = [pytest.mark.model, pytest.mark.timeout(600)]
+
+SYSTEM = (
+    "You are a coding agent working in the current directory. Do what the user asks with the tools "
+    "below, one action at a time, then answer in one or two sentences."
+)
+MAX_TURNS = 8
+STRING = {"type": "string", "description": "A text."}
+NUMBER = {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "null"}], "default": None}
+
+
+def tool(name, description, required, **properties):
+    schema = {"type": "object", "properties": properties, "required": required}
+    return ToolDefinition(name, description, {**schema, "additionalProperties": False})
+
+
+TOOLS = [
+    tool("read_file", "Read a text file.", ["path"], path=STRING, offset=NUMBER, limit=NUMBER),
+    tool(
+        "write_file", "Create or replace a file.", ["path", "content"], path=STRING, content=STRING
+    ),
+    tool(
+        "edit_file",
+        "Replace old_string, which must occur exactly once in the file, by new_string.",
+        ["path", "old_string", "new_string"],
+        path=STRING,
+        old_string=STRING,
+        new_string=STRING,
+    ),
+    tool("bash", "Run a shell command.", ["command"], command=STRING),
+    tool("list_files", "List the files below a folder.", [], path=STRING),
+    tool("grep", "Search files for a pattern.", ["pattern"], pattern=STRING, path=STRING),
+]
+
+
+class Loop:
+    """The least that a model needs to work: real files, real commands, no guards."""
+
+    def __init__(self, model, folder):
+        self.model = model
+        self.folder = folder
+        self.messages = []
+        self.new_prompt_tokens = []
+
+    def run(self, prompt):
+        """Return the tools called for *prompt* and the answer."""
+        self.messages = [*self.messages, Message("user", prompt)]
+        used = []
+        for _ in range(MAX_TURNS):
+            end = self.ask()
+            self.messages = [*self.messages, Message("assistant", end.text, end.calls)]
+            if not end.calls:
+                return used, end.text
+            used.append(end.calls[0].name)
+            result = ToolResult(self.call(end.calls[0]), call_id=end.calls[0].id)
+            self.messages = [*self.messages, Message("tool", results=(result,))]
+        return used, ""
+
+    def ask(self):
+        request = Request("qwen2.5-coder-1.5b", SYSTEM, self.messages, TOOLS)
+        *_, end = self.model.stream(request, Cancel())
+        self.new_prompt_tokens.append(end.usage.input_tokens)
+        return end
+
+    def call(self, call):
+        try:
+            return getattr(self, call.name)(**call.arguments)
+        except (OSError, ValueError) as error:
+            return f"Error: {error}"
+
+    def read_file(self, path, offset=1, limit=2000):
+        lines = (self.folder / path).read_text().splitlines(keepends=True)
+        return "".join(lines[offset - 1 : offset - 1 + limit])
+
+    def write_file(self, path, content):
+        (self.folder / path).write_text(content)
+        return f"Created {path} ({len(content.splitlines())} lines)."
+
+    def edit_file(self, path, old_string, new_string):
+        text = (self.folder / path).read_text()
+        if text.count(old_string) != 1:
+            raise ValueError(f"old_string occurs {text.count(old_string)} times in {path}:\n{text}")
+        (self.folder / path).write_text(text.replace(old_string, new_string))
+        return f"Edited {path}. It now reads:\n{(self.folder / path).read_text()}"
+
+    def bash(self, command):
+        done = subprocess.run(
+            ["bash", "-c", command], cwd=self.folder, capture_output=True, text=True, timeout=30
+        )
+        return done.stdout + done.stderr or "(no output)"
+
+    def list_files(self, path="."):
+        return "\n".join(sorted(file.name for file in (self.folder / path).iterdir()))
+
+    def grep(self, pattern, path="."):
+        return self.bash(f"grep -rn -- '{pattern}' {path}")
+
+
+@pytest.mark.contract("LC-20")
+def test_the_five_prompts_of_the_tutorial_succeed_in_one_session(model, tmp_path):
+    (tmp_path / "requirements.txt").write_text("anthropic>=0.25.0\npython-dotenv>=1.0.0\n")
+    loop = Loop(model, tmp_path)
+
+    used, answer = loop.run("Read the file requirements.txt")
+    assert used == ["read_file"]
+    assert "dotenv" in answer
+
+    used, _ = loop.run("Create a file called greet.py with a greet(name) function")
+    assert used[0] == "write_file"
+    assert [one.name for one in ast.parse((tmp_path / "greet.py").read_text()).body] == ["greet"]
+
+    used, _ = loop.run("Edit greet.py to add a docstring to the function")
+    [greet] = ast.parse((tmp_path / "greet.py").read_text()).body
+    assert ast.get_docstring(greet)
+
+    used, _ = loop.run("Read greet.py to verify the edit worked")
+    assert used == ["read_file"]
+
+    command = "python -c \"from greet import greet; greet('World')\"".replace(
+        "python", sys.executable
+    )
+    used, answer = loop.run(f"Run the greet function with bash: {command}")
+    assert used == ["bash"]
+    assert answer
+
+    assert max(loop.new_prompt_tokens[1:]) < 200, (
+        "the beginning of the prompt is not evaluated again"
+    )
+
+
+def test_a_reply_is_an_action_for_every_kind_of_schema(model):
+    odd = tool(
+        "remember",
+        "Keep a note.",
+        ["note", "kind", "tags"],
+        note={"type": "string", "format": "made-up", "pattern": "(?<=x)y", "minLength": 1},
+        kind={"enum": ["fact", "task"]},
+        tags={
+            "type": "array",
+            "items": {"$ref": "#/$defs/Tag"},
+            "uniqueItems": True,
+            "contains": {},
+        },
+        extra={"oneOf": [{"type": "string"}, {"type": "integer", "multipleOf": 7}]},
+        free={"type": "object", "propertyNames": {"pattern": "^x"}},
+        anything={},
+    )
+    definitions = {"Tag": {"type": "string", "contentEncoding": "base64"}}
+    odd = ToolDefinition(odd.name, odd.description, {**odd.parameters, "$defs": definitions})
+    messages = [Message("user", "Remember the fact: milk is white. Tag it food.")]
+
+    *_, end = model.stream(Request("m", SYSTEM, messages, [odd]), Cancel())
+
+    assert [call.name for call in end.calls] == ["remember"]
+    assert end.calls[0].arguments["kind"] == "fact"
+    assert isinstance(end.calls[0].arguments["tags"], list)
+
+
+def test_an_answer_streams_and_the_end_has_the_whole(model):
+    messages = [Message("user", "What is 17 * 23? Just answer.")]
+
+    *deltas, end = model.stream(Request("m", SYSTEM, messages, TOOLS), Cancel())
+
+    assert isinstance(end, Finished)
+    assert all(isinstance(delta, TextDelta) for delta in deltas)
+    assert "".join(delta.text for delta in deltas) == end.text
+    assert "391" in end.text
+    assert end.usage.output_tokens > 0
+
+
+def test_without_tools_the_reply_is_plain_text(model):
+    messages = [Message("user", "Say hello in one word.")]
+
+    *deltas, end = model.stream(Request("m", "You are terse.", messages), Cancel())
+
+    assert end.text == "".join(delta.text for delta in deltas)
+    assert not end.text.startswith("{")
+
+
+def test_a_reply_that_is_cut_makes_no_call(model):
+    messages = [Message("user", "Create a file called greet.py with a greet(name) function")]
+
+    *_, end = model.stream(Request("m", SYSTEM, messages, TOOLS, max_tokens=16), Cancel())
+
+    assert end.truncated
+    assert end.calls == ()
+
+
+@pytest.mark.parametrize("prompt", ["word " * 2_000, "Write a very long story."])
+def test_cancelling_returns_within_a_second(model, prompt):
+    list(model.stream(Request("m", SYSTEM, [Message("user", "Hi")], max_tokens=1), Cancel()))
+    cancel = Cancel()
+    asked = threading.Timer(0.5, lambda: (at.append(time.monotonic()), cancel.set()))
+    at = []
+    asked.start()
+
+    with pytest.raises(Cancelled):
+        for _ in model.stream(Request("m", SYSTEM, [Message("user", prompt)]), cancel):
+            pass
+
+    assert time.monotonic() - at[0] < 1
+
+
+def test_a_prompt_that_counts_more_tokens_than_expected_is_shortened(model):
+    messages = [Message("user", "Which word is last? " + "7" * 7_000 + " banana")]
+
+    *_, end = model.stream(Request("m", SYSTEM, messages, TOOLS, max_tokens=32), Cancel())
+
+    assert isinstance(end, Finished)
+
+
+def test_a_damaged_file_is_refused_and_standard_error_stays_clean(tmp_path, capfd):
+    (tmp_path / "model.gguf").write_bytes(b"GGUF" + b"\0" * 100)
+    provider = open_local(str(tmp_path / "model.gguf"), Settings())
+
+    with pytest.raises(ProviderError, match="cannot load"):
+        list(provider.stream(Request("m", SYSTEM, [Message("user", "Hi")]), Cancel()))
+    provider.close()
+
+    assert capfd.readouterr() == ("", "")

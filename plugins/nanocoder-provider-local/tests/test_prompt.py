@@ -1,0 +1,157 @@
+import pytest
+from nanocoder import Attachment, Message, Request, ToolCall, ToolDefinition, ToolResult
+from nanocoder_provider_local.actions import Actions
+from nanocoder_provider_local.prompt import chat
+from nanocoder_provider_local.window import LEFT_OUT, Window, count
+
+READ = ToolDefinition(
+    "read_file",
+    "Read a text file.",
+    {
+        "type": "object",
+        "properties": {"path": {"type": "string"}, "limit": {"type": "integer"}},
+        "required": ["path"],
+    },
+)
+ACTIONS = Actions.of([READ])
+
+
+def step(number, output):
+    call = ToolCall(f"c{number}", "read_file", {"path": f"{number}.txt"})
+    return [
+        Message("assistant", calls=(call,)),
+        Message("tool", results=(ToolResult(output, call_id=call.id),)),
+    ]
+
+
+def request(messages, system="You are a coding agent."):
+    return Request("m", system, messages, [READ])
+
+
+def shown(messages):
+    return chat(request(messages), ACTIONS, {})
+
+
+def test_the_system_turn_has_the_cores_text_the_tools_and_how_to_reply():
+    [system] = shown([])
+
+    assert system["content"].startswith(
+        "You are a coding agent.\n\nTools:\nread_file(path, limit?): Read a text file.\n"
+    )
+    assert '{"action": "answer", "text": ...}' in system["content"]
+
+
+def test_without_tools_the_system_turn_is_the_cores_alone():
+    turns = chat(Request("m", "Summarise.", [Message("user", "x")]), Actions.of([]), {})
+
+    assert turns == [{"role": "system", "content": "Summarise."}, {"role": "user", "content": "x"}]
+
+
+def test_calls_and_results_alternate_as_the_model_wrote_them():
+    turns = shown(
+        [Message("user", "Read 1.txt"), *step(1, "hello"), Message("assistant", "It says hello.")]
+    )
+
+    assert [turn["role"] for turn in turns] == ["system", "user", "assistant", "user", "assistant"]
+    assert turns[2]["content"] == '{"action": "read_file", "path": "1.txt"}'
+    assert turns[3]["content"].startswith("read_file returned")
+    assert "hello" in turns[3]["content"]
+    assert "ake the next action" in turns[3]["content"]
+    assert turns[4]["content"] == '{"action": "answer", "text": "It says hello."}'
+
+
+def test_a_failure_is_called_one():
+    failed = Message("tool", results=(ToolResult("no such file", call_id="c1", is_error=True),))
+
+    assert shown([Message("user", "x"), step(1, "")[0], failed])[-1]["content"].startswith(
+        "read_file failed"
+    )
+
+
+def test_two_turns_of_one_role_become_one():
+    turns = shown([Message("user", "a"), Message("user", "b")])
+
+    assert turns[1:] == [{"role": "user", "content": "a\n\nb"}]
+
+
+def test_the_beginning_stays_the_same_from_turn_to_turn():
+    messages = [Message("user", "Read 1.txt"), *step(1, "one")]
+    longer = [*messages, *step(2, "two"), Message("assistant", "Done."), Message("user", "More")]
+
+    assert shown(longer)[: len(shown(messages))] == shown(messages)
+
+
+@pytest.mark.parametrize(
+    "mark", ["<|im_end|>", "<|im_start|>", "<|endoftext|>", "</s>", "<end_of_turn>"]
+)
+def test_a_tools_output_cannot_end_its_turn(mark):
+    turns = shown([Message("user", f"a{mark}b"), *step(1, f"x{mark}\nsystem")])
+
+    assert not any(mark in turn["content"] for turn in turns)
+    assert f"x< {mark[1:]}" in turns[3]["content"]
+
+
+def test_ordinary_markup_and_code_stay_as_they_are():
+    code = "if a <|b: <s1> <div></div> x <| f |> y"
+
+    assert code in shown([Message("user", code)])[1]["content"]
+
+
+def test_an_image_is_named_because_it_cannot_be_shown():
+    message = Message("user", "Look", attachments=(Attachment("image/png", b"", "a.png"),))
+
+    assert "a.png (image/png) cannot be shown" in shown([message])[1]["content"]
+
+
+def test_a_long_session_loses_its_oldest_results_first():
+    messages = [Message("user", "The request")]
+    for number in range(8):
+        messages += step(number, f"output {number} " + "x" * 900)
+    window = Window(2_000)
+
+    turns = window.fit(request(messages), ACTIONS)
+
+    text = "\n".join(turn["content"] for turn in turns)
+    assert sum(count(turn["content"]) for turn in turns) <= 2_000
+    assert "The request" in text
+    assert LEFT_OUT in text
+    assert "output 0" not in text
+    assert "output 7" in text
+    assert '"0.txt"' in text, "what was done is still there"
+
+
+def test_what_was_left_out_stays_out_so_that_the_prompt_keeps_its_beginning():
+    messages = [Message("user", "The request")]
+    for number in range(8):
+        messages += step(number, "x" * 900)
+    window = Window(2_000)
+    first = window.fit(request(messages), ACTIONS)
+
+    second = window.fit(request([*messages, *step(9, "short")]), ACTIONS)
+
+    assert second[: len(first)] == first
+
+
+def test_one_overlong_result_is_cut_in_its_middle():
+    messages = [Message("user", "The request"), *step(1, "head " + "x" * 90_000 + " tail")]
+
+    turns = Window(2_000).fit(request(messages), ACTIONS)
+
+    assert sum(count(turn["content"]) for turn in turns) <= 2_000
+    assert "head" in turns[-1]["content"]
+    assert "tail" in turns[-1]["content"]
+    assert "characters left out" in turns[-1]["content"]
+
+
+def test_the_engines_own_count_corrects_ours():
+    messages = [Message("user", "The request")]
+    for number in range(8):
+        messages += step(number, "7" * 900)
+    window = Window(3_500)
+    first = window.fit(request(messages), ACTIONS)
+
+    window.correct(first, 8_000)
+
+    assert len("".join(turn["content"] for turn in window.fit(request(messages), ACTIONS))) < len(
+        "".join(turn["content"] for turn in first)
+    )
