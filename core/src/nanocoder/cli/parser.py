@@ -119,11 +119,15 @@ def _call(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("tool", help="the tool's name")
     parser.add_argument("arguments", nargs="?", default="{}", help="its arguments as JSON")
     _session_options(parser)
-    parser.add_argument("--output", default="text", choices=("text", "json"))
+    parser.add_argument("--output", default="text", choices=("text", "json"), help="the form")
 
 
 def _with_output(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--output", default="text", choices=("text", "json"))
+    parser.add_argument("--output", default="text", choices=("text", "json"), help="the form")
+
+
+def _of_directory(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--cwd", metavar="DIR", default=".", help="the directory, default here")
 
 
 def _tools(parser: argparse.ArgumentParser) -> None:
@@ -138,13 +142,13 @@ def _plugins(parser: argparse.ArgumentParser) -> None:
     _with_output(actions.add_parser("list", help="every plugin and what it offers"))
     for name, text in (("install", "install with pip"), ("remove", "uninstall with pip")):
         one = actions.add_parser(name, help=text)
-        one.add_argument("names", nargs="+", metavar="NAME")
+        one.add_argument("names", nargs="+", metavar="NAME", help="as in tool-grep")
     new = actions.add_parser("new", help="make a plugin package whose tests pass at once")
-    new.add_argument("kind", choices=("tool", "policy", "provider", "ui"))
-    new.add_argument("name")
+    new.add_argument("kind", choices=("tool", "policy", "provider", "ui"), help="what it is")
+    new.add_argument("name", help="its name after the kind, as in wordcount")
     new.add_argument("--into", default=".", metavar="DIR", help="where to put it")
     check = actions.add_parser("check", help="run the contract suite on a plugin")
-    check.add_argument("name", nargs="?", default="")
+    check.add_argument("name", nargs="?", default="", help="as in tool-grep; default all")
     actions.add_parser("lock", help="write down which plugins, versions and contents are trusted")
     actions.add_parser("sync", help="compare what is installed with the lock")
 
@@ -154,8 +158,8 @@ def _policy(parser: argparse.ArgumentParser) -> None:
         dest="action", metavar="ACTION", required=True, parser_class=_Parser
     )
     explain = actions.add_parser("explain", help="the verdict on a call and the rule behind it")
-    explain.add_argument("tool")
-    explain.add_argument("arguments", nargs="?", default="{}")
+    explain.add_argument("tool", help="the tool's name")
+    explain.add_argument("arguments", nargs="?", default="{}", help="its arguments as JSON")
     _session_options(explain)
     _with_output(explain)
 
@@ -169,11 +173,11 @@ def _sessions(parser: argparse.ArgumentParser) -> None:
     listing.add_argument("--all", action="store_true", help="of every directory")
     for name, text in (("show", "the transcript of a session"), ("resume", "go on with a session")):
         one = actions.add_parser(name, help=text)
-        one.add_argument("id", nargs="?", default="last")
+        one.add_argument("id", nargs="?", default="last", help="its id, or how that begins")
         if name == "show":
             _with_output(one)
     for action in ("list", "show", "resume"):
-        actions.choices[action].add_argument("--cwd", metavar="DIR", default=".")
+        _of_directory(actions.choices[action])
 
 
 def _config(parser: argparse.ArgumentParser) -> None:
@@ -182,21 +186,21 @@ def _config(parser: argparse.ArgumentParser) -> None:
     )
     show = actions.add_parser("show", help="every value and where it comes from")
     where = actions.add_parser("where", help="where one value comes from")
-    where.add_argument("key")
+    where.add_argument("key", help="a dotted key, as in plugins.strict")
     schema = actions.add_parser("schema", help="the JSON Schema of the whole configuration")
     for one in (show, where):
         _with_output(one)
     for one in (show, where, schema):
-        one.add_argument("--cwd", metavar="DIR", default=".")
+        _of_directory(one)
     for name, text in (
         ("trust", "let this folder's file count in full"),
         ("untrust", "take that back"),
     ):
-        actions.add_parser(name, help=text).add_argument("--cwd", metavar="DIR", default=".")
+        _of_directory(actions.add_parser(name, help=text))
 
 
 def _completion(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("shell", choices=("bash", "zsh", "tcsh"))
+    parser.add_argument("shell", choices=("bash", "zsh", "tcsh"), help="which shell")
 
 
 def _models(parser: argparse.ArgumentParser) -> None:
