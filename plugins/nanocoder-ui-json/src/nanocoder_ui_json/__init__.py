@@ -1,0 +1,47 @@
+"""The output forms json and jsonl: for scripts, and for programs that answer approval requests."""
+
+from typing import Any
+
+from attrs import field, frozen
+from nanocoder import ApprovalAnswer, ApprovalRequest, Screen, SessionInfo, hookimpl
+
+from nanocoder_ui_json.screens import open_lines, open_object
+
+
+@frozen
+class Settings:
+    """What `[plugins.ui-json]` may set.
+
+    *approve_stdin*: in jsonl, lines on standard input answer approval requests, each within
+    *approval_timeout_s* seconds.
+    """
+
+    approve_stdin: bool = field(default=False, metadata={"user_only": True})
+    approval_timeout_s: float = field(default=300.0, metadata={"tighten": "min"})
+
+
+@hookimpl
+def nanocoder_settings() -> type:
+    """Return the class of `[plugins.ui-json]`."""
+    return Settings
+
+
+@hookimpl
+def nanocoder_screens() -> list[Screen]:
+    """Offer json and jsonl."""
+    return [
+        Screen("json", open_object, "One JSON object when the run is over."),
+        Screen("jsonl", open_lines, "One event a line, as it happens."),
+    ]
+
+
+@hookimpl
+def nanocoder_approve(
+    request: ApprovalRequest, session: SessionInfo, settings: Any
+) -> ApprovalAnswer | None:
+    """Read the answer of the program that reads the events, where the settings say there is one."""
+    if session.output != "jsonl" or settings is None or not settings.approve_stdin:
+        return None
+    from nanocoder_ui_json.answers import answer_to  # most runs ask nobody
+
+    return answer_to(request, settings.approval_timeout_s)

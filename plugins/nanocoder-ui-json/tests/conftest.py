@@ -1,0 +1,47 @@
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def cache(tmp_path_factory) -> Path:
+    """Where the manifest of plugins is kept, so that only the first run describes them."""
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture
+def workspace(tmp_path) -> Path:
+    made = tmp_path / "workspace"
+    made.mkdir()
+    (made / "hello.py").write_text("print('hello')\n")
+    return made
+
+
+@pytest.fixture
+def run(tmp_path, workspace, cache):
+    """Start `nanocoder run` on a script of turns; returns the process, its output piped."""
+    (tmp_path / "config/nanocoder").mkdir(parents=True)
+    ours = ("NANOCODER_", "XDG_")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    places = {"CONFIG": tmp_path / "config", "STATE": tmp_path / "state", "CACHE": cache}
+    kept |= {f"XDG_{name}_HOME": str(path) for name, path in places.items()}
+
+    def start(form, *turns, settings="", env=None, stdin=subprocess.DEVNULL, prompt="go"):
+        (tmp_path / "config/nanocoder/config.toml").write_text(settings)
+        script = tmp_path / "turns.json"
+        script.write_text(json.dumps({"turns": list(turns)}))
+        words = ["run", "--output", form, "--model", f"scripted/{script}", prompt]
+        return subprocess.Popen(
+            [sys.executable, "-m", "nanocoder", *words],
+            cwd=workspace,
+            env=kept | (env or {}),
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+
+    return start
