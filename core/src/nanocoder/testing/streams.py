@@ -1,0 +1,59 @@
+"""What a provider's stream has to be, checked against a server of the author's own."""
+
+import time
+
+from nanocoder.cancel import Cancel
+from nanocoder.errors import Cancelled
+from nanocoder.provider import Finished, Provider, Request, TextDelta, ThinkingDelta
+from nanocoder.values import Message
+
+CANCEL_S = 1.0
+"""How long a stream may go on after it was cancelled."""
+
+
+def stream_problems(provider: Provider, request: Request | None = None) -> list[str]:
+    """Ask *provider* once and say what is wrong with its answer; empty when nothing is.
+
+    Asks again with a cancelled flag, so the server needs no second answer. Raises: what the
+    provider raises, which the server should not make it do.
+    """
+    request = request or Request("model", "Be brief.", [Message("user", "Say hello.")])
+    pieces = list(provider.stream(request, Cancel()))
+    ends = [piece for piece in pieces if isinstance(piece, Finished)]
+    strangers = [
+        type(piece).__name__
+        for piece in pieces
+        if not isinstance(piece, TextDelta | ThinkingDelta | Finished)
+    ]
+    problems = [
+        f"it yielded a {name}; yield TextDelta, ThinkingDelta, Finished" for name in strangers
+    ]
+    if len(ends) != 1 or not isinstance(pieces[-1], Finished):
+        problems.append(f"it yielded {len(ends)} Finished; exactly one must be the last event")
+        return problems
+    return [*problems, *_of_the_end(pieces, ends[0]), *_of_cancelling(provider, request)]
+
+
+def _of_the_end(pieces: list[TextDelta | ThinkingDelta | Finished], end: Finished) -> list[str]:
+    told = "".join(piece.text for piece in pieces if isinstance(piece, TextDelta))
+    problems = []
+    if told != end.text:
+        problems.append(
+            f"its pieces say {told!r:.60} and Finished.text {end.text!r:.60}; make them equal"
+        )
+    ids = [call.id for call in end.calls]
+    if len(set(ids)) != len(ids) or not all(ids):
+        problems.append(f"its calls have the ids {ids}; give each call an id of its own")
+    return problems
+
+
+def _of_cancelling(provider: Provider, request: Request) -> list[str]:
+    cancel = Cancel()
+    cancel.set()
+    started = time.monotonic()
+    try:
+        list(provider.stream(request, cancel))
+    except Cancelled:
+        took = time.monotonic() - started
+        return [] if took < CANCEL_S else [f"it took {took:.1f} s to notice that it was cancelled"]
+    return ["it went on although it was cancelled; call cancel.check() before asking the server"]

@@ -1,0 +1,18 @@
+"""One digest for a whole folder: names, kinds, modes, links and bytes."""
+
+import hashlib
+import os
+from pathlib import Path
+
+
+def tree_digest(folder: Path | str) -> str:
+    """Return a digest of all that is below *folder*, empty directories included."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(folder).rglob("*")):
+        found = path.lstat()
+        digest.update(f"{path.relative_to(folder)}\0{found.st_mode:o}\0".encode(errors="replace"))
+        if path.is_symlink():
+            digest.update(os.fsencode(os.readlink(path)))
+        elif path.is_file():
+            digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()
