@@ -66,7 +66,7 @@ def contract(session: nox.Session) -> None:
     """Run the gates of the repository; print the rows of the contract that no test meets."""
     import rows  # reads every test file, which the other sessions need not wait for
 
-    pytest(session, "tests/contract")
+    pytest(session, *PARALLEL, "tests/contract")
     session.log("rows of the contract without a test\n%s", rows.report())
 
 
