@@ -12,8 +12,8 @@ from nanocoder.text import nearest
 
 DESCRIPTION = "A coding agent for the terminal in which every capability is a plugin."
 EPILOG = """Without a command, nanocoder talks in the current directory.
-Exit codes: 0 done, 1 failed, 2 usage or configuration, 3 approval needed and nobody to ask, 4 model unavailable,
-5 turn or budget limit, 6 denied by policy (call), 130 interrupted."""
+Exit codes: 0 done, 1 failed, 2 usage or configuration, 3 approval needed and nobody to ask,
+4 model unavailable, 5 turn or budget limit, 6 denied by policy (call), 130 interrupted."""
 
 MODES = ("plan", "ask", "edits", "auto")
 _CHOICE = re.compile(r"invalid choice: '([^']*)' \(choose from (.*)\)$")
@@ -60,7 +60,7 @@ def build() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("-V", "--version", action="store_true", help="print the version")
-    _session_options(parser)
+    _session_options(parser, inherited=False)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
     for name, (text, add) in COMMANDS.items():
         add(commands.add_parser(name, help=text, description=text))
@@ -69,10 +69,10 @@ def build() -> argparse.ArgumentParser:
 
 def _options(parser: argparse.ArgumentParser, command: str | None) -> list[str]:
     chosen: Any = parser
-    for action in parser._actions:  # argparse has no public way to list options
-        if isinstance(action, argparse._SubParsersAction) and command in action.choices:
-            chosen = action.choices[command]
-    return [option for action in chosen._actions for option in action.option_strings]
+    for action in parser._actions:  # noqa: SLF001 - argparse has no public way to list options
+        if not action.option_strings and command in (action.choices or ()):
+            chosen = dict(action.choices or {})[command]
+    return list(chosen._option_string_actions)
 
 
 def _plugin_command(name: str, words: Sequence[str]) -> Callable[[], int]:
@@ -90,10 +90,19 @@ def _plugin_command(name: str, words: Sequence[str]) -> Callable[[], int]:
     raise UsageError(f"there is no command {name!r}{hint} To give a prompt: nanocoder run {name!r}")
 
 
-def _session_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--model", metavar="P/M", default="", help="the model, as provider/model")
-    parser.add_argument("--mode", choices=MODES, help="how much may be done without asking")
-    parser.add_argument("--cwd", metavar="DIR", default=".", help="the workspace, default here")
+def _session_options(parser: argparse.ArgumentParser, *, inherited: bool = True) -> None:
+    """Add the options that may stand before a command, too.
+
+    *inherited* ones have no default of their own: it would hide what stands before the command.
+    """
+    model, mode, cwd = (argparse.SUPPRESS,) * 3 if inherited else ("", None, ".")
+    parser.add_argument(
+        "--model", metavar="P/M", default=model, help="the model, as provider/model"
+    )
+    parser.add_argument(
+        "--mode", choices=MODES, default=mode, help="how much may be done without asking"
+    )
+    parser.add_argument("--cwd", metavar="DIR", default=cwd, help="the workspace, default here")
 
 
 def _run(parser: argparse.ArgumentParser) -> None:
@@ -127,7 +136,8 @@ def _with_output(parser: argparse.ArgumentParser) -> None:
 
 
 def _of_directory(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--cwd", metavar="DIR", default=".", help="the directory, default here")
+    text = "the directory, default here"
+    parser.add_argument("--cwd", metavar="DIR", default=argparse.SUPPRESS, help=text)
 
 
 def _tools(parser: argparse.ArgumentParser) -> None:
