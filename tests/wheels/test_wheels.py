@@ -49,8 +49,8 @@ def test_the_core_alone_starts_says_what_is_missing_and_ends_cleanly(make_instal
     installed = make_installed("nanocoder-core")
     assert tool_names(installed) == []
     done = installed.nanocoder("run", "Hello")
-    assert done.returncode == 2
-    assert "provider" in done.stderr
+    assert done.returncode == 4
+    assert "--model PROVIDER/MODEL" in done.stderr
     assert "Traceback" not in done.stderr
 
 
