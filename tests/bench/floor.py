@@ -1,4 +1,4 @@
-"""The floor: the least that a Python program needs to send one prompt through httpx and print the streamed answer."""
+"""The floor: the least a Python program needs to ask once through httpx and print the answer."""
 
 import json
 import sys

@@ -1,10 +1,10 @@
-"""Measure nanocoder as whole processes, beside the bare interpreter and the httpx floor, and write the figures down.
+"""Measure nanocoder as whole processes, beside the bare interpreter and the httpx floor.
 
     python tests/bench/measure.py [--runs N] [--bin DIR] [--write]
 
-Figures are medians; ratios are what counts, because milliseconds move with the machine. Nothing here asserts a time. *--bin* is
-the directory of an environment's `python` and `nanocoder` (default: the one that runs this); *--write* puts the table into
-docs/explanation/performance.md.
+Figures are medians; ratios are what counts, because milliseconds move with the machine. Nothing
+here asserts a time. *--bin* is the directory of an environment's `python` and `nanocoder` (default:
+the one that runs this); *--write* puts the table into docs/explanation/performance.md.
 """
 
 import argparse
@@ -84,7 +84,7 @@ class Bench:
         print(f"{what:55} {figure:>22}  {beside}", flush=True)
 
     def once(self, *command: str) -> tuple[float, float, int]:
-        """Run a command once: wall seconds, CPU seconds, peak resident kilobytes of the process itself."""
+        """Run a command once: wall seconds, CPU seconds, peak resident kilobytes."""
         started = time.perf_counter()
         process = subprocess.Popen(
             command,
@@ -104,7 +104,7 @@ class Bench:
         return wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss
 
     def compared(self, what: str, ours: Sequence[str], other: Sequence[str], named: str) -> None:
-        """Run two commands in turn and note the medians and the median of the ratios, pair by pair."""
+        """Run two commands in turn; note the medians and the median of the paired ratios."""
         self.once(*ours)
         pairs = [(self.once(*ours), self.once(*other)) for _ in range(self.runs)]
         wall = statistics.median(one[0] for one, _ in pairs) * 1000
@@ -247,7 +247,7 @@ def make_repository(root: Path) -> None:
 
 
 def tokens_of(body: str) -> str:
-    """Return the exact o200k tokens where the tokenizer and its vocabulary are at hand, else an estimate."""
+    """Return the exact o200k tokens where the tokenizer is at hand, else an estimate."""
     try:
         import tiktoken
 

@@ -1,7 +1,7 @@
-"""A model on 127.0.0.1 that plays a script over Chat Completions and notes when each request came and each reply left.
+"""A model on 127.0.0.1 that plays a script and notes when requests came and replies left.
 
-It runs in a process of its own, so that what is measured beside it is the harness alone: the time from the last byte of a reply
-to the first byte of the next request.
+It runs in a process of its own, so that what is measured beside it is the harness alone: the time
+from the last byte of a reply to the first byte of the next request.
 """
 
 import json
@@ -30,9 +30,9 @@ def event(delta: Mapping[str, Any], finish: str | None = None) -> bytes:
 def reply(turn: Mapping[str, Any], number: int) -> list[bytes]:
     """Return the pieces of one reply; each is written by itself."""
     pieces = [event({"role": "assistant", "content": ""})]
-    for place in range(turn.get("deltas", 1)):
-        if turn.get("text"):
-            pieces.append(event({"content": turn["text"].format(i=place)}))
+    if turn.get("text"):
+        texts = (turn["text"].format(i=place) for place in range(turn.get("deltas", 1)))
+        pieces.extend(event({"content": text}) for text in texts)
     for index, call in enumerate(turn.get("calls", ())):
         function = {"name": call["name"], "arguments": json.dumps(call["arguments"])}
         one = {
@@ -90,14 +90,18 @@ class Model:
         self.came.append(came)
         self.bodies.append(len(body))
         self.first_body = self.first_body or body
-        head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+        head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n"
+        head += b"transfer-encoding: chunked\r\n\r\n"
         pieces = reply(self.turns[min(number, len(self.turns) - 1)], number)
         connection.sendall(head + b"".join(map(chunk, pieces)) + b"0\r\n\r\n")
         self.left.append(time.monotonic())
 
 
 def main() -> None:
-    """Serve the script on stdin; print the port, then on SIGTERM-free demand ("?" on stdin) what was seen."""
+    """Serve the script on stdin.
+
+    Print the port, then on SIGTERM-free demand ("?" on stdin) what was seen.
+    """
     model = Model(json.loads(sys.stdin.readline()))
     threading.Thread(target=model.serve, daemon=True).start()
     print(model.port, flush=True)

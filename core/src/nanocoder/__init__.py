@@ -1,11 +1,12 @@
 """nanocoder: a coding agent for the terminal in which every capability is a plugin.
 
-Everything a plugin needs is a name of this module; names load their room when they are first used, because a command that
-needs none of them should not wait for them.
+Everything a plugin needs is a name of this module; names load their room when they are first used,
+because a command that needs none of them should not wait for them.
 """
 
 import sys
 from types import ModuleType
+
 # Importing typing would cost `--version` more than all the rest; type checkers know the name.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ if TYPE_CHECKING:
         Usage,
         Verdict,
     )
-    from nanocoder.version import VERSION as __version__
+    from nanocoder.version import VERSION as __version__  # noqa: N811 - the name is Python's
     from nanocoder.workspace import Entry, TextFile, Workspace, Written
 
 _ROOMS = {

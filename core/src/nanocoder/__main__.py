@@ -1,4 +1,4 @@
-"""`python -m nanocoder`: the command line, without the current directory among what can be imported."""
+"""`python -m nanocoder`: the command line, with the current directory out of the way."""
 
 import sys
 

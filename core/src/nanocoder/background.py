@@ -1,4 +1,7 @@
-"""The one event loop of the process, for tools that are `async def`; started when the first of them runs."""
+"""The one event loop of the process, for tools that are `async def`.
+
+Started when the first of them runs.
+"""
 
 import threading
 from collections.abc import Awaitable

@@ -1,7 +1,8 @@
-"""The five calling styles: pluggy collects implementations, this module decides what their answers mean.
+"""The five calling styles: pluggy collects implementations, this decides what they mean.
 
-Plain pluggy lets any plugin overrule a policy and one failing implementation loses all results; here each implementation is
-called by itself, in the order of the plugins' names, and each style says what a failure means.
+Plain pluggy lets any plugin overrule a policy and one failing implementation loses all results;
+here each implementation is called by itself, in the order of the plugins' names, and each style
+says what a failure means.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -28,7 +29,10 @@ class Implementation:
     parameters: tuple[str, ...] = ()
 
     def __call__(self, arguments: Mapping[str, Any]) -> Any:
-        """Call it with those of *arguments* that it takes; `settings` maps plugin names to settings objects."""
+        """Call it with those of *arguments* that it takes.
+
+        `settings` maps plugin names to settings objects.
+        """
         taken = {name: arguments[name] for name in self.parameters if name != "settings"}
         if "settings" in self.parameters:
             taken["settings"] = arguments["settings"](self.plugin)
@@ -40,7 +44,10 @@ class Implementation:
 
 
 def attempt(implementation: Implementation, arguments: Mapping[str, Any]) -> Any:
-    """Call one implementation; whatever goes wrong, a call of sys.exit included, is a PluginError."""
+    """Call one implementation.
+
+    Whatever goes wrong, a call of sys.exit included, is a PluginError.
+    """
     try:
         return implementation(arguments)
     except (KeyboardInterrupt, PluginError):
@@ -96,7 +103,10 @@ def choose(
 def judge(
     implementations: Iterable[Implementation], report: Report, arguments: Mapping[str, Any]
 ) -> Verdict | None:
-    """Hear every policy and return the strictest verdict; one that fails denies, None is no opinion."""
+    """Hear every policy and return the strictest verdict.
+
+    One that fails denies, None is no opinion.
+    """
     strictest: Verdict | None = None
     for implementation in implementations:
         verdict = _verdict_of(implementation, report, arguments)
@@ -141,7 +151,10 @@ def chain(
     subject: str,
     expected: type[T],
 ) -> T:
-    """Pass the argument named *subject* through all; None leaves it as it is. Raises PluginError at the first failure."""
+    """Pass the argument named *subject* through all; None leaves it as it is.
+
+    Raises PluginError at the first failure.
+    """
     current: T = arguments[subject]
     for implementation in implementations:
         value = attempt(implementation, {**arguments, subject: current})

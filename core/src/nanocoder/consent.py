@@ -33,7 +33,10 @@ MAX_EDITS = 10
 
 @define(eq=False)
 class Ask:
-    """A question on its way to whoever can put it to a person; it travels like an event and comes back answered."""
+    """A question on its way to whoever can put it to a person.
+
+    It travels like an event and comes back answered.
+    """
 
     request: ApprovalRequest
     answer: ApprovalAnswer | None = None
@@ -48,7 +51,10 @@ class Granted:
 
 
 class Consent:
-    """Judges calls and asks for approval; one for each session. Consent that was kept lives as long as it does."""
+    """Judges calls and asks for approval; one for each session.
+
+    Consent that was kept lives as long as it does.
+    """
 
     def __init__(
         self, plugins: Plugins, session: SessionInfo, approve: Approver | None = None
@@ -82,8 +88,9 @@ class Consent:
     ) -> Generator[Event | Ask, None, Granted]:
         """Yield what happens on the way to consent and return the call as it may run.
 
-        *consented* says that a person agreed to the composed call that this one is a step of. An edit approves what was
-        written: the edited call is checked and judged again, and asked for again only when a rule has something new to say.
+        *consented* says that a person agreed to the composed call that this one is a step of. An
+        edit approves what was written: the edited call is checked and judged again, and asked for
+        again only when a rule has something new to say.
         Raises: Denied, ApprovalNeeded, BadArguments.
         """
         arguments = check(call.arguments)
@@ -119,7 +126,8 @@ class Consent:
         answer = question.answer
         if answer is None:
             raise ApprovalNeeded(
-                f"approval needed: {call.name} was not run because nobody can answer ({verdict.reason})",
+                f"approval needed: {call.name} was not run because nobody can answer"
+                f" ({verdict.reason})",
                 data=verdict_data(verdict),
             )
         if (answer.id, answer.digest) != (request.id, request.digest):
@@ -215,7 +223,7 @@ def request_data(request: ApprovalRequest) -> dict[str, Any]:
 
 
 def _key(verdict: Verdict, call: ToolCall, tool: Tool[..., Any]) -> tuple[str, ...]:
-    """Return what "always" is remembered by: the exact arguments wherever a process or the network is involved."""
+    """Return what "always" is remembered by: the exact arguments where a process may start."""
     exact = not tool.effects or tool.effects & {Effect.EXECUTE, Effect.NETWORK}
     return (call.name, verdict.rule, verdict.reason, digest_of(call.arguments) if exact else "")
 

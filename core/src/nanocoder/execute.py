@@ -1,8 +1,9 @@
 """The one path of a call; there is no other way to a handler.
 
-received, normalised, found, checked, judged, approved, admitted, journaled as started, run, seen by `after_execute`, journaled
-as finished, returned: every step is an event. The path is a generator, so that its events reach whoever listens before the
-next step is taken: the journal has a call before it runs.
+received, normalised, found, checked, judged, approved, admitted, journaled as started, run, seen by
+`after_execute`, journaled as finished, returned: every step is an event. The path is a generator,
+so that its events reach whoever listens before the next step is taken: the journal has a call
+before it runs.
 """
 
 import contextlib
@@ -22,6 +23,7 @@ from nanocoder.consent import Ask, Consent, Granted, copied
 from nanocoder.errors import BadArguments, Cancelled, NanocoderError, PluginError, ToolError
 from nanocoder.plugins import Plugins
 from nanocoder.running import Running, Said
+from nanocoder.schema import normalise
 from nanocoder.text import clip, for_model
 from nanocoder.tool import Tool, ToolContext
 from nanocoder.values import Effect, Event, ToolCall, ToolResult
@@ -30,7 +32,10 @@ from nanocoder.workspace import Workspace
 MAX_DEPTH = 4
 """How deep composed tools may call each other."""
 CLOSE_GRACE_S = 6.0
-"""How long the end of a session waits for calls that were left behind; killing a process takes up to 5 s."""
+"""How long the end of a session waits for calls that were left behind.
+
+Killing a process takes up to 5 s.
+"""
 OUTPUT_HEAD_CHARS = 40_000
 OUTPUT_TAIL_CHARS = 10_000
 """What the model reads of one result at the most; the whole is kept as an artifact."""
@@ -43,7 +48,7 @@ T = TypeVar("T")
 
 @define(eq=False)
 class Scope:
-    """Where a call stands: below which composed call, with whose consent, and how long that holds."""
+    """Where a call stands: how deep, with whose consent, and how long that holds."""
 
     consented: bool = False
     state: dict[str, Any] = field(factory=dict)
@@ -53,7 +58,10 @@ class Scope:
 
 @frozen
 class Services:
-    """What a session offers to its tools. *call_timeout_s* is the limit, in seconds, of tools that set none (0: no limit)."""
+    """What a session offers to its tools.
+
+    *call_timeout_s* is the limit, in seconds, of tools that set none (0: no limit).
+    """
 
     session_id: str = ""
     resource: Callable[[str, str], Any] | None = None
@@ -89,15 +97,15 @@ class Executor:
         Reading calls run in parallel; one call with another effect makes the turn sequential.
         """
         if len(wanted) > 1 and all(map(self._only_reads, wanted)):
-            return (yield from self._asking(self._parallel(wanted, cancel)))
+            return (yield from self._asking(self._parallel(wanted, cancel), cancel))
         results = []
         for call in wanted:
-            results.append((yield from self.path(call, cancel)))
+            results.append((yield from self.path(call, cancel)))  # noqa: PERF401 - it yields
         return results
 
     def path(self, call: ToolCall, cancel: Cancel) -> Generator[Event, None, ToolResult]:
         """Take one call down the whole path; every failure is a result, too."""
-        return (yield from self._asking(self._steps(call, cancel, Scope())))
+        return (yield from self._asking(self._steps(call, cancel, Scope()), cancel))
 
     def close(self) -> None:
         """Wait a little for calls that did not stop when they were told to."""
@@ -105,11 +113,13 @@ class Executor:
         for thread in self._left_behind:
             thread.join(max(0.0, deadline - time.monotonic()))
 
-    def _asking(self, steps: Generator[Said, None, T]) -> Generator[Event, None, T]:
+    def _asking(self, steps: Generator[Said, None, T], cancel: Cancel) -> Generator[Event, None, T]:
         """Answer the questions among *steps* on this thread and pass the events on."""
         try:
             while True:
                 item = next(steps)
+                if isinstance(item, Ask) and cancel.is_set():
+                    continue  # whoever interrupted the run does not want to be asked
                 if isinstance(item, Ask):
                     item.answer = self._consent.ask(item.request)
                 else:
@@ -125,7 +135,8 @@ class Executor:
         """Get consent one after the other, then run together; a slot at a time for each."""
         ready = []
         for call in wanted:
-            ready.append(self._settled(call, (yield from self._prepared(call, cancel))))
+            steps = yield from self._prepared(call, cancel)
+            ready.append(self._settled(call, steps))
         whole = Cancel(cancel)
         results: list[ToolResult | None] = [None] * len(ready)
         threads = []
@@ -183,7 +194,9 @@ class Executor:
         cancel.check()
         if call.error:
             raise BadArguments([call.error])
+        call = self._normalised(call)
         tool = self._plugins.tool(call.name).real()
+        yield Event("call.normalised", {"tool": tool.name, "plugin": tool.plugin}, call.id)
         if scope.depth > MAX_DEPTH:
             raise ToolError(f"{call.name}: composed tools may not nest deeper than {MAX_DEPTH}")
         # What the policies judge is a copy that nobody else can change.
@@ -193,6 +206,18 @@ class Executor:
             mine, tool, tool.signature.check, consented=consented
         )
         return tool, granted
+
+    def _normalised(self, call: ToolCall) -> ToolCall:
+        """Take arguments out of {"name": …, "params": …}, refuse more than a call may have."""
+        tools = self._plugins.tools()
+
+        def names(name: str) -> Sequence[str]:
+            tool = tools.get(name)
+            return tuple(tool.parameters.get("properties", ())) if tool is not None else ()
+
+        given = {"name": call.name, "arguments": call.arguments}
+        name, arguments = normalise(given, names)
+        return evolve(call, name=name, arguments=arguments)
 
     def _performed(
         self, tool: Tool[..., Any], granted: Granted, cancel: Cancel, scope: Scope
@@ -211,7 +236,10 @@ class Executor:
 
     @contextlib.contextmanager
     def _admitted(self, tool: Tool[..., Any], call: ToolCall, scope: Scope) -> Iterator[None]:
-        """Hold a slot, and for a writing call the turn of its paths; a step has its composed call's slot."""
+        """Hold a slot, and for a writing call the turn of its paths.
+
+        A step has its composed call's slot.
+        """
         with contextlib.ExitStack() as held:
             if scope.depth == 0:
                 held.enter_context(self._slots)

@@ -1,4 +1,4 @@
-"""The loop guard: what a model repeats without getting further is told so, and in the end stopped."""
+"""The loop guard: who repeats a call without getting further is told so, then stopped."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,11 +9,17 @@ from nanocoder.values import ToolCall, ToolResult
 
 SAME_IN_A_ROW = 3
 """How often one call may come to the same result in a row before the run ends."""
-ALREADY_DONE = "Already done: the same call ran right before this one and its result stands above. Take the next action."
+ALREADY_DONE = (
+    "Already done: the same call ran right before this one and its result stands above."
+    " Take the next action."
+)
 
 
 class Guard:
-    """Watches the calls of one run. Polling tools declare themselves `repeatable` and are exempt."""
+    """Watches the calls of one run.
+
+    Polling tools declare themselves `repeatable` and are exempt.
+    """
 
     def __init__(self, tools: Mapping[str, Tool[..., Any]]) -> None:
         self._tools = tools
@@ -22,7 +28,10 @@ class Guard:
         self._count = 0
 
     def answered(self, call: ToolCall) -> ToolResult | None:
-        """Return the result of a reading call that repeats the one right before it; None lets it run."""
+        """Return the result of a reading call that repeats the one right before it.
+
+        None lets it run.
+        """
         tool = self._tools.get(call.name)
         if tool is None or tool.repeatable or not tool.is_read_only:
             return None
@@ -38,8 +47,8 @@ class Guard:
             self._note(call, result)
             if self._count >= SAME_IN_A_ROW:
                 return (
-                    f"stopped: {call.name} was called {self._count} times in a row with the same arguments and the"
-                    " same result"
+                    f"stopped: {call.name} was called {self._count} times in a row"
+                    " with the same arguments and the same result"
                 )
         return ""
 

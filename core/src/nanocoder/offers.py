@@ -1,4 +1,7 @@
-"""What plugins offer besides tools and providers: commands, resources, dialects, sandboxes, runners."""
+"""What plugins offer besides tools and providers.
+
+Commands, resources, dialects, sandboxes, runners.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -14,8 +17,8 @@ from nanocoder.values import Event, ToolCall, ToolResult
 class Command:
     """A sub-command of the command line: `nanocoder NAME …`.
 
-    *run* gets the words after the name and the host, through which it opens sessions, and returns the exit code. The
-    command named "chat" is what `nanocoder` alone starts.
+    *run* gets the words after the name and the host, through which it opens sessions, and returns
+    the exit code. The command named "chat" is what `nanocoder` alone starts.
     """
 
     name: str
@@ -51,7 +54,8 @@ class Screen:
 class Resource:
     """Something that a plugin keeps open for one session: a job table, a cache, a client.
 
-    *open* is called at the first `ctx.resource(name)`; what it returns is closed (its close method) with the session.
+    *open* is called at the first `ctx.resource(name)`; what it returns is closed (its close method)
+    with the session.
     """
 
     name: str
@@ -60,7 +64,10 @@ class Resource:
 
 @runtime_checkable
 class Dialect(Protocol):
-    """A translation of what the model sees, to canonical calls and back; policies see canonical calls only."""
+    """A translation of what the model sees, to canonical calls and back.
+
+    Policies see canonical calls only.
+    """
 
     name: str
 

@@ -1,4 +1,4 @@
-"""Opening a session: configuration, plugins, workspace and journal, put together in the order that is safe."""
+"""Opening a session: configuration, plugins, workspace and journal, in the order that is safe."""
 
 import os
 import threading
@@ -38,7 +38,10 @@ RECORDED = frozenset(
 
 @define(eq=False)
 class Ground:
-    """What a session stands on: its plugins, workspace, journal and what they keep open. Closed with the session."""
+    """What a session stands on: its plugins, workspace, journal and what they keep open.
+
+    Closed with the session.
+    """
 
     plugins: Plugins
     config: Config
@@ -68,7 +71,10 @@ class Ground:
         self.journal.append(kind, data, sync=durable and kind in {"call.started", "run.finished"})
 
     def resource(self, plugin: str, name: str) -> Any:
-        """Return the session's resource, opening it at first use; raises ToolError for a name nobody offers."""
+        """Return the session's resource, opening it at first use.
+
+        Raises ToolError for a name nobody offers.
+        """
         with self._lock:
             if (plugin, name) not in self._resources:
                 self._resources[plugin, name] = self._opened(plugin, name)
@@ -83,11 +89,14 @@ class Ground:
         raise ToolError(f"plugin {plugin!r} offers no resource {name!r}")
 
     def artifact(self, name: str, data: bytes) -> str:
-        """Keep a full output beside the journal and return its path, or nothing when nothing is kept."""
+        """Keep a full output beside the journal; return its path, or nothing if that failed."""
         return "" if self.journal is None else self.journal.artifact(name, data)
 
     def wrap(self, argv: list[str]) -> list[str]:
-        """Return *argv* as the configured sandbox runs it; one that is asked for and missing refuses."""
+        """Return *argv* as the configured sandbox runs it.
+
+        One that is asked for and missing refuses.
+        """
         name = self.config.core.sandbox
         if not name:
             return argv
@@ -124,7 +133,7 @@ class Ground:
         self.workspace.close()
 
 
-def open_ground(
+def open_ground(  # noqa: PLR0913 - these are the options of open_session, by name
     cwd: str | os.PathLike[str] = ".",
     *,
     model: str = "",
@@ -143,9 +152,10 @@ def open_ground(
 ) -> Ground:
     """Put a session's ground together; these are the options of `nanocoder.open_session`.
 
-    *model* is "provider/model", *approve* answers approval requests (without it the installed UI plugins do), *interactive*
-    says that a person is there, *resume* is a session's id or "last", *persist* False keeps no journal, *warn* is told what
-    a person should know. Raises: ConfigError, UsageError, PluginError.
+    *model* is "provider/model", *approve* answers approval requests (without it the installed UI
+    plugins do), *interactive* says that a person is there, *resume* is a session's id or "last",
+    *persist* False keeps no journal, *warn* is told what a person should know. Raises: ConfigError,
+    UsageError, PluginError.
     """
     root = existing_directory(cwd)
     flags = {
@@ -158,7 +168,9 @@ def open_ground(
     plugins = plugins if plugins is not None else installed_plugins(config, environment)
     plugins.require_policies()
     say = warn or (lambda _: None)
-    journal, messages = _opened_journal(config, root, resume, persist, say, environment)
+    journal, messages = _opened_journal(
+        config, root, resume, persist=persist, warn=say, environment=environment
+    )
     info = SessionInfo(
         id=journal.id if journal is not None else "unsaved",
         cwd=root,
@@ -198,7 +210,10 @@ def reason(error: Exception) -> str:
 
 
 def installed_plugins(config: Config, environment: Mapping[str, str] = os.environ) -> Plugins:
-    """Return what is installed, configured; the manifest cache is left out where there is no home for it."""
+    """Return what is installed, configured.
+
+    The manifest cache is left out where there is no home for it.
+    """
     try:
         cache: Path | None = cache_dir(environment) / "plugins.json"
     except ConfigError:
@@ -225,7 +240,8 @@ def refuse_unlocked(plugins: Plugins, environment: Mapping[str, str]) -> None:
     gone = sorted(locked.keys() - now.keys())
     if gone:
         raise ConfigError(
-            f"strict: {', '.join(gone)} is locked but not installed (nanocoder plugins lock agrees to it)"
+            f"strict: {', '.join(gone)} is locked but not installed"
+            " (nanocoder plugins lock agrees to it)"
         )
     for name, difference in differences(locked, now).items():
         plugins.put_aside(name, f"strict: it {difference} (nanocoder plugins lock agrees to it)")
@@ -250,22 +266,20 @@ def _opened_journal(
     config: Config,
     root: Path,
     resume: str,
+    *,
     persist: bool,
     warn: Callable[[str], None],
     environment: Mapping[str, str],
 ) -> tuple[Journal | None, Sequence[Message]]:
     if not persist:
         return None, ()
-    try:
-        store = SessionStore(state_dir(environment), warn=warn)
-    except ConfigError as error:
-        if resume:
-            raise
-        warn(f"this session is not kept: {error}")
-        return None, ()
+    store = SessionStore.of_user(environment, warn=warn)
     if resume:
         records, journal = store.open(resume, cwd=root)
-        return journal, repaired(records, journal.artifacts).messages
+        transcript = repaired(records, journal.artifacts)
+        if transcript.cwd and transcript.cwd != str(root):
+            warn(f"session {journal.id} was held in {transcript.cwd}; it goes on in {root}")
+        return journal, transcript.messages
     return store.create(root, config.core.model, str(config.core.mode))[1], ()
 
 

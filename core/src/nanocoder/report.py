@@ -77,7 +77,7 @@ class Report:
         )
 
     def fail(self, error: NanocoderError) -> None:
-        """Set what ended the run before it was done."""
+        """End with an error."""
         failed = isinstance(error, ProviderError)
         self.end(StopReason.PROVIDER_ERROR if failed else StopReason.FAILED)
         self.error = {"class": error.error_class, "message": str(error)}

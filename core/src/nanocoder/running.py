@@ -1,8 +1,8 @@
 """Handlers on threads of their own, and the way of what they say to the one who waits.
 
-A limit or a Ctrl-C never waits for a handler, so each runs on a thread and speaks through an inbox. A step of a composed call
-is taken on its parent's thread; everything that it yields is forwarded and acknowledged, so that the journal has it, and a
-person has been asked, before the step goes on.
+A limit or a Ctrl-C never waits for a handler, so each runs on a thread and speaks through an inbox.
+A step of a composed call is taken on its parent's thread; everything that it yields is forwarded
+and acknowledged, so that the journal has it, and a person has been asked, before the step goes on.
 """
 
 import queue
@@ -54,7 +54,10 @@ class Running:
         self._inbox.put(event)
 
     def drive(self, steps: Generator[Said, None, T]) -> T:
-        """Take *steps* on the calling thread, forwarding what they yield; returns what they return."""
+        """Take *steps* on the calling thread, forwarding what they yield.
+
+        Returns what they return.
+        """
         while True:
             try:
                 item = next(steps)
@@ -76,7 +79,8 @@ class Running:
     def outcome(self, limit_s: float, what: str) -> Generator[Said, None, Any]:
         """Start the work, yield what it says, and return what it returns, or raise what it raised.
 
-        Raises: TimedOut after *limit_s* seconds (0: no limit), Cancelled when cancelled and the work did not end by itself.
+        Raises: TimedOut after *limit_s* seconds (0: no limit), Cancelled when cancelled and the
+        work did not end by itself.
         """
         forget = self._cancel.on_set(lambda: self._inbox.put(_Woken()))
         deadline = time.monotonic() + limit_s if limit_s else None

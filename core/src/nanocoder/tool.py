@@ -18,13 +18,17 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 DEFAULT_TIMEOUT_S = 120.0
+MAX_NAME_CHARS = 64
 
 
 @frozen
 class SessionInfo:
-    """What plugins may know of a session. *interactive* is host state: is a person there to answer?
+    """What plugins may know of a session.
 
-    *output* is "text", "json" or "jsonl"; *profile* "small" when the model wants short descriptions and few tools.
+    *interactive* is host state, whether a person is there to answer.
+
+    *output* is "text", "json" or "jsonl"; *profile* "small" when the model wants short descriptions
+    and few tools.
     """
 
     id: str
@@ -38,11 +42,14 @@ class SessionInfo:
 
 @define(eq=False)
 class ToolContext:
-    """What a handler gets besides its arguments: the session it serves, and the only ways to touch the world.
+    """What a handler gets besides its arguments.
 
-    *cancelled* is the abort signal, *settings* the plugin's own settings, *state* a dict shared by the calls of one composed
-    operation. `call` reaches declared sub-tools only; `resource` opens what the plugin offers in `nanocoder_resources`;
-    `wrap` puts an argument vector into the session's sandbox; `progress` shows a line while the tool runs.
+    The session it serves, and the only ways to touch the world.
+
+    *cancelled* is the abort signal, *settings* the plugin's own settings, *state* a dict shared by
+    the calls of one composed operation. `call` reaches declared sub-tools only; `resource` opens
+    what the plugin offers in `nanocoder_resources`; `wrap` puts an argument vector into the
+    session's sandbox; `progress` shows a line while the tool runs.
     """
 
     session_id: str
@@ -75,7 +82,7 @@ class ToolContext:
         return self._call(name, arguments)
 
     def resource(self, name: str) -> Any:
-        """Return the session's *name* of this plugin's resources, opened at first use and closed with the session."""
+        """Return this plugin's resource *name*, opened at first use, closed with the session."""
         if self._resource is None:
             raise RuntimeError("this context has no resources")
         return self._resource(name)
@@ -98,9 +105,10 @@ class ToolContext:
 class Tool(Generic[P, R]):
     """One tool. Effects drive parallelism, plan mode, retry, undo, risk display and the sandbox.
 
-    *timeout_s* is the limit of one call in seconds (None: the session's, 0: none, the tool watches its own). *composed_of* names the sub-tools it
-    may call; *single_confirmation* asks once for all of them; *transactional* restores every file after a failure.
-    *repeatable* exempts polling tools from the loop guard. *load* is set on a tool that is known from the manifest alone.
+    *timeout_s* is the limit of one call in seconds (None: the session's, 0: none, the tool watches
+    its own). *composed_of* names the sub-tools it may call; *single_confirmation* asks once for all
+    of them; *transactional* restores every file after a failure. *repeatable* exempts polling tools
+    from the loop guard. *load* is set on a tool that is known from the manifest alone.
     """
 
     name: str
@@ -138,7 +146,7 @@ class Tool(Generic[P, R]):
         return bool(self.effects) and not self.effects & {Effect.WRITE, Effect.EXECUTE}
 
     def real(self) -> "Tool[..., Any]":
-        """Return the tool with its handler, importing its plugin if it has not been needed so far."""
+        """Return the tool with its handler, importing its plugin if that was not needed so far."""
         return self.load() if self.load is not None else self
 
     def owned(self, plugin: str, version: str) -> "Tool[P, R]":
@@ -199,7 +207,8 @@ def tool(
 def tool(function: Callable[..., Any] | None = None, /, **fields: Any) -> Any:
     """Make a tool of a function: its name, docstring and signature say what the model is told.
 
-    *parameters* is an attrs class for larger parameter sets; the handler then takes its fields as keyword arguments.
+    *parameters* is an attrs class for larger parameter sets; the handler then takes its fields as
+    keyword arguments.
     """
     if function is None:
         return lambda handler: _make(handler, fields)
@@ -234,7 +243,12 @@ def _make(function: Callable[P, R], fields: Mapping[str, Any]) -> Tool[P, R]:
 
 
 def _is_wrong_name(name: str) -> bool:
-    return not (name.isascii() and name.isidentifier() and name == name.lower() and len(name) <= 64)
+    return not (
+        name.isascii()
+        and name.isidentifier()
+        and name == name.lower()
+        and len(name) <= MAX_NAME_CHARS
+    )
 
 
 def _unwrapped(docstring: str) -> str:

@@ -9,7 +9,6 @@ from nanocoder.cli.command_line import complain
 from nanocoder.cli.host import Host
 from nanocoder.errors import BadArguments, UsageError
 from nanocoder.schema import parse_json
-from nanocoder.values import Event
 
 EXIT_CODES = {"ok": 0, "error": 1, "approval_needed": 3, "denied": 6}
 
@@ -19,10 +18,8 @@ def run(arguments: argparse.Namespace) -> int:
     values = parsed(arguments.arguments)
     host = Host(arguments.cwd, model=arguments.model, mode=arguments.mode)
     interactive = host.is_interactive and arguments.output == "text"
-    last = Event("call.returned")
     with host.session(output=arguments.output, interactive=interactive) as session:
-        for last in session.call(arguments.tool, values):
-            pass
+        *_, last = session.call(arguments.tool, values)
         interrupted = last.data["error_class"] == "cancelled"
     if arguments.output == "json":
         sys.stdout.write(json.dumps(last.data) + "\n")

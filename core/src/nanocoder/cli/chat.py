@@ -5,8 +5,9 @@ from collections.abc import Sequence
 
 from nanocoder.cli.host import Host
 from nanocoder.errors import UsageError
+from nanocoder.session import SessionStore
 
-NO_SCREEN = """nothing installed can talk in a terminal; one package is: pip install nanocoder-ui-terminal
+NO_SCREEN = """nothing installed can talk in a terminal; pip install nanocoder-ui-terminal does.
 Without it: nanocoder run "PROMPT" does one task, nanocoder --help lists every command."""
 
 
@@ -26,4 +27,5 @@ def start_chat(host: Host, words: Sequence[str]) -> int:
     found = host.plugins.offered("commands", "chat")
     if found is None:
         raise UsageError(NO_SCREEN)
+    SessionStore.of_user(warn=host.say).remove_old(host.config.core.keep_sessions_days)
     return int(found[1].run(list(words), host))

@@ -1,8 +1,9 @@
-"""What every command shares: words to a command, errors to messages and exit codes, and the way out."""
+"""What every command shares: from words to a command, errors to messages, and the way out."""
 
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NoReturn
 
 from nanocoder.errors import NanocoderError, PersonError
@@ -12,38 +13,47 @@ BROKEN = 1
 
 
 def run(words: Sequence[str]) -> int:
-    """Run the command that *words* name and return its exit code; every error is one message on stderr."""
+    """Run the command that *words* name and return its exit code.
+
+    Every error is one message on stderr.
+    """
     _speak_utf8()
     try:
         from nanocoder.cli.parser import command_of
 
         return command_of(words)()
-    except KeyboardInterrupt:
-        complain("interrupted")
-        return INTERRUPTED
-    except PersonError as error:
-        complain(str(error))
-        return error.exit_code
-    except NanocoderError as error:
-        complain(str(error))
-        return BROKEN
     except BrokenPipeError:
         _forget_stdout()
         return BROKEN
-    except OSError as error:
+    except KeyboardInterrupt:
+        complain("interrupted")
+        return INTERRUPTED
+    except Exception as error:  # noqa: BLE001 - a person gets a message, never a traceback
+        return _failed(error)
+
+
+def _failed(error: Exception) -> int:
+    """Say what went wrong and return the exit code."""
+    if isinstance(error, NanocoderError):
+        complain(str(error))
+        return error.exit_code if isinstance(error, PersonError) else BROKEN
+    if isinstance(error, OSError):
         complain(f"the system refused: {error}")
         return BROKEN
-    except Exception as error:
-        if os.environ.get("NANOCODER_DEBUG"):
-            raise
-        complain(
-            f"this is a bug in nanocoder: {type(error).__name__}: {error} (NANOCODER_DEBUG=1 shows where)"
-        )
-        return BROKEN
+    if os.environ.get("NANOCODER_DEBUG"):
+        raise error
+    complain(
+        f"this is a bug in nanocoder: {type(error).__name__}: {error}"
+        " (NANOCODER_DEBUG=1 shows where)"
+    )
+    return BROKEN
 
 
 def complain(message: str) -> None:
-    """Write a message for a person to stderr, made safe for a terminal; a closed stderr is nobody's concern."""
+    """Write a message for a person to stderr, made safe for a terminal.
+
+    A closed stderr is nobody's concern.
+    """
     from nanocoder.text import for_terminal
 
     try:
@@ -54,7 +64,7 @@ def complain(message: str) -> None:
 
 
 def leave(code: int) -> NoReturn:
-    """Flush and leave: the interpreter's own way out costs tens of milliseconds and nothing needs it."""
+    """Flush and leave: the interpreter's own way out costs time that nothing needs."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -62,10 +72,8 @@ def leave(code: int) -> NoReturn:
     except (OSError, ValueError) as error:
         complain(f"the output could not be written: {error}")
         code = code or BROKEN
-    try:
+    with suppress(OSError, ValueError):
         sys.stderr.flush()
-    except (OSError, ValueError):
-        pass
     os._exit(code)
 
 

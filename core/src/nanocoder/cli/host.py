@@ -16,7 +16,10 @@ from nanocoder.plugins import Plugins
 
 
 class Host:
-    """The command line as a plugin's command sees it: configuration and plugins of *cwd*, and the way to a session."""
+    """The command line as a plugin's command sees it.
+
+    Configuration and plugins of *cwd*, and the way to a session.
+    """
 
     def __init__(self, cwd: str = ".", **flags: Any) -> None:
         self.cwd: Path = existing_directory(cwd)
@@ -43,7 +46,10 @@ class Host:
 
     @contextmanager
     def session(self, **options: Any) -> Iterator[Session]:
-        """Open a session with the host's configuration and plugins; a Ctrl-C interrupts its run, a second one ends it."""
+        """Open a session with the host's configuration and plugins.
+
+        A Ctrl-C interrupts its run, a second one ends it.
+        """
         opened = open_session(
             self.cwd, config=self.config, plugins=self.plugins, warn=self.say, **options
         )

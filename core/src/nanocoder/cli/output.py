@@ -1,4 +1,7 @@
-"""Printing: one JSON object or aligned columns on stdout; everything that was not ours made safe first."""
+"""Printing: one JSON object or aligned columns on stdout.
+
+Everything that was not ours made safe first.
+"""
 
 import json
 import sys

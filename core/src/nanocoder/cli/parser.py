@@ -72,7 +72,7 @@ def _options(parser: argparse.ArgumentParser, command: str | None) -> list[str]:
     for action in parser._actions:  # noqa: SLF001 - argparse has no public way to list options
         if not action.option_strings and command in (action.choices or ()):
             chosen = dict(action.choices or {})[command]
-    return list(chosen._option_string_actions)
+    return list(chosen._option_string_actions)  # noqa: SLF001 - as above
 
 
 def _plugin_command(name: str, words: Sequence[str]) -> Callable[[], int]:

@@ -113,7 +113,7 @@ def _check(arguments: argparse.Namespace) -> int:
     return int(pytest.main(["-q", "-p", "no:cacheprovider", *only, str(contract.__file__)]))
 
 
-def _lock(arguments: argparse.Namespace) -> int:
+def _lock(_: argparse.Namespace) -> int:
     path = user_config_dir() / "plugins.lock"
     now = locked_now(scan(site_directories()))
     write_lock(path, now)
@@ -121,7 +121,7 @@ def _lock(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _sync(arguments: argparse.Namespace) -> int:
+def _sync(_: argparse.Namespace) -> int:
     changed = differences(
         read_lock(user_config_dir() / "plugins.lock"), locked_now(scan(site_directories()))
     )

@@ -54,7 +54,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _prompt(word: str) -> str:
-    """Return the prompt; "-" reads standard input. Raises UsageError when there is nothing in it."""
+    """Return the prompt; "-" reads standard input.
+
+    Raises UsageError when there is nothing in it.
+    """
     if word == "-":
         if sys.stdin is None:
             raise UsageError("there is no standard input to read the prompt from")
@@ -82,7 +85,7 @@ def check_output(host: Host, form: str) -> None:
 
 
 def open_display(host: Host, info: SessionInfo) -> Display:
-    """Return what shows the session: a plugin's screen, or plain text where nobody watches or none is installed."""
+    """Return what shows the session: a plugin's screen, or plain text where nobody watches."""
     found = None
     if info.output != "text" or host.is_interactive:
         found = host.plugins.offered("screens", info.output)
@@ -94,7 +97,10 @@ def open_display(host: Host, info: SessionInfo) -> Display:
 
 
 class PlainText:
-    """The answer on stdout as it comes, what the tools do on stderr; no colours, nothing to install."""
+    """The answer on stdout as it comes, what the tools do on stderr.
+
+    No colours, nothing to install.
+    """
 
     def __init__(self) -> None:
         self._ends_open = False
@@ -137,7 +143,10 @@ def _brief(arguments: Any) -> str:
 
 
 def restrict_to_set(host: Host, name: str) -> None:
-    """Keep only the plugins that the set *name* depends on; raises UsageError when it is not installed."""
+    """Keep only the plugins that the set *name* depends on.
+
+    Raises UsageError when it is not installed.
+    """
     from nanocoder.cli.sets import members_of
 
     members = members_of(name)

@@ -6,7 +6,6 @@ from typing import Any
 
 from nanocoder.cli.host import Host
 from nanocoder.cli.output import print_json, print_line, print_table
-from nanocoder.config import state_dir
 from nanocoder.session import SessionStore, encode_message
 from nanocoder.text import one_line
 from nanocoder.values import Message
@@ -17,7 +16,7 @@ SHOWN_CHARS = 2_000
 def run(arguments: argparse.Namespace) -> int:
     """List, show or resume."""
     host = Host(arguments.cwd)
-    store = SessionStore(state_dir(), warn=host.say)
+    store = SessionStore.of_user(warn=host.say)
     if arguments.action == "list":
         return _list(store, host, arguments)
     if arguments.action == "show":

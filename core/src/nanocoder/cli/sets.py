@@ -24,7 +24,10 @@ def installed_sets() -> dict[str, str]:
 
 
 def members_of(name: str) -> frozenset[str]:
-    """Return the distributions that the set *name* requires; raises UsageError when it is not installed."""
+    """Return the distributions that the set *name* requires.
+
+    Raises UsageError when it is not installed.
+    """
     sets = installed_sets()
     if name not in sets:
         close = nearest(name, sets)

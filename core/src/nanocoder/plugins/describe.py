@@ -1,4 +1,7 @@
-"""What a plugin is, learned by importing it: in a child process, so that one that crashes or hangs harms nobody."""
+"""What a plugin is, learned by importing it.
+
+In a child process, so that one that crashes or hangs harms nobody.
+"""
 
 import inspect
 import json
@@ -24,7 +27,7 @@ from nanocoder.tool import Tool
 API_VERSION = 1
 MARK = f"{PROJECT}_impl"
 GATES = ("nanocoder_before_execute", "nanocoder_after_execute", "nanocoder_before_request")
-"""Hooks of the judge and chain styles: a plugin with one of them is never lazy and never optional."""
+"""Hooks of the judge and chain styles: who has one is never lazy and never optional."""
 
 OFFERS: dict[str, type] = {
     "nanocoder_commands": Command,
@@ -46,9 +49,12 @@ def new_manager() -> pluggy.PluginManager:
 
 
 def register(manager: pluggy.PluginManager, plugin: object, name: str) -> dict[str, Any]:
-    """Register *plugin* and return its hooks' implementations by hook; raises PluginError and registers nothing.
+    """Register *plugin* and return its hooks' implementations by hook.
 
-    Refused: coroutine hooks, unknown hooks and arguments, wrappers around a judge or a chain, a plugin without hooks.
+    Raises PluginError and registers nothing.
+
+    Refused: coroutine hooks, unknown hooks and arguments, wrappers around a judge or a chain, a
+    plugin without hooks.
     """
     for hook, function in _marked(plugin):
         _refuse_unfit(name, hook, function)
@@ -105,8 +111,7 @@ def describe(plugin: object, name: str) -> dict[str, Any]:
     for hook, expected in OFFERS.items():
         if hook in found:
             description[hook.removeprefix(f"{PROJECT}_")] = [
-                _offer(name, hook, one)
-                for one in offered(name, hook, found[hook].function(), expected)
+                _offer(name, one) for one in offered(name, hook, found[hook].function(), expected)
             ]
     if "nanocoder_settings" in found:
         description["settings"] = settings_class(
@@ -145,7 +150,7 @@ def settings_class(name: str, value: Any) -> type:
     return value
 
 
-def _offer(name: str, hook: str, value: Any) -> dict[str, Any]:
+def _offer(name: str, value: Any) -> dict[str, Any]:
     if isinstance(value, Tool):
         return tool_manifest(name, value)
     if isinstance(value, Command):
@@ -204,7 +209,7 @@ def import_and_describe(name: str, module: str) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Read [[name, module], …] from stdin and write one line of JSON for each to what was stdout."""
+    """Read [[name, module], …] from stdin; write a line of JSON for each to what was stdout."""
     wanted: list[list[str]] = json.load(sys.stdin)
     out = os.dup(1)
     # A plugin that prints at import must not write into the answers.

@@ -1,7 +1,8 @@
 """Which plugins are installed: a raw scan of the real site directories that imports nothing.
 
-`importlib.metadata` costs 30 ms of import and searches every entry of `sys.path`, the current directory included; a package
-that lies in a hostile checkout would count as installed. Here only the interpreter's own site directories are read.
+`importlib.metadata` costs 30 ms of import and searches every entry of `sys.path`, the current
+directory included; a package that lies in a hostile checkout would count as installed. Here only
+the interpreter's own site directories are read.
 """
 
 import os
@@ -41,7 +42,10 @@ def site_directories() -> list[str]:
 
 
 def scan(sites: Iterable[str]) -> list[Found]:
-    """Return every entry point of our group below *sites*, sorted by name; the first site wins like in an import."""
+    """Return every entry point of our group below *sites*, sorted by name.
+
+    The first site wins like in an import.
+    """
     found: list[Found] = []
     seen: set[str] = set()
     for site in sites:
@@ -86,7 +90,7 @@ def _entry_points(path: str) -> Iterator[tuple[str, str]]:
 
 
 def package_files(origin: str) -> list[tuple[str, int]]:
-    """Return the Python files beside *origin* with their mtimes, so that an edit of an editable install shows."""
+    """Return the Python files beside *origin* with their mtimes, so that an edit shows."""
     if not origin:
         return []
     folder = os.path.dirname(origin)
@@ -111,7 +115,8 @@ def mtime_of(path: str) -> int:
 def drop_untrusted_paths(path: list[str]) -> None:
     """Take the current directory and relative entries out of *path* (`sys.path`), in place.
 
-    `python -m nanocoder` inside a checkout puts that checkout first; its packages must not become ours.
+    `python -m nanocoder` inside a checkout puts that checkout first; its packages must not become
+    ours.
     """
     here = os.getcwd() if _has_cwd() else ""
     own = {os.path.realpath(sys.prefix), os.path.realpath(sys.base_prefix)}

@@ -1,6 +1,7 @@
 """The plugin lock: which plugins, versions and contents a person has agreed to.
 
-`nanocoder plugins lock` writes it, `plugins sync` compares, and `[plugins] strict = true` loads only what it names.
+`nanocoder plugins lock` writes it, `plugins sync` compares, and `[plugins] strict = true` loads
+only what it names.
 """
 
 import hashlib
@@ -49,7 +50,10 @@ def write_lock(path: Path, plugins: Mapping[str, Locked]) -> None:
 
 
 def read_lock(path: Path) -> dict[str, Locked]:
-    """Return the lock; raises ConfigError when it is missing or damaged: strict mode must not fall open."""
+    """Return the lock; raises ConfigError when it is missing or damaged.
+
+    Strict mode must not fall open.
+    """
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         if data["format"] != FORMAT:

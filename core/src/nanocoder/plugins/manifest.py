@@ -1,4 +1,4 @@
-"""The manifest cache: what every installed plugin offers, kept so that a start imports none of them."""
+"""The manifest cache: what every plugin offers, kept so that a start imports none of them."""
 
 import json
 import os
@@ -21,7 +21,10 @@ _CHILD = "from nanocoder.plugins.describe import main; main()"
 
 @frozen
 class Entry:
-    """One plugin as the manifest knows it; *error* says why it is set aside, *clash* that its name is taken."""
+    """One plugin as the manifest knows it.
+
+    *error* says why it is set aside, *clash* that its name is taken.
+    """
 
     name: str
     module: str
@@ -41,24 +44,24 @@ class Entry:
 
     @property
     def is_policy(self) -> bool:
-        """Tell whether it stands in the way of calls, results or requests, and so may not be left out."""
+        """Tell whether it stands in the way of calls or requests, and may not be left out."""
         return bool(self.description.get("policy"))
 
     def offers(self, what: str) -> Sequence[Mapping[str, Any]]:
-        """Return the descriptions of its tools, providers, commands …"""
+        """Return the descriptions of its tools, or providers, or commands."""
         return self.description.get(what, ())  # type: ignore[no-any-return]
 
 
 @frozen
 class Manifest:
-    """All entries by name, and the names of those that are new or changed since the cache was written."""
+    """All entries by name, and the names of those that are new or changed since last time."""
 
     entries: Mapping[str, Entry]
     fresh: tuple[str, ...] = ()
 
 
 def load(found: Sequence[Found], cache: Path | None) -> Manifest:
-    """Return the manifest of *found*, describing in a child process whatever the cache does not know.
+    """Return the manifest of *found*; a child process describes what the cache lacks.
 
     A cache that cannot be read is rebuilt; one that cannot be written is done without.
     """
@@ -87,7 +90,10 @@ def load(found: Sequence[Found], cache: Path | None) -> Manifest:
 
 
 def _unclashed(found: Sequence[Found], described: dict[str, dict[str, Any]]) -> list[Found]:
-    """Set aside every plugin whose name two distributions claim: neither may win by the order of a directory."""
+    """Set aside every plugin whose name two distributions claim.
+
+    Neither may win by the order of a directory.
+    """
     owners: dict[str, list[Found]] = {}
     for one in found:
         owners.setdefault(one.name, []).append(one)
@@ -123,7 +129,10 @@ def _entry(record: Mapping[str, Any]) -> Entry:
 
 
 def _still_holds(record: Mapping[str, Any], one: Found) -> bool:
-    """Tell whether a cached record is of this installation and its files are untouched; failures are tried again."""
+    """Tell whether a cached record is of this installation and its files are untouched.
+
+    Failures are tried again.
+    """
     description = record["description"]
     # A failure is tried again when anything was installed: what it missed may be there now.
     sites = [mtime_of(one.site)]
@@ -170,7 +179,10 @@ def _write(cache: Path | None, described: Mapping[str, Any]) -> None:
 
 
 def _described_by_child(wanted: Sequence[tuple[str, str]]) -> dict[str, dict[str, Any]]:
-    """Describe each plugin in a child; when one ends or hangs the child, blame that one and go on with the rest."""
+    """Describe each plugin in a child.
+
+    When one ends or hangs the child, blame that one and go on with the rest.
+    """
     answers: dict[str, dict[str, Any]] = {}
     rest = list(wanted)
     while rest:
@@ -178,7 +190,7 @@ def _described_by_child(wanted: Sequence[tuple[str, str]]) -> dict[str, dict[str
         answers.update(got)
         rest = [pair for pair in rest if pair[0] not in answers]
         if rest:
-            name, module = rest.pop(0)
+            name, _ = rest.pop(0)
             answers[name] = {"error": problem or "the import ended the process"}
     return answers
 
@@ -188,16 +200,15 @@ def _ask_child(wanted: Sequence[tuple[str, str]]) -> tuple[dict[str, dict[str, A
 
     # -P: the current directory must not be importable here either.
     flags = ["-I"] if sys.flags.isolated else ["-P"]
-    process = subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, *flags, "-c", _CHILD],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
-    with process:
+    ) as process:
+        if process.stdin is None or process.stdout is None:
+            raise RuntimeError("the pipes of the describing process are missing")
         try:
             process.stdin.write(json.dumps(list(wanted)).encode())
             process.stdin.close()
@@ -226,7 +237,7 @@ def _lines_until_silence(descriptor: int, expected: int) -> tuple[list[bytes], b
 
 
 def _failure(one: Found) -> dict[str, Any]:
-    """Say what a plugin that does not import may have been, so that leaving it out opens no gate."""
+    """Say what a plugin that does not import may be, so that leaving it out opens no gate."""
     from importlib.machinery import PathFinder
 
     from nanocoder.plugins.describe import GATES

@@ -20,9 +20,10 @@ SettingsOf = Callable[[str, type], Any]
 
 
 class Plugins:
-    """Plugins by name. `Plugins()` is empty (tests add what they need), `Plugins.installed()` is what pip installed.
+    """Plugins by name: `Plugins()` is empty, `Plugins.installed()` is what pip installed.
 
-    A plugin that breaks is set aside: it stays in `set_aside` with the reason and everything else works.
+    A plugin that breaks is set aside: it stays in `set_aside` with the reason and everything else
+    works.
     """
 
     def __init__(
@@ -48,13 +49,16 @@ class Plugins:
     def installed(
         cls, cache: Path | None = None, *, sites: Iterable[str] | None = None
     ) -> "Plugins":
-        """Return the plugins of the interpreter's site directories, described by the manifest in *cache*."""
+        """Return the plugins of the site directories, described by the manifest in *cache*."""
         found = scan(site_directories() if sites is None else sites)
         manifest = load(found, cache)
         return cls(manifest.entries, fresh=manifest.fresh)
 
     def add(self, plugin: object, name: str, *, version: str = "0") -> None:
-        """Add a module or an object of functions by hand; raises PluginError and adds nothing when it is unfit."""
+        """Add a module or an object of functions by hand.
+
+        Raises PluginError and adds nothing when it is unfit.
+        """
         from nanocoder.plugins.describe import describe
 
         if name in self.entries:
@@ -81,7 +85,7 @@ class Plugins:
         owners: Mapping[str, str] | None = None,
         names: Mapping[str, str] | None = None,
     ) -> None:
-        """Apply the configuration: settings by plugin and class, disabled plugins, owners and new names of tools."""
+        """Apply the configuration: settings, disabled plugins, owners and new names of tools."""
         self._settings_of = settings_of
         self.owners = owners or {}
         self.names = names or {}
@@ -91,11 +95,14 @@ class Plugins:
         self._forget()
 
     def require_policies(self) -> None:
-        """Load every plugin that stands in the way of a call; raises PluginError when one cannot do its duty."""
+        """Load every plugin that stands in the way of a call.
+
+        Raises PluginError when one cannot do its duty.
+        """
         for name, entry in self.entries.items():
             if entry.is_policy:
                 if name in self.set_aside:
-                    hint = "nothing starts without it; mend it, uninstall it, or name it in plugins.disable"
+                    hint = "nothing starts without it; mend it, uninstall it, or disable it"
                     raise PluginError(name, f"{self.set_aside[name]}; {hint}")
                 self._load(name)
 
@@ -110,7 +117,10 @@ class Plugins:
         return found
 
     def settings(self, name: str) -> Any:
-        """Return the plugin's settings, structured from the configuration; None when it has none."""
+        """Return the plugin's settings, structured from the configuration.
+
+        None when it has none.
+        """
         if name not in self._settings:
             self._settings[name] = self._structured(name)
         return self._settings[name]
@@ -125,12 +135,12 @@ class Plugins:
         return settings_class(name, attempt(implementation, {}))
 
     def offers(self, what: str) -> list[tuple[Entry, Mapping[str, Any]]]:
-        """Return every description of *what* ("tools", "providers", "commands" …) beside its plugin."""
+        """Return every description of *what* ("tools", "providers" …) beside its plugin."""
         whole = (entry for name, entry in self.entries.items() if name not in self.set_aside)
         return [(entry, offer) for entry in whole for offer in entry.offers(what)]
 
     def offered(self, what: str, name: str) -> tuple[str, Any] | None:
-        """Return the plugin and the real object that it offers under *name*, loading that plugin alone."""
+        """Return the plugin and the object that it offers as *name*, loading that plugin alone."""
         for entry, offer in self.offers(what):
             if offer["name"] == name:
                 return entry.name, self._real(entry.name, what, name)
@@ -143,7 +153,8 @@ class Plugins:
     def tools(self) -> dict[str, Tool[..., Any]]:
         """Return all tools by name, in the order of their names, without loading a plugin.
 
-        Two tools of one name: the plugin that `owners` names wins; otherwise both plugins lose that tool and are reported.
+        Two tools of one name: the plugin that `owners` names wins; otherwise both plugins lose that
+        tool and are reported.
         """
         if self._tools is None:
             self._tools = self._resolved(self._offered_tools())
@@ -187,7 +198,10 @@ class Plugins:
                 tools[name] = self._stub(name, *chosen[0])
                 continue
             both = " and ".join(entry.name for entry, _ in offers)
-            problem = f'tool {name!r} is offered by {both}; set [tools.owner] {name} = "PLUGIN", or disable one'
+            problem = (
+                f"tool {name!r} is offered by {both};"
+                f' set [tools.owner] {name} = "PLUGIN", or disable one'
+            )
             self.report(PluginError(offers[-1][0].name, problem))
         return tools
 
@@ -224,7 +238,10 @@ class Plugins:
         )
 
     def _real(self, plugin: str, what: str, name: str) -> Any:
-        """Return the object called *name* that *plugin* offers; it must be what the manifest described."""
+        """Return the object called *name* that *plugin* offers.
+
+        It must be what the manifest described.
+        """
         from nanocoder.plugins.describe import OFFERS, offered
 
         hook = f"nanocoder_{what}"
@@ -287,7 +304,7 @@ class Plugins:
         self._tools = None
 
 
-def _not_loaded(**arguments: Any) -> Any:
+def _not_loaded(**_: Any) -> Any:
     raise RuntimeError("this tool is known from the manifest alone; call its real()")
 
 

@@ -27,7 +27,7 @@ SCRIPT_KEYS = {"turns", "profile", "context"}
 
 
 class ScriptedProvider:
-    """Plays the turn whose number is the number of assistant messages so far, so a retry repeats it."""
+    """Plays the turn that the number of assistant messages says, so a retry repeats it."""
 
     def __init__(self, script: Mapping[str, Any], name: str) -> None:
         self.profile: Any = script.get("profile", "full")
@@ -41,7 +41,8 @@ class ScriptedProvider:
         """Yield the turn's text in its pieces, then its end; raises what the script says."""
         number = sum(message.role == "assistant" for message in request.messages)
         if number >= len(self._turns):
-            said = f"the script {self._name!r} has {len(self._turns)} turns and turn {number + 1} was asked for"
+            said = f"the script {self._name!r} has {len(self._turns)} turns"
+            said += f" and turn {number + 1} was asked for"
             raise ProviderError(said, kind="protocol")
         turn = self._turns[number]
         if cancel.wait(turn.get("delay_s", 0.0)):
@@ -68,7 +69,7 @@ class ScriptedProvider:
         """Hold nothing, close nothing."""
 
 
-def open_scripted(model: str, settings: object) -> ScriptedProvider:
+def open_scripted(model: str, _settings: object) -> ScriptedProvider:
     """Read the script *model*, a path; raises ProviderError when it is missing or not a script."""
     if not model:
         raise ProviderError(
