@@ -1,10 +1,12 @@
 """What the real model does: slow, and skipped where the weights are not installed."""
 
 import ast
+import os
 import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 from nanocoder import (
@@ -108,7 +110,13 @@ class Loop:
 
     def bash(self, command):
         done = subprocess.run(
-            ["bash", "-c", command], cwd=self.folder, capture_output=True, text=True, timeout=30
+            ["bash", "-c", command],
+            cwd=self.folder,
+            env={**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"},
+            capture_output=True,
+            check=False,
+            text=True,
+            timeout=30,
         )
         return done.stdout + done.stderr or "(no output)"
 
@@ -139,10 +147,9 @@ def test_the_five_prompts_of_the_tutorial_succeed_in_one_session(model, tmp_path
     used, _ = loop.run("Read greet.py to verify the edit worked")
     assert used == ["read_file"]
 
-    command = "python -c \"from greet import greet; greet('World')\"".replace(
-        "python", sys.executable
+    used, answer = loop.run(
+        "Run the greet function with bash: python -c \"from greet import greet; greet('World')\""
     )
-    used, answer = loop.run(f"Run the greet function with bash: {command}")
     assert used == ["bash"]
     assert answer
 

@@ -56,7 +56,7 @@ def test_calls_and_results_alternate_as_the_model_wrote_them():
     assert turns[2]["content"] == '{"action": "read_file", "path": "1.txt"}'
     assert turns[3]["content"].startswith("read_file returned")
     assert "hello" in turns[3]["content"]
-    assert "ake the next action" in turns[3]["content"]
+    assert "Take the next action" in turns[3]["content"]
     assert turns[4]["content"] == '{"action": "answer", "text": "It says hello."}'
 
 

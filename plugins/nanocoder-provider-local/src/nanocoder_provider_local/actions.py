@@ -40,7 +40,10 @@ class Actions:
     def lines(self) -> str:
         """Return one line for each action: `grep(pattern, path?): Search …`."""
         lines = [_line(tool) for tool in self.tools]
-        lines.append(f"{self.answer}({TEXT}): Tell the user the result. This ends the request.")
+        lines.append(
+            f"{self.answer}({TEXT}): Tell the user what was done or found, when it is done."
+            " An answer changes nothing."
+        )
         return "\n".join(lines)
 
     def schema(self) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """llama.cpp in this process: loaded once, asked one thing at a time, stopped with its listener."""
 
+import atexit
 import contextlib
 import json
 import os
@@ -70,6 +71,7 @@ class Engine:
 
     def close(self) -> None:
         """Stop what runs and free the model's memory."""
+        atexit.unregister(self.close)
         request, self._request = self._request, None
         if request:
             request.stop()
@@ -82,6 +84,8 @@ class Engine:
         with self._lock:
             if self._server is None:
                 self._server = load(self._model, self._settings)
+                # A thread inside the engine at the interpreter's very end would abort the process.
+                atexit.register(self.close)
             self._server.handle_chat_completions(dict(body), on_chunk)
 
 

@@ -12,7 +12,7 @@ HOW: Final = (
     'Reply with one JSON object: {{"action": TOOL, ...parameters}}, or, when the request is done, '
     '{{"action": "{answer}", "text": ...}}.'
 )
-NEXT: Final = "Take the next action."
+NEXT: Final = "(Take the next action, or answer when the request is done.)"
 
 # What the tokenizer would read as one of its own marks: a tool's output must not be able to end
 # its turn and open another.

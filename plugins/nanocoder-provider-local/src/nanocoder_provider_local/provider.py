@@ -1,6 +1,7 @@
 """The provider `local`: each reply of the model is held to one action by a grammar."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
 from typing import Any, Final, Literal
 
 from attrs import field, mutable
@@ -22,11 +23,12 @@ from nanocoder_provider_local.engine import Chunk, Engine
 from nanocoder_provider_local.locate import locate
 from nanocoder_provider_local.progress import Report
 from nanocoder_provider_local.prompt import Chat
-from nanocoder_provider_local.reply import AnswerText
+from nanocoder_provider_local.reply import AnswerText, is_stuck
 from nanocoder_provider_local.settings import DEFAULT_MODEL, Settings
 from nanocoder_provider_local.window import Window
 
 OVERFLOW: Final = "exceed_context_size_error"
+CHECK_PIECES: Final = 50
 FIT_ATTEMPTS: Final = 3
 
 
@@ -44,6 +46,7 @@ class _Reply:
     held: bool
     usage: Usage = field(factory=Usage)
     cut: bool = False
+    pieces: int = 0
 
     def add(self, chunk: Chunk) -> str:
         """Take what *chunk* brings, return the text to show, often none; raises ProviderError."""
@@ -55,9 +58,14 @@ class _Reply:
             grown = self.answer.feed(piece)
             shown += grown if self.held else piece
             self.cut = self.cut or choice.get("finish_reason") == "length"
+            self.pieces += 1
         if "timings" in chunk:
             self.usage = _usage(chunk["timings"])
         return shown
+
+    def is_stuck(self) -> bool:
+        """Tell, now and then, whether the reply has begun to repeat itself without end."""
+        return self.pieces % CHECK_PIECES == 0 and is_stuck(self.answer.reply)
 
 
 class LocalProvider:
@@ -78,10 +86,14 @@ class LocalProvider:
         """Ask the model; the text of an answer comes piece by piece, a call when it is complete."""
         actions, grammar = self._actions(request.tools)
         reply = _Reply(AnswerText(actions.answer), held=bool(grammar))
-        for chunk in self._chunks(request, actions, grammar, cancel):
-            text = reply.add(chunk)
-            if text:
-                yield TextDelta(text)
+        with closing(self._chunks(request, actions, grammar, cancel)) as chunks:
+            for chunk in chunks:
+                text = reply.add(chunk)
+                if text:
+                    yield TextDelta(text)
+                if reply.is_stuck():
+                    reply.cut = True
+                    break
         yield finished(reply, actions)
 
     def models(self) -> Sequence[ModelInfo]:
@@ -101,7 +113,7 @@ class LocalProvider:
 
     def _chunks(
         self, request: Request, actions: Actions, grammar: str, cancel: Cancel
-    ) -> Iterator[Chunk]:
+    ) -> Generator[Chunk, None, None]:
         """Ask; when our count of tokens was too low for the window, count better and ask again."""
         for attempt in range(1, FIT_ATTEMPTS + 1):
             turns = self._window.fit(request, actions)

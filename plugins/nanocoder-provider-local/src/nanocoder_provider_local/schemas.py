@@ -1,7 +1,7 @@
 """Cut JSON Schemas down to what the grammar engine compiles.
 
 The engine answers a keyword that it does not know by dropping the whole grammar, silently; so only
-keywords that are listed here survive. What is cut (ranges, patterns, lengths) is checked when the
+keywords that are listed here survive. What is cut (patterns, lengths) is checked when the
 call is run.
 """
 
@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 ANYTHING: Final[Mapping[str, Any]] = {}
-SIMPLE: Final = frozenset({"string", "integer", "number", "boolean", "null"})
+SIMPLE: Final = frozenset({"string", "number", "boolean", "null"})
+MAX_INTEGER: Final = 999_999_999
 MAX_DEPTH: Final = 12  # a schema that refers to itself ends here, in "anything"
 
 
@@ -37,6 +38,8 @@ def _typed(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> di
     kind = schema.get("type", "object" if "properties" in schema else None)
     if isinstance(kind, Sequence) and not isinstance(kind, str):
         return _alternatives([{**schema, "type": one} for one in kind], root, depth)
+    if kind == "integer":
+        return _integer(schema)
     if kind in SIMPLE:
         return {"type": kind}
     if kind == "array":
@@ -44,6 +47,16 @@ def _typed(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> di
     if kind == "object":
         return _object(schema, root, depth)
     return dict(ANYTHING)
+
+
+def _integer(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Keep bounds, or set some: a small model that begins a number finds no end of zeros."""
+    low, high = schema.get("minimum"), schema.get("maximum")
+    return {
+        "type": "integer",
+        "minimum": low if isinstance(low, int) else -MAX_INTEGER,
+        "maximum": high if isinstance(high, int) else MAX_INTEGER,
+    }
 
 
 def _object(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> dict[str, Any]:

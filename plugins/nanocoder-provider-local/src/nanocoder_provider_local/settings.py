@@ -12,7 +12,8 @@ class Settings:
     """The table `[plugins.provider-local]`.
 
     *context* is the model's window and *max_tokens* the longest reply, both in tokens. *threads* 0
-    means one for each core. *weights* is a GGUF file to use in place of the installed weights.
+    means one for each core. *temperature* 0 always takes the likeliest word. *weights* is a GGUF
+    file to use in place of the installed weights.
     """
 
     context: int = field(default=8_192, validator=validators.ge(1_024))
