@@ -1,0 +1,47 @@
+"""What a tool may do, what needs a person, and what never happens: modes and rules."""
+
+from attrs import field, frozen
+from nanocoder import SessionInfo, Tool, ToolCall, Verdict, hookimpl
+
+from nanocoder_policy_rules.judge import Case, judge
+from nanocoder_policy_rules.paths import NOT_SECRETS, SECRETS
+from nanocoder_policy_rules.rules import allow_rule, rule
+
+
+def _all_rules(_: object, __: object, texts: tuple[str, ...]) -> None:
+    for text in texts:
+        rule(text)
+
+
+def _all_allow_rules(_: object, __: object, texts: tuple[str, ...]) -> None:
+    for text in texts:
+        allow_rule(text)
+
+
+@frozen
+class Settings:
+    """The table [plugins.policy-rules]. A project's file may add to *deny*, *ask* and *secrets*.
+
+    *deny*, *ask*, *allow*: rules; the strictest that fits a call decides. *secrets*: names of files
+    and folders that no tool may touch, except *not_secrets*.
+    """
+
+    deny: tuple[str, ...] = field(default=(), validator=_all_rules, metadata={"tighten": "union"})
+    ask: tuple[str, ...] = field(default=(), validator=_all_rules, metadata={"tighten": "union"})
+    allow: tuple[str, ...] = field(default=(), validator=_all_allow_rules)
+    secrets: tuple[str, ...] = field(default=SECRETS, metadata={"tighten": "union"})
+    not_secrets: tuple[str, ...] = NOT_SECRETS
+
+
+@hookimpl
+def nanocoder_settings() -> type:
+    """Return the class of the table [plugins.policy-rules]."""
+    return Settings
+
+
+@hookimpl
+def nanocoder_before_execute(
+    call: ToolCall, tool: "Tool[..., object]", session: SessionInfo, settings: Settings | None
+) -> Verdict:
+    """Judge a call by its effects, its arguments, the session's mode and the rules."""
+    return judge(Case(call, tool, session, settings or Settings()))

@@ -1,0 +1,275 @@
+"""The order in which a call is looked at: what forbids comes first, what allows last."""
+
+import os
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from nanocoder import Decision, Effect, Mode, Risk, SessionInfo, Tool, ToolCall, Verdict
+
+from nanocoder_policy_rules import paths, rules, shell
+from nanocoder_policy_rules.commands import after_cd, are_safe, is_safe
+from nanocoder_policy_rules.rules import Rule
+
+if TYPE_CHECKING:
+    from nanocoder_policy_rules import Settings
+
+SHELL = "bash"
+_DEFAULT = "default"
+_CHANGES = frozenset({Effect.WRITE, Effect.EXECUTE})
+
+
+class Case:
+    """One call with everything that is asked of it, each worked out once and only when needed."""
+
+    def __init__(
+        self, call: ToolCall, tool: Tool[..., Any], session: SessionInfo, settings: "Settings"
+    ) -> None:
+        self.call = call
+        self.tool = tool
+        self.mode = session.mode
+        self.settings = settings
+        self.root = os.path.normpath(session.cwd)
+
+    @cached_property
+    def command(self) -> str:
+        """The command when this is a call of the shell, else ""."""
+        value = self.call.arguments.get("command", "") if self.call.name == SHELL else ""
+        return value if isinstance(value, str) else ""
+
+    @cached_property
+    def simples(self) -> "list[shell.Simple] | None":
+        """The recognised commands; None when any part of the text is unknown."""
+        return shell.commands(self.command)
+
+    @cached_property
+    def segments(self) -> list[rules.Segment]:
+        """The words of the command in which to look for what is denied."""
+        return rules.segments(self.simples, self.command)
+
+    @cached_property
+    def words(self) -> list[str]:
+        """Every word that the command could be hiding."""
+        return [word for segment in shell.raw_segments(self.command) for word in segment]
+
+    @cached_property
+    def is_safe(self) -> bool:
+        """Tell whether the command is recognised and only reads."""
+        return bool(self.simples) and are_safe(self.simples or (), self.may_read)
+
+    @cached_property
+    def spellings(self) -> list[tuple[str, ...]]:
+        """The paths among the arguments, relative to the workspace, as written and as they lead."""
+        return [paths.spellings(path, self.root) for path in paths.named(self.call.arguments)]
+
+    @cached_property
+    def directory(self) -> str:
+        """Where a command runs, as written."""
+        return str(self.call.arguments.get("workdir", "."))
+
+    def may_read(self, path: str, directory: str) -> bool:
+        """Tell whether a command may read *path* of *directory*: inside, and no secret."""
+        path = os.path.join(self.root, self.directory, directory, path)
+        spellings = paths.spellings(path, self.root)
+        return not any(one.startswith("/") or self.secret_in(one) for one in spellings)
+
+    def secret_in(self, path: str) -> str:
+        """Return the name in *path* that is secret, or ""."""
+        return paths.secret(paths.names(path), self.settings.secrets, self.settings.not_secrets)
+
+
+def judge(case: Case) -> Verdict:
+    """Return the verdict of the first step that has one."""
+    for step in _STEPS:
+        verdict = step(case)
+        if verdict is not None:
+            return verdict
+    return _asks(case)
+
+
+def _denied_by_rule(case: Case) -> Verdict | None:
+    return _by_rule(case, case.settings.deny, Decision.DENY)
+
+
+def _secret(case: Case) -> Verdict | None:
+    written = [one for spellings in case.spellings for one in spellings]
+    found = next(filter(None, map(case.secret_in, written)), "")
+    if not found and case.command:
+        found = next(filter(None, map(case.secret_in, case.words)), "")
+    if not found:
+        return None
+    reason = f"{found!r} is the name of a secret; plugins.policy-rules.secrets lists them"
+    return Verdict(Decision.DENY, reason, rule=f"secrets: {found}", source=_DEFAULT)
+
+
+def _planning(case: Case) -> Verdict | None:
+    if case.mode != Mode.PLAN or case.tool.is_read_only:
+        return None
+    effects = ", ".join(sorted(case.tool.effects & _CHANGES)) or "undeclared"
+    reason = (
+        f"in plan mode only reading is allowed, and the effects of {case.call.name} are: {effects}"
+    )
+    return Verdict(Decision.DENY, reason, source="mode plan")
+
+
+def _protected(case: Case) -> Verdict | None:
+    if case.tool.is_read_only:
+        return None
+    for path in (one for spellings in case.spellings for one in spellings):
+        if why := paths.protection(paths.names(path)):
+            return _needs_person(case, path, why)
+    if case.mode == Mode.AUTO and not case.is_safe:  # in the other modes such a command asks anyway
+        for word in case.words:
+            if why := paths.protection_of_word(word):
+                return _needs_person(case, word, why)
+    return None
+
+
+def _needs_person(case: Case, path: str, why: str) -> Verdict:
+    reason = f"{path!r} is protected: {why}"
+    if case.mode == Mode.AUTO:
+        reason = f"{reason}; only a person can agree to that, and mode auto asks nobody"
+        return Verdict(Decision.DENY, reason, "protected names", _DEFAULT)
+    return Verdict(Decision.ASK, reason, "protected names", _DEFAULT)
+
+
+def _asked_by_rule(case: Case) -> Verdict | None:
+    return _by_rule(case, case.settings.ask, Decision.ASK)
+
+
+def _allowed_by_rule(case: Case) -> Verdict | None:
+    fitting = [one for one in map(rules.rule, case.settings.allow) if one.names(case.call.name)]
+    for one in fitting:
+        if not one.pattern or (case.call.name != SHELL and _allows(one, case)):
+            return _allowed(one)
+    if case.simples:
+        return _allowed_commands(fitting, case.simples, case)
+    return None
+
+
+def _allowed_commands(
+    fitting: Sequence[Rule], simples: Sequence[shell.Simple], case: Case
+) -> Verdict | None:
+    """Allow a chain when each of its commands has a rule or only reads."""
+    directory, rest = after_cd(simples, case.may_read)
+    used: list[Rule] = []
+    for simple in rest:
+        if is_safe(simple.words, case.may_read, directory):
+            continue
+        one = next((one for one in fitting if rules.allows_command(one, simple)), None)
+        if one is None or not _stays_inside(simple, one, case, directory):
+            return None
+        used.append(one)
+    return _allowed(used[0]) if used else None
+
+
+def _allowed(one: Rule) -> Verdict:
+    return Verdict(Decision.ALLOW, f"allowed by the rule {one.text!r}", one.text, "settings")
+
+
+def _confirms(case: Case) -> Verdict | None:
+    confirm = case.tool.confirm
+    if confirm is None or case.mode == Mode.AUTO or not confirm(case.call.arguments):
+        return None
+    return Verdict(Decision.ASK, f"{case.call.name} wants these arguments confirmed", source="tool")
+
+
+def _safe_command(case: Case) -> Verdict | None:
+    if not case.is_safe:
+        return None
+    return Verdict(Decision.ALLOW, "a command that only reads", source=_DEFAULT)
+
+
+def _automatic(case: Case) -> Verdict | None:
+    if case.mode != Mode.AUTO:
+        return None
+    return Verdict(Decision.ALLOW, "mode auto asks nobody", source="mode auto")
+
+
+def _harmless(case: Case) -> Verdict | None:
+    tool = case.tool
+    if tool.risk is not Risk.SAFE or not tool.effects or Effect.EXECUTE in tool.effects:
+        return None
+    if Effect.WRITE in tool.effects and case.spellings:
+        return None
+    return Verdict(Decision.ALLOW, "a safe tool", source=_DEFAULT)
+
+
+def _edit(case: Case) -> Verdict | None:
+    tool = case.tool
+    changes_files = Effect.WRITE in tool.effects and not tool.effects & {
+        Effect.EXECUTE,
+        Effect.NETWORK,
+    }
+    if case.mode != Mode.EDITS or not changes_files or tool.risk is Risk.DESTRUCTIVE:
+        return None
+    if not case.spellings or any(_leaves(spellings) for spellings in case.spellings):
+        return None
+    return Verdict(Decision.ALLOW, "mode edits lets files change", source="mode edits")
+
+
+def _asks(case: Case) -> Verdict:
+    tool = case.tool
+    if not tool.effects:
+        reason = f"{tool.name} does not say what it does, so a person decides"
+    elif case.command and case.simples is None:
+        reason = "the command is more than the list of reading commands can judge"
+    else:
+        reason = f"{tool.name} is {tool.risk} ({', '.join(sorted(tool.effects))})"
+    return Verdict(Decision.ASK, reason, source=f"mode {case.mode}")
+
+
+_STEPS: tuple[Callable[[Case], Verdict | None], ...] = (
+    _denied_by_rule,
+    _secret,
+    _planning,
+    _protected,
+    _asked_by_rule,
+    _allowed_by_rule,
+    _confirms,
+    _safe_command,
+    _automatic,
+    _harmless,
+    _edit,
+)
+
+
+def _by_rule(case: Case, texts: Sequence[str], decision: Decision) -> Verdict | None:
+    for text in texts:
+        one = rules.rule(text)
+        if one.names(case.call.name) and _fits(one, case):
+            verb = "forbids it" if decision is Decision.DENY else "asks a person"
+            return Verdict(decision, f"the rule {text!r} {verb}", text, "settings")
+    return None
+
+
+def _fits(one: Rule, case: Case) -> bool:
+    """Tell whether a rule that forbids is about this call; in doubt it is."""
+    if not one.pattern:
+        return True
+    if case.command:
+        return rules.names_command(one, case.segments)
+    if case.spellings:
+        return any(rules.names_path(one, spellings) for spellings in case.spellings)
+    return rules.names_argument(one, case.call.arguments, any_of=True)
+
+
+def _allows(one: Rule, case: Case) -> bool:
+    """Tell whether a rule that allows is about the whole of this call; in doubt it is not."""
+    if case.spellings:
+        return all(rules.names_path(one, (path,)) for each in case.spellings for path in each)
+    return rules.names_argument(one, case.call.arguments, any_of=False)
+
+
+def _stays_inside(simple: shell.Simple, one: Rule, case: Case, directory: str) -> bool:
+    """Tell whether what looks like a path lies inside, unless the rule itself names it."""
+    for word in simple.words:
+        path = word.rpartition("=")[2] if word.startswith("-") else word
+        looks_outside = path.startswith("/") or ".." in path.split("/")
+        if looks_outside and word not in one.words and not case.may_read(path, directory):
+            return False
+    return True
+
+
+def _leaves(spellings: Sequence[str]) -> bool:
+    return any(one.startswith("/") for one in spellings)

@@ -1,0 +1,48 @@
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from nanocoder import Effect, Mode, Risk, SessionInfo, Tool, ToolCall, Verdict, tool
+from nanocoder_policy_rules import Settings, nanocoder_before_execute
+
+Judge = Callable[..., Verdict]
+
+
+def _tool(name: str, risk: str, effects: set[str], **more: Any) -> Tool[..., Any]:
+    def handler() -> str:
+        return ""
+
+    return tool(name=name, description=name, risk=Risk(risk), effects=map(Effect, effects), **more)(
+        handler
+    )
+
+
+@pytest.fixture
+def tools() -> dict[str, Tool[..., Any]]:
+    made = [
+        _tool("read_file", "safe", {"read"}),
+        _tool("grep", "safe", {"read"}),
+        _tool("todo_write", "safe", {"write"}),
+        _tool("write_file", "medium", {"write"}),
+        _tool("edit_file", "dangerous", {"read", "write"}),
+        _tool("apply_patch", "dangerous", {"read", "write"}),
+        _tool("delete_file", "destructive", {"write"}),
+        _tool("web_fetch", "medium", {"read", "network"}),
+        _tool("bash", "dangerous", {"read", "write", "execute", "network"}),
+        _tool("stranger", "safe", set()),
+        _tool("careful", "safe", {"read"}, confirm=lambda arguments: bool(arguments.get("big"))),
+    ]
+    return {one.name: one for one in made}
+
+
+@pytest.fixture
+def judge(tmp_path: Path, tools: dict[str, Tool[..., Any]]) -> Judge:
+    """Judge one call: judge("bash", {"command": "ls"}, mode="ask", deny=[...])."""
+
+    def ask(name: str, arguments: dict[str, Any], mode: str = "ask", **settings: Any) -> Verdict:
+        session = SessionInfo("s", tmp_path, Mode(mode))
+        made = Settings(**{key: tuple(value) for key, value in settings.items()})
+        return nanocoder_before_execute(ToolCall("1", name, arguments), tools[name], session, made)
+
+    return ask

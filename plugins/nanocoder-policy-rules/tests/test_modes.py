@@ -1,0 +1,191 @@
+import time
+
+import pytest
+
+CALLS = {
+    "read_file": {"path": "a"},
+    "todo_write": {"todos": []},
+    "write_file": {"path": "a", "content": ""},
+    "edit_file": {"path": "a", "old_string": "", "new_string": ""},
+    "delete_file": {"path": "a"},
+    "web_fetch": {"url": "https://example.org"},
+    "bash": {"command": "make"},
+    "stranger": {},
+}
+
+
+@pytest.mark.contract("NT-45")
+@pytest.mark.contract("MA-108")
+@pytest.mark.parametrize(
+    ("mode", "expected"),
+    [
+        ("plan", "allow deny deny deny deny ask deny deny"),
+        ("ask", "allow allow ask ask ask ask ask ask"),
+        ("edits", "allow allow allow allow ask ask ask ask"),
+        ("auto", "allow allow allow allow allow allow allow allow"),
+    ],
+)
+def test_what_each_mode_says(mode, expected, judge):
+    said = [str(judge(name, arguments, mode).decision) for name, arguments in CALLS.items()]
+    assert said == expected.split()
+
+
+def test_plan_mode_says_why(judge):
+    verdict = judge("write_file", CALLS["write_file"], "plan")
+    assert verdict.reason == (
+        "in plan mode only reading is allowed, and the effects of write_file are: write"
+    )
+    assert "undeclared" in judge("stranger", {}, "plan").reason
+
+
+def test_reading_commands_run_in_no_plan(judge):
+    assert str(judge("bash", {"command": "ls"}, "plan").decision) == "deny"
+
+
+@pytest.mark.parametrize("path", ["../a", "/etc/a", "link/a"])
+def test_mode_edits_is_for_files_of_the_workspace(path, tmp_path, judge):
+    (tmp_path / "link").symlink_to("/etc")
+    assert str(judge("write_file", {"path": path}, "edits").decision) == "ask"
+
+
+def test_mode_edits_lets_a_patch_through_when_all_its_files_are_inside(judge):
+    patch = "*** Begin Patch\n*** Update File: src/a.py\n*** Add File: {}\n"
+    assert str(judge("apply_patch", {"patch": patch.format("b")}, "edits").decision) == "allow"
+    assert str(judge("apply_patch", {"patch": patch.format("../b")}, "edits").decision) == "ask"
+    assert str(judge("apply_patch", {"patch": patch.format(".envrc")}, "edits").decision) == "ask"
+
+
+def test_a_tool_may_want_its_arguments_confirmed(judge):
+    assert str(judge("careful", {"big": False}).decision) == "allow"
+    assert str(judge("careful", {"big": True}).decision) == "ask"
+    assert str(judge("careful", {"big": True}, "auto").decision) == "allow"
+
+
+SECRETS = [
+    ".env",
+    "./s/../.env",
+    ".//.env",
+    ".ENV",
+    ".env.",
+    ".env ",
+    ".env/",
+    "a/.env.production",
+    "server.pem",
+    "Server.PEM",
+    "keys/id_rsa",
+    "id_ed25519",
+    ".netrc",
+    ".npmrc",
+    ".pypirc",
+    ".aws/credentials",
+    ".ssh/config",
+    ".g\u200cnupg/x",
+]
+
+
+@pytest.mark.contract("MA-107")
+@pytest.mark.parametrize("path", SECRETS)
+@pytest.mark.parametrize("name", ["read_file", "grep", "write_file", "delete_file"])
+@pytest.mark.parametrize("mode", ["plan", "ask", "auto"])
+def test_secret_files_are_denied_to_every_tool(path, name, mode, judge):
+    assert str(judge(name, {"path": path}, mode, allow=["*"]).decision) == "deny"
+
+
+@pytest.mark.parametrize("path", [".env.example", "id_rsa.pub", "env", "my.env", "a.pemx"])
+def test_what_only_looks_like_a_secret_is_read(path, judge):
+    assert str(judge("read_file", {"path": path}).decision) == "allow"
+
+
+def test_a_link_to_a_secret_is_a_secret(tmp_path, judge):
+    (tmp_path / ".env").write_text("KEY=1")
+    (tmp_path / "readme.txt").symlink_to(".env")
+    assert str(judge("read_file", {"path": "readme.txt"}).decision) == "deny"
+    assert str(judge("read_file", {"path": str(tmp_path / ".env")}).decision) == "deny"
+    assert str(judge("bash", {"command": "cat readme.txt"}).decision) == "ask"
+
+
+@pytest.mark.parametrize("command", ["cat .env", "cat 'a/.env'", "cp .env x", "echo $(<.env)"])
+@pytest.mark.parametrize("mode", ["ask", "auto"])
+def test_a_command_that_names_a_secret_is_denied(command, mode, judge):
+    verdict = judge("bash", {"command": command}, mode, allow=["bash"])
+    assert (str(verdict.decision), verdict.rule) == ("deny", "secrets: .env")
+
+
+def test_what_is_secret_is_a_setting(judge):
+    assert str(judge("read_file", {"path": ".env"}, secrets=[]).decision) == "allow"
+    assert str(judge("read_file", {"path": "a/vault.txt"}, secrets=["vault.*"]).decision) == "deny"
+
+
+PROTECTED = [
+    ".git/config",
+    ".GIT/hooks/pre-commit",
+    "./.git//hooks/./pre-commit",
+    "a/../.git/config",
+    "sub/.git/config",
+    ".nanocoder/config.toml",
+    ".vscode/tasks.json",
+    ".idea/workspace.xml",
+    ".envrc",
+    ".bashrc",
+    ".pre-commit-config.yaml",
+    ".devcontainer/devcontainer.json",
+    ".github/workflows/ci.yml",
+    ".mcp.json",
+    ".claude/settings.json",
+    ".gitattributes",
+    "sub/HEAD",
+]
+
+
+@pytest.mark.parametrize("path", PROTECTED)
+def test_protected_files_change_only_with_a_person(path, judge):
+    for mode in ("ask", "edits"):
+        verdict = judge("write_file", {"path": path}, mode, allow=["*"])
+        assert str(verdict.decision) == "ask"
+        assert "is protected: " in verdict.reason
+    assert str(judge("write_file", {"path": path}, "auto", allow=["*"]).decision) == "deny"
+    assert str(judge("read_file", {"path": path}).decision) == "allow"
+
+
+def test_a_link_to_something_protected_is_protected(tmp_path, judge):
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "x").symlink_to(".git")
+    assert str(judge("write_file", {"path": "x/config"}, "edits").decision) == "ask"
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("echo x > .nanocoder/config.toml", "deny"),
+        ("sed -i s/a/b/ .git/config", "deny"),
+        ("cp x '.git/hooks/pre-commit'", "deny"),
+        ("cat .vscode/settings.json", "allow"),
+        ("git diff HEAD", "allow"),
+        ("grep -r x . --exclude-dir=.git", "allow"),
+        ("make", "allow"),
+    ],
+)
+def test_commands_in_mode_auto_leave_protected_files_alone(command, expected, judge):
+    assert str(judge("bash", {"command": command}, "auto").decision) == expected
+
+
+def test_a_path_that_no_file_can_have_is_no_reason_to_break(judge):
+    for path in ("a\0b", "x" * 100_000, "\ud800", "", "/"):
+        assert judge("read_file", {"path": path}) is not None
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("read_file", {"path": "src/a.py"}),
+        ("write_file", {"path": "src/a.py", "content": "x" * 10_000}),
+        ("bash", {"command": "grep -n 'def main' src/a.py | head -20"}),
+    ],
+)
+def test_judging_is_quick(name, arguments, judge):
+    rules = {"deny": ["bash(git push *)", "write_file(secrets/**)"], "allow": ["bash(pytest *)"]}
+    judge(name, arguments, **rules)
+    began = time.perf_counter()
+    for _ in range(200):
+        judge(name, arguments, **rules)
+    assert (time.perf_counter() - began) / 200 < 0.002, "seconds; far above what it takes"

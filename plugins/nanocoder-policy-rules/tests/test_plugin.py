@@ -1,0 +1,36 @@
+import subprocess
+import sys
+
+from nanocoder_policy_rules import Settings, nanocoder_settings
+
+
+def test_the_plugin_has_settings_with_a_default_for_each():
+    assert nanocoder_settings() is Settings
+    assert Settings().deny == ()
+
+
+def test_a_project_may_add_to_what_is_strict_and_to_nothing_else():
+    import attrs
+
+    fields = {field.name: field.metadata.get("tighten") for field in attrs.fields(Settings)}
+    assert fields == {
+        "deny": "union",
+        "ask": "union",
+        "allow": None,
+        "secrets": "union",
+        "not_secrets": None,
+    }
+
+
+def test_it_imports_nothing_slow():
+    script = (
+        "import sys, nanocoder_policy_rules\n"
+        "slow = {'asyncio', 'httpx', 'rich', 'cattrs', 'msgspec', 'inspect', 'subprocess'}\n"
+        "print(sorted(slow & set(sys.modules)))"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert "cattrs" not in found.stdout
+    assert "msgspec" not in found.stdout
+    assert "asyncio" not in found.stdout
