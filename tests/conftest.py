@@ -34,7 +34,7 @@ class Installed:
         lines = [f"{name} @ {wheel.as_uri()}\n" for name, wheel in zip(names, wheels, strict=True)]
         ours.write_text("".join(lines), encoding="utf-8")
         tested = repository.ROOT / "requirements.lock"
-        self.uv("install", "--override", str(ours), "--constraint", str(tested), *requirements)
+        self.uv("install", "--constraint", str(ours), "--constraint", str(tested), *requirements)
 
     def uv(self, command: str, *arguments: str) -> None:
         """Run one `uv pip` command on the environment."""
