@@ -20,26 +20,26 @@ def gguf(tmp_path):
 
 
 def test_an_absolute_path_is_taken_as_it_is(gguf):
-    assert locate(str(gguf), Settings(), no_progress) == gguf
+    assert locate(str(gguf), Settings())(no_progress) == gguf
 
 
 def test_a_file_in_the_settings_replaces_the_weights(gguf):
     settings = Settings(weights=str(gguf))
 
-    assert locate(DEFAULT_MODEL, settings, no_progress) == gguf
+    assert locate(DEFAULT_MODEL, settings)(no_progress) == gguf
     assert is_usable(settings)
 
 
 def test_a_file_that_is_not_there_is_said_with_the_ways_out(tmp_path):
     with pytest.raises(ProviderError, match=r"none.gguf.*No such file.*\[weights\]") as caught:
-        locate(str(tmp_path / "none.gguf"), Settings(), no_progress)
+        locate(str(tmp_path / "none.gguf"), Settings())
 
     assert caught.value.kind == "not_found"
 
 
 def test_an_unknown_name_is_said_with_the_ways_out():
     with pytest.raises(ProviderError, match=r"no embedded model 'gpt-9'.*local//path/to") as caught:
-        locate("gpt-9", Settings(), no_progress)
+        locate("gpt-9", Settings())
 
     assert caught.value.kind == "not_found"
 
@@ -48,7 +48,7 @@ def test_a_file_of_another_format_is_refused(tmp_path):
     (tmp_path / "model.gguf").write_text("import this")
 
     with pytest.raises(ProviderError, match="not a GGUF file") as caught:
-        locate(str(tmp_path / "model.gguf"), Settings(), no_progress)
+        locate(str(tmp_path / "model.gguf"), Settings())
 
     assert caught.value.kind == "bad_request"
 

@@ -35,7 +35,7 @@ def nanocoder_providers() -> list[ProviderSpec]:
 
 
 def _open(model: str, settings: Settings | None) -> Provider:
-    # Joining the weights is the first thing that costs anything; describing the plugin must not.
+    # Only a session that takes this provider needs more than its description.
     from nanocoder_provider_local.provider import open_local
 
     return open_local(model, settings or Settings())

@@ -77,7 +77,7 @@ def _make(
     if _is_right(target, weights, progress):
         _mark(target, weights)
         return
-    pieces = _complete(find_pieces(weights, folders), weights)
+    pieces = require(find_pieces(weights, folders), weights)
     for leftover in target.parent.glob(f".{target.name}.*.part"):
         leftover.unlink(
             missing_ok=True
@@ -93,7 +93,8 @@ def _make(
     _mark(target, weights)
 
 
-def _complete(pieces: Pieces, weights: Weights) -> Pieces:
+def require(pieces: Pieces, weights: Weights) -> Pieces:
+    """Return *pieces* if they are all there with the right size; raises ProviderError."""
     if pieces.missing:
         first = f"{weights.package}{pieces.missing[0]}".replace("_", "-")
         raise ProviderError(

@@ -33,14 +33,14 @@ class _Failed:
 
 
 class Engine:
-    """One model file, loaded at the first request.
+    """The model file that *find* gives, loaded at the first request.
 
     Requests run one after the other on threads of their own, so that whoever waits for one can be
     cancelled at any moment. Loading is the exception: it holds up every thread of Python.
     """
 
-    def __init__(self, model: Path, settings: Settings) -> None:
-        self._model = model
+    def __init__(self, find: Callable[[], Path], settings: Settings) -> None:
+        self._find = find
         self._settings = settings
         self._server: Any = None
         self._lock = threading.Lock()
@@ -83,7 +83,7 @@ class Engine:
     def _run(self, body: Mapping[str, Any], on_chunk: Callable[[Any], bool]) -> None:
         with self._lock:
             if self._server is None:
-                self._server = load(self._model, self._settings)
+                self._server = load(self._find(), self._settings)
                 # A thread inside the engine at the interpreter's very end would abort the process.
                 atexit.register(self.close)
             self._server.handle_chat_completions(dict(body), on_chunk)

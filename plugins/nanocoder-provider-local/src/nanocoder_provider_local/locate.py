@@ -1,12 +1,13 @@
 """From the name after `local/` to a file that llama.cpp can load."""
 
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
 from nanocoder import ProviderError
 
-from nanocoder_provider_local.assembly import Progress, assemble, is_verified, model_path
+from nanocoder_provider_local.assembly import Progress, assemble, is_verified, model_path, require
 from nanocoder_provider_local.parts import DEFAULT_WEIGHTS, find_pieces
 from nanocoder_provider_local.settings import DEFAULT_MODEL, Settings
 
@@ -18,19 +19,23 @@ WAYS: Final = (
 )
 
 
-def locate(name: str, settings: Settings, progress: Progress) -> Path:
-    """Return the model file for *name*: the default's name, or an absolute path.
+def locate(name: str, settings: Settings) -> Callable[[Progress], Path]:
+    """Return what gives the model file of *name*: the default's name, or an absolute path.
 
-    Raises: ProviderError (not_found for a name or file that is not there, bad_request for a file
-    of another format).
+    What is returned joins the default weights the first time, which takes seconds to a minute.
+
+    Raises: ProviderError (not_found for a name, file or packages that are not there, bad_request
+    for a file of another format).
     """
     if name.startswith("/"):
-        return _checked(Path(name))
+        return _given(Path(name))
     if name not in {"", DEFAULT_MODEL}:
         raise ProviderError(f"there is no embedded model {name!r}; {WAYS}", kind="not_found")
     if settings.weights:
-        return _checked(Path(settings.weights).expanduser())
-    return assemble(progress)
+        return _given(Path(settings.weights).expanduser())
+    if not is_verified(model_path(), DEFAULT_WEIGHTS):
+        require(find_pieces(DEFAULT_WEIGHTS), DEFAULT_WEIGHTS)
+    return assemble
 
 
 def is_usable(settings: Settings) -> bool:
@@ -42,7 +47,7 @@ def is_usable(settings: Settings) -> bool:
     return is_verified(model_path(), DEFAULT_WEIGHTS) or not find_pieces(DEFAULT_WEIGHTS).missing
 
 
-def _checked(path: Path) -> Path:
+def _given(path: Path) -> Callable[[Progress], Path]:
     try:
         with path.open("rb") as file:
             magic = file.read(len(GGUF_MAGIC))
@@ -52,4 +57,4 @@ def _checked(path: Path) -> Path:
         ) from error
     if magic != GGUF_MAGIC:
         raise ProviderError(f"{str(path)!r} is not a GGUF file; {WAYS}", kind="bad_request")
-    return path
+    return lambda _progress: path

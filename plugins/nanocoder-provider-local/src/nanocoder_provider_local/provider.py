@@ -2,6 +2,7 @@
 
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
+from functools import partial
 from typing import Any, Final, Literal
 
 from attrs import field, mutable
@@ -33,9 +34,9 @@ FIT_ATTEMPTS: Final = 3
 
 
 def open_local(model: str, settings: Settings) -> "LocalProvider":
-    """Return a provider for *model*; joins the weights the first time; raises ProviderError."""
-    path = locate(model, settings, Report())
-    return LocalProvider(model or DEFAULT_MODEL, Engine(path, settings), settings)
+    """Return a provider for *model*, which it loads at its first request; raises ProviderError."""
+    find = partial(locate(model, settings), Report())
+    return LocalProvider(model or DEFAULT_MODEL, Engine(find, settings), settings)
 
 
 @mutable
