@@ -1,0 +1,103 @@
+"""The tool delete_file: one file, backed up first."""
+
+import stat
+from typing import Annotated, Any
+
+from nanocoder import (
+    Effect,
+    Param,
+    SessionInfo,
+    Tool,
+    ToolCall,
+    ToolContext,
+    ToolError,
+    ToolResult,
+    Workspace,
+    WorkspaceError,
+    hookimpl,
+    tool,
+)
+
+
+@tool(
+    risk="destructive",
+    effects={Effect.WRITE, Effect.REVERSIBLE},
+    examples=[{"path": "old.txt"}],
+)
+def delete_file(
+    ctx: ToolContext,
+    path: Annotated[str, Param("File, relative to the workspace.", min_length=1)],
+) -> ToolResult:
+    """Delete one file. A copy is kept. Directories are refused."""
+    where = ctx.workspace.relative(path)
+    _refuse_git(ctx.workspace, where)
+    what, size = _what(ctx.workspace, where)
+    ctx.cancelled.check()
+    try:
+        backup = ctx.workspace.delete(path)
+    except WorkspaceError as error:
+        raise _explained(error, where) from None
+    kept = "" if backup or what == "Link" else "\n[no copy is kept: this session keeps no backups]"
+    return ToolResult(
+        f"{what} deleted: {where}{f' ({size:,} bytes)' if what == 'File' else ''}{kept}",
+        title=where,
+        data={"path": where, "size": size, "backup": str(backup or "")},
+        metadata={"path": where, "size": size, "backup": str(backup or "")},
+    )
+
+
+@hookimpl
+def nanocoder_tools() -> list[Tool[..., Any]]:
+    """Offer delete_file."""
+    return [delete_file]
+
+
+@hookimpl
+def nanocoder_render(call: ToolCall, result: ToolResult | None, session: SessionInfo) -> str | None:
+    """Say which file would go, and how large it is."""
+    if call.name != delete_file.name or result is not None:
+        return None
+    path = str(call.arguments.get("path", ""))
+    with Workspace(session.cwd) as workspace:
+        try:
+            what, size = _what(workspace, workspace.relative(path))
+        except ToolError as error:
+            return f"delete {path}\n[{error}]"
+    return f"delete {path} ({what.lower()}, {size:,} bytes)"
+
+
+def _refuse_git(workspace: Workspace, where: str) -> None:
+    """Refuse what lies in git's directory, whatever its name looks like on this file system."""
+    folder = where.rpartition("/")[0]
+    gits = workspace.is_protected(".git")
+    if folder and workspace.is_protected(folder) == gits:
+        raise WorkspaceError(
+            f"{where!r} belongs to git and is not deleted here; git has commands for that",
+            error_class="protected_path",
+        )
+
+
+def _what(workspace: Workspace, where: str) -> tuple[str, int]:
+    """Return "File", "Link" or "Special file" and the size in bytes; raises file_not_found."""
+    if _is_link(workspace, where):
+        return "Link", 0
+    found = workspace.stat(where)
+    return ("File" if stat.S_ISREG(found.st_mode) else "Special file"), found.st_size
+
+
+def _is_link(workspace: Workspace, where: str) -> bool:
+    folder, _, name = where.rpartition("/")
+    parent = workspace.resolve(folder or ".")
+    try:
+        return workspace.resolve(where) != (name if parent == "." else f"{parent}/{name}")
+    except WorkspaceError:  # it leads out of the workspace, or round in circles
+        return True
+
+
+def _explained(error: WorkspaceError, where: str) -> WorkspaceError:
+    if error.error_class != "is_a_directory":
+        return error
+    return WorkspaceError(
+        f"{where!r} is a directory; delete its files one by one",
+        error_class=error.error_class,
+    )

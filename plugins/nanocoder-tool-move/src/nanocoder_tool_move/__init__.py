@@ -1,0 +1,102 @@
+"""The tool move_file: rename or move inside the workspace; what is replaced is backed up."""
+
+from typing import Annotated, Any
+
+from nanocoder import (
+    Effect,
+    Param,
+    SessionInfo,
+    Tool,
+    ToolCall,
+    ToolContext,
+    ToolError,
+    ToolResult,
+    Workspace,
+    WorkspaceError,
+    hookimpl,
+    tool,
+)
+
+
+@tool(
+    risk="medium",
+    effects={Effect.WRITE, Effect.REVERSIBLE},
+    examples=[{"source": "old.txt", "destination": "kept/old.txt"}],
+)
+def move_file(
+    ctx: ToolContext,
+    source: Annotated[str, Param("What to move.", min_length=1)],
+    destination: Annotated[str, Param("Its new path.", min_length=1)],
+    *,
+    replace: Annotated[bool, "Replace a file there; a copy is kept."] = False,
+) -> ToolResult:
+    """Move or rename a file or directory inside the workspace."""
+    plan = _plan(ctx.workspace, source, destination)
+    ctx.cancelled.check()
+    try:
+        written = ctx.workspace.move(source, destination, replace=replace)
+    except WorkspaceError as error:
+        raise _explained(ctx.workspace, error, plan, replace=replace) from None
+    backup = str(written.backup or "")
+    replaced = not written.created
+    note = f"\n[replaced; the old file is {backup}]" if backup else ""
+    if replaced and not backup:
+        note = "\n[replaced; no copy is kept: this session keeps no backups]"
+    data = {"source": plan[0], "path": plan[1], "replaced": replaced, "backup": backup}
+    return ToolResult(
+        f"Moved: {plan[0]} -> {plan[1]}{note}", title=plan[1], data=data, metadata=data
+    )
+
+
+@hookimpl
+def nanocoder_tools() -> list[Tool[..., Any]]:
+    """Offer move_file."""
+    return [move_file]
+
+
+@hookimpl
+def nanocoder_render(call: ToolCall, result: ToolResult | None, session: SessionInfo) -> str | None:
+    """Say what would go where, and whether something is in the way."""
+    if call.name != move_file.name or result is not None:
+        return None
+    arguments = call.arguments
+    source, destination = str(arguments.get("source")), str(arguments.get("destination"))
+    with Workspace(session.cwd) as workspace:
+        try:
+            source, destination = _plan(workspace, source, destination)
+            taken = workspace.exists(destination)
+        except ToolError as error:
+            return f"move {source} -> {destination}\n[{error}]"
+    how = "replaces what is there" if arguments.get("replace") else "is refused: something is there"
+    return f"move {source} -> {destination}" + (f"\n[{how}]" if taken else "")
+
+
+def _plan(workspace: Workspace, source: str, destination: str) -> tuple[str, str]:
+    """Return both ends relative to the workspace; raises WorkspaceError for what never works."""
+    here, there = workspace.relative(source), workspace.relative(destination)
+    gits = workspace.is_protected(".git")
+    for path in (here, there):
+        folder = path.rpartition("/")[0]
+        if folder and workspace.is_protected(folder) == gits:
+            raise WorkspaceError(
+                f"{path!r} belongs to git; nothing is moved into or out of there",
+                error_class="protected_path",
+            )
+    if there == here or there.startswith(f"{here}/"):
+        where = "onto itself" if there == here else "into itself"
+        raise WorkspaceError(f"{here!r} cannot be moved {where}", error_class="invalid_path")
+    return here, there
+
+
+def _explained(
+    workspace: Workspace, error: WorkspaceError, plan: tuple[str, str], *, replace: bool
+) -> WorkspaceError:
+    here, there = plan
+    if error.error_class not in {"file_exists", "is_a_directory"} or not workspace.exists(there):
+        return error
+    if workspace.is_dir(there):
+        name = here.rpartition("/")[2]
+        advice = f"to move something into it, name it: {there}/{name}"
+        return WorkspaceError(f"{there!r} is a directory; {advice}", error_class="file_exists")
+    advice = "" if replace else "; choose another name, or replace it with replace=true"
+    return WorkspaceError(f"{there!r} exists{advice}", error_class="file_exists")
