@@ -1,7 +1,7 @@
 """The order in which a call is looked at: what forbids comes first, what allows last."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -71,11 +71,11 @@ class Case:
         """Tell whether a command may read *path* of *directory*: inside, and no secret."""
         path = os.path.join(self.root, self.directory, directory, path)
         spellings = paths.spellings(path, self.root)
-        return not any(one.startswith("/") or self.secret_in(one) for one in spellings)
+        return not any(one.startswith("/") for one in spellings) and not self.secret_in(spellings)
 
-    def secret_in(self, path: str) -> str:
-        """Return the name in *path* that is secret, or ""."""
-        return paths.secret(paths.names(path), self.settings.secrets, self.settings.not_secrets)
+    def secret_in(self, written: Iterable[str]) -> str:
+        """Return the name in some paths that is secret, or ""."""
+        return paths.secret(written, self.settings.secrets, self.settings.not_secrets)
 
 
 def judge(case: Case) -> Verdict:
@@ -93,9 +93,9 @@ def _denied_by_rule(case: Case) -> Verdict | None:
 
 def _secret(case: Case) -> Verdict | None:
     written = [one for spellings in case.spellings for one in spellings]
-    found = next(filter(None, map(case.secret_in, written)), "")
+    found = case.secret_in(written)
     if not found and case.command:
-        found = next(filter(None, map(case.secret_in, case.words)), "")
+        found = case.secret_in(case.words)
     if not found:
         return None
     reason = f"{found!r} is the name of a secret; plugins.policy-rules.secrets lists them"
@@ -142,7 +142,7 @@ def _allowed_by_rule(case: Case) -> Verdict | None:
     for one in fitting:
         if not one.pattern or (case.call.name != SHELL and _allows(one, case)):
             return _allowed(one)
-    if case.simples:
+    if fitting and case.simples:
         return _allowed_commands(fitting, case.simples, case)
     return None
 

@@ -9,9 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from typing import Any, Final
-
-from attrs import frozen
+from typing import Any, Final, NamedTuple
 
 from nanocoder_policy_rules.commands import PROGRAMS
 from nanocoder_policy_rules.paths import folded
@@ -52,8 +50,7 @@ Segment = tuple[Sequence[str], bool]
 """Words, and whether the first is known to be the program."""
 
 
-@frozen
-class Rule:
+class Rule(NamedTuple):
     """One rule. *text* is as written; *pattern* is "" when every call of the tool is meant."""
 
     text: str

@@ -6,21 +6,22 @@ else, from `$` to a newline, makes the whole text unknown. So there is nothing t
 """
 
 import re
+from functools import cache
 from typing import Final, NamedTuple
 
 MAX_CHARS: Final = 4_096
 
-_TOKEN = re.compile(
+_WORDS = (
     r"(?P<space> +)"
     r"|(?P<quiet>(?:2?>/dev/null|2>&1)(?=[ ;|&]|\Z))"
     r"|(?P<join>&&|\|\||;|\|)"
     r"""|(?P<word>(?:[A-Za-z0-9_@%+=:,./^-]|'[ -&(-~]*'|"[ #%-\[\]^_a-~]*")+)"""
 )
-_QUOTED = re.compile(r"'([^']*)'|\"([^\"]*)\"")
-_IFS = re.compile(r"\$\{?IFS\}?")
-_LITTER = re.compile(r"\\\n|[\\'\"]")
-_BREAKS = re.compile(r"[;&|\n]+")
-_GAPS = re.compile(r"[\s(){}<>$`!=:,@\[\]*?#~]+")
+_QUOTED = r"'([^']*)'|\"([^\"]*)\""
+_IFS = r"\$\{?IFS\}?"
+_LITTER = r"\\\n|[\\'\"]"
+_BREAKS = r"[;&|\n]+"
+_GAPS = r"[\s(){}<>$`!=:,@\[\]*?#~]+"
 
 
 class Simple(NamedTuple):
@@ -37,8 +38,9 @@ def commands(text: str) -> list[Simple] | None:
     found: list[Simple] = []
     words: list[str] = []
     join, position, is_apart = "", 0, True
+    next_token = _compiled(_WORDS).match
     while position < len(text):
-        token = _TOKEN.match(text, position)
+        token = next_token(text, position)
         if token is None:
             return None
         position = token.end()
@@ -60,7 +62,7 @@ def _word(raw: str, *, is_first: bool) -> str:
     if "'" not in raw and '"' not in raw:
         return raw
     # A program whose name is quoted hides something.
-    return "" if is_first else _QUOTED.sub(lambda part: part[1] or part[2] or "", raw)
+    return "" if is_first else _compiled(_QUOTED).sub(lambda part: part[1] or part[2] or "", raw)
 
 
 def raw_segments(text: str) -> list[list[str]]:
@@ -69,5 +71,11 @@ def raw_segments(text: str) -> list[list[str]]:
     Quotes and backslashes are removed, and whatever may end a word does: too much is found rather
     than too little.
     """
-    parts = _BREAKS.split(_LITTER.sub("", _IFS.sub(" ", text)))
-    return [words for part in parts if (words := [word for word in _GAPS.split(part) if word])]
+    bare = _compiled(_LITTER).sub("", _compiled(_IFS).sub(" ", text))
+    gaps = _compiled(_GAPS)
+    parts = ([word for word in gaps.split(part) if word] for part in _compiled(_BREAKS).split(bare))
+    return [words for words in parts if words]
+
+
+# Compiled at their first use: this module is imported at every start.
+_compiled = cache(re.compile)
