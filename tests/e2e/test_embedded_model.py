@@ -1,0 +1,67 @@
+"""The embedded model through the whole product: built wheels, real files, temperature 0."""
+
+import json
+import runpy
+import subprocess
+
+import pytest
+
+PROMPT = "Create a file called greet.py with a greet(name) function"
+SCRIPT = """
+import json, sys
+import nanocoder
+
+PROMPTS = [
+    "Read the file requirements.txt",
+    "Create a file called greet.py with a greet(name) function",
+    "Edit greet.py to add a docstring to the function",
+    "Read greet.py to verify the edit worked",
+    "Run the greet function with bash: python -c \\"from greet import greet; greet('World')\\"",
+]
+with nanocoder.open_session(sys.argv[1], mode="auto") as session:
+    for prompt in PROMPTS:
+        returned = [e for e in session.run(prompt) if e.kind == "call.returned"]
+        calls = [[e.data["tool"], e.data["status"], e.data["output"]] for e in returned]
+        print(json.dumps({"prompt": prompt, "calls": calls, "stop": session.report.stop_reason}))
+"""
+
+
+@pytest.fixture(scope="module")
+def installed(make_installed):
+    """Install the default set with the model; its file is put together once for all tests here."""
+    return make_installed("nanocoder-set-default[local]")
+
+
+@pytest.mark.timeout(1200)
+def test_the_model_that_we_bring_makes_the_file_that_the_readme_asks_for(installed, tmp_path):
+    done = installed.nanocoder("run", "--mode", "edits", "--cwd", str(tmp_path), PROMPT)
+    assert done.returncode == 0, done.stderr
+    assert callable(runpy.run_path(str(tmp_path / "greet.py"))["greet"])
+
+
+@pytest.mark.timeout(1200)
+@pytest.mark.contract("LC-20")
+def test_the_five_prompts_end_in_the_right_state_in_one_session(installed, tmp_path):
+    (tmp_path / "requirements.txt").write_text("anthropic>=0.25.0\npython-dotenv>=1.0.0\n")
+    script = installed.folder / "five.py"
+    script.write_text(SCRIPT)
+    done = subprocess.run(
+        [str(installed.python), str(script), str(tmp_path)],
+        cwd=tmp_path.parent,
+        env=installed.environment(),
+        capture_output=True,
+        text=True,
+        timeout=1000,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [row["stop"] for row in rows] == ["done"] * 5, rows
+    read, _, _, verified, ran = rows
+    assert any(tool == "read_file" and "python-dotenv" in text for tool, _, text in read["calls"])
+    assert (
+        '"""' in (tmp_path / "greet.py").read_text() or "'''" in (tmp_path / "greet.py").read_text()
+    )
+    assert callable(runpy.run_path(str(tmp_path / "greet.py"))["greet"])
+    assert any(tool == "read_file" and "def greet" in text for tool, _, text in verified["calls"])
+    assert any(tool == "bash" and "World" in text for tool, _, text in ran["calls"])
