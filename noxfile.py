@@ -169,10 +169,13 @@ def replace(path: Path, pattern: str, text: str) -> None:
 
 @nox.session
 def reference(_: nox.Session) -> None:
-    """Write the reference of the hooks from their specifications."""
+    """Write the reference of the hooks, and the generated sections of other reference pages."""
     import pages
+    import references
 
     pages.HOOKS_PAGE.write_text(pages.hooks_page(), encoding="utf-8")
+    for section in references.sections():
+        section.page.write_text(section.placed(), encoding="utf-8")
 
 
 @nox.session
