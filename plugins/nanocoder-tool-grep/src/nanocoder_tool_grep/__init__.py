@@ -1,0 +1,91 @@
+"""The tool grep: lines that match a pattern, by ripgrep or, with the same answer, without it."""
+
+from typing import Annotated, Any, Literal
+
+from attrs import frozen
+from nanocoder import (
+    Effect,
+    Param,
+    Tool,
+    ToolContext,
+    ToolResult,
+    WorkspaceError,
+    hookimpl,
+    tool,
+)
+
+from nanocoder_tool_grep.query import MAX_CONTEXT, MAX_PATTERN, Output, Query, check
+
+
+@frozen
+class Settings:
+    """What `[plugins.tool-grep]` may set.
+
+    *engine* "python" does without ripgrep. A search that takes longer than *time_limit_s* seconds
+    is ended, and what was found so far is the answer.
+    """
+
+    engine: Literal["auto", "python"] = "auto"
+    time_limit_s: float = 30.0
+
+
+@tool(
+    risk="safe",
+    effects={Effect.READ, Effect.IDEMPOTENT},
+    examples=[{"pattern": "def main"}, {"pattern": "TODO", "glob": "*.py", "output": "files"}],
+    short="Find the lines that match a pattern.",
+)
+def grep(  # noqa: PLR0913 - one argument for each thing that can be asked
+    ctx: ToolContext,
+    pattern: Annotated[str, Param("Regular expression.", max_length=MAX_PATTERN)],
+    path: Annotated[str, "File or directory."] = ".",
+    glob: Annotated[str, "Files, like *.py."] = "",
+    output: Annotated[Output, "Lines, file names, or numbers."] = "content",
+    context: Annotated[int, Param("Lines around.", ge=0, le=MAX_CONTEXT)] = 0,
+    *,
+    ignore_case: bool = False,
+    fixed_string: bool = False,
+    limit: Annotated[int, Param("Results.", ge=1)] = 100,
+) -> ToolResult:
+    """Search file contents."""
+    from nanocoder_tool_grep.answer import answer
+    from nanocoder_tool_grep.finding import find
+
+    check(pattern)
+    settings: Settings = ctx.settings or Settings()
+    where = ctx.workspace.resolve(path)
+    query = Query(
+        pattern=pattern,
+        path=where,
+        is_file=_is_file(ctx, where),
+        glob=glob,
+        output=output,
+        context=context if output == "content" else 0,
+        ignore_case=ignore_case,
+        fixed=fixed_string,
+    )
+    found = find(ctx, query, limit=limit, engine=settings.engine, limit_s=settings.time_limit_s)
+    return answer(query, found)
+
+
+@hookimpl
+def nanocoder_tools() -> list[Tool[..., Any]]:
+    """Offer grep."""
+    return [grep]
+
+
+@hookimpl
+def nanocoder_settings() -> type:
+    """Return the class of `[plugins.tool-grep]`."""
+    return Settings
+
+
+def _is_file(ctx: ToolContext, path: str) -> bool:
+    """Tell a file from a directory; raises WorkspaceError for everything else."""
+    try:
+        ctx.workspace.open(path).close()
+    except WorkspaceError as error:
+        if error.error_class != "is_a_directory":
+            raise
+        return False
+    return True

@@ -1,0 +1,75 @@
+"""What grep answers: the number first, then the lines."""
+
+from typing import Any
+
+from nanocoder import ToolResult
+
+from nanocoder_tool_grep.finding import Found
+from nanocoder_tool_grep.query import COUNTED, MAX_LINE, Line, Query
+
+
+def answer(query: Query, found: Found) -> ToolResult:
+    """Describe what was *found*."""
+    is_cut = found.kept < found.count or not found.is_complete
+    return ToolResult(
+        "\n".join([_head(query, found, is_cut=is_cut), *_body(query, found), *_notes(found)]),
+        title=query.pattern,
+        data=_data(query, found),
+        metadata={
+            "pattern": query.pattern,
+            "path": query.path,
+            "count": found.count,
+            "files": found.files,
+            "truncated": is_cut or found.stopped,
+            "engine": found.engine,
+        },
+    )
+
+
+def _head(query: Query, found: Found, *, is_cut: bool) -> str:
+    noun = "line" if query.output == "content" else "file"
+    if not found.count:
+        where = "" if query.path == "." else f" in {query.path}"
+        only = f" (files like {query.glob})" if query.glob else ""
+        return f"No {noun}s match {query.pattern!r}{where}{only}"
+    number = f"{found.count:,}" if found.is_complete else f"More than {COUNTED:,}"
+    head = f"{number} {noun} matches" if found.count == 1 else f"{number} {noun}s match"
+    return f"{head}; the first {found.kept}:" if is_cut else f"{head}:"
+
+
+def _body(query: Query, found: Found) -> list[str]:
+    if query.output == "files":
+        return [line.path for line in found.lines]
+    if query.output == "count":
+        return [f"{line.path}: {line.number}" for line in found.lines]
+    result: list[str] = []
+    before: Line | None = None
+    for line in found.lines:
+        if query.context and before and not _follows(before, line):
+            result.append("--")
+        mark = ":" if line.is_match else "-"
+        cut = "\u2026" if len(line.text) == MAX_LINE else ""
+        result.append(f"{line.path}{mark}{line.number}{mark} {line.text}{cut}")
+        before = line
+    return result
+
+
+def _follows(before: Line, line: Line) -> bool:
+    return (before.path, before.number + 1) == (line.path, line.number)
+
+
+def _notes(found: Found) -> list[str]:
+    return ["[the search took too long and was stopped; search in less]"] if found.stopped else []
+
+
+def _data(query: Query, found: Found) -> dict[str, Any]:
+    if query.output == "files":
+        return {"files": [line.path for line in found.lines]}
+    if query.output == "count":
+        return {"counts": [{"path": line.path, "count": line.number} for line in found.lines]}
+    return {
+        "lines": [
+            {"path": line.path, "line": line.number, "text": line.text, "match": line.is_match}
+            for line in found.lines
+        ]
+    }

@@ -1,0 +1,146 @@
+"""One search from start to end: which engine, in what order, how much is kept."""
+
+import contextlib
+from collections.abc import Callable, Generator
+
+from attrs import define, field
+from nanocoder import ToolContext, WorkspaceError
+
+from nanocoder_tool_grep import ripgrep, scan
+from nanocoder_tool_grep.query import (
+    COUNTED,
+    SNIFFED_BYTES,
+    Line,
+    Query,
+    Stopped,
+    path_filter,
+)
+
+
+class _Enough(Exception):
+    """There is more than anybody counts."""
+
+
+@define
+class Found:
+    """What was kept, in order, and how much there is.
+
+    *count* are lines that match (files, when files were asked for), counted up to COUNTED;
+    *is_complete* is false when there are more, *stopped* true when time ran out.
+    """
+
+    engine: str
+    limit: int
+    context: int
+    lines: list[Line] = field(factory=list)
+    kept: int = 0
+    count: int = 0
+    files: int = 0
+    is_complete: bool = True
+    stopped: bool = False
+    _around: list[Line] = field(factory=list)
+    _file: str = ""
+
+    def take(self, lines: Generator[Line]) -> None:
+        """Keep the first matches with the lines around them, and count the others."""
+        with contextlib.closing(lines), contextlib.suppress(_Enough):
+            try:
+                for line in lines:
+                    self._add(line)
+            except Stopped:
+                self.stopped = True
+
+    def _add(self, line: Line) -> None:
+        if not line.is_match:
+            self._add_around(line)
+            return
+        if self.count == COUNTED:
+            self.is_complete = False
+            raise _Enough
+        self.count += 1
+        if line.path != self._file:
+            self.files += 1
+            self._file = line.path
+        if self.kept < self.limit:
+            self.kept += 1
+            self.lines += [*self._around, line]
+        self._around.clear()
+
+    def _add_around(self, line: Line) -> None:
+        last = self.lines[-1] if self.lines else None
+        if last and last.path == line.path and line.number <= self._last_match() + self.context:
+            self.lines.append(line)
+        elif self.kept < self.limit:
+            self._around = [*self._around[1 - self.context or len(self._around) :], line]
+
+    def _last_match(self) -> int:
+        return next(line.number for line in reversed(self.lines) if line.is_match)
+
+
+def find(ctx: ToolContext, query: Query, *, limit: int, engine: str, limit_s: float) -> Found:
+    """Search by ripgrep where it is there and sees what we see, otherwise in Python.
+
+    Raises: ToolError for a pattern or a glob that is none.
+    """
+    allowed = path_filter(query)
+    program = ripgrep.find_ripgrep(ctx.workspace.root) if engine != "python" else ""
+    if program and ripgrep.can_search(ctx.workspace, query):
+        try:
+            return _by_ripgrep(ctx, program, query, allowed, limit=limit, limit_s=limit_s)
+        except ripgrep.BadPatternError:
+            pass  # look-around and back references, which Python has; else it says what is wrong
+    found = Found("python", limit, query.context)
+    found.take(scan.search(ctx, query, allowed, limit_s=limit_s))
+    return found
+
+
+def _by_ripgrep(
+    ctx: ToolContext,
+    program: str,
+    query: Query,
+    allowed: Callable[[str], bool],
+    *,
+    limit: int,
+    limit_s: float,
+) -> Found:
+    """Search on all processors, and again on one where there is too much to put it into order."""
+
+    def lines(*, in_order: bool) -> Generator[Line]:
+        raw = ripgrep.search(ctx, program, query, in_order=in_order, limit_s=limit_s)
+        return _textual(ctx, raw, allowed)
+
+    everything = Found("ripgrep", COUNTED, query.context)
+    everything.take(lines(in_order=False))
+    found = Found("ripgrep", limit, query.context)
+    if everything.is_complete:
+        found.take(line for line in sorted(everything.lines, key=_order))
+        found.stopped = everything.stopped
+    else:
+        found.take(lines(in_order=True))
+    return found
+
+
+def _order(line: Line) -> tuple[list[str], int]:
+    return line.path.split("/"), line.number
+
+
+def _textual(
+    ctx: ToolContext, lines: Generator[Line], allowed: Callable[[str], bool]
+) -> Generator[Line]:
+    """Leave out what the glob rules out, and binary files."""
+    path, is_wanted = "", False
+    with contextlib.closing(lines):
+        for line in lines:
+            if line.path != path:
+                path = line.path
+                is_wanted = allowed(path) and not _is_binary(ctx, path)
+            if is_wanted:
+                yield line
+
+
+def _is_binary(ctx: ToolContext, path: str) -> bool:
+    try:
+        with ctx.workspace.open(path) as file:
+            return b"\0" in file.read(SNIFFED_BYTES)
+    except WorkspaceError:
+        return True

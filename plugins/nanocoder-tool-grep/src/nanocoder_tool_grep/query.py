@@ -1,0 +1,88 @@
+"""What is looked for, checked; and what is found."""
+
+from collections.abc import Callable
+from typing import Literal
+
+from attrs import frozen
+from nanocoder import ToolError
+from nanocoder_kit_glob import BadPattern, compile_glob
+
+MAX_PATTERN = 1_024
+MAX_CONTEXT = 50
+COUNTED = 10_000  # lines, or files; whoever finds more has asked too little
+MAX_LINE = 500
+SNIFFED_BYTES = 8_192
+
+Output = Literal["content", "files", "count"]
+
+
+@frozen
+class Query:
+    """A search. *path* is relative to the workspace, links resolved; *is_file* says what it is."""
+
+    pattern: str
+    path: str = "."
+    is_file: bool = False
+    glob: str = ""
+    output: Output = "content"
+    context: int = 0
+    ignore_case: bool = False
+    fixed: bool = False
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the pattern stands for itself, letter by letter."""
+        return self.fixed or not set(self.pattern) & set(r"\.^$*+?{}[]|()")
+
+
+@frozen
+class Line:
+    """A line of a file, from number 1; not *is_match* for lines around a match.
+
+    In counts *number* is how many lines match, and *text* is empty; in lists of files it is 1.
+    """
+
+    path: str
+    number: int
+    text: str = ""
+    is_match: bool = True
+
+
+class Stopped(Exception):
+    """The search took too long and was ended."""
+
+
+def check(pattern: str) -> None:
+    """Refuse what no line can match, and what is too long; raises ToolError."""
+    if not pattern:
+        raise invalid("the pattern is empty")
+    if len(pattern) > MAX_PATTERN:
+        raise invalid(f"the pattern is longer than {MAX_PATTERN} characters")
+    if "\n" in pattern or "\0" in pattern:
+        raise invalid("the pattern has a newline or a NUL; grep looks at one line at a time")
+    if any("\ud800" <= letter <= "\udfff" for letter in pattern):
+        raise invalid("the pattern has half a character; send the character itself")
+
+
+def invalid(message: str) -> ToolError:
+    """Return the error for arguments that make no sense."""
+    return ToolError(message, error_class="invalid_arguments")
+
+
+def path_filter(query: Query) -> Callable[[str], bool]:
+    """Return which paths the glob allows.
+
+    Without a "/" it is for names; with one it is for paths from the workspace or from *path*.
+    """
+    if not query.glob:
+        return lambda _: True
+    wanted = not query.glob.startswith("!")
+    glob = query.glob.removeprefix("!")
+    try:
+        matches = compile_glob(glob)
+    except BadPattern as error:
+        raise invalid(str(error)) from None
+    if "/" not in glob:
+        return lambda path: matches(path.rpartition("/")[2]) == wanted
+    start = 0 if query.path == "." else len(query.path) + 1
+    return lambda path: (matches(path) or matches(path[start:])) == wanted

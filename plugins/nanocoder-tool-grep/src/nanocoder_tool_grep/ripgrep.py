@@ -1,0 +1,177 @@
+"""The search by ripgrep, told to find just what the search in Python finds."""
+
+import os
+import subprocess
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from threading import Event, Timer
+from typing import IO, cast
+
+from nanocoder import ToolContext, Workspace
+
+from nanocoder_tool_grep.query import MAX_LINE, Line, Query, Stopped
+
+READ_BYTES = 4 * MAX_LINE + 4_096 + 32  # a line of four-byte characters, behind the longest path
+MAX_STDERR = 4_000
+# A workspace may set none of this: no configuration, no ignore files but git's, none from above it.
+FIXED = (
+    "--no-config",
+    "--no-messages",
+    "--color=never",
+    "--no-heading",
+    "--with-filename",
+    "--null",
+    "--hidden",
+    "--no-require-git",
+    "--no-ignore-global",
+    "--no-ignore-parent",
+    "--no-ignore-dot",
+    "--iglob=!.git",
+    "--text",  # what is binary is decided alike for both searches, afterwards
+    "--encoding=none",
+    "--crlf",
+    "--no-context-separator",
+)
+_MODES = {
+    "content": ("--line-number",),
+    "files": ("--files-with-matches",),
+    "count": ("--count",),
+}
+
+
+class BadPatternError(Exception):
+    """Ripgrep does not understand the pattern."""
+
+
+def find_ripgrep(workspace: Path) -> str:
+    """Return the absolute path of rg; "" where there is none, or only in the workspace."""
+    for folder in os.get_exec_path():
+        if not os.path.isabs(folder):
+            continue
+        program = os.path.realpath(os.path.join(folder, "rg"))
+        inside = os.path.commonpath([program, workspace]) == str(workspace)
+        if not inside and os.path.isfile(program) and os.access(program, os.X_OK):
+            return program
+    return ""
+
+
+def can_search(workspace: Workspace, query: Query) -> bool:
+    """Tell whether ripgrep sees the ignore rules that we see, and no others.
+
+    It misses those between the root and *path*, and version 13 cannot be told to leave .rgignore.
+    """
+    if workspace.exists(".rgignore"):
+        return False
+    parts = query.path.split("/")[:-1]
+    folders = ("/".join(parts[:count]) for count in range(1, len(parts) + 1))
+    return query.is_file or not any(workspace.exists(f"{name}/.gitignore") for name in folders)
+
+
+def search(
+    ctx: ToolContext, program: str, query: Query, *, in_order: bool, limit_s: float
+) -> Generator[Line]:
+    """Yield what ripgrep finds; by path when *in_order*, otherwise faster.
+
+    Raises: BadPatternError, Stopped after *limit_s* seconds, Cancelled.
+    """
+    process = subprocess.Popen(
+        [program, *_arguments(ctx.workspace, query, in_order=in_order)],
+        cwd=ctx.workspace.root,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    forget = ctx.cancelled.on_set(process.kill)
+    late = Event()
+    timer = Timer(limit_s, _end, (process, late))
+    timer.daemon = True
+    timer.start()
+    with process:
+        try:
+            yield from _lines(cast("IO[bytes]", process.stdout), query)
+            _check(process)
+        finally:
+            timer.cancel()
+            forget()
+            process.kill()
+    ctx.cancelled.check()
+    if late.is_set():
+        raise Stopped
+
+
+def _end(process: subprocess.Popen[bytes], late: Event) -> None:
+    late.set()
+    process.kill()
+
+
+def _arguments(workspace: Workspace, query: Query, *, in_order: bool) -> list[str]:
+    arguments = [*FIXED, *_MODES[query.output], *_filters(query)]
+    if query.path != "." and not query.is_file:
+        # The rules of the root, which ripgrep would not look at from below.
+        rules = (".git/info/exclude", ".gitignore")
+        arguments += [f"--ignore-file={name}" for name in rules if workspace.is_file(name)]
+    if query.context and query.output == "content":
+        arguments.append(f"--context={query.context}")
+    if query.ignore_case:
+        arguments.append("--ignore-case")
+    if query.is_plain:
+        arguments.append("--fixed-strings")
+    if in_order:
+        arguments.append("--sort=path")
+    # As bytes on the disk, which the workspace's spelling of odd names is not.
+    raw = os.path.relpath(workspace.real_path(query.path), workspace.root)
+    return [*arguments, "-e", query.pattern, "--", f"./{raw}" if raw != "." else "./"]
+
+
+def _filters(query: Query) -> list[str]:
+    """Let ripgrep leave out names that cannot match the glob, which is applied afterwards."""
+    name = query.glob.rpartition("/")[2]
+    if not name or query.glob.startswith("!") or name == "**" or set(query.glob) & set(":{}\\[]"):
+        return []
+    # A type, not --glob, which would bring back files that git ignores.
+    return [f"--type-add=wanted:{name}", "--type=wanted"]
+
+
+def _check(process: subprocess.Popen[bytes]) -> None:
+    complaint = cast("IO[bytes]", process.stderr).read(MAX_STDERR).decode(errors="replace")
+    # Files that cannot be read make 2, too, but without a word.
+    if process.wait() == 2 and complaint.strip():  # noqa: PLR2004 - ripgrep's code for errors
+        raise BadPatternError(complaint)
+
+
+def _lines(stdout: IO[bytes], query: Query) -> Iterator[Line]:
+    if query.output == "files":
+        for name in _until_nul(stdout):
+            yield Line(_path(name), 1)
+        return
+    while raw := stdout.readline(READ_BYTES):
+        rest = raw
+        while not rest.endswith(b"\n") and rest:
+            rest = stdout.readline(READ_BYTES)
+        name, nul, tail = raw.partition(b"\0")
+        if not nul:
+            continue
+        if query.output == "count":
+            yield Line(_path(name), int(tail))
+            continue
+        digits = len(tail) - len(tail.lstrip(b"0123456789"))
+        text = tail[digits + 1 :].removesuffix(b"\n").removesuffix(b"\r")
+        is_match = tail[digits : digits + 1] == b":"
+        yield Line(_path(name), int(tail[:digits]), _shown(text), is_match)
+
+
+def _until_nul(stdout: IO[bytes]) -> Iterator[bytes]:
+    pending = b""
+    while chunk := stdout.read1(65_536):  # type: ignore[attr-defined]
+        *whole, pending = (pending + chunk).split(b"\0")
+        yield from whole
+
+
+def _path(name: bytes) -> str:
+    r"""Return a path as the workspace writes it: bytes that are not UTF-8 as `\xff`."""
+    return name.removeprefix(b"./").decode(errors="backslashreplace")
+
+
+def _shown(text: bytes) -> str:
+    return text.decode(errors="replace")[:MAX_LINE]

@@ -1,0 +1,397 @@
+"""What grep answers, whichever engine searches."""
+
+import os
+import tracemalloc
+from pathlib import Path
+
+import pytest
+from nanocoder import BadArguments, ToolContext, ToolError, Workspace
+from nanocoder_tool_grep import Settings, grep
+from nanocoder_tool_grep.ripgrep import find_ripgrep
+
+TREE = {
+    "a.py": "import os\n\n\ndef main():\n    return os.name\n",
+    "src/b.py": "def helper():\n    pass\n\ndef main():\n    pass\n",
+    "src/c.ts": "function main() {\n  return 1\n}\n",
+    "notes.md": "The main thing.\r\nNothing else.\r\n",
+}
+
+
+@pytest.fixture(params=["auto", "python"])
+def ctx(request, tmp_path):
+    root = tmp_path / "root"
+    root.mkdir()
+    with Workspace(root) as workspace:
+        yield ToolContext(
+            session_id="s",
+            message_id="c1",
+            workspace=workspace,
+            working_directory=root,
+            settings=Settings(engine=request.param),
+        )
+
+
+def make(ctx, files):
+    for path, content in files.items():
+        file = ctx.working_directory / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content if isinstance(content, bytes) else content.encode())
+
+
+@pytest.fixture
+def tree(ctx):
+    make(ctx, TREE)
+    return ctx.working_directory
+
+
+def run(ctx, pattern, **arguments):
+    return grep.invoke(ctx, grep.signature.check({"pattern": pattern, **arguments}))
+
+
+def places(ctx, pattern, **arguments):
+    lines = run(ctx, pattern, **arguments).data["lines"]
+    return [f"{line['path']}:{line['line']}" for line in lines]
+
+
+def error_of(ctx, pattern, **arguments):
+    with pytest.raises(ToolError) as caught:
+        run(ctx, pattern, **arguments)
+    return caught.value
+
+
+def test_ripgrep_is_here_so_that_both_engines_are_tested():
+    assert find_ripgrep(Path("/nowhere"))
+
+
+@pytest.mark.contract("MA-47")
+@pytest.mark.contract("NT-39")
+def test_each_engine_is_used_when_it_is_asked_for(ctx, tree):
+    expected = "ripgrep" if ctx.settings.engine == "auto" else "python"
+    assert run(ctx, "main").metadata["engine"] == expected
+
+
+@pytest.mark.contract("NT-33")
+@pytest.mark.contract("NT-35")
+def test_the_number_comes_first_and_then_path_line_and_text(ctx, tree):
+    result = run(ctx, "def main")
+    assert result.output == "2 lines match:\na.py:4: def main():\nsrc/b.py:4: def main():"
+    assert result.data["lines"][0] == {
+        "path": "a.py",
+        "line": 4,
+        "text": "def main():",
+        "match": True,
+    }
+    metadata = dict(result.metadata)
+    metadata.pop("engine")
+    assert metadata == {
+        "pattern": "def main",
+        "path": ".",
+        "count": 2,
+        "files": 2,
+        "truncated": False,
+    }
+
+
+@pytest.mark.contract("NT-36")
+def test_no_match_is_said_and_is_no_error(ctx, tree):
+    assert run(ctx, "nowhere").output == "No lines match 'nowhere'"
+    assert run(ctx, "x", path="src", glob="*.md", output="files").output == (
+        "No files match 'x' in src (files like *.md)"
+    )
+
+
+@pytest.mark.contract("MA-48")
+def test_a_pattern_is_a_regular_expression_or_letters(ctx, tree):
+    assert places(ctx, r"^def \w+\(") == ["a.py:4", "src/b.py:1", "src/b.py:4"]
+    assert places(ctx, "main()", fixed_string=True) == ["a.py:4", "src/b.py:4", "src/c.ts:1"]
+    assert places(ctx, "MAIN THING", ignore_case=True) == ["notes.md:1"]
+    assert places(ctx, "THING.", ignore_case=True, fixed_string=True) == ["notes.md:1"]
+    assert places(ctx, r"thing\.$") == ["notes.md:1"]
+
+
+@pytest.mark.contract("MA-49")
+@pytest.mark.parametrize(
+    ("glob", "files"),
+    [
+        ("*.py", ["a.py", "src/b.py"]),
+        ("*.{ts,md}", ["notes.md", "src/c.ts"]),
+        ("src/*.py", ["src/b.py"]),
+        ("src/**", ["src/b.py", "src/c.ts"]),
+        ("**/*.ts", ["src/c.ts"]),
+        ("!*.py", ["notes.md", "src/c.ts"]),
+        ("[ab].py", ["a.py", "src/b.py"]),
+    ],
+)
+def test_a_glob_chooses_files(ctx, tree, glob, files):
+    assert run(ctx, "main", glob=glob, output="files").data["files"] == files
+
+
+def test_a_glob_may_start_from_the_path_or_from_the_workspace(ctx, tree):
+    for glob in ("*.py", "src/*.py", "b.py", "src/b.py"):
+        assert run(ctx, "main", path="src", glob=glob, output="files").data["files"] == ["src/b.py"]
+
+
+@pytest.mark.contract("MA-50")
+def test_lines_around_a_match_are_shown_and_gaps_marked(ctx, tree):
+    assert run(ctx, "main", path="src/b.py", context=1).output == (
+        "1 line matches:\nsrc/b.py-3- \nsrc/b.py:4: def main():\nsrc/b.py-5-     pass"
+    )
+    assert run(ctx, "import|return", path="a.py", context=1).output == (
+        "2 lines match:\na.py:1: import os\na.py-2- \n--\na.py-4- def main():\n"
+        "a.py:5:     return os.name"
+    )
+
+
+def test_context_that_overlaps_is_shown_once(ctx, tree):
+    assert places(ctx, "def|pass", path="src/b.py", context=2) == [
+        f"src/b.py:{n}" for n in range(1, 6)
+    ]
+
+
+def test_names_or_numbers_can_be_asked_for(ctx, tree):
+    assert run(ctx, "def", output="files").output == "2 files match:\na.py\nsrc/b.py"
+    assert run(ctx, "def", output="count").output == "2 files match:\na.py: 1\nsrc/b.py: 2"
+
+
+@pytest.mark.contract("MA-45")
+@pytest.mark.contract("NT-34")
+def test_more_than_the_limit_is_counted(ctx, tree):
+    result = run(ctx, "main", limit=2)
+    assert result.output.startswith("4 lines match; the first 2:\na.py:4: ")
+    assert result.output.count("\n") == 2
+    assert (result.metadata["count"], result.metadata["files"]) == (4, 4)
+    assert result.metadata["truncated"]
+    assert run(ctx, "main", limit=1, output="files").output == "4 files match; the first 1:\na.py"
+
+
+@pytest.mark.contract("MA-45")
+def test_a_hundred_are_shown_by_default(ctx):
+    make(ctx, {"f": "x\n" * 101})
+    assert run(ctx, "x").output.count("\nf:") == 100
+
+
+def test_the_last_match_keeps_its_context(ctx):
+    make(ctx, {"f": "x\na\nb\nc\nx\n"})
+    assert places(ctx, "x", limit=1, context=2) == ["f:1", "f:2", "f:3"]
+    assert places(ctx, "b", limit=1, context=1) == ["f:2", "f:3", "f:4"]
+
+
+def test_counting_ends_somewhere(ctx):
+    make(ctx, {"b": "x\n" * 10_001, "a": "x\n"})
+    result = run(ctx, "x", limit=2)
+    assert result.output == "More than 10,000 lines match; the first 2:\na:1: x\nb:1: x"
+    assert result.metadata["truncated"]
+
+
+def test_one_file_can_be_searched(ctx, tree):
+    assert places(ctx, "main", path="notes.md") == ["notes.md:1"]
+    assert places(ctx, "main", path="notes.md", glob="*.py") == []
+
+
+@pytest.mark.contract("NT-37")
+@pytest.mark.parametrize(
+    "pattern", ["-e", "--files", "-- x", "; touch pwned", "$(touch pwned)", "`id`"]
+)
+def test_a_pattern_is_never_an_option_or_a_command(ctx, pattern):
+    make(ctx, {"f": f"1\n{pattern}\n"})
+    assert places(ctx, pattern, fixed_string=True) == ["f:2"]
+    assert not (ctx.working_directory / "pwned").exists()
+
+
+@pytest.mark.parametrize("glob", ["--files", "-g*", "--pre=touch pwned"])
+def test_a_glob_is_never_an_option(ctx, glob):
+    make(ctx, {"f": "x\n"})
+    assert places(ctx, "x", glob=glob) == []
+
+
+def test_a_path_is_never_an_option(ctx):
+    make(ctx, {"--files": "x\n", "-x/f": "x\n"})
+    assert places(ctx, "x", path="--files") == ["--files:1"]
+    assert places(ctx, "x", path="-x") == ["-x/f:1"]
+
+
+@pytest.mark.contract("NT-36")
+@pytest.mark.contract("MA-52")
+@pytest.mark.parametrize("pattern", ["(", "[a", "a{2,1}", "(?P<x", "*"])
+def test_a_pattern_that_is_none_is_an_error(ctx, tree, pattern):
+    error = error_of(ctx, pattern)
+    assert error.error_class == "invalid_arguments"
+    assert "no regular expression" in str(error)
+    assert "fixed_string" in str(error)
+
+
+@pytest.mark.contract("MA-46")
+def test_a_pattern_has_at_most_1024_characters(ctx, tree):
+    assert places(ctx, "x" * 1_024) == []
+    with pytest.raises(BadArguments, match="pattern"):
+        run(ctx, "x" * 1_025)
+    with pytest.raises(ToolError, match="1024"):
+        grep(ctx, pattern="x" * 1_025)
+
+
+@pytest.mark.parametrize("pattern", ["", "a\nb", "a\0", "\ud800"])
+def test_what_no_line_can_match_is_refused(ctx, tree, pattern):
+    with pytest.raises(ToolError) as caught:
+        grep(ctx, pattern=pattern)
+    assert caught.value.error_class == "invalid_arguments"
+
+
+@pytest.mark.contract("MA-47")
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [(r"(?<=def )main", ["a.py:4", "src/b.py:4"]), (r"(.)\1ing", []), ("main() {", ["src/c.ts:1"])],
+)
+def test_what_only_python_knows_is_found_all_the_same(ctx, tree, pattern, expected):
+    assert places(ctx, pattern.replace("()", r"\(\)")) == expected
+
+
+@pytest.mark.contract("MA-52")
+@pytest.mark.parametrize("pattern", [r"^(a+)+$", r"^(a|a)*b\1?$", r"(.*a){20}\1?$"])
+def test_no_pattern_searches_longer_than_the_limit(ctx, pattern):
+    ctx.settings = Settings(engine=ctx.settings.engine, time_limit_s=0.3)
+    make(ctx, {"f": ("a" * 3_000 + "c\n") * 20})
+    started = os.times().elapsed
+    result = run(ctx, pattern)
+    assert os.times().elapsed - started < 5
+    assert not result.is_error
+
+
+def test_a_search_that_was_stopped_says_so(ctx, tree):
+    ctx.settings = Settings(engine="python", time_limit_s=0.0)
+    result = run(ctx, "def ma.n")
+    assert result.output.endswith("[the search took too long and was stopped; search in less]")
+    assert result.metadata["truncated"]
+
+
+def test_a_cancelled_search_stops(ctx, tree):
+    ctx.cancelled.set()
+    assert error_of(ctx, "main").error_class == "cancelled"
+
+
+@pytest.mark.contract("MA-53")
+@pytest.mark.contract("MA-54")
+def test_what_git_ignores_and_what_is_binary_is_left_out(ctx, tree):
+    make(
+        ctx,
+        {
+            ".gitignore": "*.log\n/out/\n!keep.log\n",
+            ".ignore": "a.py\n",
+            "x.log": "main\n",
+            "keep.log": "main\n",
+            "out/x": "main\n",
+            "src/out/x": "main\n",
+            ".git/config": "main\n",
+            ".git/info/exclude": "secret\n",
+            "secret": "main\n",
+            "src/.gitignore": "c.ts\n",
+            "program": b"main\n\0",
+            ".hidden": "main\n",
+        },
+    )
+    files = ["a.py", "keep.log", "notes.md", "src/b.py", "src/out/x"]
+    assert run(ctx, "main", output="files").data["files"] == [".hidden", *files]
+    assert run(ctx, "main", output="files", path="src").data["files"] == files[-2:]
+
+
+def test_an_ignore_file_of_ripgrep_does_not_count(ctx, tree):
+    make(ctx, {".rgignore": "notes.md\n"})
+    assert "notes.md" in run(ctx, "main", output="files").data["files"]
+
+
+@pytest.mark.contract("MA-53")
+def test_a_changed_gitignore_counts_at_once(ctx, tree):
+    make(ctx, {".gitignore": "*.md\n"})
+    assert "notes.md" not in run(ctx, "main", output="files").data["files"]
+    make(ctx, {".gitignore": "*.mdx\n"})
+    assert "notes.md" in run(ctx, "main", output="files").data["files"]
+
+
+@pytest.mark.contract("MA-53")
+def test_rules_of_directories_in_between_count_too(ctx):
+    make(ctx, {"a/.gitignore": "/b/x\n", "a/b/x": "main\n", "a/b/y": "main\n", "z": "main\n"})
+    assert run(ctx, "main", output="files", path="a/b").data["files"] == ["a/b/y"]
+
+
+def test_a_file_that_git_ignores_is_searched_when_it_is_named(ctx):
+    make(ctx, {".gitignore": "x\n", "x": "main\n"})
+    assert places(ctx, "main", path="x") == ["x:1"]
+
+
+def test_rules_from_above_the_workspace_do_not_count(ctx, tree):
+    (ctx.working_directory.parent / ".gitignore").write_text("*.py\n")
+    assert "a.py" in run(ctx, "main", output="files").data["files"]
+
+
+def test_a_configuration_of_ripgrep_does_not_count(ctx, tree, monkeypatch):
+    (tree / ".ripgreprc").write_text("--files\n--no-ignore\n")
+    monkeypatch.setenv("RIPGREP_CONFIG_PATH", str(tree / ".ripgreprc"))
+    assert places(ctx, "def helper") == ["src/b.py:1"]
+
+
+def test_links_are_not_followed_and_pipes_not_opened(ctx, tree):
+    (tree.parent / "outside").mkdir()
+    (tree.parent / "outside/f").write_text("main\n")
+    (tree / "out").symlink_to("../outside")
+    (tree / "file").symlink_to("../outside/f")
+    os.mkfifo(tree / "pipe")
+    assert "out/f" not in str(run(ctx, "main").data)
+    assert "file" not in run(ctx, "main", output="files").data["files"]
+    for path in ("out", "file", "out/f", "/etc", ".."):
+        assert error_of(ctx, "main", path=path).error_class == "path_outside_workspace"
+
+
+@pytest.mark.contract("NT-36")
+def test_a_path_that_is_neither_file_nor_directory_is_an_error(ctx, tree):
+    os.mkfifo(tree / "pipe")
+    assert error_of(ctx, "x", path="nothing").error_class == "file_not_found"
+    assert error_of(ctx, "x", path="pipe").error_class == "not_a_regular_file"
+
+
+def test_a_linked_directory_inside_can_be_searched(ctx, tree):
+    (tree / "link").symlink_to("src")
+    assert places(ctx, "helper", path="link") == ["src/b.py:1"]
+
+
+def test_long_lines_are_cut(ctx):
+    make(ctx, {"f": "x" + "é" * 600 + "\n"})
+    assert run(ctx, "x").output == "1 line matches:\nf:1: x" + "é" * 499 + "…"
+
+
+def test_odd_names_and_odd_bytes_are_shown(ctx):
+    odd = os.fsdecode(b"caf\xe9 \xc3\xa9")
+    (ctx.working_directory / odd).write_bytes(b"x \xff\xfe y\n")
+    assert run(ctx, "y").output == "1 line matches:\ncaf\\xe9 é:1: x \ufffd\ufffd y"
+    assert places(ctx, "y", path="caf\\xe9 é") == ["caf\\xe9 é:1"]
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.contract("MA-51")
+@pytest.mark.parametrize("context", [0, 3])
+def test_a_big_file_needs_little_memory(ctx, context):
+    ctx.settings = Settings(engine="python")
+    with (ctx.working_directory / "big").open("wb") as file:
+        for _ in range(30):
+            file.write(b"some text without it\n" * 50_000)
+        file.write(b"needle\n")
+    run(ctx, "x", path="big")
+    tracemalloc.start()
+    result = run(ctx, "needl[e]", context=context)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert result.data["lines"][context]["line"] == 1_500_001
+    assert peak < 12_000_000
+
+
+def test_ripgrep_in_the_workspace_is_not_trusted(ctx, tree, monkeypatch):
+    (tree / "rg").write_text("#!/bin/sh\ntouch pwned\n")
+    (tree / "rg").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tree}:.:bin")
+    ctx.settings = Settings()
+    assert run(ctx, "def helper").metadata["engine"] == "python"
+    assert not (tree / "pwned").exists()
+
+
+@pytest.mark.contract("NT-38")
+def test_it_is_safe_and_needs_no_approval():
+    assert grep.risk == "safe"
+    assert grep.is_read_only
