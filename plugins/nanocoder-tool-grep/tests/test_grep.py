@@ -5,7 +5,7 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
-from nanocoder import BadArguments, ToolContext, ToolError, Workspace
+from nanocoder import ToolContext, ToolError, Workspace
 from nanocoder_tool_grep import Settings, grep
 from nanocoder_tool_grep.ripgrep import find_ripgrep
 
@@ -223,10 +223,7 @@ def test_a_pattern_that_is_none_is_an_error(ctx, tree, pattern):
 @pytest.mark.contract("MA-46")
 def test_a_pattern_has_at_most_1024_characters(ctx, tree):
     assert places(ctx, "x" * 1_024) == []
-    with pytest.raises(BadArguments, match="pattern"):
-        run(ctx, "x" * 1_025)
-    with pytest.raises(ToolError, match="1024"):
-        grep(ctx, pattern="x" * 1_025)
+    assert "1024 characters" in str(error_of(ctx, "x" * 1_025))
 
 
 @pytest.mark.parametrize("pattern", ["", "a\nb", "a\0", "\ud800"])

@@ -1,3 +1,3 @@
-"""The contract of every plugin, kept by this one."""
+"""What every plugin has to keep."""
 
 from nanocoder.testing.contract import *  # noqa: F403

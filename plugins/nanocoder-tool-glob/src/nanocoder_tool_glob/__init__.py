@@ -20,7 +20,10 @@ from nanocoder_kit_glob import SKIPPED, BadPattern, compile_glob, split_base
 
 @frozen
 class Settings:
-    """What `[plugins.tool-glob]` may set: how much is named, and what is not gone into."""
+    """What `[plugins.tool-glob]` may set.
+
+    At most *max_results* files are named; directories with a name in *skip* are not gone into.
+    """
 
     max_results: int = 1_000
     skip: tuple[str, ...] = tuple(sorted(SKIPPED))

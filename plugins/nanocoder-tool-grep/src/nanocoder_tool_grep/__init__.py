@@ -14,7 +14,7 @@ from nanocoder import (
     tool,
 )
 
-from nanocoder_tool_grep.query import MAX_CONTEXT, MAX_PATTERN, Output, Query, check
+from nanocoder_tool_grep.query import MAX_CONTEXT, Output, Query, check
 
 
 @frozen
@@ -37,21 +37,21 @@ class Settings:
 )
 def grep(  # noqa: PLR0913 - one argument for each thing that can be asked
     ctx: ToolContext,
-    pattern: Annotated[str, Param("Regular expression.", max_length=MAX_PATTERN)],
+    pattern: Annotated[str, "Regular expression."],
     path: Annotated[str, "File or directory."] = ".",
     glob: Annotated[str, "Files, like *.py."] = "",
     output: Annotated[Output, "Lines, file names, or numbers."] = "content",
     context: Annotated[int, Param("Lines around.", ge=0, le=MAX_CONTEXT)] = 0,
     *,
-    ignore_case: bool = False,
-    fixed_string: bool = False,
+    ignore_case: Annotated[bool, "Upper or lower."] = False,
+    fixed_string: Annotated[bool, "Plain text."] = False,
     limit: Annotated[int, Param("Results.", ge=1)] = 100,
 ) -> ToolResult:
     """Search file contents."""
     from nanocoder_tool_grep.answer import answer
     from nanocoder_tool_grep.finding import find
 
-    check(pattern)
+    check(pattern, glob)
     settings: Settings = ctx.settings or Settings()
     where = ctx.workspace.resolve(path)
     query = Query(

@@ -52,16 +52,17 @@ class Stopped(Exception):
     """The search took too long and was ended."""
 
 
-def check(pattern: str) -> None:
-    """Refuse what no line can match, and what is too long; raises ToolError."""
+def check(pattern: str, glob: str = "") -> None:
+    """Refuse what no line, or no name, can match, and what is too long; raises ToolError."""
     if not pattern:
         raise invalid("the pattern is empty")
     if len(pattern) > MAX_PATTERN:
         raise invalid(f"the pattern is longer than {MAX_PATTERN} characters")
-    if "\n" in pattern or "\0" in pattern:
-        raise invalid("the pattern has a newline or a NUL; grep looks at one line at a time")
-    if any("\ud800" <= letter <= "\udfff" for letter in pattern):
-        raise invalid("the pattern has half a character; send the character itself")
+    for name, text in (("pattern", pattern), ("glob", glob)):
+        if "\n" in text or "\0" in text:
+            raise invalid(f"the {name} has a newline or a NUL; grep looks at one line at a time")
+        if any("\ud800" <= letter <= "\udfff" for letter in text):
+            raise invalid(f"the {name} has half a character; send the character itself")
 
 
 def invalid(message: str) -> ToolError:

@@ -12,7 +12,10 @@ _MARKS = {"dir": "/", "link": "@", "other": "|", "file": ""}
 
 @frozen
 class Settings:
-    """What `[plugins.tool-list]` may set: how much is listed, and what is not gone into."""
+    """What `[plugins.tool-list]` may set.
+
+    At most *max_entries* are listed; directories with a name in *skip* are left out.
+    """
 
     max_entries: int = 500
     skip: tuple[str, ...] = tuple(sorted(SKIPPED))
