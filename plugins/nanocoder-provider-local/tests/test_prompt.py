@@ -63,9 +63,10 @@ def test_calls_and_results_alternate_as_the_model_wrote_them():
 def test_a_failure_is_called_one():
     failed = Message("tool", results=(ToolResult("no such file", call_id="c1", is_error=True),))
 
-    assert shown([Message("user", "x"), step(1, "")[0], failed])[-1]["content"].startswith(
-        "read_file failed"
-    )
+    text = shown([Message("user", "x"), step(1, "")[0], failed])[-1]["content"]
+
+    assert text.startswith("read_file failed:\nno such file")
+    assert "Take another action" in text
 
 
 def test_two_turns_of_one_role_become_one():

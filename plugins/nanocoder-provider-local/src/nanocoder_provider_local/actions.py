@@ -40,10 +40,7 @@ class Actions:
     def lines(self) -> str:
         """Return one line for each action: `grep(pattern, path?): Search …`."""
         lines = [_line(tool) for tool in self.tools]
-        lines.append(
-            f"{self.answer}({TEXT}): Tell the user what was done or found, when it is done."
-            " An answer changes nothing."
-        )
+        lines.append(f"{self.answer}({TEXT}): Tell the user the result. This ends the request.")
         return "\n".join(lines)
 
     def schema(self) -> dict[str, Any]:

@@ -12,6 +12,7 @@ HOW: Final = (
     'Reply with one JSON object: {{"action": TOOL, ...parameters}}, or, when the request is done, '
     '{{"action": "{answer}", "text": ...}}.'
 )
+AGAIN: Final = "(This failed. Take another action to do what was asked.)"
 NEXT: Final = "(Take the next action, or answer when the request is done.)"
 
 # What the tokenizer would read as one of its own marks: a tool's output must not be able to end
@@ -74,7 +75,8 @@ def results(message: Message, before: Message | None) -> str:
         outcome = "failed" if result.is_error else "returned"
         name = names.get(result.call_id, "The tool")
         shown.append(f"{name} {outcome}:\n{defused(result.output)}")
-    return "\n\n".join([*shown, NEXT])
+    failed = any(result.is_error for result in message.results)
+    return "\n\n".join([*shown, AGAIN if failed else NEXT])
 
 
 def defused(text: str) -> str:
