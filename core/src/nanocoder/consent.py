@@ -19,12 +19,14 @@ from nanocoder.values import (
     Decision,
     Effect,
     Event,
+    Question,
     Risk,
     ToolCall,
     Verdict,
 )
 
 Approver = Callable[[ApprovalRequest], ApprovalAnswer | None]
+Asker = Callable[[Question], str | None]
 Check = Callable[[Mapping[str, Any]], dict[str, Any]]
 
 MAX_EDITS = 10
@@ -38,8 +40,8 @@ class Ask:
     It travels like an event and comes back answered.
     """
 
-    request: ApprovalRequest
-    answer: ApprovalAnswer | None = None
+    request: ApprovalRequest | Question
+    answer: ApprovalAnswer | str | None = None
 
 
 @frozen
@@ -57,11 +59,16 @@ class Consent:
     """
 
     def __init__(
-        self, plugins: Plugins, session: SessionInfo, approve: Approver | None = None
+        self,
+        plugins: Plugins,
+        session: SessionInfo,
+        approve: Approver | None = None,
+        ask: Asker | None = None,
     ) -> None:
         self.session = session
         self._plugins = plugins
         self._approve = approve
+        self._ask = ask
         self._sequence = itertools.count(1)
         self._kept: set[tuple[str, ...]] = set()
 
@@ -124,7 +131,7 @@ class Consent:
         question = Ask(request)
         yield question
         answer = question.answer
-        if answer is None:
+        if not isinstance(answer, ApprovalAnswer):
             raise ApprovalNeeded(
                 f"approval needed: {call.name} was not run because nobody can answer"
                 f" ({verdict.reason})",
@@ -140,15 +147,30 @@ class Consent:
             self._kept.add(_key(verdict, call, tool))
         return answer
 
-    def ask(self, request: ApprovalRequest) -> ApprovalAnswer | None:
+    def ask(self, request: ApprovalRequest | Question) -> ApprovalAnswer | str | None:
         """Put a request to whoever answers for the person; None when nobody does."""
+        about = {"session": self.session, "settings": self._plugins.settings}
+        if isinstance(request, Question):
+            return self._inquire(request, about)
         if self._approve is not None:
             return self._approve(request)
         return calls.choose(
             self._plugins.implementations("nanocoder_approve"),
             self._plugins.report,
-            {"request": request, "session": self.session, "settings": self._plugins.settings},
+            {"request": request, **about},
             ApprovalAnswer,
+        )
+
+    def _inquire(self, question: Question, about: Mapping[str, Any]) -> str | None:
+        if self._ask is not None:
+            return self._ask(question)
+        if not self.session.interactive:
+            return None
+        return calls.choose(
+            self._plugins.implementations("nanocoder_ask"),
+            self._plugins.report,
+            {"question": question, **about},
+            str,
         )
 
     def _request(self, call: ToolCall, tool: Tool[..., Any], verdict: Verdict) -> ApprovalRequest:

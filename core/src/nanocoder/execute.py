@@ -25,8 +25,8 @@ from nanocoder.plugins import Plugins
 from nanocoder.running import Running, Said
 from nanocoder.schema import normalise
 from nanocoder.text import clip, for_model
-from nanocoder.tool import Tool, ToolContext
-from nanocoder.values import Effect, Event, ToolCall, ToolResult
+from nanocoder.tool import ANY_TOOL, Tool, ToolContext, refuse_step
+from nanocoder.values import Effect, Event, Question, ToolCall, ToolResult
 from nanocoder.workspace import Workspace
 
 MAX_DEPTH = 4
@@ -251,7 +251,7 @@ class Executor:
     def _run(self, tool: Tool[..., Any], granted: Granted, cancel: Cancel, scope: Scope) -> Steps:
         own = Cancel(cancel)
         inner = Scope(
-            consented=tool.single_confirmation,
+            consented=tool.single_confirmation and ANY_TOOL not in tool.composed_of,
             state=scope.state if scope.depth else {},
             depth=scope.depth + 1,
         )
@@ -292,9 +292,7 @@ class Executor:
         numbers = itertools.count(1)
 
         def sub_call(name: str, arguments: Mapping[str, Any]) -> ToolResult:
-            if name not in tool.composed_of:
-                have = ", ".join(tool.composed_of) or "none"
-                raise ToolError(f"{tool.name} may not call {name!r}; it declares: {have}")
+            refuse_step(tool, name, self._plugins.tools())
             step = ToolCall(f"{call.id}.{next(numbers)}", name, dict(arguments), parent_id=call.id)
             return running.drive(self._steps(step, cancel, scope))
 
@@ -314,6 +312,7 @@ class Executor:
             make_tmp=room.path,
             wrap=services.wrap,
             artifact=services.artifact,
+            ask=lambda question: running.drive(_inquiry(evolve(question, call_id=call.id))),
         )
 
     def _seen(self, tool: Tool[..., Any], call: ToolCall, result: ToolResult) -> ToolResult:
@@ -417,6 +416,12 @@ def _broken(call: ToolCall, tool: Tool[..., Any], error: BaseException) -> ToolR
     message = f"Error: {call.name} of {tool.plugin or 'this session'} broke: {problem_of(error)}"
     failed = ToolError(message, error_class="tool_broken")
     return _failure(call, failed)
+
+
+def _inquiry(question: Question) -> Generator[Said, None, str | None]:
+    item = Ask(question)
+    yield item
+    return item.answer if isinstance(item.answer, str) else None
 
 
 def _raising(error: NanocoderError) -> Steps:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         ApprovalRequest,
         Event,
         Message,
+        Question,
         ToolCall,
         ToolResult,
         Verdict,
@@ -54,6 +55,7 @@ STYLES: Final = {
     "nanocoder_before_execute": "judge",
     "nanocoder_render": "choose",
     "nanocoder_approve": "choose",
+    "nanocoder_ask": "choose",
     "nanocoder_after_execute": "chain",
 }
 """Each hook's calling style, in firing order."""
@@ -272,6 +274,18 @@ def nanocoder_approve(
     refusal.
     Raises: counts as no answer and is reported.
     Example: `return ApprovalAnswer(request.id, request.digest, approved=ask_on_the_phone(request))`
+    """
+
+
+@hookspec
+def nanocoder_ask(question: "Question", session: "SessionInfo", settings: Any) -> str | None:
+    """Put a tool's question to the person and return the answer: a choice, or their own words.
+
+    Called: once per question, in sessions with a person, from one thread at a time.
+    Results: the first answer wins; None means that the person gave none within the question's
+    timeout_s, which whoever asks has to keep.
+    Raises: counts as no answer and is reported.
+    Example: `return ask_on_the_phone(question.text, question.choices, question.timeout_s)`
     """
 
 

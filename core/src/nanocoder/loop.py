@@ -63,7 +63,7 @@ class Session:
         self.plugins: Plugins = ground.plugins
         self.config: Config = ground.config
         self.info: SessionInfo = ground.info
-        self.consent = Consent(self.plugins, self.info, ground.approve)
+        self.consent = Consent(self.plugins, self.info, ground.approve, ground.ask)
         self.executor = Executor(
             self.plugins,
             ground.workspace,

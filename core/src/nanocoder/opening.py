@@ -9,7 +9,7 @@ from typing import Any
 from attrs import define, field
 
 from nanocoder.config import Config, cache_dir, state_dir, user_config_dir
-from nanocoder.consent import Approver
+from nanocoder.consent import Approver, Asker
 from nanocoder.errors import ConfigError, ToolError, UsageError
 from nanocoder.offers import Dialect, Sandbox
 from nanocoder.plugins import Plugins
@@ -49,6 +49,7 @@ class Ground:
     info: SessionInfo
     journal: Journal | None = None
     approve: Approver | None = None
+    ask: Asker | None = None
     messages: Sequence[Message] = ()
     max_turns: int = 50
     dialect: Dialect | None = None
@@ -139,6 +140,7 @@ def open_ground(  # noqa: PLR0913 - these are the options of open_session, by na
     model: str = "",
     mode: Mode | str | None = None,
     approve: Approver | None = None,
+    ask: Asker | None = None,
     interactive: bool = False,
     output: str = "text",
     max_turns: int | None = None,
@@ -152,10 +154,10 @@ def open_ground(  # noqa: PLR0913 - these are the options of open_session, by na
 ) -> Ground:
     """Put a session's ground together; these are the options of `nanocoder.open_session`.
 
-    *model* is "provider/model", *approve* answers approval requests (without it the installed UI
-    plugins do), *interactive* says that a person is there, *resume* is a session's id or "last",
-    *persist* False keeps no journal, *warn* is told what a person should know. Raises: ConfigError,
-    UsageError, PluginError.
+    *model* is "provider/model", *approve* answers approval requests and *ask* the questions of
+    tools (without them the installed UI plugins do), *interactive* says that a person is there,
+    *resume* is a session's id or "last", *persist* False keeps no journal, *warn* is told what a
+    person should know. Raises: ConfigError, UsageError, PluginError.
     """
     root = existing_directory(cwd)
     flags = {
@@ -178,6 +180,7 @@ def open_ground(  # noqa: PLR0913 - these are the options of open_session, by na
         model=config.core.model,
         interactive=interactive,
         output=output,
+        folder=journal.artifacts if journal is not None else None,
     )
     return Ground(
         plugins=plugins,
@@ -186,6 +189,7 @@ def open_ground(  # noqa: PLR0913 - these are the options of open_session, by na
         info=info,
         journal=journal,
         approve=approve,
+        ask=ask,
         messages=messages,
         max_turns=config.core.max_turns,
         dialect=_dialect(plugins, config.core.dialect),

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 from attrs import define, evolve, field, frozen
 
 from nanocoder.cancel import Cancel
-from nanocoder.errors import PluginError
+from nanocoder.errors import PluginError, ToolError
 from nanocoder.schema import Signature, canonical_json
-from nanocoder.values import EMPTY, Effect, Mode, Risk, ToolResult
+from nanocoder.values import EMPTY, Effect, Mode, Question, Risk, ToolResult
 
 if TYPE_CHECKING:
     from nanocoder.workspace import Workspace
@@ -18,6 +18,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 DEFAULT_TIMEOUT_S = 120.0
+ANY_TOOL = "*"
+"""In `composed_of`: every tool on offer, except those that may call any tool themselves."""
 MAX_NAME_CHARS = 64
 
 
@@ -28,7 +30,8 @@ class SessionInfo:
     *interactive* is host state, whether a person is there to answer.
 
     *output* is "text", "json" or "jsonl"; *profile* "small" when the model wants short descriptions
-    and few tools.
+    and few tools. *folder* is the session's own, beside its journal, where plugins may keep files;
+    it need not exist yet, and it is None for a session that is not kept.
     """
 
     id: str
@@ -38,6 +41,7 @@ class SessionInfo:
     interactive: bool = False
     output: str = "text"
     profile: str = "full"
+    folder: Path | None = None
 
 
 @define(eq=False)
@@ -49,7 +53,7 @@ class ToolContext:
     *cancelled* is the abort signal, *settings* the plugin's own settings, *state* a dict shared by
     the calls of one composed operation. `call` reaches declared sub-tools only; `resource` opens
     what the plugin offers in `nanocoder_resources`; `wrap` puts an argument vector into the
-    session's sandbox; `progress` shows a line while the tool runs.
+    session's sandbox; `progress` shows a line while the tool runs; `ask` asks the person.
     """
 
     session_id: str
@@ -67,6 +71,7 @@ class ToolContext:
     _make_tmp: Callable[[], Path] | None = None
     _wrap: Callable[[list[str]], list[str]] | None = None
     _artifact: Callable[[str, bytes], str] | None = None
+    _ask: Callable[[Question], str | None] | None = None
 
     @property
     def tmp_dir(self) -> Path:
@@ -100,15 +105,23 @@ class ToolContext:
         """Keep *data* (a full output) beside the session's journal and return where it is."""
         return "" if self._artifact is None else self._artifact(name, data)
 
+    def ask(self, question: Question) -> str | None:
+        """Put a question to the person; None when nobody is there or answers in time.
+
+        Give the tool `timeout_s=0`: the time in which a person thinks is not its own.
+        """
+        return None if self._ask is None else self._ask(question)
+
 
 @frozen(eq=False)
 class Tool(Generic[P, R]):
     """One tool. Effects drive parallelism, plan mode, retry, undo, risk display and the sandbox.
 
     *timeout_s* is the limit of one call in seconds (None: the session's, 0: none, the tool watches
-    its own). *composed_of* names the sub-tools it may call; *single_confirmation* asks once for all
-    of them; *transactional* restores every file after a failure. *repeatable* exempts polling tools
-    from the loop guard. *load* is set on a tool that is known from the manifest alone.
+    its own). *composed_of* names the sub-tools it may call ("*": any); *single_confirmation* asks
+    once for all that are named; *transactional* restores every file after a failure. *repeatable*
+    exempts polling tools from the loop guard. *load* is set on a tool that is known from the
+    manifest alone.
     """
 
     name: str
@@ -162,6 +175,21 @@ class Tool(Generic[P, R]):
 
             value = wait_for(value, ctx.cancelled)
         return as_result(value, self.name)
+
+
+def refuse_step(tool: Tool[..., Any], name: str, offered: Mapping[str, Tool[..., Any]]) -> None:
+    """Raise ToolError unless *tool* declares that it calls the tool *name*."""
+    if name in tool.composed_of:
+        return
+    if ANY_TOOL not in tool.composed_of:
+        have = ", ".join(tool.composed_of) or "none"
+        raise ToolError(f"{tool.name} may not call {name!r}; it declares: {have}")
+    other = offered.get(name)
+    if other is not None and ANY_TOOL in other.composed_of:
+        raise ToolError(
+            f"{tool.name} may not call {name!r}, which calls other tools itself; call it directly",
+            error_class="nested_call",
+        )
 
 
 def takes_context(function: Callable[..., Any]) -> bool:

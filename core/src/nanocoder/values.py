@@ -220,3 +220,18 @@ class ApprovalAnswer:
     reason: str = ""
     arguments: Mapping[str, Any] | None = None
     always: bool = False
+
+
+@frozen
+class Question:
+    """What a tool asks the person, as text; it takes one answer.
+
+    *choices* may be empty. With *custom* an answer in the person's own words is fine, too. Whoever
+    puts it gives up after *timeout_s* seconds.
+    """
+
+    text: str
+    choices: tuple[str, ...] = ()
+    custom: bool = True
+    timeout_s: float = 60.0
+    call_id: str = ""
