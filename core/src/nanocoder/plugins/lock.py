@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from attrs import asdict, frozen
@@ -45,7 +46,8 @@ def write_lock(path: Path, plugins: Mapping[str, Locked]) -> None:
         temporary.write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
         os.replace(temporary, path)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink()
         raise ConfigError(f"the plugin lock {path} cannot be written: {error.strerror}") from error
 
 

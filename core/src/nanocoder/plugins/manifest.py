@@ -4,6 +4,7 @@ import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,9 @@ class Manifest:
     fresh: tuple[str, ...] = ()
 
 
-def load(found: Sequence[Found], cache: Path | None) -> Manifest:
+def load(
+    found: Sequence[Found], cache: Path | None, deadline_s: float = DESCRIBE_DEADLINE_S
+) -> Manifest:
     """Return the manifest of *found*; a child process describes what the cache lacks.
 
     A cache that cannot be read is rebuilt; one that cannot be written is done without.
@@ -75,7 +78,7 @@ def load(found: Sequence[Found], cache: Path | None) -> Manifest:
         else:
             missing.append(one)
     if missing:
-        answers = _described_by_child([(one.name, one.module) for one in missing])
+        answers = _described_by_child([(one.name, one.module) for one in missing], deadline_s)
         for one in missing:
             description = answers[one.name]
             if "error" in description:
@@ -175,10 +178,14 @@ def _write(cache: Path | None, described: Mapping[str, Any]) -> None:
         temporary.write_text(json.dumps({"key": _key(), "plugins": described}), encoding="utf-8")
         os.replace(temporary, cache)
     except OSError:
-        temporary.unlink(missing_ok=True)
+        # Where the folder is no folder, there is nothing to remove either.
+        with suppress(OSError):
+            temporary.unlink()
 
 
-def _described_by_child(wanted: Sequence[tuple[str, str]]) -> dict[str, dict[str, Any]]:
+def _described_by_child(
+    wanted: Sequence[tuple[str, str]], deadline_s: float
+) -> dict[str, dict[str, Any]]:
     """Describe each plugin in a child.
 
     When one ends or hangs the child, blame that one and go on with the rest.
@@ -186,7 +193,7 @@ def _described_by_child(wanted: Sequence[tuple[str, str]]) -> dict[str, dict[str
     answers: dict[str, dict[str, Any]] = {}
     rest = list(wanted)
     while rest:
-        got, problem = _ask_child(rest)
+        got, problem = _ask_child(rest, deadline_s)
         answers.update(got)
         rest = [pair for pair in rest if pair[0] not in answers]
         if rest:
@@ -195,7 +202,9 @@ def _described_by_child(wanted: Sequence[tuple[str, str]]) -> dict[str, dict[str
     return answers
 
 
-def _ask_child(wanted: Sequence[tuple[str, str]]) -> tuple[dict[str, dict[str, Any]], str]:
+def _ask_child(
+    wanted: Sequence[tuple[str, str]], deadline_s: float
+) -> tuple[dict[str, dict[str, Any]], str]:
     import subprocess
 
     # -P: the current directory must not be importable here either.
@@ -214,19 +223,21 @@ def _ask_child(wanted: Sequence[tuple[str, str]]) -> tuple[dict[str, dict[str, A
             process.stdin.close()
         except BrokenPipeError:
             return {}, "the describing process could not start"
-        lines, timed_out = _lines_until_silence(process.stdout.fileno(), len(wanted))
+        lines, timed_out = _lines_until_silence(process.stdout.fileno(), len(wanted), deadline_s)
         process.kill()
     answers = dict(json.loads(line) for line in lines)
-    return answers, f"its import took over {DESCRIBE_DEADLINE_S:.0f} s" if timed_out else ""
+    return answers, f"its import took over {deadline_s:g} s" if timed_out else ""
 
 
-def _lines_until_silence(descriptor: int, expected: int) -> tuple[list[bytes], bool]:
+def _lines_until_silence(
+    descriptor: int, expected: int, deadline_s: float
+) -> tuple[list[bytes], bool]:
     """Read lines until *expected* came, the writer ended, or nothing came for the deadline."""
     import select
 
     data = b""
     while data.count(b"\n") < expected:
-        ready, _, _ = select.select([descriptor], [], [], DESCRIBE_DEADLINE_S)
+        ready, _, _ = select.select([descriptor], [], [], deadline_s)
         if not ready:
             return data.split(b"\n")[:-1], True
         piece = os.read(descriptor, 1 << 20)

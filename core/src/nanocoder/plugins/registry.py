@@ -10,7 +10,7 @@ from attrs import evolve
 from nanocoder.calls import Implementation, Report, attempt, problem_of
 from nanocoder.errors import PluginError, UnknownTool
 from nanocoder.plugins.discovery import scan, site_directories
-from nanocoder.plugins.manifest import Entry, load
+from nanocoder.plugins.manifest import DESCRIBE_DEADLINE_S, Entry, load
 from nanocoder.provider import ProviderSpec
 from nanocoder.text import nearest
 from nanocoder.tool import Tool
@@ -47,11 +47,15 @@ class Plugins:
 
     @classmethod
     def installed(
-        cls, cache: Path | None = None, *, sites: Iterable[str] | None = None
+        cls,
+        cache: Path | None = None,
+        *,
+        sites: Iterable[str] | None = None,
+        deadline_s: float = DESCRIBE_DEADLINE_S,
     ) -> "Plugins":
         """Return the plugins of the site directories, described by the manifest in *cache*."""
         found = scan(site_directories() if sites is None else sites)
-        manifest = load(found, cache)
+        manifest = load(found, cache, deadline_s)
         return cls(manifest.entries, fresh=manifest.fresh)
 
     def add(self, plugin: object, name: str, *, version: str = "0") -> None:
@@ -102,8 +106,8 @@ class Plugins:
         for name, entry in self.entries.items():
             if entry.is_policy:
                 if name in self.set_aside:
-                    hint = "nothing starts without it; mend it, uninstall it, or disable it"
-                    raise PluginError(name, f"{self.set_aside[name]}; {hint}")
+                    hint = "nothing starts without it; mend it, uninstall it, or name it in"
+                    raise PluginError(name, f"{self.set_aside[name]}; {hint} plugins.disable")
                 self._load(name)
 
     def implementations(self, hook: str) -> list[Implementation]:
