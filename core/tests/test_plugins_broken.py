@@ -1,0 +1,250 @@
+"""Plugins that break, installed as pip would: set aside by name, and the program works."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from nanocoder import PluginError, Plugins, open_session
+from nanocoder.testing import Scripted
+
+GOOD = """
+from nanocoder import hookimpl, tool
+
+@tool(risk="safe", effects={"read"})
+def fine() -> str:
+    '''Say that all is well, for tests.'''
+    return "well"
+
+@hookimpl
+def nanocoder_tools():
+    return [fine]
+"""
+
+Install = Callable[..., Plugins]
+
+
+class Site:
+    """A directory of installed packages, which this interpreter and its children import from."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.number = 0
+
+    def install(self, name: str, source: str, *, distribution: str = "", module: str = "") -> None:
+        """Install a plugin: a module and the dist-info that names it."""
+        distribution = distribution or f"nanocoder-{name}"
+        module = module or f"{distribution.replace('-', '_')}_{self.folder.parent.name}"
+        module = "".join(letter if letter.isalnum() else "_" for letter in module)
+        (self.folder / f"{module}.py").write_text(source, encoding="utf-8")
+        info = self.folder / f"{distribution.replace('-', '_')}-1.0.dist-info"
+        info.mkdir()
+        (info / "entry_points.txt").write_text(f"[nanocoder]\n{name} = {module}\n")
+
+    def plugins(self, cache: Path | None = None, **options: float) -> Plugins:
+        """Return what is installed here, and nothing else."""
+        return Plugins.installed(cache, sites=[str(self.folder)], **options)
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+    folder = tmp_path / "site"
+    folder.mkdir()
+    monkeypatch.syspath_prepend(str(folder))
+    monkeypatch.setenv("PYTHONPATH", str(folder))
+    made = Site(folder)
+    made.install("tool-fine", GOOD)
+    before = set(sys.modules)
+    yield made
+    for name in set(sys.modules) - before:
+        if name.startswith("nanocoder_"):
+            del sys.modules[name]
+
+
+def hook(body: str, name: str = "nanocoder_tools", arguments: str = "", *, head: str = "") -> str:
+    return (
+        "import nanocoder\nfrom nanocoder import hookimpl, tool, ToolError, Verdict, Decision\n"
+        f"{head}\n@hookimpl\ndef {name}({arguments}):\n    {body}\n"
+    )
+
+
+BROKEN = {
+    "raises on import": ("raise RuntimeError('boom')", "import failed: RuntimeError: boom"),
+    "leaves on import": ("import sys; sys.exit(3)", "import failed: SystemExit: 3"),
+    "kills its process": ("import os; os._exit(0)", "the import ended the process"),
+    "needs what is not there": ("import no_such_module_here", "No module named"),
+    "does not parse": ("def broken(:", "SyntaxError"),
+    "no hook": ("x = 1", "implements no hook"),
+    "a hook that is async": (
+        "from nanocoder import hookimpl\n@hookimpl\nasync def nanocoder_tools():\n    return []\n",
+        "`async def`; hooks are plain functions",
+    ),
+    "a misspelt hook": (
+        hook("return []", "nanocoder_tool"),
+        "there is no hook 'nanocoder_tool'; did you mean 'nanocoder_tools'?",
+    ),
+    "an unknown argument": (hook("return ''", "nanocoder_prompt", "sesion"), "sesion"),
+    "tools that are no tools": (hook("return ['fine']"), "offered str 'fine', expected Tool"),
+    "tools that are no list": (hook("yield None"), "returned generator, expected a list of Tool"),
+    "a hook that raises": (hook("raise ValueError('ouch')"), "ValueError: ouch"),
+    "settings that are no class": (
+        hook("return {}", "nanocoder_settings"),
+        "returned {}, expected an attrs class",
+    ),
+    "settings without a default": (
+        hook(
+            "return Settings",
+            "nanocoder_settings",
+            head="import attrs\n@attrs.frozen\nclass Settings:\n    key: str\n",
+        ),
+        "every field of Settings needs a default",
+    ),
+    "a tool with an impossible type": (
+        hook(
+            "return [odd]",
+            head="@tool\ndef odd(x: complex) -> str:\n    '''Do something odd with x.'''\n",
+        ),
+        "odd",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_a_broken_plugin_is_set_aside_by_name_and_the_others_work(site: Site, what: str) -> None:
+    source, problem = BROKEN[what]
+    site.install("tool-broken", source)
+    plugins = site.plugins()
+    if what != "a tool with an impossible type":
+        assert problem in plugins.set_aside["tool-broken"]
+    tools = plugins.tools()
+    assert tools["fine"].real()() == "well"
+
+
+@pytest.mark.timeout(30)
+def test_a_plugin_that_hangs_on_import_is_set_aside_at_the_deadline(site: Site) -> None:
+    site.install("tool-a-hang", "import time; time.sleep(60)")
+    started = time.monotonic()
+    plugins = site.plugins(deadline_s=0.5)
+    assert time.monotonic() - started < 8
+    assert "its import took over 0.5 s" in plugins.set_aside["tool-a-hang"]
+    assert set(plugins.tools()) == {"fine"}
+
+
+def test_what_a_plugin_prints_at_import_disturbs_nobody(site: Site, capfd) -> None:
+    site.install("tool-loud", "print('[\"tool-fine\", {}]')\n" + GOOD.replace("fine", "loud"))
+    assert set(site.plugins().tools()) == {"fine", "loud"}
+    assert capfd.readouterr().out == ""
+
+
+@pytest.mark.parametrize("gate", ["nanocoder_before_execute", "nanocoder_after_execute"])
+@pytest.mark.parametrize("kind", ["wrapper", "hookwrapper"])
+def test_nobody_wraps_a_judge_or_a_chain(site: Site, gate: str, kind: str) -> None:
+    site.install(
+        "policy-sly",
+        f"from nanocoder import hookimpl\n@hookimpl({kind}=True)\n"
+        f"def {gate}(call):\n    yield\n    return None\n",
+    )
+    plugins = site.plugins()
+    assert "may not be wrapped" in plugins.set_aside["policy-sly"]
+    with pytest.raises(PluginError, match="nothing starts without it"):
+        plugins.require_policies()
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "raise RuntimeError('boom')",
+        "import os; os._exit(1)",
+        "async def nanocoder_before_execute(call): ...\nraise RuntimeError('boom')",
+    ],
+)
+def test_a_policy_that_breaks_stops_the_start_and_says_how_to_go_on(
+    site: Site, source: str, tmp_path: Path
+) -> None:
+    site.install("policy-strict", source)
+    with pytest.raises(PluginError, match=r"policy-strict.*plugins\.disable"):
+        open_session(tmp_path, plugins=site.plugins(), persist=False)
+
+
+def test_a_gate_under_another_name_still_stops_the_start(site: Site, tmp_path: Path) -> None:
+    source = "def nanocoder_before_execute(call): ...\nraise RuntimeError('boom')"
+    site.install("acme-guard", source)
+    with pytest.raises(PluginError, match="acme-guard"):
+        open_session(tmp_path, plugins=site.plugins(), persist=False)
+
+
+def test_a_policy_that_is_disabled_does_not_stop_the_start(site: Site, tmp_path: Path) -> None:
+    site.install("policy-strict", "raise RuntimeError('boom')")
+    plugins = site.plugins()
+    plugins.configure(lambda _, cls: cls(), disabled=["policy-strict"])
+    plugins.add(Scripted(["Hello."]), "script")
+    with open_session(tmp_path, plugins=plugins, model="script", persist=False) as session:
+        list(session.run("go"))
+        assert session.report.text == "Hello."
+
+
+def test_two_plugins_that_offer_one_tool_both_lose_it_until_somebody_chooses(site: Site) -> None:
+    site.install("tool-other", GOOD.replace("well", "otherwise"))
+    plugins = site.plugins()
+    assert plugins.tools() == {}
+    assert "tool-fine and tool-other" in str(plugins.reports[0])
+    assert "[tools.owner] fine" in str(plugins.reports[0])
+    plugins.configure(lambda _, cls: cls(), owners={"fine": "tool-other"})
+    assert plugins.tools()["fine"].real()() == "otherwise"
+    assert plugins.tools()["fine"].plugin == "tool-other"
+
+
+def test_an_owner_that_offers_no_such_tool_gives_it_to_nobody(site: Site) -> None:
+    plugins = site.plugins()
+    plugins.configure(lambda _, cls: cls(), owners={"fine": "tool-gone"})
+    assert plugins.tools() == {}
+
+
+def test_a_tool_can_be_renamed_away_from_a_clash(site: Site) -> None:
+    site.install("tool-other", GOOD.replace("well", "otherwise"))
+    plugins = site.plugins()
+    plugins.configure(lambda _, cls: cls(), names={"tool-other:fine": "finer"})
+    said = {name: tool.real()() for name, tool in plugins.tools().items()}
+    assert said == {"fine": "well", "finer": "otherwise"}
+
+
+def test_two_distributions_with_one_plugin_name_are_both_set_aside(site: Site) -> None:
+    site.install("tool-fine", GOOD.replace("fine", "other"), distribution="evil-twin")
+    plugins = site.plugins()
+    assert "evil-twin 1.0 and nanocoder-tool-fine 1.0" in plugins.set_aside["tool-fine"]
+    assert plugins.tools() == {}
+
+
+def test_a_second_start_imports_no_tool_plugin(site: Site, tmp_path: Path) -> None:
+    cache = tmp_path / "plugins.json"
+    site.install("tool-broken", "raise RuntimeError('boom')")
+    first = site.plugins(cache)
+    modules = {name for name in sys.modules if name.endswith(tmp_path.name.replace("-", "_"))}
+    again = site.plugins(cache)
+    assert set(again.tools()) == set(first.tools()) == {"fine"}
+    assert again.set_aside == first.set_aside
+    assert modules == set()
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", b"[]", b'{"plugins": 3}', b"\xff" * 99])
+def test_a_damaged_cache_is_made_anew(site: Site, tmp_path: Path, damage: bytes) -> None:
+    cache = tmp_path / "plugins.json"
+    site.plugins(cache)
+    cache.write_bytes(damage)
+    assert set(site.plugins(cache).tools()) == {"fine"}
+    assert cache.read_bytes() != damage
+
+
+def test_an_edited_module_is_described_anew(site: Site, tmp_path: Path) -> None:
+    cache = tmp_path / "plugins.json"
+    site.plugins(cache)
+    (module,) = site.folder.glob("*.py")
+    module.write_text(GOOD.replace("fine", "finer"))
+    plugins = site.plugins(cache)
+    assert set(plugins.tools()) == {"finer"}
+    assert plugins.fresh == ("tool-fine",)
+
+
+def test_a_cache_that_cannot_be_written_is_done_without(site: Site) -> None:
+    assert set(site.plugins(Path("/dev/null/plugins.json")).tools()) == {"fine"}
