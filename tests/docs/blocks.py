@@ -7,7 +7,7 @@ language says how:
 * console   each `$ command` runs in bash and must end well (`; echo $?` shows a failure that is
             meant); a line `> …` goes on a command; what stands beneath must be printed, and `...`
             there is anything. `pip install nanocoder-…` is not run: the names must be ours.
-* toml, json, jsonl         must parse
+* toml, json, jsonl, bash   must parse
 * text, markdown, diff      are not code
 
 A comment before a block changes that: `<!-- file: PATH -->` writes it into the folder,
@@ -31,7 +31,9 @@ from attrs import frozen
 FENCE = re.compile(
     r"^(?P<indent> *)```(?P<language>\w*)[^\n]*\n(?P<text>.*?)^ *```$", re.MULTILINE | re.DOTALL
 )
-COMMENT = re.compile(r"<!-- (?P<what>file|from|not run): (?P<value>.*?) -->\s*\Z", re.DOTALL)
+COMMENT = re.compile(
+    r"<!-- (?P<what>file|from|not run): (?P<value>(?:(?!-->).)*) -->\s*\Z", re.DOTALL
+)
 PROSE = ("text", "markdown", "diff")
 INSTALL = re.compile(r"pip install((?: nanocoder-[\w-]+(?:\[\w+\])?)+)")
 COMMAND_TIMEOUT_S = 120
@@ -216,6 +218,11 @@ def _compare_with_file(block: Block) -> None:
         block.fail(f"{block.value} does not have these lines")
 
 
+def _check_bash(block: Block, folder: Path) -> None:
+    (folder / "script").write_text(block.text, encoding="utf-8")
+    _finish(block, ["bash", "-n", "script"], folder)
+
+
 def _parse(load: Callable[[str], object]) -> Callable[[Block, Path], None]:
     def parse(block: Block, _: Path) -> None:
         try:
@@ -232,6 +239,7 @@ def _load_lines(text: str) -> None:
 
 
 RUNNERS: dict[str, Callable[[Block, Path], None]] = {
+    "bash": _check_bash,
     "console": _run_console,
     "json": _parse(json.loads),
     "jsonl": _parse(_load_lines),

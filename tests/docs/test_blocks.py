@@ -58,6 +58,7 @@ def block(language, text, **more):
         ("python", "raise SystemExit(3)\n", "ended with 3"),
         ("json", "{", "Expecting property name"),
         ("toml", "a = \n", "Invalid value"),
+        ("bash", "if true\n", "syntax error"),
         ("cobol", "STOP RUN.\n", "nobody knows how to check the language 'cobol'"),
     ],
 )
@@ -71,6 +72,12 @@ def test_output_may_be_left_out_and_a_folder_change_lasts_for_the_block(tmp_path
     folder = blocks.new_folder(tmp_path)
     text = "$ mkdir a && cd a\n$ basename \\\n  $PWD\na\n$ printf '1\\n2\\n3\\n'\n1\n...\n"
     blocks.run(block("console", text), folder)
+
+
+def test_a_comment_belongs_to_the_block_behind_it_alone(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("<!-- file: a -->\n```toml\n```\n<!-- file: b -->\n```toml\n```\n")
+    assert [(one.what, one.value) for one in blocks.blocks(page)] == [("file", "a"), ("file", "b")]
 
 
 def test_a_file_block_is_there_for_the_blocks_after_it(tmp_path):
