@@ -24,8 +24,8 @@ from nanocoder_tool_bash.process import Command
 from nanocoder_tool_bash.report import Facts, report
 from nanocoder_tool_bash.watch import Limits
 
-DEFAULT_TIMEOUT_S: Final = 120.0
-MAX_TIMEOUT_S: Final = 1_800.0
+DEFAULT_TIMEOUT_S: Final = 120
+MAX_TIMEOUT_S: Final = 1_800
 MAX_COMMAND_BYTES: Final = 131_071  # the longest argument that Linux passes to a program
 BASH: Final = "/bin/bash"
 SH: Final = "/bin/sh"
@@ -57,16 +57,13 @@ class Settings:
 )
 def bash(
     ctx: ToolContext,
-    command: Annotated[str, Param("Script for bash.", min_length=1)],
+    command: Annotated[str, Param("Script for bash.")],
     timeout: Annotated[
         float, Param("Limit in seconds.", gt=0, le=MAX_TIMEOUT_S)
     ] = DEFAULT_TIMEOUT_S,
-    workdir: Annotated[str, Param("Directory to run in.")] = ".",
+    workdir: Annotated[str, Param("Directory.")] = ".",
 ) -> ToolResult:
-    """Run a shell command and return its output.
-
-    Nobody can type input, and nothing keeps running afterwards.
-    """
+    """Run a shell command. It gets no input; nothing keeps running afterwards."""
     settings = ctx.settings or Settings()
     _check(command)
     limits = _limits(timeout, settings)
