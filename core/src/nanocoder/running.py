@@ -47,6 +47,7 @@ class Running:
         self._inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._cancel = cancel
         self._work = work
+        self._over = threading.Event()
         self.thread = threading.Thread(target=self._run, name="nanocoder-call", daemon=True)
 
     def say(self, event: Event) -> None:
@@ -70,7 +71,10 @@ class Running:
         self._inbox.put(message)
         # Nobody acknowledges any more once the waiting side has gone.
         forget = self._cancel.on_set(lambda: threading.Timer(GRACE_S, message.seen.set).start())
-        message.seen.wait()
+        while not message.seen.wait(GRACE_S):
+            if self._over.is_set():
+                steps.close()
+                raise Cancelled("the call that this one is a step of has ended")
         forget()
         if self._cancel.is_set() and isinstance(item, Ask) and item.answer is None:
             steps.close()
@@ -92,6 +96,7 @@ class Running:
             raise
         finally:
             forget()
+            self._over.set()
 
     def _heard(
         self, deadline: float | None, limit_s: float, what: str
