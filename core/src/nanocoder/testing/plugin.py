@@ -77,12 +77,11 @@ def _applies(item: pytest.Item) -> bool:
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return an empty home directory that the environment points at; no key, no model is set."""
     import os
 
-    folder = tmp_path / "home"
-    folder.mkdir()
+    folder = tmp_path_factory.mktemp("home")
     for name in list(os.environ):
         if name.startswith(("XDG_", "NANOCODER_")) or name.endswith(("_API_KEY", "_TOKEN")):
             monkeypatch.delenv(name)
