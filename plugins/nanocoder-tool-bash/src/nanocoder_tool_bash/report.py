@@ -69,7 +69,7 @@ def _lines(facts: Facts, ended: Ended, out: Shown, err: Shown) -> list[str]:
     if err.text:
         lines += ["STDERR:", err.text.rstrip("\n")]
     notes = [_ending(facts, ended), *facts.notes]
-    if ended.left:
+    if ended.left and not (ended.timed_out or ended.cancelled):
         names = ", ".join(ended.left)
         notes.append(f"left running in the background, and ended with the call: {names}")
     if facts.cwd_is_gone:
