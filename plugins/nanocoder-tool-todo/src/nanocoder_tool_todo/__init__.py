@@ -1,0 +1,90 @@
+"""The tools todo_write and todo_read: the session's list of tasks."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+from nanocoder import (
+    Effect,
+    Param,
+    Resource,
+    SessionInfo,
+    Tool,
+    ToolContext,
+    ToolResult,
+    hookimpl,
+    tool,
+)
+
+from nanocoder_tool_todo.board import Board
+from nanocoder_tool_todo.tasks import Task, counted, parsed, summary, written
+
+MAX_TASKS = 100
+
+
+# Both only read, as far as files and the world are concerned: the list is the session's own.
+@tool(
+    risk="safe",
+    effects={Effect.READ, Effect.IDEMPOTENT},
+    examples=[{"todos": [{"content": "Fix the test", "status": "in_progress"}]}],
+)
+def todo_write(
+    ctx: ToolContext,
+    todos: Annotated[list[Task], Param("All tasks.", max_length=MAX_TASKS)],
+) -> ToolResult:
+    """Replace your task list. Keep it current in work of many steps."""
+    board: Board = ctx.resource("board")
+    board.write(written(todos))
+    return _result(f"Tasks saved. {summary(todos).capitalize()}.", todos, todos, board)
+
+
+@tool(
+    risk="safe",
+    effects={Effect.READ, Effect.IDEMPOTENT},
+    repeatable=True,
+    examples=[{}, {"status": "pending"}],
+)
+def todo_read(
+    ctx: ToolContext,
+    status: Annotated[
+        Literal["pending", "in_progress", "completed", "cancelled", "all"], "Which tasks."
+    ] = "all",
+) -> ToolResult:
+    """Read your task list."""
+    board: Board = ctx.resource("board")
+    text = board.read()
+    if text is None:
+        return _result("There is no task list yet; todo_write makes one.", [], [], board)
+    tasks = parsed(text)
+    shown = [task for task in tasks if status in ("all", task.status)]
+    lines = [task.line for task in shown] or [f"No task is {status}." if tasks else ""]
+    return _result("\n".join([*lines, f"[{summary(tasks)}]"]).strip(), shown, tasks, board)
+
+
+@hookimpl
+def nanocoder_tools() -> list[Tool[..., Any]]:
+    """Offer todo_write and todo_read."""
+    return [todo_write, todo_read]
+
+
+@hookimpl
+def nanocoder_resources() -> list[Resource]:
+    """Keep one list for each session."""
+    return [Resource("board", _open_board)]
+
+
+def _open_board(session: SessionInfo, _settings: Any) -> Board:
+    return Board(session.folder)
+
+
+def _result(output: str, shown: Sequence[Task], tasks: Sequence[Task], board: Board) -> ToolResult:
+    todos = [
+        {"content": task.content, "status": task.status, "priority": task.priority}
+        for task in shown
+    ]
+    counts = counted(tasks)
+    return ToolResult(
+        output,
+        title="Tasks",
+        data={"todos": todos, "counts": counts, "total": len(tasks)},
+        metadata={"counts": counts, "total": len(tasks), "path": str(board.path or "")},
+    )

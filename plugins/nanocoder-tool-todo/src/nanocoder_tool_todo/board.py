@@ -1,0 +1,70 @@
+"""Where one session's tasks are kept: TODO.md in the session's own folder, or in memory."""
+
+import os
+import threading
+from contextlib import suppress
+from pathlib import Path
+
+from nanocoder import ToolError
+
+NAME = "TODO.md"
+MAX_BYTES = 1_000_000
+
+
+class Board:
+    """The text of one session's TODO.md; whole at every moment, for threads and processes.
+
+    *folder* is None for a session that is not kept; then the text lives as long as the board.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        self.path = None if folder is None else folder / NAME
+        self._text: str | None = None
+        self._lock = threading.Lock()
+
+    def read(self) -> str | None:
+        """Return the text, None when there is none yet; raises ToolError."""
+        if self.path is None:
+            return self._text
+        try:
+            with self.path.open("rb") as file:
+                data = file.read(MAX_BYTES + 1)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise _fault("read", self.path, error) from error
+        if len(data) > MAX_BYTES:
+            raise ToolError(
+                f"{self.path} is larger than {MAX_BYTES:,} bytes; write the list anew",
+                error_class="too_large",
+            )
+        return data.decode("utf-8", "replace")
+
+    def write(self, text: str) -> None:
+        """Replace the text; raises ToolError."""
+        with self._lock:
+            if self.path is None:
+                self._text = text
+                return
+            try:
+                _replace(self.path, text.encode("utf-8", "replace"))
+            except OSError as error:
+                raise _fault("write", self.path, error) from error
+
+
+def _replace(path: Path, data: bytes) -> None:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    temporary = path.with_name(f".{NAME}.{os.getpid()}-{os.urandom(4).hex()}")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+        temporary.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            temporary.unlink()
+        raise
+
+
+def _fault(verb: str, path: Path, error: OSError) -> ToolError:
+    return ToolError(f"cannot {verb} {path}: {error.strerror or error}", error_class="io_error")
