@@ -5,6 +5,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from nanocoder import ToolContext, Workspace
 from nanocoder_tool_grep import Settings, grep
+from nanocoder_tool_grep.scan import needle
 
 atoms = st.sampled_from(
     [*"abB _0", ".", r"\d", r"\w", r"\s", r"\S", r"\b", "[ab]", "[^a]", "[a-c]", "é", r"\.", "ab"]
@@ -92,3 +93,30 @@ def test_they_agree_on_windows_line_ends_too(root, pattern):
     fill(root, {"a": "foo\r\n\r\nbar foo\r\n", "b": "a.b foo", "c": "", "d": "\n\n"})
     (_, by_ripgrep), (_, by_python) = answers(root, pattern=pattern)
     assert by_ripgrep == by_python
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("needle", "needle"),
+        (r"needle_\w+_now", "needle_"),
+        ("colou?r", "colo"),
+        (r"a+bc\.def", "def"),
+        (r"\bword\b", "word"),
+        ("x*", ""),
+        ("abc*", "ab"),
+        (r"abc\*d", "abc"),
+        (r"\\n", ""),
+        (r"a\nb", ""),
+        ("a|b", ""),
+        ("(abc)?", ""),
+        ("a.bc", "bc"),
+        ("^ab$", "ab"),
+        (r"\x41bc", ""),
+        ("é+é", "é"),
+        ("a+?b*?cd", "cd"),
+        ("", ""),
+    ],
+)
+def test_what_every_match_has_is_known_beforehand(pattern, expected):
+    assert needle(pattern) == expected
