@@ -2,17 +2,18 @@
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from nanocoder.cli.command_line import complain
-from nanocoder.config import Config
+from nanocoder.config import Config, state_dir
 from nanocoder.loop import Session, open_session
 from nanocoder.opening import existing_directory, installed_plugins
 from nanocoder.plugins import Plugins
+from nanocoder.session import SessionStore, SessionSummary
 
 
 class Host:
@@ -24,6 +25,7 @@ class Host:
     def __init__(self, cwd: str = ".", **flags: Any) -> None:
         self.cwd: Path = existing_directory(cwd)
         self.flags = {name: value for name, value in flags.items() if value not in ("", None)}
+        self._has_told = False
 
     @cached_property
     def config(self) -> Config:
@@ -39,6 +41,16 @@ class Host:
     def is_interactive(self) -> bool:
         """Tell whether a person is at both ends: a terminal to read and one to write."""
         return _is_terminal(sys.stdin) and _is_terminal(sys.stdout)
+
+    @property
+    def state_dir(self) -> Path:
+        """Where the person's own state is kept; raises ConfigError without a home directory."""
+        return state_dir()
+
+    def sessions(self) -> Sequence[SessionSummary]:
+        """Return the sessions of this directory, the last used first."""
+        found = SessionStore.of_user(warn=self.say).list()
+        return [one for one in found if one.cwd == str(self.cwd)]
 
     def say(self, message: str) -> None:
         """Tell a person something beside the output."""
@@ -59,6 +71,9 @@ class Host:
 
     def tell_news(self) -> None:
         """Say once what is new, set aside, or was ignored."""
+        if self._has_told:
+            return
+        self._has_told = True
         for notice in self.config.notices:
             self.say(notice)
         if self.plugins.fresh:
