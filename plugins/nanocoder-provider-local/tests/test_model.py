@@ -21,7 +21,7 @@ from nanocoder import (
     ToolResult,
 )
 from nanocoder_provider_local.provider import open_local
-from nanocoder_provider_local.settings import Settings
+from nanocoder_provider_local.settings import DEFAULT_MODEL, Settings
 
 pytestmark = [pytest.mark.model, pytest.mark.timeout(600)]
 
@@ -231,12 +231,15 @@ def test_cancelling_returns_within_a_second(model, prompt):
     assert time.monotonic() - at[0] < 1
 
 
-def test_a_prompt_that_counts_more_tokens_than_expected_is_shortened(model):
-    messages = [Message("user", "Which word is last? " + "7" * 7_000 + " banana")]
+def test_a_prompt_that_counts_more_tokens_than_expected_is_shortened():
+    small = open_local(DEFAULT_MODEL, Settings(context=1_024, max_tokens=32))
+    messages = [Message("user", "Which word is last? " + "7" * 2_500 + " banana")]
 
-    *_, end = model.stream(Request("m", SYSTEM, messages, TOOLS, max_tokens=32), Cancel())
+    *_, end = small.stream(Request("m", SYSTEM, messages, TOOLS), Cancel())
+    small.close()
 
     assert isinstance(end, Finished)
+    assert end.usage.input_tokens < 1_024
 
 
 def test_a_damaged_file_is_refused_and_standard_error_stays_clean(tmp_path, capfd):
