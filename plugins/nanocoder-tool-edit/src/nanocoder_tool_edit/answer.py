@@ -1,5 +1,6 @@
 """What an edit answers: the changed region, and what is worth knowing about it."""
 
+from attrs import frozen
 from nanocoder import ToolResult, Written
 from nanocoder_kit_diff import clip_lines
 
@@ -21,15 +22,19 @@ def answer(plan: Plan, request: Request, written: Written) -> ToolResult:
     return ToolResult(
         "\n".join([_headline(plan, written), *_shown(plan, regions), *_notes(plan, request)]),
         title=written.path,
-        data={"path": written.path, "replacements": count, "regions": regions},
+        data={
+            "path": written.path,
+            "replacements": count,
+            "regions": [[region.first, region.last] for region in regions],
+        },
         metadata={
             "path": written.path,
             "replacements": count,
             "created": written.created,
             "strategy": plan.found.strategy,
             "confidence": round(plan.found.confidence, 2),
-            "first": regions[0][0],
-            "last": regions[-1][1],
+            "first": regions[0].first,
+            "last": regions[-1].last,
             "size": written.size,
             "added": diff.added,
             "removed": diff.removed,
@@ -46,8 +51,17 @@ def _headline(plan: Plan, written: Written) -> str:
     return f"Edited {written.path}: {count} place{'s' if count != 1 else ''}"
 
 
-def _regions(plan: Plan) -> list[list[int]]:
-    """Return first and last line of each changed place, in the text after the edit."""
+@frozen
+class Region:
+    """The changed lines *first* to *last*, and where in the new text the change begins."""
+
+    first: int
+    last: int
+    start: int
+
+
+def _regions(plan: Plan) -> list[Region]:
+    """Return each changed place, in the text after the edit."""
     regions = []
     shift = position = 0
     line = 1
@@ -56,28 +70,42 @@ def _regions(plan: Plan) -> list[list[int]]:
         line += plan.after.count("\n", position, start)
         position = start
         inside = span.new.removesuffix("\n").count("\n")
-        regions.append([line, line + inside])
+        regions.append(Region(line, line + inside, start))
         shift += len(span.new) - (span.end - span.start)
     return regions
 
 
-def _shown(plan: Plan, regions: list[list[int]]) -> list[str]:
+def _shown(plan: Plan, regions: list[Region]) -> list[str]:
     if plan.file is None:
         return []
-    lines = plan.after.split("\n")
-    if not lines[-1]:
-        lines.pop()
     result = []
-    for first, last in regions[:SHOWN_REGIONS]:
-        start = max(first - 1 - CONTEXT_LINES, 0)
-        window = lines[start : last + CONTEXT_LINES][: SHOWN_LINES + 2 * CONTEXT_LINES]
-        result += [f"{number}\t{line[:MAX_LINE]}" for number, line in enumerate(window, start + 1)]
-        if last - first >= SHOWN_LINES:
-            result.append(f"[up to line {last}]")
+    for region in regions[:SHOWN_REGIONS]:
+        result += _window(plan.after, region)
+        if region.last - region.first >= SHOWN_LINES:
+            result.append(f"[up to line {region.last}]")
     if len(regions) > SHOWN_REGIONS:
-        others = ", ".join(str(first) for first, _ in regions[SHOWN_REGIONS:][:SHOWN_PLACES])
-        result.append(f"[and in {len(regions) - SHOWN_REGIONS} more places: lines {others}]")
+        others = regions[SHOWN_REGIONS:]
+        numbers = ", ".join(str(region.first) for region in others[:SHOWN_PLACES])
+        result.append(f"[and in {len(others)} more places: lines {numbers}]")
     return result
+
+
+def _window(text: str, region: Region) -> list[str]:
+    """Return the lines of *region* and around it, without cutting all of *text* into lines."""
+    number = region.first
+    at = text.rfind("\n", 0, region.start) + 1
+    while at and number > region.first - CONTEXT_LINES:
+        at = text.rfind("\n", 0, at - 1) + 1
+        number -= 1
+    last = min(region.last, region.first + SHOWN_LINES) + CONTEXT_LINES
+    lines = []
+    while at < len(text) and number <= last:
+        end = text.find("\n", at)
+        end = len(text) if end < 0 else end
+        lines.append(f"{number}\t{text[at:end][:MAX_LINE]}")
+        at = end + 1
+        number += 1
+    return lines
 
 
 def _notes(plan: Plan, request: Request) -> list[str]:

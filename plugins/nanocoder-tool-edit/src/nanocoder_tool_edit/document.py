@@ -29,7 +29,10 @@ def edited_bytes(workspace: Workspace, file: TextFile, spans: Sequence[Span]) ->
     """Return the bytes of *file* with *spans* of its text replaced; all others stay as they are."""
     from attrs import evolve
 
-    raw = edited_text(_raw_text(file), _raw_spans(file, spans))
+    if file.newline in {"\n", "raw"}:
+        raw = edited_text(file.text, spans)
+    else:
+        raw = edited_text(_raw_text(file), _raw_spans(file, spans))
     # "raw" lets the workspace add encoding and mark, and leave the line ends alone.
     return workspace.encode(raw, evolve(file, newline="raw"))
 
@@ -49,14 +52,10 @@ def _raw_text(file: TextFile) -> str:
         lines = file.text.split("\n")
         ends = ["\r\n" if end == "r" else "\n" for end in file.endings]
         return "".join(line + end for line, end in zip(lines, ends, strict=False)) + lines[-1]
-    if file.newline in {"\r", "\r\n"}:
-        return file.text.replace("\n", file.newline)
-    return file.text
+    return file.text.replace("\n", file.newline)
 
 
 def _raw_spans(file: TextFile, spans: Sequence[Span]) -> list[Span]:
-    if file.newline not in {"\r", "\r\n", "mixed"}:
-        return list(spans)
     result = []
     position = line = 0
     returns = 0  # how many "\r" stand before *position* and not in the text

@@ -18,19 +18,24 @@ def leftovers(old: str, new: str, after: str) -> list[tuple[str, list[int]]]:
     come = [name for name in names(new) if name not in names(old)]
     if len(gone) != 1 or len(come) != 1:
         return []
-    return [(name, lines) for name in gone if (lines := _lines(re.escape(name), after))]
+    return [(name, lines) for name in gone if (lines := _lines(name, after))]
 
 
-def _lines(pattern: str, text: str) -> list[int]:
-    import re
-
+def _lines(name: str, text: str) -> list[int]:
+    """Return the first lines that hold *name* as a whole word."""
     found: list[int] = []
-    position, line = 0, 1
-    for match in re.finditer(rf"\b{pattern}\b", text):
-        line += text.count("\n", position, match.start())
-        position = match.start()
-        if line not in found[-1:]:
-            found.append(line)
-        if len(found) > SHOWN_PLACES:
-            break
+    counted, line = 0, 1
+    at = text.find(name)
+    while at >= 0 and len(found) <= SHOWN_PLACES:
+        end = at + len(name)
+        if not (_is_letter(text[at - 1 : at]) or _is_letter(text[end : end + 1])):
+            line += text.count("\n", counted, at)
+            counted = at
+            if line not in found[-1:]:
+                found.append(line)
+        at = text.find(name, end)
     return found
+
+
+def _is_letter(letter: str) -> bool:
+    return letter.isalnum() or letter == "_"
