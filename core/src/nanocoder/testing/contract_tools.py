@@ -167,7 +167,10 @@ def _is_safe(tool: Tool[..., Any]) -> bool:
 def _example_results(subject: Subject, part: str, cwd: Path) -> Iterator[tuple[Any, Any]]:
     from nanocoder.testing.playing import called, opened
 
-    with opened(cwd, plugins=subject.alone(), mode="auto", approve=_yes) as (session, _):
+    with opened(cwd, plugins=subject.alone(), mode="auto", approve=_yes, ask=_first) as (
+        session,
+        _,
+    ):
         for example in subject.tool(part).examples:
             yield dict(example), called(session, part, example)[0]
 
@@ -180,7 +183,10 @@ def _problems_with_bad_arguments(
 
     tool = subject.tool(part)
     example = dict(tool.examples[0]) if tool.examples else {}
-    with opened(cwd, plugins=subject.alone(), mode="auto", approve=_yes) as (session, _):
+    with opened(cwd, plugins=subject.alone(), mode="auto", approve=_yes, ask=_first) as (
+        session,
+        _,
+    ):
         for label, arguments in bad_arguments(tool.parameters, example, outside):
             result, _ = called(session, part, arguments)
             if result.error_class == "tool_broken" or "Traceback" in result.output:
@@ -193,3 +199,7 @@ def _yes(request: Any) -> Any:
     from nanocoder.values import ApprovalAnswer
 
     return ApprovalAnswer(request.id, request.digest, approved=True)
+
+
+def _first(question: Any) -> str:
+    return str(next(iter(question.choices), "yes"))

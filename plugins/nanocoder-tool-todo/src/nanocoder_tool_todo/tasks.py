@@ -23,7 +23,7 @@ _LINE = re.compile(r"- \[(.)\] (?:(high|medium|low): )?(.+)")
 
 @frozen
 class Task:
-    """One task; *content* is one line."""
+    """One task."""
 
     content: Annotated[str, Param("The task.", min_length=1, max_length=MAX_CONTENT_CHARS)]
     status: Annotated[Status, "Its state."] = "pending"

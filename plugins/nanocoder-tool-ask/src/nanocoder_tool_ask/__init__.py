@@ -1,0 +1,112 @@
+"""The tool ask_user: a question to the person, with choices and a time limit."""
+
+import time
+from typing import Annotated, Any
+
+from nanocoder import (
+    Effect,
+    Param,
+    Question,
+    Tool,
+    ToolContext,
+    ToolError,
+    ToolResult,
+    hookimpl,
+    tool,
+)
+
+DEFAULT_TIMEOUT_S = 60.0
+MAX_TIMEOUT_S = 300.0
+MAX_CHOICES = 10
+MAX_CHOICE_CHARS = 200
+MAX_QUESTION_CHARS = 2_000
+
+
+@tool(
+    risk="safe",
+    effects={Effect.READ},
+    timeout_s=0,
+    examples=[{"question": "Which database?", "choices": ["SQLite", "PostgreSQL"]}],
+)
+def ask_user(
+    ctx: ToolContext,
+    question: Annotated[str, "What to ask."],
+    choices: Annotated[tuple[str, ...], "Answers to choose from."] = (),
+    *,
+    custom: Annotated[bool, "Allow other answers."] = True,
+    timeout: Annotated[float, Param("Seconds.", gt=0, le=MAX_TIMEOUT_S)] = DEFAULT_TIMEOUT_S,
+) -> ToolResult:
+    """Ask the person when only they can decide."""
+    offered = _distinct(choices)
+    problem = _problem(question, offered, custom=custom)
+    if problem:
+        raise ToolError(problem, error_class="invalid_arguments")
+    asked = time.monotonic()
+    answer = ctx.ask(Question(question, offered, custom, timeout))
+    ctx.cancelled.check()
+    seconds = time.monotonic() - asked
+    if answer is None:
+        raise _unanswered(ctx, seconds, timeout)
+    chosen = _chosen(answer, offered, custom=custom)
+    data = {"answer": chosen, "is_choice": chosen in offered}
+    return ToolResult(
+        chosen, title=question[:80], data=data, metadata={"seconds": round(seconds, 1)}
+    )
+
+
+@hookimpl
+def nanocoder_tools() -> list[Tool[..., Any]]:
+    """Offer ask_user."""
+    return [ask_user]
+
+
+def _problem(question: str, offered: tuple[str, ...], *, custom: bool) -> str:
+    """Say why a person could not answer this; "" when they could."""
+    if not question.strip():
+        return "the question is empty"
+    if len(question) > MAX_QUESTION_CHARS:
+        return f"the question is longer than {MAX_QUESTION_CHARS:,} characters; make it short"
+    if len(offered) > MAX_CHOICES:
+        return f"there are {len(offered)} choices; give at most {MAX_CHOICES}"
+    if any(len(choice) > MAX_CHOICE_CHARS for choice in offered):
+        return f"a choice is longer than {MAX_CHOICE_CHARS} characters; explain it in the question"
+    if not (custom or offered):
+        return "without choices there is no answer but a custom one; give choices or custom=true"
+    return ""
+
+
+def _distinct(choices: tuple[str, ...]) -> tuple[str, ...]:
+    cleaned = (" ".join(choice.split()) for choice in choices)
+    return tuple(dict.fromkeys(choice for choice in cleaned if choice))
+
+
+def _chosen(answer: str, offered: tuple[str, ...], *, custom: bool) -> str:
+    """Return the choice that *answer* names, whatever its case, or else the answer itself."""
+    text = answer.strip()
+    for choice in offered:
+        if choice.casefold() == text.casefold():
+            return choice
+    if text and custom:
+        return text
+    raise ToolError(
+        f"the answer {text!r} is none of the choices" if text else "the answer is empty",
+        error_class="no_answer",
+    )
+
+
+def _unanswered(ctx: ToolContext, seconds: float, timeout: float) -> ToolError:
+    is_there = ctx.session is not None and ctx.session.interactive
+    if seconds >= timeout:
+        return ToolError(
+            f"no answer within {timeout:g} s; decide yourself and say what you assumed",
+            error_class="timeout",
+        )
+    if is_there:
+        return ToolError(
+            "the person gave no answer; decide yourself and say what you assumed",
+            error_class="no_answer",
+        )
+    return ToolError(
+        "nobody is there to ask; decide yourself and say what you assumed",
+        error_class="nobody_to_ask",
+    )
