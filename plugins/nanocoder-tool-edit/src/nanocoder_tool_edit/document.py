@@ -25,12 +25,15 @@ def edited_text(text: str, spans: Sequence[Span]) -> str:
     return "".join([*pieces, text[position:]])
 
 
-def edited_bytes(workspace: Workspace, file: TextFile, spans: Sequence[Span]) -> bytes:
-    """Return the bytes of *file* with *spans* of its text replaced; all others stay as they are."""
+def edited_bytes(workspace: Workspace, file: TextFile, spans: Sequence[Span], after: str) -> bytes:
+    """Return the bytes of *file* with *spans* of its text replaced; all others stay as they are.
+
+    *after* is the text with the spans replaced.
+    """
     from attrs import evolve
 
     if file.newline in {"\n", "raw"}:
-        raw = edited_text(file.text, spans)
+        raw = after
     else:
         raw = edited_text(_raw_text(file), _raw_spans(file, spans))
     # "raw" lets the workspace add encoding and mark, and leave the line ends alone.

@@ -67,7 +67,7 @@ def plan_edit(workspace: Workspace, request: Request, *, tolerant: bool) -> Plan
     after = edited_text(file.text, found.spans)
     if after == file.text:
         raise _invalid(f"nothing would change in {file.path!r}")
-    data = edited_bytes(workspace, file, found.spans)
+    data = edited_bytes(workspace, file, found.spans, after)
     return Plan(file.path, file, found, file.text, after, data)
 
 
