@@ -14,11 +14,12 @@ from nanocoder.consent import Consent
 from nanocoder.errors import Cancelled, NanocoderError, ProviderError
 from nanocoder.execute import Executor, Services
 from nanocoder.guard import Guard
-from nanocoder.models import Chosen, choose_model, open_provider
+from nanocoder.models import Chosen, choose_model, open_provider, streamed
+from nanocoder.offering import Offering
 from nanocoder.opening import Ground, open_ground
 from nanocoder.plugins import Plugins
 from nanocoder.prompt import NAMED_FILE_CHARS, named_files, system_prompt
-from nanocoder.provider import Finished, Provider, Request, TextDelta, ThinkingDelta, ToolDefinition
+from nanocoder.provider import Finished, Provider, Request, TextDelta, ThinkingDelta
 from nanocoder.report import Report
 from nanocoder.session import encode_message, encode_usage
 from nanocoder.text import count_tokens
@@ -26,7 +27,6 @@ from nanocoder.tool import SessionInfo, Tool
 from nanocoder.values import (
     Attachment,
     Decision,
-    Effect,
     Event,
     Message,
     Mode,
@@ -83,7 +83,7 @@ class Session:
         self._current: _Run | None = None
         self._started = False
         self._closed = False
-        self._definitions: tuple[Any, tuple[ToolDefinition, ...]] | None = None
+        self.offering = Offering(ground.dialect)
 
     def __enter__(self) -> Self:
         return self
@@ -109,8 +109,7 @@ class Session:
     @property
     def tools(self) -> dict[str, Tool[..., Any]]:
         """The tools on offer, by name."""
-        disabled = self.config.disabled_tools
-        return {name: one for name, one in self.plugins.tools().items() if name not in disabled}
+        return self.plugins.tools()
 
     @cached_property
     def chosen(self) -> Chosen:
@@ -135,6 +134,7 @@ class Session:
     def set_mode(self, mode: Mode) -> None:
         """Change how much may be done without asking, from the next call on."""
         self._set_info(mode=mode)
+        self.__dict__.pop("system", None)
 
     def set_model(self, model: str) -> None:
         """Talk to another model from the next turn on.
@@ -261,28 +261,15 @@ class Session:
         self, wanted: Sequence[ToolCall], run: _Run
     ) -> Generator[Event, None, tuple[list[ToolResult], set[str]]]:
         """Return a result for each call, and the ids of those that `call.returned` has told."""
-        canonical = [self._canonical(call) for call in wanted]
+        canonical = [self.offering.canonical(call) for call in wanted]
         known = {call.id: run.guard.answered(call) for call in canonical[:1]}
         rest = [call for call in canonical if known.get(call.id) is None]
         ran = yield from self.executor.turn(rest, run.cancel)
         found = {call.id: result for call, result in zip(rest, ran, strict=True)}
         results = [known.get(call.id) or found[call.id] for call in canonical]
-        dialect = self._ground.dialect
-        if dialect is None:
+        if self.offering.dialect is None:
             return results, set(found)
-        pairs = zip(canonical, results, strict=True)
-        return [
-            evolve(result, output=dialect.render(call, result)) for call, result in pairs
-        ], set()
-
-    def _canonical(self, call: ToolCall) -> ToolCall:
-        dialect = self._ground.dialect
-        if dialect is None or call.error:
-            return call
-        try:
-            return dialect.canonical(call)
-        except NanocoderError as error:
-            return evolve(call, error=str(error))
+        return self.offering.rendered(canonical, results), set()
 
     def _reply(self, run: _Run) -> Generator[Event, None, Finished]:
         """Ask the model once; the reply is added to the transcript before its calls run."""
@@ -290,7 +277,7 @@ class Session:
         run.report.turns += 1
         yield Event("request.started", {"turn": run.report.turns, "model": self.info.model})
         finished: Finished | None = None
-        for piece in self.provider.stream(request, run.cancel):
+        for piece in streamed(self.provider, self.chosen, request, run.cancel):
             if isinstance(piece, TextDelta):
                 yield Event("text", {"text": piece.text})
             elif isinstance(piece, ThinkingDelta):
@@ -316,7 +303,7 @@ class Session:
             model=self.chosen.model,
             system=self.system,
             messages=self._messages,
-            tools=self._tool_definitions(),
+            tools=self.offering.definitions(self.tools, self.info),
             session_id=self.info.id,
         )
         chain = self.plugins.implementations("nanocoder_before_request")
@@ -338,30 +325,6 @@ class Session:
         if shorter is not None:
             self._messages = list(shorter)
             self._size = sum(map(_size_of, self._messages))
-
-    def _tool_definitions(self) -> tuple[ToolDefinition, ...]:
-        """Return what the model is told of the tools.
-
-        The same object until tools, mode or model change.
-        """
-        tools = self.tools
-        key = (tuple(tools), self.info.mode, self.info.profile)
-        if self._definitions is None or self._definitions[0] != key:
-            self._definitions = (key, tuple(self._defined(list(tools.values()))))
-        return self._definitions[1]
-
-    def _defined(self, tools: Sequence[Tool[..., Any]]) -> Iterator[ToolDefinition]:
-        if self.info.mode is Mode.PLAN:
-            tools = [tool for tool in tools if not tool.effects & {Effect.WRITE, Effect.EXECUTE}]
-        if self._ground.dialect is not None:
-            for offer in self._ground.dialect.offer(tools):
-                yield ToolDefinition(offer["name"], offer["description"], offer["parameters"])
-            return
-        small = self.info.profile == "small"
-        for tool in tools:
-            if not small or tool.short:
-                text = tool.short if small else tool.description
-                yield ToolDefinition(tool.name, text, tool.parameters)
 
     def _named_files(self, text: str) -> str:
         """Return the files that a request names, whole when they are small.

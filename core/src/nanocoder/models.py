@@ -1,15 +1,16 @@
 """Which model a session talks to: the one that is named, else the first that can be used."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from attrs import frozen
 
 from nanocoder import calls
-from nanocoder.errors import ProviderError, UsageError
+from nanocoder.cancel import Cancel
+from nanocoder.errors import NanocoderError, ProviderError, UsageError
 from nanocoder.plugins import Plugins
-from nanocoder.provider import Provider
+from nanocoder.provider import Finished, Provider, Request, TextDelta, ThinkingDelta
 from nanocoder.text import nearest
 from nanocoder.tool import SessionInfo
 
@@ -87,6 +88,21 @@ def open_provider(plugins: Plugins, chosen: Chosen) -> Provider:
         problem = calls.problem_of(error)
         raise ProviderError(f"{chosen} could not be opened: {problem}") from error
     return provider  # type: ignore[no-any-return]
+
+
+def streamed(
+    provider: Provider, chosen: Chosen, request: Request, cancel: Cancel
+) -> Iterator[TextDelta | ThinkingDelta | Finished]:
+    """Yield what *provider* says; an error that is none of ours becomes a ProviderError."""
+    try:
+        yield from provider.stream(request, cancel)
+    except NanocoderError:
+        raise
+    except Exception as error:
+        problem = calls.problem_of(error)
+        raise ProviderError(
+            f"the provider of {chosen} broke: {problem}", kind="protocol"
+        ) from error
 
 
 def ways_to_a_model(plugins: Plugins) -> str:

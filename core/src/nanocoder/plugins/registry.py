@@ -35,6 +35,7 @@ class Plugins:
         self.reports: list[PluginError] = []
         self.owners: Mapping[str, str] = {}
         self.names: Mapping[str, str] = {}
+        self._hidden: frozenset[str] = frozenset()
         self._settings_of: SettingsOf = lambda _, cls: cls()
         self._settings: dict[str, Any] = {}
         self._manager: Any = None
@@ -88,11 +89,13 @@ class Plugins:
         disabled: Iterable[str] = (),
         owners: Mapping[str, str] | None = None,
         names: Mapping[str, str] | None = None,
+        hidden: Iterable[str] = (),
     ) -> None:
         """Apply the configuration: settings, disabled plugins, owners and new names of tools."""
         self._settings_of = settings_of
         self.owners = owners or {}
         self.names = names or {}
+        self._hidden = frozenset(hidden)
         for name in disabled:
             self.entries.pop(name, None)
             self.set_aside.pop(name, None)
@@ -109,6 +112,8 @@ class Plugins:
                     hint = "nothing starts without it; mend it, uninstall it, or name it in"
                     raise PluginError(name, f"{self.set_aside[name]}; {hint} plugins.disable")
                 self._load(name)
+                # A rule that cannot be read must stop the start, not the first call.
+                self.settings(name)
 
     def implementations(self, hook: str) -> list[Implementation]:
         """Return who implements *hook*, in the order of the plugins' names, loading them."""
@@ -180,15 +185,20 @@ class Plugins:
 
     @property
     def report(self) -> Report:
-        """A function that notes a plugin's failure."""
-        return self.reports.append
+        """A function that notes a plugin's failure; the same one again says nothing new."""
+        return self._note
+
+    def _note(self, error: PluginError) -> None:
+        if str(error) not in map(str, self.reports):
+            self.reports.append(error)
 
     def _offered_tools(self) -> dict[str, list[tuple[Entry, Mapping[str, Any]]]]:
         claims: dict[str, list[tuple[Entry, Mapping[str, Any]]]] = {}
         for entry, offer in self.offers("tools"):
             name = self.names.get(offer["name"], offer["name"])
             name = self.names.get(f"{entry.name}:{offer['name']}", name)
-            claims.setdefault(name, []).append((entry, offer))
+            if name not in self._hidden:
+                claims.setdefault(name, []).append((entry, offer))
         return claims
 
     def _resolved(
