@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from attrs import evolve
+
 from nanocoder.cancel import Cancel
 from nanocoder.errors import ProviderError
 from nanocoder.hookspecs import hookimpl
@@ -45,7 +47,8 @@ class Scripted:
         self, request: Request, cancel: Cancel
     ) -> Iterator[TextDelta | ThinkingDelta | Finished]:
         """Yield the next turn; raises ProviderError when there is none."""
-        self.requests.append(request)
+        # The transcript grows on; what was asked is what it was then.
+        self.requests.append(evolve(request, messages=tuple(request.messages)))
         number = len(self.requests)
         if number > len(self._turns):
             raise ProviderError(

@@ -1,0 +1,383 @@
+"""Who is asked, what the answer has to echo, and who wins."""
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import pytest
+from attrs import evolve
+from nanocoder import (
+    ApprovalAnswer,
+    ApprovalRequest,
+    Decision,
+    Effect,
+    Param,
+    PluginError,
+    Plugins,
+    Risk,
+    Verdict,
+    hookimpl,
+    tool,
+)
+from nanocoder.testing import opened, play
+from nanocoder.testing.playing import called
+
+
+@tool(risk="dangerous", effects={Effect.EXECUTE})
+def launch(target: Annotated[str, Param("Where to.", min_length=1)]) -> str:
+    """Launch something at a target."""
+    return f"launched at {target}"
+
+
+@tool(risk="safe", effects={Effect.READ})
+def look(target: Annotated[str, "Where."]) -> str:
+    """Look at a target."""
+    return f"looked at {target}"
+
+
+@tool(risk="medium", effects={Effect.WRITE})
+def note(target: Annotated[str, "What."]) -> str:
+    """Note something down."""
+    return f"noted {target}"
+
+
+class Tools:
+    @hookimpl
+    def nanocoder_tools(self):
+        return [launch, look, note]
+
+
+class Policy:
+    """Says what a function says."""
+
+    def __init__(self, say: Callable[[Any], Any]) -> None:
+        self.say = say
+
+    @hookimpl
+    def nanocoder_before_execute(self, call):
+        return self.say(call)
+
+
+class Person:
+    """Answers requests with a function and remembers them."""
+
+    def __init__(self, answer: Callable[[ApprovalRequest], ApprovalAnswer | None]) -> None:
+        self.answer = answer
+        self.requests: list[ApprovalRequest] = []
+
+    def __call__(self, request: ApprovalRequest) -> ApprovalAnswer | None:
+        self.requests.append(request)
+        return self.answer(request)
+
+
+def yes(request: ApprovalRequest, **more: Any) -> ApprovalAnswer:
+    return ApprovalAnswer(request.id, request.digest, approved=True, **more)
+
+
+def no(request: ApprovalRequest, **more: Any) -> ApprovalAnswer:
+    return ApprovalAnswer(request.id, request.digest, approved=False, **more)
+
+
+def ask(cwd, name, arguments, approve=None, **policies):
+    """Take one call down the path; returns its result and the kinds of its events."""
+    plugins = {"tools": Tools(), **policies}
+    with opened(cwd, plugins=plugins, approve=approve) as (session, _):
+        result, events = called(session, name, arguments)
+        return result, [event.kind for event in events]
+
+
+# Policies
+
+
+@pytest.mark.contract("NT-08")
+@pytest.mark.contract("NT-45")
+def test_without_a_policy_all_but_safe_reading_asks(tmp_path):
+    assert ask(tmp_path, "look", {"target": "x"})[0].output == "looked at x"
+    for name in ("launch", "note"):
+        result, kinds = ask(tmp_path, name, {"target": "x"})
+        assert result.error_class == "approval_needed"
+        assert "call.started" not in kinds
+
+
+ALLOW, ASK, DENY = Decision.ALLOW, Decision.ASK, Decision.DENY
+
+
+@pytest.mark.parametrize(
+    ("said", "wins"),
+    [
+        ([ALLOW, DENY], DENY),
+        ([DENY, ALLOW], DENY),
+        ([ASK, DENY, ALLOW], DENY),
+        ([ALLOW, ASK], ASK),
+        ([ASK, ALLOW], ASK),
+        ([None, ALLOW], ALLOW),
+        ([ALLOW, None, None], ALLOW),
+    ],
+)
+def test_the_strictest_verdict_wins_whatever_the_order(tmp_path, said, wins):
+    policies = {
+        f"policy-{n}": Policy(lambda _, d=d: d and Verdict(d, f"says {d}"))
+        for n, d in enumerate(said)
+    }
+    result, _ = ask(tmp_path, "launch", {"target": "x"}, **policies)
+    classes = {ALLOW: "", ASK: "approval_needed", DENY: "denied"}
+    assert result.error_class == classes[wins]
+
+
+@pytest.mark.contract("NT-100")
+def test_a_policy_that_breaks_denies(tmp_path):
+    def boom(_):
+        raise ValueError("boom")
+
+    policies = {"p": Policy(boom), "yes": Policy(lambda _: Verdict(ALLOW, "all"))}
+    result, kinds = ask(tmp_path, "look", {"target": "x"}, **policies)
+    assert result.output == "denied: policy 'p' failed: boom"
+    assert result.error_class == "denied"
+    assert "call.started" not in kinds
+
+
+@pytest.mark.parametrize("garbage", ["allow", True, 1, [], {"decision": "allow"}, Decision.ALLOW])
+def test_a_policy_that_answers_garbage_denies(tmp_path, garbage):
+    result, _ = ask(tmp_path, "look", {"target": "x"}, p=Policy(lambda _: garbage))
+    assert result.error_class == "denied"
+    assert "policy 'p' failed" in result.output
+
+
+def test_a_policy_that_calls_exit_denies(tmp_path):
+    def leave(_):
+        raise SystemExit(0)
+
+    result, _ = ask(tmp_path, "look", {"target": "x"}, p=Policy(leave))
+    assert result.error_class == "denied"
+
+
+def test_a_coroutine_is_no_policy():
+    class Sly:
+        @hookimpl
+        async def nanocoder_before_execute(self, call):
+            return None
+
+    with pytest.raises(PluginError, match="async def"):
+        Plugins().add(Sly(), "sly")
+
+
+def test_a_verdict_names_the_plugin_that_gave_it_not_the_one_it_names(tmp_path):
+    sly = Policy(lambda _: Verdict(DENY, "no", plugin="somebody else"))
+    result, _ = ask(tmp_path, "look", {"target": "x"}, mine=sly)
+    assert result.data["plugin"] == "mine"
+
+
+def test_what_a_policy_does_to_the_call_changes_nothing(tmp_path):
+    def meddle(call):
+        call.arguments["target"] = "elsewhere"
+
+    result, _ = ask(tmp_path, "look", {"target": "x"}, sly=Policy(meddle))
+    assert result.output == "looked at x"
+
+
+# Approval
+
+
+@pytest.mark.contract("NT-40")
+def test_a_yes_runs_the_call_and_a_no_lets_the_model_read_why(tmp_path):
+    result, kinds = ask(tmp_path, "launch", {"target": "x"}, Person(yes))
+    assert result.output == "launched at x"
+    assert kinds.index("call.approval_requested") < kinds.index("call.approved")
+    assert kinds.index("call.approved") < kinds.index("call.started")
+    refused = Person(lambda request: no(request, reason="not on a Friday"))
+    result, kinds = ask(tmp_path, "launch", {"target": "x"}, refused)
+    assert result.output == "denied by the user: not on a Friday"
+    assert kinds[-2:] == ["call.denied", "call.returned"]
+
+
+@pytest.mark.contract("NT-42")
+def test_after_a_denial_the_loop_goes_on(tmp_path):
+    turns = [[("launch", {"target": "x"})], "I will not, then."]
+    played = play(tmp_path, turns, plugins={"tools": Tools()}, approve=Person(no))
+    assert played.text == "I will not, then."
+    assert played.report["stop_reason"] == "done"
+    assert played.report["denials"][0]["tool"] == "launch"
+
+
+@pytest.mark.contract("NT-44")
+def test_a_request_says_what_would_happen(tmp_path):
+    person = Person(yes)
+    ask(tmp_path, "launch", {"target": "the moon"}, person)
+    [request] = person.requests
+    assert request.call.name == "launch"
+    assert request.preview == "target: the moon"
+    assert (request.risk, request.effects) == (Risk.DANGEROUS, frozenset({Effect.EXECUTE}))
+    assert request.plugin.startswith("tools")
+    assert request.cwd == str(tmp_path)
+    assert len(request.digest) == 64
+
+
+def test_a_plugin_may_render_the_preview(tmp_path):
+    class Renderer:
+        @hookimpl
+        def nanocoder_render(self, call, result):
+            return None if result else f"countdown for {call.arguments['target']}"
+
+    person = Person(yes)
+    ask(tmp_path, "launch", {"target": "x"}, person, ui=Renderer())
+    assert person.requests[0].preview == "countdown for x"
+
+
+def test_a_renderer_that_breaks_leaves_the_arguments(tmp_path):
+    class Renderer:
+        @hookimpl
+        def nanocoder_render(self, call):
+            raise ValueError("boom")
+
+    person = Person(yes)
+    result, _ = ask(tmp_path, "launch", {"target": "x"}, person, ui=Renderer())
+    assert person.requests[0].preview == "target: x"
+    assert not result.is_error
+
+
+@pytest.mark.contract("MA-114")
+@pytest.mark.parametrize("wrong", [{"id": "other"}, {"digest": "0" * 64}])
+def test_an_answer_that_echoes_something_else_is_a_refusal(tmp_path, wrong):
+    person = Person(lambda request: evolve(yes(request), **wrong))
+    result, kinds = ask(tmp_path, "launch", {"target": "x"}, person)
+    assert result.output == "denied: the answer belongs to another request"
+    assert "call.started" not in kinds
+
+
+@pytest.mark.contract("MA-114")
+def test_an_answer_to_an_earlier_request_does_not_count_for_a_later_one(tmp_path):
+    person = Person(lambda request: yes(person.requests[0]))
+    turns = [[("launch", {"target": "a"})], [("launch", {"target": "b"})], "Done."]
+    played = play(tmp_path, turns, plugins={"tools": Tools()}, approve=person)
+    assert [one.error_class for one in played.results] == ["", "denied"]
+    assert [request.sequence for request in person.requests] == [1, 2]
+    assert len({request.id for request in person.requests}) == 2
+
+
+@pytest.mark.contract("MA-111")
+def test_without_anybody_to_ask_nothing_runs_and_the_report_says_so(tmp_path):
+    turns = [[("launch", {"target": "x"})], "It was not possible."]
+    played = play(tmp_path, turns, plugins={"tools": Tools()})
+    assert played.report["stop_reason"] == "approval_needed"
+    assert played.results[0].error_class == "approval_needed"
+    assert "nobody can answer" in played.results[0].output
+
+
+def test_the_installed_way_to_approve_is_used_and_a_broken_one_passed_over(tmp_path):
+    class Broken:
+        @hookimpl
+        def nanocoder_approve(self, request):
+            raise OSError("no terminal")
+
+    class Works:
+        @hookimpl
+        def nanocoder_approve(self, request):
+            return yes(request)
+
+    result, _ = ask(tmp_path, "launch", {"target": "x"}, a=Broken(), b=Works())
+    assert result.output == "launched at x"
+
+
+def test_an_approver_that_answers_garbage_is_no_consent(tmp_path):
+    class Garbage:
+        @hookimpl
+        def nanocoder_approve(self, request):
+            return True
+
+    result, _ = ask(tmp_path, "launch", {"target": "x"}, ui=Garbage())
+    assert result.error_class == "approval_needed"
+
+
+# Editing
+
+
+@pytest.mark.contract("NT-41")
+def test_an_edited_call_runs_as_it_was_written_and_is_marked(tmp_path):
+    person = Person(lambda request: yes(request, arguments={"target": "the sea"}))
+    result, kinds = ask(tmp_path, "launch", {"target": "x"}, person)
+    assert result.output == "launched at the sea"
+    assert "call.edited" in kinds
+    assert len(person.requests) == 1
+
+
+@pytest.mark.contract("NT-41")
+def test_an_edited_call_is_judged_again(tmp_path):
+    def guard(call):
+        forbidden = call.arguments["target"] == "home"
+        return Verdict(DENY, "not at home") if forbidden else Verdict(ASK, "sure?")
+
+    person = Person(lambda request: yes(request, arguments={"target": "home"}))
+    result, kinds = ask(tmp_path, "launch", {"target": "x"}, person, p=Policy(guard))
+    assert result.output == "denied: not at home"
+    assert "call.started" not in kinds
+
+
+@pytest.mark.contract("NT-41")
+def test_an_edited_call_is_checked_again(tmp_path):
+    person = Person(lambda request: yes(request, arguments={"target": ""}))
+    result, kinds = ask(tmp_path, "launch", {"target": "x"}, person)
+    assert result.error_class == "invalid_arguments"
+    assert "call.started" not in kinds
+
+
+def test_a_rule_that_the_edit_runs_into_asks_anew_with_a_new_digest(tmp_path):
+    def guard(call):
+        return Verdict(ASK, f"at {call.arguments['target']}?")
+
+    edits = iter([{"target": "b"}, None])
+    person = Person(lambda request: yes(request, arguments=next(edits)))
+    result, _ = ask(tmp_path, "launch", {"target": "a"}, person, p=Policy(guard))
+    assert result.output == "launched at b"
+    assert [request.reason for request in person.requests] == ["at a?", "at b?"]
+    assert person.requests[0].digest != person.requests[1].digest
+
+
+@pytest.mark.timeout(20)
+def test_editing_for_ever_ends_in_a_denial(tmp_path):
+    def guard(call):
+        return Verdict(ASK, f"at {call.arguments['target']}?")
+
+    person = Person(
+        lambda request: yes(request, arguments={"target": request.call.arguments["target"] + "x"})
+    )
+    result, _ = ask(tmp_path, "launch", {"target": "a"}, person, p=Policy(guard))
+    assert result.error_class == "denied"
+    assert "edited 10 times" in result.output
+
+
+# Always
+
+
+@pytest.mark.contract("MA-110")
+def test_always_holds_for_the_session_and_for_processes_only_for_the_same_arguments(tmp_path):
+    person = Person(lambda request: yes(request, always=True))
+    targets = ["a", "a", "b"]
+    turns = [
+        *([("launch", {"target": one}), ("note", {"target": one})] for one in targets),
+        "Done.",
+    ]
+    played = play(tmp_path, turns, plugins={"tools": Tools()}, approve=person)
+    assert [one.is_error for one in played.results] == [False] * 6
+    asked = [(one.call.name, one.call.arguments["target"]) for one in person.requests]
+    assert asked == [("launch", "a"), ("note", "a"), ("launch", "b")]
+
+
+def test_always_ends_with_the_session(tmp_path):
+    person = Person(lambda request: yes(request, always=True))
+    for _ in range(2):
+        ask(tmp_path, "note", {"target": "a"}, person)
+    assert len(person.requests) == 2
+
+
+def test_a_deny_holds_against_always(tmp_path):
+    said = iter([Verdict(ASK, "sure?"), Verdict(DENY, "no more")])
+    person = Person(lambda request: yes(request, always=True))
+    turns = [[("note", {"target": "a"})], [("note", {"target": "a"})], "Done."]
+    plugins = {"tools": Tools(), "p": Policy(lambda _: next(said))}
+    played = play(tmp_path, turns, plugins=plugins, approve=person)
+    assert [one.error_class for one in played.results] == ["", "denied"]
+
+
+def test_whether_a_person_is_there_cannot_be_said_by_the_model(tmp_path):
+    arguments = {"target": "x", "interactive": True, "approved": True}
+    result, _ = ask(tmp_path, "launch", arguments)
+    assert result.error_class == "invalid_arguments"
