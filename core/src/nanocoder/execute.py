@@ -11,18 +11,17 @@ import itertools
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, TypeVar
 
 from attrs import define, evolve, field, frozen
 
 from nanocoder import calls
-from nanocoder.calls import problem_of
 from nanocoder.cancel import Cancel
 from nanocoder.consent import Ask, Consent, Granted, copied
 from nanocoder.errors import BadArguments, Cancelled, NanocoderError, PluginError, ToolError
 from nanocoder.plugins import Plugins
-from nanocoder.running import Running, Said
+from nanocoder.results import REFUSALS, broken, call_data, failure, result_data
+from nanocoder.running import Running, Said, TmpDir
 from nanocoder.schema import normalise
 from nanocoder.text import clip, for_model
 from nanocoder.tool import ANY_TOOL, Tool, ToolContext, refuse_step
@@ -40,7 +39,6 @@ OUTPUT_HEAD_CHARS = 40_000
 OUTPUT_TAIL_CHARS = 10_000
 """What the model reads of one result at the most; the whole is kept as an artifact."""
 PATH_ARGUMENTS = ("path", "file_path", "source", "destination", "target")
-REFUSALS = ("denied", "approval_needed")
 
 Steps = Generator[Said, None, ToolResult]
 T = TypeVar("T")
@@ -154,7 +152,7 @@ class Executor:
         yield from Running(work, whole).outcome(0, "the turn")
         whole.close()
         return [
-            result or _failure(call, Cancelled("interrupted"))
+            result or failure(call, Cancelled("interrupted"))
             for call, result in zip(wanted, results, strict=True)
         ]
 
@@ -181,7 +179,7 @@ class Executor:
         except NanocoderError as error:
             kind = "call.denied" if error.error_class in REFUSALS else "call.failed"
             yield Event(kind, {"error_class": error.error_class, "message": str(error)}, call.id)
-            result = _failure(call, error)
+            result = failure(call, error)
         milliseconds = round((time.perf_counter() - started) * 1000, 3)
         result = evolve(result, call_id=call.id, duration_ms=milliseconds)
         yield Event("call.returned", result_data(call, result), call.id)
@@ -255,16 +253,16 @@ class Executor:
             state=scope.state if scope.depth else {},
             depth=scope.depth + 1,
         )
-        room = _Room()
+        room = TmpDir()
 
         def work(running: Running) -> ToolResult:
             context = self._context(tool, granted.call, own, inner, running, room)
             try:
                 return tool.invoke(context, granted.arguments)
             except NanocoderError as error:
-                return _failure(granted.call, error)
+                return failure(granted.call, error)
             except BaseException as error:  # noqa: BLE001 - whatever a tool raises is a result
-                return _broken(granted.call, tool, error)
+                return broken(granted.call, tool, error)
 
         running = Running(work, own)
         limit = self._services.call_timeout_s if tool.timeout_s is None else tool.timeout_s
@@ -285,7 +283,7 @@ class Executor:
         cancel: Cancel,
         scope: Scope,
         running: Running,
-        room: "_Room",
+        room: TmpDir,
     ) -> ToolContext:
         services = self._services
         resource = services.resource
@@ -343,79 +341,6 @@ class Executor:
     def _only_reads(self, call: ToolCall) -> bool:
         tool = self._plugins.tools().get(call.name)
         return tool is None or tool.is_read_only
-
-
-class _Room:
-    """A call's private directory: made at first use, removed when the call has ended."""
-
-    def __init__(self) -> None:
-        self._path: Path | None = None
-
-    def path(self) -> Path:
-        """Return the directory, making it."""
-        if self._path is None:
-            import tempfile
-
-            self._path = Path(tempfile.mkdtemp(prefix="nanocoder-"))
-        return self._path
-
-    def clean(self) -> None:
-        """Remove it."""
-        if self._path is not None:
-            import shutil
-
-            shutil.rmtree(self._path, ignore_errors=True)
-
-
-def call_data(call: ToolCall) -> dict[str, Any]:
-    """Return a call as JSON-ready data."""
-    return {
-        "tool": call.name,
-        "arguments": call.arguments,
-        "parent": call.parent_id,
-        "edited": call.edited,
-    }
-
-
-def result_data(call: ToolCall, result: ToolResult) -> dict[str, Any]:
-    """Return a result as JSON-ready data: what `call --output json` prints."""
-    return {
-        "tool": call.name,
-        "status": status_of(result),
-        "error_class": result.error_class,
-        "title": result.title,
-        "output": result.output,
-        "data": result.data,
-        "metadata": dict(result.metadata),
-        "artifact": result.artifact,
-        "duration_ms": result.duration_ms,
-    }
-
-
-def status_of(result: ToolResult) -> str:
-    """Return ok, denied, approval_needed or error."""
-    if not result.is_error:
-        return "ok"
-    return result.error_class if result.error_class in REFUSALS else "error"
-
-
-def _failure(call: ToolCall, error: NanocoderError) -> ToolResult:
-    return ToolResult(
-        str(error),
-        title=f"Error: {call.name}",
-        data=getattr(error, "data", None) or None,
-        metadata={"error": True},
-        is_error=True,
-        error_class=error.error_class,
-        call_id=call.id,
-    )
-
-
-def _broken(call: ToolCall, tool: Tool[..., Any], error: BaseException) -> ToolResult:
-    """Make a result of an exception that the tool's author did not foresee."""
-    message = f"Error: {call.name} of {tool.plugin or 'this session'} broke: {problem_of(error)}"
-    failed = ToolError(message, error_class="tool_broken")
-    return _failure(call, failed)
 
 
 def _inquiry(question: Question) -> Generator[Said, None, str | None]:

@@ -230,6 +230,7 @@ def installed_plugins(config: Config, environment: Mapping[str, str] = os.enviro
         disabled=config.disabled_plugins,
         owners=config.tool_owner,
         names=config.tool_rename,
+        hidden=config.disabled_tools,
     )
     return plugins
 

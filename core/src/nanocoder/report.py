@@ -6,7 +6,7 @@ from typing import Any
 from attrs import define, field
 
 from nanocoder.errors import NanocoderError, ProviderError
-from nanocoder.execute import REFUSALS, status_of
+from nanocoder.results import REFUSALS, status_of
 from nanocoder.tool import Tool
 from nanocoder.values import Effect, StopReason, ToolCall, ToolResult, Usage
 

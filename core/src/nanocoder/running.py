@@ -9,6 +9,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Generator
+from pathlib import Path
 from typing import Any, TypeVar
 
 from attrs import define, field
@@ -38,6 +39,28 @@ class _Forward:
 
 class _Woken:
     """Put into an inbox when its handler was cancelled."""
+
+
+class TmpDir:
+    """A call's private directory: made at first use, removed when the call has ended."""
+
+    def __init__(self) -> None:
+        self._path: Path | None = None
+
+    def path(self) -> Path:
+        """Return the directory, making it."""
+        if self._path is None:
+            import tempfile
+
+            self._path = Path(tempfile.mkdtemp(prefix="nanocoder-"))
+        return self._path
+
+    def clean(self) -> None:
+        """Remove it."""
+        if self._path is not None:
+            import shutil
+
+            shutil.rmtree(self._path, ignore_errors=True)
 
 
 class Running:

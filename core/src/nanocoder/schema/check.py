@@ -239,7 +239,7 @@ def _each(value: Any, hooks: list[tuple[int, Any, Hook]], annotation: Any) -> tu
     for index, kind, hook in hooks:
         try:
             done.append(hook(value[index], kind))
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - cattrs collects whatever a hook raises
             error.add_note(IterableValidationNote(f"at {index}", index, kind))
             failed.append(error)
     if failed:

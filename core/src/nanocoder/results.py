@@ -1,0 +1,63 @@
+"""What became of a call, as data: for the journal, for scripts, and for the model."""
+
+from typing import Any
+
+from nanocoder.calls import problem_of
+from nanocoder.errors import NanocoderError, ToolError
+from nanocoder.tool import Tool
+from nanocoder.values import ToolCall, ToolResult
+
+REFUSALS = ("denied", "approval_needed")
+"""Error classes of calls that did not run because somebody, or nobody, said so."""
+
+
+def call_data(call: ToolCall) -> dict[str, Any]:
+    """Return a call as JSON-ready data."""
+    return {
+        "tool": call.name,
+        "arguments": call.arguments,
+        "parent": call.parent_id,
+        "edited": call.edited,
+    }
+
+
+def result_data(call: ToolCall, result: ToolResult) -> dict[str, Any]:
+    """Return a result as JSON-ready data: what `call --output json` prints."""
+    return {
+        "tool": call.name,
+        "status": status_of(result),
+        "error_class": result.error_class,
+        "title": result.title,
+        "output": result.output,
+        "data": result.data,
+        "metadata": dict(result.metadata),
+        "artifact": result.artifact,
+        "duration_ms": result.duration_ms,
+    }
+
+
+def status_of(result: ToolResult) -> str:
+    """Return ok, denied, approval_needed or error."""
+    if not result.is_error:
+        return "ok"
+    return result.error_class if result.error_class in REFUSALS else "error"
+
+
+def failure(call: ToolCall, error: NanocoderError) -> ToolResult:
+    """Make a result of an error."""
+    return ToolResult(
+        str(error),
+        title=f"Error: {call.name}",
+        data=getattr(error, "data", None) or None,
+        metadata={"error": True},
+        is_error=True,
+        error_class=error.error_class,
+        call_id=call.id,
+    )
+
+
+def broken(call: ToolCall, tool: Tool[..., Any], error: BaseException) -> ToolResult:
+    """Make a result of an exception that the tool's author did not foresee."""
+    message = f"Error: {call.name} of {tool.plugin or 'this session'} broke: {problem_of(error)}"
+    failed = ToolError(message, error_class="tool_broken")
+    return failure(call, failed)
