@@ -164,7 +164,7 @@ def _short_spin() -> Iterator[None]:
     """Have the engine's threads wait for each other briefly before they sleep.
 
     They spin for milliseconds by default, and where something else wants a core each one then burns
-    what the other needs: measured, 32 tokens a second on two free cores became 2, with this 8 to 24.
+    what the others need: 32 tokens a second on two free cores became 2; with this, 8 to 24.
     The thread library reads the variable once, as it is loaded; no child process should find it.
     """
     if SPIN_VARIABLE in os.environ:
