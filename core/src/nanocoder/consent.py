@@ -12,7 +12,7 @@ from nanocoder import calls
 from nanocoder.errors import ApprovalNeeded, Denied
 from nanocoder.plugins import Plugins
 from nanocoder.schema import canonical_json
-from nanocoder.tool import SessionInfo, Tool
+from nanocoder.tool import ANY_TOOL, SessionInfo, Tool
 from nanocoder.values import (
     ApprovalAnswer,
     ApprovalRequest,
@@ -253,6 +253,8 @@ def _key(verdict: Verdict, call: ToolCall, tool: Tool[..., Any]) -> tuple[str, .
 def _unjudged(tool: Tool[..., Any]) -> Verdict:
     if tool.is_read_only and tool.risk is Risk.SAFE:
         return Verdict(Decision.ALLOW, "a safe, reading tool", source="default")
+    if ANY_TOOL in tool.composed_of:
+        return Verdict(Decision.ALLOW, "each of its calls is judged by itself", source="default")
     return Verdict(
         Decision.ASK,
         "no policy is installed, so everything but safe reading asks",

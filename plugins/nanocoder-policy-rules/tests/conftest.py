@@ -31,6 +31,7 @@ def tools() -> dict[str, Tool[..., Any]]:
         _tool("web_fetch", "medium", {"read", "network"}),
         _tool("bash", "dangerous", {"read", "write", "execute", "network"}),
         _tool("stranger", "safe", set()),
+        _tool("batch", "medium", {"read", "write", "execute"}, composed_of=("*",)),
         _tool("careful", "safe", {"read"}, confirm=lambda arguments: bool(arguments.get("big"))),
     ]
     return {one.name: one for one in made}

@@ -61,6 +61,13 @@ def test_a_tool_may_want_its_arguments_confirmed(judge):
     assert str(judge("careful", {"big": True}, "auto").decision) == "allow"
 
 
+@pytest.mark.parametrize("mode", ["plan", "ask", "edits", "auto"])
+def test_a_tool_that_calls_any_tool_is_judged_by_its_calls(mode, judge):
+    assert str(judge("batch", {}, mode).decision) == "allow"
+    assert str(judge("batch", {}, mode, deny=["batch"]).decision) == "deny"
+    assert str(judge("batch", {}, mode, ask=["batch"]).decision) == "ask"
+
+
 SECRETS = [
     ".env",
     "./s/../.env",

@@ -17,7 +17,7 @@ from nanocoder.plugins import Plugins
 from nanocoder.plugins.describe import describe
 from nanocoder.plugins.discovery import GROUP, scan, site_directories
 from nanocoder.provider import ProviderSpec
-from nanocoder.tool import Tool
+from nanocoder.tool import ANY_TOOL, Tool
 
 
 @frozen(slots=False)
@@ -60,7 +60,9 @@ class Subject:
         plugins.add(self.module, self.name)
         wanted = {name for one in self.description.get("tools", ()) for name in one["composed_of"]}
         for entry, offer in installed().offers("tools"):
-            if offer["name"] in wanted and entry.name not in plugins.entries:
+            if (
+                offer["name"] in wanted or ANY_TOOL in wanted
+            ) and entry.name not in plugins.entries:
                 plugins.add(import_module(entry.module), entry.name)
         return plugins
 

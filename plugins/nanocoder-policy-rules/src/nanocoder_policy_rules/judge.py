@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 SHELL = "bash"
 _DEFAULT = "default"
+_ANY_TOOL = "*"
 _CHANGES = frozenset({Effect.WRITE, Effect.EXECUTE})
 
 
@@ -103,7 +104,7 @@ def _secret(case: Case) -> Verdict | None:
 
 
 def _planning(case: Case) -> Verdict | None:
-    if case.mode != Mode.PLAN or case.tool.is_read_only:
+    if case.mode != Mode.PLAN or case.tool.is_read_only or _ANY_TOOL in case.tool.composed_of:
         return None
     effects = ", ".join(sorted(case.tool.effects & _CHANGES)) or "undeclared"
     reason = (
@@ -167,6 +168,12 @@ def _allowed(one: Rule) -> Verdict:
     return Verdict(Decision.ALLOW, f"allowed by the rule {one.text!r}", one.text, "settings")
 
 
+def _only_calls(case: Case) -> Verdict | None:
+    if _ANY_TOOL not in case.tool.composed_of:
+        return None
+    return Verdict(Decision.ALLOW, "each of its calls is judged by itself", source=_DEFAULT)
+
+
 def _confirms(case: Case) -> Verdict | None:
     confirm = case.tool.confirm
     if confirm is None or case.mode == Mode.AUTO or not confirm(case.call.arguments):
@@ -227,6 +234,7 @@ _STEPS: tuple[Callable[[Case], Verdict | None], ...] = (
     _asked_by_rule,
     _allowed_by_rule,
     _confirms,
+    _only_calls,
     _safe_command,
     _automatic,
     _harmless,

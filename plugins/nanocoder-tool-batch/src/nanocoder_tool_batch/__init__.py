@@ -1,0 +1,95 @@
+"""The tool batch: several calls at once, each judged and approved by itself."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from nanocoder import Effect, Param, Tool, ToolContext, ToolResult, clip, hookimpl, tool
+
+from nanocoder_tool_batch.crew import Call, run_together
+
+MAX_CALLS = 25
+OUTPUT_CHARS = 40_000
+"""What all outputs together may have; each gets the same share of it."""
+
+
+@tool(
+    risk="medium",
+    effects={Effect.READ, Effect.WRITE, Effect.EXECUTE, Effect.NETWORK},
+    composed_of=("*",),
+    timeout_s=0,
+    examples=[
+        {
+            "tool_calls": [
+                {"tool": "read_file", "parameters": {"path": "hello.py"}},
+                {"tool": "list_files", "parameters": {}},
+            ]
+        }
+    ],
+)
+def batch(
+    ctx: ToolContext,
+    tool_calls: Annotated[list[Call], Param(f"1 to {MAX_CALLS} calls.", min_length=1)],
+) -> ToolResult:
+    """Run independent tool calls at the same time. It cannot call itself."""
+    ctx.cancelled.check()
+    calls = tool_calls[:MAX_CALLS]
+    results = run_together(ctx, calls, lambda done: ctx.progress(f"{done} of {len(calls)} done"))
+    ctx.cancelled.check()
+    names = [one.tool for one in tool_calls]
+    results += [_surplus()] * (len(names) - len(results))
+    worked = sum(not result.is_error for result in results)
+    return ToolResult(
+        "\n\n".join(
+            [f"{worked} of {len(names)} calls succeeded.", *_sections(ctx, names, results)]
+        ),
+        title=f"Batch: {worked} of {len(names)}",
+        data={
+            "succeeded": worked,
+            "total": len(names),
+            "calls": [_data(name, result) for name, result in zip(names, results, strict=True)],
+        },
+        metadata={"succeeded": worked, "failed": len(names) - worked, "total": len(names)},
+        attachments=tuple(one for result in results for one in result.attachments),
+        is_error=not worked,
+        error_class="" if worked else "batch_failed",
+    )
+
+
+@hookimpl
+def nanocoder_tools() -> list[Tool[..., Any]]:
+    """Offer batch."""
+    return [batch]
+
+
+def _sections(ctx: ToolContext, names: Sequence[str], results: Sequence[ToolResult]) -> list[str]:
+    share = OUTPUT_CHARS // len(results)
+    sections = []
+    for number, (name, result) in enumerate(zip(names, results, strict=True), 1):
+        how = f"error ({result.error_class})" if result.is_error else "ok"
+        output = result.output
+        if len(output) > share:
+            whole = result.artifact or ctx.artifact(
+                f"{ctx.message_id}-{number}.txt", output.encode("utf-8", "replace")
+            )
+            output = clip(output, head=share * 2 // 3, tail=share // 3)
+            output += f"\n[the whole output: {whole}]" if whole else ""
+        sections.append(f"[{number}] {name}: {how}\n{output}".rstrip())
+    return sections
+
+
+def _data(name: str, result: ToolResult) -> dict[str, Any]:
+    return {
+        "tool": name,
+        "call_id": result.call_id,
+        "title": result.title,
+        "is_error": result.is_error,
+        "error_class": result.error_class,
+    }
+
+
+def _surplus() -> ToolResult:
+    return ToolResult(
+        f"not run: a batch takes at most {MAX_CALLS} calls; send the rest in another one",
+        is_error=True,
+        error_class="too_many_calls",
+    )
