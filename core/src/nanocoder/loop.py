@@ -194,7 +194,7 @@ class Session:
         yield from self._begun()
         yield Event("run.started", {"prompt": message.text})
         if provider.profile == "small":
-            message = evolve(message, text=message.text + self._named_files(message.text))
+            message = evolve(message, text=self._named_files(message.text) + message.text)
         yield self._added(message)
         try:
             run.report.end((yield from self._turns(run)))
@@ -298,10 +298,11 @@ class Session:
         return finished
 
     def _request(self) -> Request:
+        system = self.system
         self._compact()
         request = Request(
             model=self.chosen.model,
-            system=self.system,
+            system=system,
             messages=self._messages,
             tools=self.offering.definitions(self.tools, self.info),
             session_id=self.info.id,
@@ -338,7 +339,7 @@ class Session:
             if self.consent.verdict(call, reader).decision is Decision.ALLOW:  # type: ignore[arg-type]
                 content = self._ground.small_file(path, NAMED_FILE_CHARS)
                 if content:
-                    shown.append(f"\n\nFile {path}:\n{content}")
+                    shown.append(f"The file {path} now reads:\n```\n{content}\n```\n\n")
         return "".join(shown)
 
     def _added(self, message: Message) -> Event:

@@ -39,9 +39,10 @@ class Offering:
             return
         small = session.profile == "small"
         for tool in tools:
-            if not small or tool.short:
-                text = tool.short if small else tool.description
-                yield ToolDefinition(tool.name, text, tool.parameters)
+            if not small:
+                yield ToolDefinition(tool.name, tool.description, tool.parameters)
+            elif tool.short:
+                yield ToolDefinition(tool.name, tool.short, few_parameters(tool.parameters))
 
     def canonical(self, call: ToolCall) -> ToolCall:
         """Return the call in canonical terms; what a dialect cannot read becomes its error."""
@@ -62,3 +63,14 @@ class Offering:
             evolve(result, output=self.dialect.render(call, result))
             for call, result in zip(calls, results, strict=True)
         ]
+
+
+def few_parameters(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return *schema* without optional numbers and switches, which tempt a small model."""
+    required = schema.get("required", ())
+    kept = {
+        name: one
+        for name, one in schema.get("properties", {}).items()
+        if name in required or (one.get("type") == "string" and "enum" not in one)
+    }
+    return {**schema, "properties": kept}

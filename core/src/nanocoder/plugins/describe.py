@@ -108,15 +108,15 @@ def describe(plugin: object, name: str) -> dict[str, Any]:
     found = register(new_manager(), plugin, name)
     hooks = {hook: list(one.argnames) for hook, one in sorted(found.items())}
     description: dict[str, Any] = {"hooks": hooks, "policy": any(hook in hooks for hook in GATES)}
+    if "nanocoder_settings" in found:
+        description["settings"] = settings_class(
+            name, found["nanocoder_settings"].function()
+        ).__name__
     for hook, expected in OFFERS.items():
         if hook in found:
             description[hook.removeprefix(f"{PROJECT}_")] = [
                 _offer(name, one) for one in offered(name, hook, found[hook].function(), expected)
             ]
-    if "nanocoder_settings" in found:
-        description["settings"] = settings_class(
-            name, found["nanocoder_settings"].function()
-        ).__name__
     return description
 
 

@@ -48,7 +48,7 @@ class Changes:
         _refuse_git(raw)
         made: list[str] | None = [] if create_parents else None
         with self._lock, self._undone(raw, made), self._root.place(raw, made=made) as place:
-            _refuse_git(place.path)
+            self._refuse_names(place)
             old = self._old(place)
             self._check(place, old, expect_digest)
             backup = self._backup(place.path, old.data) if old else None
@@ -167,9 +167,13 @@ class Changes:
             raise WorkspaceError(
                 "the workspace itself cannot be deleted or moved", error_class="protected_path"
             )
-        _refuse_git(place.path)
+        self._refuse_names(place)
         if place.name == "." and not directories:
             raise self._root.problem(OSError(errno.EISDIR, ""), place.path)
+
+    def _refuse_names(self, place: Place) -> None:
+        _refuse_git(place.path)
+        self._root.refuse_own(place.path)
 
     def _follow(self, source: str, target: str) -> None:
         for path in [path for path in self.seen if path == source or path.startswith(source + "/")]:

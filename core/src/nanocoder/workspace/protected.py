@@ -87,6 +87,14 @@ def git_refused(path: str) -> WorkspaceError:
     )
 
 
+def own_refused(path: str) -> WorkspaceError:
+    """Return the error for a change of what nanocoder itself keeps."""
+    return WorkspaceError(
+        f"{path!r} holds settings or state of nanocoder and cannot be changed by its tools",
+        error_class="protected_path",
+    )
+
+
 def touches(path: str, folders: Iterable[str]) -> bool:
     """Tell whether absolute *path* is one of *folders*, lies in one, or holds one; any case."""
     wanted = _folded_path(path) + "/"

@@ -113,6 +113,11 @@ class Root:
             return "settings or state of nanocoder"
         return reason
 
+    def refuse_own(self, path: str) -> None:
+        """Raise protected_path for a *path*, links resolved, that is nanocoder's own."""
+        if self._extra and protected.touches(self._prefix + path, self._extra):
+            raise protected.own_refused(spelling.shown(path))
+
     def place(self, raw: str, *, follow: bool = True, made: list[str] | None = None) -> Place:
         """Open the directory that holds *raw*; see `Beneath.locate`. Raises WorkspaceError."""
         try:

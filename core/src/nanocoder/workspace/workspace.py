@@ -39,8 +39,9 @@ class Workspace:
         """Open *root*.
 
         *backups* is a directory outside the workspace that takes the old content of changed files,
-        at most *keep_backups* for each; None keeps none. *extra_protected* are absolute paths that
-        `is_protected` reports beside the names it knows. *force_walk* does without openat2.
+        at most *keep_backups* for each; None keeps none. *extra_protected* are absolute paths of
+        our own: `is_protected` reports them beside the names it knows, and no change is made in
+        them (protected_path). *force_walk* does without openat2.
         """
         self._root = Root(root, force_walk=force_walk, extra_protected=extra_protected)
         self.root = self._root.path
