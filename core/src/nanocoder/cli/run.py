@@ -108,7 +108,7 @@ class PlainText:
     def show(self, event: Event) -> None:
         """Write text pieces and a line for each call."""
         if event.kind == "text":
-            sys.stdout.write(event.data["text"])
+            sys.stdout.write(_for_reader(event.data["text"]))
             sys.stdout.flush()
             self._ends_open = not event.data["text"].endswith("\n")
         elif event.kind == "request.finished":
@@ -127,6 +127,15 @@ class PlainText:
             sys.stdout.write("\n")
             sys.stdout.flush()
             self._ends_open = False
+
+
+def _for_reader(text: str) -> str:
+    """Return a piece of an answer as it is for a program, and harmless for a terminal."""
+    if not sys.stdout.isatty():
+        return text
+    from nanocoder.text import for_terminal
+
+    return for_terminal(text)
 
 
 def _chatter(line: str) -> None:
