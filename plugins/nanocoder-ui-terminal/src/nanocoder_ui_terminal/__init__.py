@@ -1,0 +1,67 @@
+"""The terminal: conversations, streamed answers, and the question whether a call may run.
+
+Nothing here imports rich or prompt_toolkit before something is drawn or typed.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from attrs import field, frozen
+from nanocoder import ApprovalAnswer, ApprovalRequest, Command, Screen, SessionInfo, hookimpl
+
+
+@frozen
+class Settings:
+    """What `[plugins.ui-terminal]` may set.
+
+    *diff_lines* of a change and *output_lines* of a command are shown beneath a call;
+    *preview_lines* of what is to be approved (0: as many as fit). *history* keeps what was typed.
+    """
+
+    diff_lines: int = 12
+    output_lines: int = 6
+    preview_lines: int = 0
+    history: bool = field(default=True, metadata={"user_only": True})
+
+
+@hookimpl
+def nanocoder_settings() -> type:
+    """Return the class of `[plugins.ui-terminal]`."""
+    return Settings
+
+
+@hookimpl
+def nanocoder_screens() -> list[Screen]:
+    """Offer the form "text" of a terminal."""
+    return [Screen("text", _open_screen, "Streamed answers and calls, drawn on a terminal.")]
+
+
+@hookimpl
+def nanocoder_commands() -> list[Command]:
+    """Offer the conversation that `nanocoder` alone starts."""
+    return [Command("chat", "talk in the terminal", _run_chat)]
+
+
+@hookimpl
+def nanocoder_approve(
+    request: ApprovalRequest, session: SessionInfo, settings: Any
+) -> ApprovalAnswer | None:
+    """Ask the person at the terminal; None when there is nobody."""
+    if not session.interactive:
+        return None
+    from nanocoder_ui_terminal.approval import ask  # most calls need no approval
+
+    return ask(request, settings or Settings())
+
+
+def _open_screen(_info: SessionInfo, settings: Any) -> Any:
+    from nanocoder_ui_terminal.screen import TextScreen  # json runs draw nothing
+    from nanocoder_ui_terminal.terminal import Terminal
+
+    return TextScreen(Terminal.of_process(), settings or Settings())
+
+
+def _run_chat(words: Sequence[str], host: Any) -> int:
+    from nanocoder_ui_terminal.chat import run  # a command that is not typed costs nothing
+
+    return run(words, host)

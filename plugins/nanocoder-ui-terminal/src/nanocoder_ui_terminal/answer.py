@@ -1,0 +1,82 @@
+"""An answer while it arrives: what can no longer change, and what is still being written."""
+
+import threading
+import time
+from typing import TYPE_CHECKING, Final
+
+from nanocoder import for_terminal
+
+if TYPE_CHECKING:
+    from nanocoder_ui_terminal.page import Pages
+
+MIN_INTERVAL_S: Final = 0.033
+COST_FACTOR: Final = 4
+"""Drawing takes at most one part in so many of the time."""
+
+
+class Answer:
+    """Collects pieces of text and makes lines of them."""
+
+    def __init__(self, *, colour: bool) -> None:
+        self._colour = colour
+        self._pages: Pages | None = None
+        self._pieces: list[str] = []
+        self._text = ""
+        self._due = 0.0
+        self._has_lines = False
+
+    def prepare(self) -> None:
+        """Import the renderer beside the wait for the first words."""
+        if self._pages is None:
+            threading.Thread(target=lambda: self.pages, daemon=True).start()
+
+    def feed(self, piece: str) -> None:
+        """Add a piece."""
+        self._pieces.append(piece)
+
+    def is_due(self) -> bool:
+        """Tell whether it is time to draw again."""
+        return bool(self._pieces) and time.monotonic() >= self._due
+
+    def draw(self, width: int) -> tuple[list[str], list[str]]:
+        """Return the lines that stay, each once, and those that are still open."""
+        started = time.monotonic()
+        self._take()
+        done, rest = self.pages.parts(for_terminal(self._text))
+        stay: list[str] = []
+        if done:
+            stay = self._lines(done, width)
+            self._text = self._text.split("\n", done.count("\n"))[-1]
+        self._has_lines = self._has_lines or bool(stay)
+        opened = self._lines(rest, width)
+        ended = time.monotonic()
+        self._due = ended + max(MIN_INTERVAL_S, COST_FACTOR * (ended - started))
+        return stay, opened
+
+    def finish(self, width: int) -> list[str]:
+        """Return all lines that are left and start anew."""
+        self._take()
+        if not self._text.strip():
+            self._text, self._has_lines = "", False
+            return []
+        lines = self._lines(for_terminal(self._text), width)
+        self._text, self._has_lines, self._due = "", False, 0.0
+        return lines
+
+    @property
+    def pages(self) -> "Pages":
+        """The renderer, imported when the first text has come."""
+        if self._pages is None:
+            from nanocoder_ui_terminal.page import Pages  # rich takes a tenth of a second
+
+            self._pages = Pages(colour=self._colour)
+        return self._pages
+
+    def _take(self) -> None:
+        # Never "\r" alone at the end of a piece: its "\n" may be the next.
+        self._text = (self._text + "".join(self._pieces)).replace("\r\n", "\n")
+        self._pieces.clear()
+
+    def _lines(self, text: str, width: int) -> list[str]:
+        lines = self.pages.lines(text, width) if text.strip() else []
+        return ["", *lines] if lines and self._has_lines else lines

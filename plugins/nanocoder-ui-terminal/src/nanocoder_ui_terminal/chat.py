@@ -1,0 +1,220 @@
+"""The conversation: read, run, show, until the person leaves."""
+
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from nanocoder import Mode, PersonError, Session, Usage, UsageError, __version__, for_terminal
+
+from nanocoder_ui_terminal.completion import ChatCompleter, Files
+from nanocoder_ui_terminal.entry import Entry
+from nanocoder_ui_terminal.lines import plain_lines
+from nanocoder_ui_terminal.mentions import Typed, with_files
+from nanocoder_ui_terminal.replay import last_exchange
+from nanocoder_ui_terminal.screen import TextScreen
+from nanocoder_ui_terminal.slash import COMMANDS, Next, act, values_for
+from nanocoder_ui_terminal.table import table_lines
+from nanocoder_ui_terminal.terminal import Terminal
+
+PLUGIN: Final = "ui-terminal"
+INTERRUPTED: Final = 130
+NO_TERMINAL: Final = 'a conversation needs a terminal; without one: nanocoder run "PROMPT"'
+USAGE: Final = "chat takes --resume ID, or the first prompt"
+CYCLE: Final = (Mode.PLAN, Mode.ASK, Mode.EDITS)
+"""What Shift-Tab goes through; the mode that asks for nothing has to be typed."""
+
+
+def run(words: Sequence[str], host: Any) -> int:
+    """Talk until the person leaves; *words* are `--resume ID` and the first prompt."""
+    if not host.is_interactive:
+        raise UsageError(NO_TERMINAL)
+    resume, first = _parsed(words)
+    settings = host.plugins.settings(PLUGIN)
+    terminal = Terminal.of_process()
+    current = ""
+    while True:
+        try:
+            with host.session(interactive=True, output="text", resume=resume) as session:
+                current = session.id
+                following = Conversation(host, session, terminal, settings).talk(first)
+        except KeyboardInterrupt:
+            return INTERRUPTED
+        except PersonError as error:
+            if not current or resume == current:
+                raise
+            host.say(str(error))
+            following = Next(current)
+        if following.resume is None:
+            return 0
+        resume, first = following.resume, ""
+
+
+class Conversation:
+    """One session as the person sees it."""
+
+    def __init__(self, host: Any, session: Session, terminal: Terminal, settings: Any) -> None:
+        self.host = host
+        self.session = session
+        self.usage = Usage()
+        self.model = ""
+        self._terminal = terminal
+        self._settings = settings
+        self._reported = len(session.plugins.reports)
+        commands = {name: one.meaning for name, one in COMMANDS.items()}
+        completer = ChatCompleter(
+            commands, lambda name: values_for(self, name), Files(session.info.cwd)
+        )
+        self._entry = Entry(
+            completer, self._history(), self._toolbar, self._next_mode, terminal.sign("prompt")
+        )
+
+    def find_model(self) -> str:
+        """Look up which model is, or would be, asked; returns why there is none, or nothing."""
+        self.model = self.session.info.model
+        if self.model:
+            return ""
+        try:
+            self.model = str(self.session.chosen)
+        except PersonError as error:
+            return str(error)
+        return ""
+
+    def talk(self, first: str = "") -> Next:
+        """Go on until the person wants another session, or to leave."""
+        self._greet()
+        typed = Typed(first) if first else self._read()
+        while typed is not None:
+            if _is_command(typed.text):
+                following = act(self, typed.text)
+                if following is not None:
+                    return following
+            else:
+                self._work(typed)
+            typed = self._read()
+        return Next(None)
+
+    def say(self, text: str, *styles: str) -> None:
+        """Show a message."""
+        lines = plain_lines(text, self._terminal.width)
+        self._write(self._terminal.paint(line, *(styles or ("dim",))) for line in lines)
+
+    def show_table(self, rows: Sequence[Sequence[str]]) -> None:
+        """Show rows in aligned columns."""
+        self._write(table_lines(rows, self._terminal))
+
+    def _write(self, lines: Any) -> None:
+        self._terminal.write("".join(f"{line}\n" for line in lines) + "\n")
+
+    def _read(self) -> Typed | None:
+        try:
+            typed = self._entry.read()
+        except EOFError:
+            return None
+        self._terminal.write("\n")
+        return typed
+
+    def _work(self, typed: Typed) -> None:
+        """Run one prompt; raises KeyboardInterrupt when the person wants out of the program."""
+        screen = TextScreen(self._terminal, self._settings, errors=True)
+        try:
+            with self._interruptible():
+                self._show_run(typed, screen)
+        except PersonError as error:
+            screen.say(str(error), "yellow")
+        finally:
+            screen.close()
+            self._terminal.write("\n")
+        self.find_model()
+        for report in self.session.plugins.reports[self._reported :]:
+            self.say(str(report), "yellow")
+        self._reported = len(self.session.plugins.reports)
+
+    def _show_run(self, typed: Typed, screen: TextScreen) -> None:
+        prompt = with_files(typed, self.session, screen.show)
+        for event in self.session.run(prompt):
+            screen.show(event)
+        self.usage += self.session.report.usage
+
+    @contextmanager
+    def _interruptible(self) -> Iterator[None]:
+        """Let the first Ctrl-C of a run stop it, the second one leave."""
+        count = 0
+
+        def stop(_number: int, _frame: object) -> None:
+            nonlocal count
+            count += 1
+            self.session.interrupt()
+            if count > 1:
+                raise KeyboardInterrupt
+
+        before = signal.signal(signal.SIGINT, stop)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    def _greet(self) -> None:
+        paint, dot = self._terminal.paint, f" {self._terminal.sign('dot')} "
+        where = for_terminal(_shortened(self.session.info.cwd))
+        name = paint("nanocoder", "bold")
+        self._terminal.write(f"{name} {paint(__version__ + dot + where, 'dim')}\n")
+        if self.session.messages:
+            self.find_model()
+            lines = last_exchange(self.session.messages, self._terminal)
+            self._write(["", *lines])
+            return
+        self._write([paint(f"/help lists commands and keys{dot}Ctrl-D leaves", "dim")])
+        problem = self.find_model()
+        if problem:
+            self.say(problem, "yellow")
+
+    def _toolbar(self) -> str:
+        tokens = self.usage.input_tokens + self.usage.output_tokens
+        words = [str(self.session.info.mode), self.model or "no model"]
+        if tokens:
+            words.append(f"{tokens:,} tokens")
+        if self.usage.cost is not None:
+            words.append(f"${self.usage.cost:.4f}")
+        return for_terminal(f" {self._terminal.sign('dot')} ".join(words))
+
+    def _next_mode(self) -> None:
+        mode = self.session.info.mode
+        place = CYCLE.index(mode) + 1 if mode in CYCLE else 0
+        self.session.set_mode(CYCLE[place % len(CYCLE)])
+
+    def _history(self) -> Path | None:
+        if not self._settings.history:
+            return None
+        try:
+            folder: Path = self.host.state_dir
+        except PersonError:
+            return None
+        return folder / "history"
+
+
+def _parsed(words: Sequence[str]) -> tuple[str, str]:
+    """Return the session to resume and the first prompt; raises UsageError."""
+    rest = list(words)
+    resume = ""
+    if rest[:1] == ["--resume"]:
+        if len(rest) < 2:  # noqa: PLR2004 - the option and its value
+            raise UsageError(USAGE)
+        resume, rest = rest[1], rest[2:]
+    if rest and rest[0].startswith("-"):
+        raise UsageError(f"unknown argument {rest[0]!r}; {USAGE}")
+    return resume, " ".join(rest)
+
+
+def _is_command(text: str) -> bool:
+    """Tell a command from a prompt that begins with a path."""
+    word = text.split(maxsplit=1)[0]
+    return word.startswith("/") and "/" not in word[1:]
+
+
+def _shortened(path: Path) -> str:
+    home = Path.home()
+    return (
+        f"~/{path.relative_to(home)}" if path.is_relative_to(home) and path != home else str(path)
+    )

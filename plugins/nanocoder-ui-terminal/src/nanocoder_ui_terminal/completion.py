@@ -1,0 +1,95 @@
+"""What Tab offers: commands, what they take, and the files of the workspace."""
+
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from nanocoder import Workspace, WorkspaceError
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+from prompt_toolkit.document import Document
+
+FRAGMENT: Final = re.compile(r'(?:^|\s)@("?)([^\s"]*)$')
+MAX_FILES: Final = 20_000
+MAX_WALK_S: Final = 1.0
+FRESH_S: Final = 15.0
+MAX_OFFERED: Final = 50
+
+
+class Files:
+    """The files of a workspace, looked up again when what we know is old."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._known: Sequence[str] = ()
+        self._at = float("-inf")
+
+    def matching(self, fragment: str) -> Iterator[str]:
+        """Yield files whose path holds *fragment*, those whose name begins with it first."""
+        wanted = fragment.casefold()
+        found = [path for path in self._listed() if wanted in path.casefold()]
+        found.sort(key=lambda path: (not _begins(path, wanted), path.count("/"), path))
+        yield from found[:MAX_OFFERED]
+
+    def _listed(self) -> Sequence[str]:
+        if time.monotonic() - self._at > FRESH_S:
+            self._known = list(self._walked())
+            self._at = time.monotonic()
+        return self._known
+
+    def _walked(self) -> Iterator[str]:
+        deadline = time.monotonic() + MAX_WALK_S
+        try:
+            with Workspace(self._root) as workspace:
+                for number, entry in enumerate(workspace.walk(details=False)):
+                    if number >= MAX_FILES or time.monotonic() > deadline:
+                        return
+                    # A name that cannot be shown as it is cannot be offered.
+                    if entry.kind == "file" and entry.path.isprintable():
+                        yield entry.path
+        except WorkspaceError:
+            return
+
+
+class ChatCompleter(Completer):
+    """Completes the first word after a slash, its argument, and words after an @."""
+
+    def __init__(
+        self, commands: Mapping[str, str], values: Callable[[str], Iterable[str]], files: Files
+    ) -> None:
+        self._commands = commands
+        self._values = values
+        self._files = files
+
+    def get_completions(
+        self,
+        document: Document,
+        complete_event: CompleteEvent,  # noqa: ARG002 - the protocol's
+    ) -> Iterable[Completion]:
+        """Yield what fits the text before the cursor."""
+        text = document.text_before_cursor
+        if text.startswith("/") and "\n" not in text:
+            yield from self._for_command(text[1:])
+            return
+        match = FRAGMENT.search(text)
+        if match is None:
+            return
+        for path in self._files.matching(match[2]):
+            word = f'@"{path}"' if " " in path else f"@{path}"
+            yield Completion(word, -len(match[1] + match[2]) - 1, display=path)
+
+    def _for_command(self, text: str) -> Iterable[Completion]:
+        name, space, argument = text.partition(" ")
+        if not space:
+            for command, meaning in self._commands.items():
+                if command.startswith(name):
+                    yield Completion(f"/{command}", -len(text) - 1, display_meta=meaning)
+            return
+        for value in self._values(name):
+            if value.startswith(argument):
+                yield Completion(value, -len(argument))
+
+
+def _begins(path: str, wanted: str) -> bool:
+    return path.rpartition("/")[2].casefold().startswith(wanted)

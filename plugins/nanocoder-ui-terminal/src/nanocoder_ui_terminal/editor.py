@@ -1,0 +1,84 @@
+"""Arguments in the person's own editor, as JSON in a file that nobody else can read."""
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import tempfile
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from nanocoder import BadArguments, for_terminal, parse_json
+
+DEFAULT_EDITOR: Final = "vi"
+MAX_BYTES: Final = 8_388_608
+
+
+class Draft:
+    """The arguments of one call as they are edited; what is broken is kept for the next try."""
+
+    def __init__(self, arguments: Mapping[str, Any]) -> None:
+        self._arguments = dict(arguments)
+        self._text = _as_text(self._arguments)
+
+    def edit(self) -> tuple[dict[str, Any] | None, str]:
+        """Open the editor; returns the new arguments, or None and what is wrong."""
+        try:
+            self._text = _edited(self._text)
+            values = parse_json(self._text)
+        except BadArguments as error:
+            return None, f"not JSON, nothing is changed: {for_terminal(str(error))}"
+        except (OSError, ValueError) as error:
+            return None, f"the editor did not work: {for_terminal(str(error))}"
+        if not isinstance(values, dict):
+            return None, "the arguments must be a JSON object; nothing is changed"
+        if values == self._arguments:
+            return None, "nothing was changed"
+        return values, ""
+
+
+def _as_text(arguments: Mapping[str, Any]) -> str:
+    """Return JSON for reading; characters that could deceive the reader are escapes."""
+    text = json.dumps(arguments, indent=2, ensure_ascii=False)
+    if text.replace("\n", "").isprintable():
+        return text + "\n"
+    return (
+        "".join(one if one == "\n" or one.isprintable() else _escaped(one) for one in text) + "\n"
+    )
+
+
+def _escaped(letter: str) -> str:
+    return json.dumps(letter)[1:-1] if letter != "\x7f" else "\\u007f"
+
+
+def _edited(text: str) -> str:
+    """Return *text* as the editor left it; raises OSError, ValueError."""
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or DEFAULT_EDITOR
+    words = shlex.split(editor)
+    if not words:
+        raise ValueError("VISUAL and EDITOR name none")
+    with tempfile.TemporaryDirectory(prefix="nanocoder-") as folder:
+        path = Path(folder, "arguments.json")
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with open(descriptor, "w", encoding="utf-8", errors="surrogatepass") as file:
+            file.write(text)
+        status = _run([*words, str(path)])
+        if status:
+            raise ValueError(f"{words[0]} ended with {status}")
+        if path.stat().st_size > MAX_BYTES:
+            raise ValueError(f"the arguments are longer than {MAX_BYTES:,} bytes")
+        return path.read_text(encoding="utf-8")
+
+
+def _run(argv: list[str]) -> int:
+    """Run the editor; Ctrl-C is its own business meanwhile."""
+    if threading.current_thread() is not threading.main_thread():
+        return subprocess.run(argv, check=False).returncode
+    before = signal.signal(signal.SIGINT, lambda _number, _frame: None)
+    try:
+        return subprocess.run(argv, check=False).returncode
+    finally:
+        signal.signal(signal.SIGINT, before)

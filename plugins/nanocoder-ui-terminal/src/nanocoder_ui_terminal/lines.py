@@ -1,0 +1,88 @@
+"""Text of others as lines for the terminal: made safe, folded, coloured where it is a diff."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final
+
+from nanocoder import for_terminal
+
+from nanocoder_ui_terminal.terminal import Terminal, cut, folded
+
+TAB_COLUMNS: Final = 4
+SHORT_COLUMNS: Final = 40
+"""A value beside a call's first argument is shown when it is no longer than this."""
+HUNK: Final = re.compile(r"^@@ -\d", re.MULTILINE)
+LONG_GAP: Final = re.compile(r"(?<=\S)[^\S\n]{40,}(?=\S)")
+MANY_EMPTY: Final = re.compile(r"\n(?:[^\S\n]*\n){6,}")
+
+
+def one_line(text: str, columns: int) -> str:
+    """Return the beginning of *text* on one line of at most *columns*, safe to show."""
+    # Nobody wants to clean a megabyte for eighty columns; the escapes only make it longer.
+    line = for_terminal(" ".join(text[: 8 * columns].split()))
+    return cut(line, columns)
+
+
+def plain_lines(text: str, columns: int) -> Iterator[str]:
+    """Yield *text* as safe lines of at most *columns*; everything is there."""
+    for line in for_terminal(text).expandtabs(TAB_COLUMNS).split("\n"):
+        yield from folded(line, columns)
+
+
+def is_diff(text: str) -> bool:
+    """Tell whether *text* is a unified diff, or holds one."""
+    return HUNK.search(text) is not None
+
+
+def shown_lines(text: str, columns: int, terminal: Terminal) -> Iterator[str]:
+    """Yield *text* as `plain_lines` does, with the colours of a diff if it is one."""
+    if not is_diff(text):
+        yield from plain_lines(text, columns)
+        return
+    in_hunk = False
+    for line in text.split("\n"):
+        in_hunk = in_hunk or line.startswith("@@")
+        styles = _diff_styles(line, in_hunk=in_hunk)
+        for part in plain_lines(line, columns):
+            yield terminal.paint(part, *styles) if styles else part
+
+
+def gaps_told(text: str) -> str:
+    """Return *text* with long runs of blanks told, behind which something could hide."""
+    text = LONG_GAP.sub(lambda gap: f" [{len(gap[0])} blanks] ", text)
+    return MANY_EMPTY.sub(lambda gap: f"\n[{gap[0].count(chr(10)) - 1} empty lines]\n", text)
+
+
+def clipped(lines: Sequence[str], limit: int, note: str) -> list[str]:
+    """Return the first two thirds and the last third of *limit* lines; *note* takes a number."""
+    missing = len(lines) - limit
+    if missing <= 1:
+        return list(lines)
+    tail = limit // 3
+    return [*lines[: limit - tail], note.format(missing), *lines[len(lines) - tail :]]
+
+
+def brief(arguments: Any, columns: int) -> str:
+    """Say on one line what a call is about: its first text, then what else is short."""
+    if not isinstance(arguments, dict):
+        return ""
+    return cut("  ".join(_brief_parts(arguments.items(), columns)), columns)
+
+
+def _brief_parts(items: Iterable[tuple[str, Any]], columns: int) -> Iterator[str]:
+    for place, (key, value) in enumerate(items):
+        text = value if isinstance(value, str) else str(value)
+        if place == 0:
+            yield one_line(text, columns)
+        elif "\n" not in text and len(text) <= SHORT_COLUMNS:
+            yield f"{one_line(key, SHORT_COLUMNS)}={one_line(text, SHORT_COLUMNS)}"
+
+
+def _diff_styles(line: str, *, in_hunk: bool) -> tuple[str, ...]:
+    if line.startswith("@@"):
+        return ("cyan",)
+    if line.startswith(("+++ ", "--- ")) and not in_hunk:
+        return ("dim",)
+    if line.startswith("+"):
+        return ("green",)
+    return ("red",) if line.startswith("-") else ()

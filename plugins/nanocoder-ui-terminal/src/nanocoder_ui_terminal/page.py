@@ -1,0 +1,227 @@
+"""Markdown as lines for the terminal, with rich; nothing in the text can steer the terminal.
+
+Imported when the first words of an answer are drawn: rich and its parser take a tenth of a second.
+"""
+
+from collections.abc import Iterable, Sequence
+from itertools import dropwhile
+from typing import ClassVar, Final
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from nanocoder import for_terminal
+from rich import box
+from rich.color import ColorSystem
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.markdown import (
+    BlockQuote,
+    CodeBlock,
+    Heading,
+    HorizontalRule,
+    ListItem,
+    Markdown,
+    TableElement,
+)
+from rich.segment import Segment
+from rich.table import Table
+from rich.text import Text
+from rich.theme import Theme
+
+THEME: Final = Theme(
+    {
+        "markdown.code": "cyan",
+        "markdown.code_block": "none",
+        "markdown.h1": "bold underline",
+        "markdown.h2": "bold",
+        "markdown.h3": "bold",
+        "markdown.h4": "bold dim",
+        "markdown.h5": "bold dim",
+        "markdown.h6": "dim",
+        "markdown.block_quote": "dim",
+        "markdown.hr": "dim",
+        "markdown.item.bullet": "dim",
+        "markdown.item.number": "dim",
+        "markdown.link": "none",
+        "markdown.link_url": "dim underline",
+        "markdown.table.border": "dim",
+        "markdown.table.header": "bold",
+    }
+)
+CODE_INDENT: Final = 2
+CODE_THEME: Final = "ansi_dark"
+MAX_HIGHLIGHTED_CHARS: Final = 20_000
+MAX_PARSED_CHARS: Final = 60_000
+MAX_BRACKETS: Final = 1_000
+MAX_BARS: Final = 100
+
+
+class _Heading(Heading):
+    LEVEL_ALIGN: ClassVar = dict.fromkeys(Heading.LEVEL_ALIGN, "left")
+
+
+class _Code(CodeBlock):
+    """Code as it is, indented; coloured when its language is named."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        code = str(self.text).rstrip("\n")
+        inner = options.update(width=max(1, options.max_width - CODE_INDENT))
+        for line in console.render_lines(self._content(code), inner, pad=False):
+            yield Segment(" " * CODE_INDENT)
+            yield from line
+            yield Segment.line()
+
+    def _content(self, code: str) -> Text:
+        if self.lexer_name == "text" or len(code) > MAX_HIGHLIGHTED_CHARS:
+            return Text(code, overflow="fold", no_wrap=False)
+        from rich.syntax import Syntax  # only code in a named language pays for the lexers
+
+        syntax = Syntax(code, self.lexer_name, theme=CODE_THEME, background_color="default")
+        text = syntax.highlight(code)
+        text.rstrip()
+        text.overflow = "fold"
+        text.no_wrap = False
+        return text
+
+
+class _Table(TableElement):
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for table in super().__rich_console__(console, options):
+            if isinstance(table, Table):
+                table.box, table.show_edge = box.SIMPLE_HEAD, False
+            yield table
+
+
+class _Item(ListItem):
+    def render_number(
+        self, console: Console, options: ConsoleOptions, number: int, last_number: int
+    ) -> RenderResult:
+        first = f" {number}. ".rjust(len(str(last_number)) + 3)
+        inner = options.update(width=max(1, options.max_width - len(first)))
+        style = console.get_style("markdown.item.number")
+        for line in console.render_lines(self.elements, inner, style=self.style, pad=False):
+            yield Segment(first, style)
+            yield from line
+            yield Segment.line()
+            first = " " * len(first)
+
+
+class _Quote(BlockQuote):
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        inner = options.update(width=max(1, options.max_width - 2))
+        for line in console.render_lines(self.elements, inner, style=self.style, pad=False):
+            yield Segment("│ ", self.style)
+            yield from line
+            yield Segment.line()
+
+
+class _Rule(HorizontalRule):
+    new_line = True
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield Text("─" * min(options.max_width, 40), style="dim")
+
+
+class _Page(Markdown):
+    elements: ClassVar = {
+        **Markdown.elements,
+        "heading_open": _Heading,
+        "fence": _Code,
+        "code_block": _Code,
+        "blockquote_open": _Quote,
+        "hr": _Rule,
+        "table_open": _Table,
+        "list_item_open": _Item,
+    }
+
+    def __init__(self, tokens: Sequence[Token]) -> None:
+        super().__init__("", hyperlinks=False, code_theme=CODE_THEME)
+        self.parsed = list(tokens)
+
+    def _flatten_tokens(self, tokens: Iterable[Token]) -> Iterable[Token]:
+        for token in super()._flatten_tokens(tokens):
+            if token.type == "softbreak":
+                # Models end lines where they mean them to end.
+                token.type = "hardbreak"
+            elif token.type == "image":
+                token.type, token.tag = "text", ""
+                token.content = f"[image: {token.content or token.attrs.get('src', '')}]"
+            yield token
+
+
+class Pages:
+    """Makes lines of Markdown. *colour* False leaves every style out."""
+
+    def __init__(self, *, colour: bool) -> None:
+        self._colour = ColorSystem.STANDARD if colour else None
+        # Entities would bring back characters that were made visible; raw HTML, images and
+        # reference definitions would hide text.
+        parser = MarkdownIt("commonmark", {"html": False})
+        self._parser = parser.enable(["strikethrough", "table"]).disable(["entity", "reference"])
+        self._console = Console(
+            color_system="standard" if colour else None,
+            force_terminal=colour,
+            no_color=not colour,
+            theme=THEME,
+            width=80,
+            markup=False,
+            emoji=False,
+            highlight=False,
+            legacy_windows=False,
+            _environ={},
+        )
+
+    def parts(self, text: str) -> tuple[str, str]:
+        """Cut safe text into whole blocks, which nothing that follows changes, and the rest."""
+        if _is_plain(text):
+            end = text.rfind("\n") + 1
+            return text[:end], text[end:]
+        starts = [token.map[0] for token in self._parser.parse(text) if _opens(token)]  # type: ignore[index]
+        lines = text.split("\n")
+        # A block of which not even the first line is whole may yet belong to the one before.
+        if len(starts) > 1 and starts[-1] < len(lines) - 1:
+            return "\n".join(lines[: starts[-1]]) + "\n", "\n".join(lines[starts[-1] :])
+        return "", text
+
+    def lines(self, text: str, width: int) -> list[str]:
+        """Return safe Markdown as lines of at most *width* columns."""
+        if not _is_plain(text):
+            try:
+                return self._drawn(_Page(self._parser.parse(text)), width)
+            except Exception:  # noqa: BLE001, S110 - what a renderer makes of odd text must not end a session
+                pass
+        return self._drawn(Text(text.rstrip("\n"), overflow="fold"), width)
+
+    def _drawn(self, what: Markdown | Text, width: int) -> list[str]:
+        options = self._console.options.update(width=width, height=None)
+        rows = self._console.render_lines(what, options, pad=False)
+        lines = [
+            "".join(self._styled(Segment.adjust_line_length(row, width, pad=False))) for row in rows
+        ]
+        while lines and not lines[-1]:
+            lines.pop()
+        return list(dropwhile(lambda line: not line, lines))
+
+    def _styled(self, row: Iterable[Segment]) -> Iterable[str]:
+        segments = list(Segment.simplify(row))
+        if segments and not segments[-1].text.strip():
+            segments.pop()
+        for text, style, _ in segments:
+            # The last gate: whatever a renderer put together, only our own styles get through.
+            safe = for_terminal(text).replace("\t", " ")
+            if style is None or self._colour is None:
+                yield safe
+            else:
+                yield style.render(safe, color_system=self._colour)
+
+
+def _opens(token: Token) -> bool:
+    return token.level == 0 and token.nesting >= 0 and token.map is not None
+
+
+def _is_plain(text: str) -> bool:
+    """Tell whether parsing *text* would take too long, or show nothing better."""
+    if len(text) > MAX_PARSED_CHARS or text.count("[") > MAX_BRACKETS:
+        return True
+    return text.count("|") > MAX_BARS and any(
+        line.count("|") > MAX_BARS for line in text.split("\n")
+    )

@@ -1,0 +1,268 @@
+"""A run on the terminal: the answer as it is written, a line for each call, and what goes on."""
+
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Protocol
+
+from nanocoder import Event, for_terminal
+
+from nanocoder_ui_terminal.answer import Answer
+from nanocoder_ui_terminal.calls import (
+    MAX_DEPTH,
+    Call,
+    Shown,
+    duration,
+    returned_lines,
+    running_line,
+)
+from nanocoder_ui_terminal.echo import Echo
+from nanocoder_ui_terminal.live import Live
+from nanocoder_ui_terminal.terminal import Terminal, cut
+
+TICK_S: Final = 0.1
+QUIET_S: Final = 0.15
+"""For so long nothing is said of what is going on; most tools are done by then."""
+MAX_RUNNING_LINES: Final = 8
+CHARS_PER_TOKEN: Final = 4
+ENDINGS: Final = {
+    "turn_limit": "stopped: the turn limit is reached",
+    "budget": "stopped: the budget is spent",
+    "loop": "stopped: the model repeats itself",
+    "approval_needed": "not done: a call needed approval and nobody could answer",
+    "interrupted": "interrupted",
+}
+
+
+class Limits(Protocol):
+    """The settings that a screen looks at."""
+
+    @property
+    def diff_lines(self) -> int: ...  # noqa: D102
+    @property
+    def output_lines(self) -> int: ...  # noqa: D102
+
+
+class TextScreen:
+    """Draws one session. A thread of its own keeps the clock on the screen going.
+
+    With *errors* the message of a run that failed is shown, too; the command line shows its own.
+    """
+
+    def __init__(self, terminal: Terminal, settings: Limits, *, errors: bool = False) -> None:
+        self._terminal = terminal
+        self._errors = errors
+        self._shown = Shown(settings.diff_lines, settings.output_lines)
+        self._live = Live(terminal)
+        self._echo = Echo(terminal.moves)
+        self._answer = Answer(colour=terminal.colour)
+        self._open: list[str] = []
+        self._calls: dict[str, Call] = {}
+        self._last = ""
+        self._busy = ""
+        self._since = self._began = time.monotonic()
+        self._tokens = 0
+        self._written = 0
+        self._lock = threading.RLock()
+        self._stopped = threading.Event()
+        self._ticker: threading.Thread | None = None
+        self._tick = 0
+
+    def show(self, event: Event) -> None:
+        """Show an event; those that mean nothing to a person are passed over."""
+        react = getattr(self, f"_on_{event.kind.replace('.', '_')}", None)
+        if react is None:
+            return
+        with self._lock:
+            react(event)
+
+    def close(self) -> None:
+        """Show what is left and give the terminal back."""
+        self._stopped.set()
+        with self._lock:
+            self._finish_answer()
+            self._rest()
+        if self._ticker is not None:
+            self._ticker.join(1.0)
+
+    def say(self, text: str, *styles: str) -> None:
+        """Show a message beside the run."""
+        with self._lock:
+            lines = for_terminal(text).split("\n")
+            self._commit([self._terminal.paint(line, *styles) for line in lines], "note")
+
+    def _on_run_started(self, _event: Event) -> None:
+        self._began = time.monotonic()
+        self._tokens = 0
+
+    def _on_request_started(self, _event: Event) -> None:
+        self._written = 0
+        self._start("waiting")
+        if self._ticker is None and self._terminal.moves:
+            self._answer.prepare()
+            self._ticker = threading.Thread(target=self._run_clock, daemon=True)
+            self._ticker.start()
+
+    def _on_thinking(self, event: Event) -> None:
+        self._busy = "thinking"
+        self._written += len(event.data["text"])
+
+    def _on_text(self, event: Event) -> None:
+        self._busy = "writing"
+        self._written += len(event.data["text"])
+        self._answer.feed(event.data["text"])
+        if self._terminal.moves and self._answer.is_due():
+            self._draw_answer()
+
+    def _on_request_finished(self, event: Event) -> None:
+        usage = event.data["usage"]
+        self._tokens += usage["input"] + usage["output"]
+        self._written = 0
+        self._finish_answer()
+        if event.data.get("truncated"):
+            self.say("the reply was cut off by the model's token limit", "yellow")
+        self._start("")
+
+    def _on_call_received(self, event: Event) -> None:
+        parent = self._calls.get(event.data.get("parent", ""))
+        depth = min(MAX_DEPTH, parent.depth + 1) if parent else 0
+        arguments = event.data["arguments"]
+        self._calls[event.call_id] = Call(event.data["tool"], arguments, depth)
+        self._busy = self._busy or "working"
+
+    def _on_call_started(self, event: Event) -> None:
+        call = self._calls.get(event.call_id)
+        if call is not None:
+            call.tool, call.arguments = event.data["tool"], event.data["arguments"]
+            call.edited = event.data.get("edited", False)
+            call.started = time.monotonic()
+        self._busy = self._busy or "working"
+
+    def _on_call_progress(self, event: Event) -> None:
+        call = self._calls.get(event.call_id)
+        if call is not None:
+            call.progress = event.data["text"]
+
+    def _on_call_approval_requested(self, _event: Event) -> None:
+        # Whoever asks draws below; from here on nothing may move.
+        self._finish_answer()
+        self._rest()
+        if self._last and self._last != "question":
+            self._terminal.write("\n")
+        self._last = "question"
+
+    def _on_call_approved(self, event: Event) -> None:
+        call = self._calls.get(event.call_id)
+        if call is not None:
+            call.approved = True
+        self._start("working")
+
+    def _on_call_edited(self, _event: Event) -> None:
+        # What runs is not what the preview showed, so its result is shown in full.
+        self._start("working")
+
+    def _on_call_returned(self, event: Event) -> None:
+        call = self._calls.pop(event.call_id, None)
+        if call is None:
+            call = Call(event.data["tool"], {})
+        lines = returned_lines(call, event.data, self._terminal, self._shown)
+        self._commit(lines, "call")
+        if not self._calls:
+            self._start("")
+
+    def _on_run_finished(self, event: Event) -> None:
+        self._finish_answer()
+        report, error = event.data, event.data.get("error")
+        ending = ENDINGS.get(report["stop_reason"], "")
+        if ending and not error:
+            self.say(ending, "yellow")
+        if error and self._errors:
+            self.say(error["message"], "red")
+        self._commit([self._terminal.paint(self._summary(report), "dim")], "summary")
+        self._rest()
+
+    def _summary(self, report: Mapping[str, Any]) -> str:
+        usage, dot = report["usage"], f" {self._terminal.sign('dot')} "
+        turns = report["turns"]
+        words = [f"{turns} turn{'' if turns == 1 else 's'}"]
+        if usage["input_tokens"] or usage["output_tokens"]:
+            cached = usage["cache_read_tokens"]
+            read = f" ({cached:,} cached)" if cached else ""
+            words.append(f"{usage['input_tokens']:,} in{read}, {usage['output_tokens']:,} out")
+        if report["cost"] is not None:
+            words.append(f"${report['cost']:.4f}")
+        words.append(duration(time.monotonic() - self._began))
+        return dot.join(words)
+
+    def _start(self, what: str) -> None:
+        self._busy = what
+        self._since = time.monotonic()
+        self._echo.off()
+
+    def _rest(self) -> None:
+        self._busy = ""
+        self._open = []
+        self._live.update(())
+        self._echo.on()
+
+    def _commit(self, lines: Sequence[str], kind: str) -> None:
+        """Write lines that stay, apart from what is of another kind."""
+        gap = self._gap_before(kind)
+        self._last = kind
+        self._paint([*gap, *lines])
+
+    def _draw_answer(self) -> None:
+        stay, self._open = self._answer.draw(self._terminal.width)
+        if stay:
+            self._commit(stay, "text")
+        else:
+            self._paint()
+
+    def _finish_answer(self) -> None:
+        lines = self._answer.finish(self._terminal.width)
+        self._open = []
+        if lines:
+            self._commit(lines, "text")
+
+    def _paint(self, stay: Sequence[str] = ()) -> None:
+        self._live.update(stay, self._below())
+
+    def _below(self) -> list[str]:
+        """Return what is shown below all that stays: the open answer, and what goes on."""
+        if not self._terminal.moves or not self._busy:
+            return []
+        lines = []
+        if self._open:
+            room = max(1, self._terminal.size[1] - MAX_RUNNING_LINES - 4)
+            lines = [*self._gap_before("text"), *self._open[-room:]]
+        if time.monotonic() - self._since < QUIET_S:
+            return lines
+        running = [call for call in self._calls.values() if call.started]
+        spinner = self._terminal.spinner(self._tick)
+        if running:
+            shown = running[-MAX_RUNNING_LINES:]
+            below = [running_line(call, spinner, self._terminal) for call in shown]
+            return [*lines, *([""] if lines else self._gap_before("call")), *below]
+        return [*lines, *([""] if lines or self._last else []), self._status(spinner)]
+
+    def _gap_before(self, kind: str) -> list[str]:
+        return [""] if self._last and kind != self._last else []
+
+    def _status(self, spinner: str) -> str:
+        words = [f"{spinner} {self._busy}", duration(max(1.0, time.monotonic() - self._began))]
+        tokens = self._tokens + self._written // CHARS_PER_TOKEN
+        if tokens:
+            words.append(f"{tokens:,} tokens")
+        words.append("Ctrl-C stops")
+        text = cut(f" {self._terminal.sign('dot')} ".join(words), self._terminal.width)
+        return self._terminal.paint(text, "dim")
+
+    def _run_clock(self) -> None:
+        while not self._stopped.wait(TICK_S):
+            with self._lock:
+                if self._busy and not self._stopped.is_set():
+                    self._tick += 1
+                    if self._answer.is_due():
+                        self._draw_answer()
+                    else:
+                        self._paint()

@@ -1,0 +1,173 @@
+"""The commands of a conversation: words that begin with a slash."""
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Final
+
+from attrs import frozen
+from nanocoder import Mode, PersonError
+
+from nanocoder_ui_terminal.lines import one_line
+
+if TYPE_CHECKING:
+    from nanocoder_ui_terminal.chat import Conversation
+
+KEYS: Final = (
+    ("Enter", "send"),
+    ("Alt-Enter", "new line"),
+    ("Tab", "complete a command or a file"),
+    ("@path", "send a file along"),
+    ("Shift-Tab", "next mode: plan, ask, edits"),
+    ("Ctrl-C", "clear the line; during a run: stop it, twice: leave"),
+    ("Ctrl-D", "leave"),
+)
+MAX_SESSIONS: Final = 15
+TITLE_COLUMNS: Final = 50
+
+
+@frozen
+class Next:
+    """How the conversation goes on: with another session ("" is a new one), or not at all."""
+
+    resume: str | None = None
+
+
+Action = Callable[["Conversation", str], Next | None]
+
+
+@frozen
+class SlashCommand:
+    """One command: what it takes, what it is for, what it does."""
+
+    takes: str
+    meaning: str
+    act: Action
+
+
+def act(conversation: "Conversation", line: str) -> Next | None:
+    """Do what *line* says; returns how to go on if not with the same session."""
+    name, _, argument = line[1:].partition(" ")
+    command = COMMANDS.get(name.casefold())
+    if command is None:
+        close = get_close_matches(name.casefold(), list(COMMANDS), n=1)
+        hint = f"; did you mean /{close[0]}?" if close else "; /help lists them"
+        conversation.say(f"there is no /{one_line(name, 40)}{hint}", "yellow")
+        return None
+    try:
+        return command.act(conversation, argument.strip())
+    except PersonError as error:
+        conversation.say(str(error), "yellow")
+        return None
+
+
+def values_for(conversation: "Conversation", name: str) -> Iterable[str]:
+    """Return what a command may be given, for completion."""
+    if name == "mode":
+        return [str(mode) for mode in Mode]
+    if name == "model":
+        offers = conversation.session.plugins.offers("providers")
+        return [f"{offer['name']}/{offer['default_model']}" for _, offer in offers]
+    if name == "resume":
+        return [one.id for one in conversation.host.sessions()[:MAX_SESSIONS]]
+    return ()
+
+
+def _help(conversation: "Conversation", _argument: str) -> None:
+    rows = [(f"/{name} {one.takes}".rstrip(), one.meaning) for name, one in COMMANDS.items()]
+    conversation.show_table([*rows, ("", ""), *KEYS])
+
+
+def _tools(conversation: "Conversation", _argument: str) -> None:
+    rows = [
+        (tool.name, str(tool.risk), tool.plugin, tool.description.partition("\n")[0])
+        for tool in conversation.session.tools.values()
+    ]
+    conversation.show_table(rows)
+
+
+def _model(conversation: "Conversation", argument: str) -> None:
+    session = conversation.session
+    if argument:
+        session.set_model(argument)
+        conversation.find_model()
+        conversation.say(f"from now on: {session.info.model}")
+        return
+    rows = [
+        (f"{offer['name']}/{offer['default_model'] or 'MODEL'}", offer["description"])
+        for _, offer in session.plugins.offers("providers")
+    ]
+    conversation.say(f"now: {conversation.model or 'none'}")
+    conversation.show_table(rows)
+
+
+def _mode(conversation: "Conversation", argument: str) -> None:
+    if argument in list(Mode):
+        conversation.session.set_mode(Mode(argument))
+    elif argument:
+        conversation.say(f"the modes are {', '.join(Mode)}", "yellow")
+        return
+    conversation.say(f"mode: {conversation.session.info.mode}")
+
+
+def _cost(conversation: "Conversation", _argument: str) -> None:
+    usage = conversation.usage
+    price = "unknown" if usage.cost is None else f"${usage.cost:.4f}"
+    rows = [
+        ("input", f"{usage.input_tokens:,} tokens"),
+        ("of it cached", f"{usage.cache_read_tokens:,} tokens"),
+        ("output", f"{usage.output_tokens:,} tokens"),
+        ("cost", price),
+    ]
+    conversation.show_table(rows)
+
+
+def _resume(conversation: "Conversation", argument: str) -> Next | None:
+    if not argument:
+        _sessions(conversation, "")
+        conversation.say("/resume ID goes on with one of them")
+        return None
+    found = [one.id for one in conversation.host.sessions() if one.id.startswith(argument)]
+    if len(found) == 1:
+        return Next(found[0])
+    problem = "several sessions begin" if found else "no session of this directory begins"
+    conversation.say(f"{problem} with {one_line(argument, 40)}", "yellow")
+    return None
+
+
+def _sessions(conversation: "Conversation", _argument: str) -> None:
+    rows = [
+        (
+            one.id,
+            time.strftime("%Y-%m-%d %H:%M", time.localtime(one.updated)),
+            f"{one.turns} turn{'' if one.turns == 1 else 's'}",
+            one_line(one.title, TITLE_COLUMNS),
+        )
+        for one in conversation.host.sessions()[:MAX_SESSIONS]
+        if one.title
+    ]
+    if rows:
+        conversation.show_table(rows)
+    else:
+        conversation.say("there is no earlier session in this directory")
+
+
+def _clear(_conversation: "Conversation", _argument: str) -> Next:
+    return Next("")
+
+
+def _exit(_conversation: "Conversation", _argument: str) -> Next:
+    return Next(None)
+
+
+COMMANDS: Final[Mapping[str, SlashCommand]] = {
+    "help": SlashCommand("", "commands and keys", _help),
+    "model": SlashCommand("[P/M]", "show or change the model", _model),
+    "mode": SlashCommand("[MODE]", "show or change how much is done without asking", _mode),
+    "tools": SlashCommand("", "the tools, their risks and owners", _tools),
+    "cost": SlashCommand("", "tokens and money so far", _cost),
+    "sessions": SlashCommand("", "earlier sessions in this directory", _sessions),
+    "resume": SlashCommand("[ID]", "go on with an earlier session", _resume),
+    "clear": SlashCommand("", "start a new session", _clear),
+    "exit": SlashCommand("", "leave", _exit),
+}

@@ -1,0 +1,158 @@
+import json
+import os
+import sys
+import time
+from pathlib import Path
+
+import pexpect
+import pyte
+import pytest
+
+WAIT_S = 20
+
+
+class Talk:
+    """A program in a terminal that we type into and look at."""
+
+    def __init__(self, words, cwd, env, rows=45, columns=100):
+        self.raw = ""
+        self._screen = pyte.HistoryScreen(columns, rows, history=5_000, ratio=0.5)
+        self._stream = pyte.Stream(self._screen)
+        self._child = pexpect.spawn(
+            sys.executable,
+            ["-m", "nanocoder", *words],
+            cwd=str(cwd),
+            env=env,
+            dimensions=(rows, columns),
+            encoding="utf-8",
+            echo=True,
+        )
+
+    @property
+    def text(self):
+        """All that is, or was, on the screen."""
+        above = ["".join(line[x].data for x in range(self._screen.columns)) for line in self._above]
+        return "\n".join(line.rstrip() for line in [*above, *self._screen.display]).rstrip()
+
+    @property
+    def _above(self):
+        return self._screen.history.top
+
+    def see(self, text, times=1):
+        """Wait until *text* is on the screen."""
+        deadline = time.monotonic() + WAIT_S
+        while self.text.count(text) < times:
+            if not self._read() or time.monotonic() > deadline:
+                raise AssertionError(f"{text!r} did not appear; the screen shows:\n{self.text}")
+        return self
+
+    def type(self, text):
+        """Type *text* and Enter."""
+        self._child.send(f"{text}\r")
+        return self
+
+    def press(self, keys):
+        """Send *keys* as they are."""
+        self._child.send(keys)
+        return self
+
+    def end(self):
+        """Wait for the end and return the exit code."""
+        deadline = time.monotonic() + WAIT_S
+        while self._read():
+            assert time.monotonic() < deadline, f"it goes on:\n{self.text}"
+        self._child.wait()
+        return self._child.exitstatus
+
+    def close(self):
+        self._child.close(force=True)
+
+    def _read(self):
+        try:
+            piece = self._child.read_nonblocking(65_536, 0.1)
+        except pexpect.TIMEOUT:
+            return True
+        except pexpect.EOF:
+            return False
+        self.raw += piece
+        self._stream.feed(piece)
+        return True
+
+
+@pytest.fixture(scope="session")
+def cache(tmp_path_factory) -> Path:
+    """Where the manifest of plugins is kept, so that only the first run describes them."""
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture
+def workspace(tmp_path) -> Path:
+    made = tmp_path / "workspace"
+    made.mkdir()
+    (made / "hello.py").write_text("print('hello')\n")
+    return made
+
+
+@pytest.fixture
+def state(tmp_path) -> Path:
+    return tmp_path / "state/nanocoder"
+
+
+@pytest.fixture
+def start(tmp_path, workspace, cache):
+    """Start nanocoder in a terminal on a script of turns; *words* is the command line."""
+    ours = ("NANOCODER_", "XDG_")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    for name in ("VISUAL", "EDITOR", "NO_COLOR"):
+        kept.pop(name, None)
+    places = {"CONFIG": tmp_path / "config", "STATE": tmp_path / "state", "CACHE": cache}
+    kept |= {f"XDG_{name}_HOME": str(path) for name, path in places.items()}
+    kept |= {"TERM": "xterm-256color", "LC_ALL": "C.UTF-8", "PROMPT_TOOLKIT_NO_CPR": "1"}
+    started = []
+
+    def begin(words, *turns, env=None, **size):
+        script = tmp_path / "turns.json"
+        script.write_text(json.dumps({"turns": list(turns)}))
+        model = {"NANOCODER_MODEL": f"scripted/{script}"}
+        talk = Talk(words, workspace, kept | model | (env or {}), **size)
+        started.append(talk)
+        return talk
+
+    yield begin
+    for talk in started:
+        talk.close()
+
+
+@pytest.fixture
+def run(start):
+    """Start `nanocoder run` on a script of turns."""
+    return lambda *turns, **more: start(["run", "--mode", "ask", "go"], *turns, **more)
+
+
+@pytest.fixture
+def chat(start):
+    """Start the conversation on a script of turns and wait for its prompt."""
+
+    def begin(*turns, **more):
+        return start(["--mode", "ask"], *turns, **more).see("Ctrl-D leaves").see("ask · ")
+
+    return begin
+
+
+@pytest.fixture
+def editor(tmp_path):
+    """Make an editor of a line of Python that gets `text` and `arguments`."""
+
+    def make(line):
+        script = tmp_path / "editor.py"
+        script.write_text(
+            "import json, pathlib, sys\n"
+            "path = pathlib.Path(sys.argv[-1])\n"
+            "text = path.read_text()\n"
+            "mode = oct(path.stat().st_mode & 0o777)\n"
+            f"{line}\n"
+            "path.write_text(text)\n"
+        )
+        return {"EDITOR": f"'{sys.executable}' '{script}'"}
+
+    return make

@@ -1,0 +1,187 @@
+"""The question whether a call may run, in a real terminal."""
+
+import json
+
+import pytest
+
+pytestmark = pytest.mark.timeout(90)
+
+ASKED = "Approve? [y/n/e(dit)/a(lways)]"
+DONE = {"text": "All done."}
+
+
+def call(name, **arguments):
+    return {"calls": [{"name": name, "arguments": arguments}]}
+
+
+def write(path="new.py", content="x = 1\n"):
+    return call("write_file", path=path, content=content)
+
+
+@pytest.mark.contract("NT-40")
+def test_a_call_that_needs_approval_shows_a_preview_and_runs_when_approved(run, workspace):
+    talk = run(write(), DONE).see(ASKED)
+    assert "x = 1" in talk.text
+    assert not (workspace / "new.py").exists()
+    talk.type("y").see("All done.")
+    assert talk.end() == 0
+    assert (workspace / "new.py").read_text() == "x = 1\n"
+
+
+@pytest.mark.contract("NT-45")
+def test_a_call_that_only_reads_asks_nobody(run):
+    talk = run(call("read_file", path="hello.py"), DONE)
+    assert talk.end() == 0
+    assert "read_file hello.py" in talk.text
+    assert "Approve?" not in talk.text
+
+
+@pytest.mark.contract("NT-41")
+def test_edited_arguments_are_what_runs_and_the_line_says_so(run, workspace, editor):
+    env = editor("text = text.replace('new.py', 'other.py') if mode == '0o600' else text")
+    talk = run(write(), DONE, env=env).see(ASKED).type("e").see("All done.")
+    assert talk.end() == 0
+    assert (workspace / "other.py").read_text() == "x = 1\n"
+    assert not (workspace / "new.py").exists()
+    assert "edited" in talk.text
+
+
+@pytest.mark.contract("NT-41")
+def test_an_edit_is_checked_and_judged_again(run, workspace, editor):
+    env = editor("text = text.replace('new.py', '../outside.py')")
+    talk = run(write(), DONE, env=env).see(ASKED).type("e")
+    assert talk.see("All done.").end() == 0
+    assert not (workspace.parent / "outside.py").exists()
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("text = '{'", "not JSON"),
+        ("text = '[]'", "must be a JSON object"),
+        ("pass", "nothing was changed"),
+        ("sys.exit(3)", "ended with 3"),
+    ],
+)
+def test_an_edit_that_comes_to_nothing_asks_again(run, workspace, editor, line, message):
+    talk = run(write(), DONE, env=editor(line)).see(ASKED)
+    talk.type("e").see(message).see(ASKED, times=2).type("n").see("All done.")
+    assert talk.end() == 0
+    assert not (workspace / "new.py").exists()
+
+
+def test_no_shell_sees_a_file_name_on_its_way_to_the_editor(run, workspace, editor):
+    talk = run(write("$(touch made).txt"), DONE, env=editor("pass")).see(ASKED)
+    talk.type("e").see("nothing was changed").type("n").see("All done.")
+    assert not (workspace / "made").exists()
+
+
+@pytest.mark.contract("NT-42")
+def test_a_refusal_with_its_reason_reaches_the_model_and_the_loop_goes_on(run, workspace):
+    talk = run(write(), DONE).see(ASKED).type("n use tabs").see("All done.")
+    assert talk.end() == 0
+    assert "denied by the user: use tabs" in talk.text
+    assert not (workspace / "new.py").exists()
+
+
+@pytest.mark.contract("NT-43")
+@pytest.mark.parametrize("answer", ["y", "Y", "yes", "YES", " yes "])
+def test_yes_in_any_case_approves(run, workspace, answer):
+    run(write(), DONE).see(ASKED).type(answer).see("All done.")
+    assert (workspace / "new.py").exists()
+
+
+@pytest.mark.contract("NT-43")
+@pytest.mark.parametrize(
+    "answer",
+    ["n", "NO", "", " ", "yes please", "yep", "\x1b", "y\x1b", "\x1b[1;1Ry", "1"],
+    ids=["n", "NO", "empty", "blank", "more", "other", "escape", "key", "reply", "digit"],
+)
+def test_everything_else_refuses(run, workspace, answer):
+    talk = run(write(), DONE).see(ASKED).type(answer).see("All done.")
+    assert "denied by the user" in talk.text
+    assert not (workspace / "new.py").exists()
+
+
+@pytest.mark.contract("NT-43")
+@pytest.mark.parametrize("key", ["\x04", "\x03"], ids=["Ctrl-D", "Ctrl-C"])
+def test_leaving_the_question_refuses_and_the_loop_goes_on(run, workspace, key):
+    talk = run(write(), DONE).see(ASKED).press(key).see("All done.")
+    assert talk.end() == 0
+    assert not (workspace / "new.py").exists()
+
+
+def test_what_was_typed_before_the_question_is_no_answer(run, workspace):
+    slow = {**write(), "delay_s": 3}
+    talk = run(slow, DONE).see("waiting").press("y\ry\r").see(ASKED)
+    talk.type("n").see("All done.")
+    assert not (workspace / "new.py").exists()
+
+
+@pytest.mark.contract("NT-44")
+def test_the_header_names_tool_owner_risk_and_place_and_a_write_shows_its_diff(run, workspace):
+    talk = run(write("hello.py", "print('bye')\n"), DONE).see(ASKED)
+    for part in ("write_file", "tool-write", "medium", str(workspace)[:60]):
+        assert part in talk.text
+    assert "-print('hello')" in talk.text
+    assert "+print('bye')" in talk.text
+    talk.type("n").see("All done.")
+
+
+@pytest.mark.contract("NT-44")
+def test_a_command_is_shown_whole_however_long_it_is(run):
+    command = "echo " + " ".join(f"word{number}" for number in range(400)) + " ; touch end"
+    talk = run(call("bash", command=command), DONE).see("Approve?")
+    shown = "".join(line.removeprefix("│ ") for line in talk.text.splitlines())
+    assert "touch end" in shown
+    assert "word200" in shown
+    talk.type("n").see("All done.")
+
+
+def test_what_is_left_out_of_a_preview_can_be_shown(run):
+    talk = run(write(content="".join(f"line {n}\n" for n in range(300))), DONE)
+    talk.see("/s(how all)]")
+    assert "lines left out" in talk.text
+    assert "line 150" not in talk.text
+    talk.type("s").see("line 150").see("Approve?", times=2).type("n").see("All done.")
+
+
+def test_blanks_behind_which_something_could_hide_are_told(run):
+    talk = run(call("bash", command="echo a" + " " * 500 + "; touch b"), DONE).see("Approve?")
+    assert "echo a [500 blanks] ; touch b" in talk.text
+    talk.type("n").see("All done.")
+
+
+def test_characters_that_hide_or_steer_are_shown(run):
+    hidden = "echo \u202ehsab | live.tset\u202c \u200b \x1b[2J\x1b]52;c;eA==\x07 \u009b31m"
+    talk = run(call("bash", command=hidden), DONE).see("Approve?")
+    for escape in ("\\u202e", "\\u202c", "\\u200b", "\\x1b[2J", "\\x1b]52;c;eA==\\x07", "\\x9b"):
+        assert escape in talk.text
+    assert "shown as escapes" in talk.text
+    talk.type("n").see("All done.")
+    assert "\u202e" not in talk.raw
+    assert "\x1b]52" not in talk.raw
+
+
+def test_rich_markup_and_a_tool_name_with_escapes_are_only_text(run):
+    talk = run(call("bash", command="[/x] [bold red]APPROVED[/bold red]"), DONE).see("Approve?")
+    assert "[/x] [bold red]APPROVED[/bold red]" in talk.text
+    talk.type("n").see("All done.")
+
+
+@pytest.mark.contract("MA-110")
+def test_always_asks_once_and_not_for_other_arguments_of_a_command(run, workspace):
+    again = call("bash", command="touch one")
+    other = call("bash", command="touch two")
+    talk = run(again, again, other, DONE).see(ASKED).type("a").see("touch two").see(ASKED, times=2)
+    talk.type("n").see("All done.")
+    assert talk.text.count("Approve?") == 2
+    assert (workspace / "one").exists()
+    assert not (workspace / "two").exists()
+
+
+def test_one_call_from_the_command_line_asks_too(start, workspace):
+    words = ["call", "write_file", json.dumps({"path": "new.py", "content": "x\n"})]
+    talk = start([*words, "--mode", "ask"]).see(ASKED).type("y")
+    assert talk.end() == 0
+    assert (workspace / "new.py").exists()

@@ -1,0 +1,146 @@
+"""The conversation in a real terminal."""
+
+import stat
+
+import pytest
+
+pytestmark = pytest.mark.timeout(90)
+
+
+def call(name, **arguments):
+    return {"calls": [{"name": name, "arguments": arguments}]}
+
+
+HI = {"text": "Hello there.", "usage": {"input_tokens": 1_000, "output_tokens": 234}}
+
+
+def test_a_prompt_gets_its_answer_and_the_line_below_counts_tokens(chat):
+    talk = chat(HI).type("hi").see("Hello there.").see("1,234 tokens").press("\x04")
+    assert talk.end() == 0
+
+
+def test_several_lines_are_one_prompt(chat):
+    talk = chat(HI).press("one\x1b\rtwo").type("").see("Hello there.")
+    talk.type("/sessions").see("one two")
+
+
+def test_an_interrupt_returns_to_the_prompt(chat):
+    talk = chat({"text": "Late.", "delay_s": 60}, HI).type("slow").see("waiting").press("\x03")
+    talk.see("interrupted").type("/cost").see("0 tokens").press("\x04")
+    assert talk.end() == 0
+
+
+def test_two_interrupts_of_one_run_leave(chat):
+    stuck = call("bash", command="trap '' INT TERM; sleep 30")
+    talk = chat(stuck).type("go").see("Approve?").type("y").see("1.").press("\x03").press("\x03")
+    assert talk.end() == 130
+
+
+def test_an_interrupt_at_the_prompt_clears_the_line(chat):
+    talk = chat(HI).press("nonsense").see("nonsense").press("\x03").type("hi").see("Hello there.")
+    assert "nonsense" not in talk.text
+    talk.press("\x04")
+    assert talk.end() == 0
+
+
+def test_an_unknown_command_names_the_nearest(chat):
+    chat().type("/hlep").see("did you mean /help?")
+
+
+def test_help_lists_commands_and_keys(chat):
+    talk = chat().type("/help").see("Ctrl-D").see("/model [P/M]")
+    assert "Alt-Enter" in talk.text
+
+
+def test_tools_mode_and_model_can_be_seen_and_changed(chat):
+    talk = chat(HI).type("/tools").see("read_file").see("tool-read")
+    talk.type("/mode plan").see("mode: plan").see("plan · ")
+    talk.type("/mode wrong").see("the modes are plan, ask, edits, auto")
+    talk.press("\x1b[Z").see("ask · scripted")
+    talk.type("/model nobody/x").see("there is no provider 'nobody'")
+    talk.type("hi").see("Hello there.")
+
+
+def test_a_mentioned_file_travels_with_the_prompt(chat, workspace, state):
+    chat(HI).type("explain @hello.py, please").see("read_file hello.py").see("Hello there.")
+    (journal,) = (state / "sessions").glob("*.jsonl")
+    assert "File hello.py:\\n1\\tprint('hello')" in journal.read_text()
+
+
+def test_a_pasted_mention_is_only_text(chat):
+    talk = chat(HI).press("\x1b[200~see @hello.py\x1b[201~").type("").see("Hello there.")
+    assert "read_file" not in talk.text
+
+
+def test_files_are_completed_after_an_at(chat, workspace):
+    (workspace / "sub").mkdir()
+    (workspace / "sub/unusual_name.py").touch()
+    chat(HI).press("see @unus").see("sub/unusual_name.py")
+
+
+def test_calls_ask_for_approval_in_between(chat, workspace):
+    write = call("write_file", path="new.py", content="x\n")
+    talk = chat(write, {"text": "Written."}).type("write").see("Approve?").type("y")
+    talk.see("Written.").press("\x04")
+    assert talk.end() == 0
+    assert (workspace / "new.py").exists()
+
+
+def test_an_error_of_the_model_leaves_the_prompt_usable(chat):
+    refused = {"error": {"kind": "auth", "message": "the key was refused"}}
+    talk = chat(refused).type("hi").see("the key was refused").type("/cost").see("0 tokens")
+    talk.press("\x04")
+    assert talk.end() == 0
+
+
+def test_without_a_model_the_ways_to_get_one_are_shown(start):
+    env = {"NANOCODER_MODEL": "nobody/x"}
+    talk = start([], env=env).see("there is no provider 'nobody'").see("no model")
+    talk.type("hi").see("there is no provider 'nobody'", times=2).type("/mode").see("mode: ask")
+
+
+def test_a_session_can_be_left_and_gone_on_with(chat, start):
+    talk = chat(HI).type("remember me").see("Hello there.").type("/exit")
+    assert talk.end() == 0
+    again = start(["sessions", "resume"], HI, {"text": "Welcome back."})
+    again.see("remember me").see("Hello there.").type("hi").see("Welcome back.")
+
+
+def test_a_cleared_session_can_be_resumed_by_its_id(chat):
+    talk = chat(HI, {"text": "Still here."}).type("first words").see("Hello there.")
+    talk.type("/clear").see("Ctrl-D leaves", times=2).type("/sessions").see("2 turns")
+    line = next(line for line in talk.text.splitlines() if line.endswith("first words"))
+    talk.type(f"/resume {line.split()[0]}").see("first words", times=3)
+    talk.type("more").see("Still here.")
+
+
+def test_an_old_session_with_hostile_text_is_shown_inert(chat, start):
+    hostile = {"text": "Hello \x1b]52;c;eA==\x07 \u202e there."}
+    talk = chat(hostile).type("hi").see("there.").type("/exit")
+    assert talk.end() == 0
+    again = start(["sessions", "resume"], hostile).see("\\x1b]52;c;eA==\\x07 \\u202e there.")
+    assert "\x1b]52" not in again.raw
+
+
+def test_the_history_is_kept_where_nobody_else_can_read_it(chat, start, state):
+    talk = chat(HI).type("a private question").see("Hello there.").type("/exit")
+    assert talk.end() == 0
+    assert stat.S_IMODE((state / "history").stat().st_mode) == 0o600
+    again = start([], HI).see("Ctrl-D leaves").see("ask · ").press("\x1b[A").press("\x1b[A")
+    again.see("a private question")
+
+
+def test_without_a_terminal_it_says_what_to_do_instead(workspace):
+    import subprocess
+    import sys
+
+    done = subprocess.run(
+        [sys.executable, "-m", "nanocoder"],
+        cwd=workspace,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "nanocoder run" in done.stderr

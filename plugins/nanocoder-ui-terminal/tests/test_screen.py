@@ -1,0 +1,153 @@
+"""What a run looks like in a real terminal."""
+
+import pytest
+
+pytestmark = pytest.mark.timeout(90)
+
+
+def call(name, **arguments):
+    return {"calls": [{"name": name, "arguments": arguments}]}
+
+
+MARKDOWN = """# Plan
+
+I found **two** problems:
+
+1. first
+2. second, with `code`
+
+```python
+def f():
+    return "x"
+```
+
+| name | value |
+|------|------:|
+| a    |     1 |
+
+Last
+line.
+"""
+
+
+@pytest.mark.contract("NT-46")
+def test_read_write_check_and_answer_in_one_run(run, workspace):
+    talk = run(
+        {"text": "Reading first.", **call("read_file", path="hello.py")},
+        call("write_file", path="hello.py", content="print('bye')\n"),
+        call("bash", command="python3 hello.py > out.txt; cat out.txt"),
+        {"text": "It says **bye** now.", "deltas": 5, "usage": {"output_tokens": 7}},
+    )
+    talk.see("Approve?").type("y")
+    talk.see("Approve?", times=2).type("y").see("It says bye now.")
+    assert talk.end() == 0
+    assert (workspace / "out.txt").read_text() == "bye\n"
+    lines = talk.text.splitlines()
+    order = ["Reading first.", "• read_file hello.py", "-print('hello')", "• write_file hello.py"]
+    order += ["• bash python3", "  bye", "It says bye now.", "4 turns · 0 in, 7 out"]
+    places = [next(n for n, line in enumerate(lines) if part in line) for part in order]
+    assert places == sorted(places)
+
+
+def test_markdown_is_drawn_the_same_whether_it_streams_or_not(run):
+    whole = run({"text": MARKDOWN})
+    assert whole.end() == 0
+    streamed = run({"text": MARKDOWN, "deltas": 200})
+    assert streamed.end() == 0
+    expected = whole.text.rpartition("\n")[0]
+    assert streamed.text.rpartition("\n")[0] == expected
+    for part in ("Plan\n", "I found two problems:", " 1. first", "  def f():", "Last\nline."):
+        assert part in expected
+    assert "**" not in expected
+    assert "```" not in expected
+
+
+def test_twenty_thousand_pieces_are_drawn_whole(run):
+    text = "\n\n".join(f"Paragraph {number} of many words." for number in range(1_000))
+    talk = run({"text": text, "deltas": 20_000}, rows=30)
+    assert talk.end() == 0
+    found = [line for line in talk.text.splitlines() if line.startswith("Paragraph")]
+    assert found == [f"Paragraph {number} of many words." for number in range(1_000)]
+
+
+HOSTILE = (
+    "Model: \x1b[2J\x1b[31m \x1b]52;c;eA==\x07 \x1b]0;title\x07 \x9b31m \u202eevil\u202c \u200b"
+    " [/x] [bold]no[/bold] &#x202e; <b>html</b> ![pic](http://x/y) \r over\b\b"
+)
+
+
+def test_hostile_text_of_the_model_is_shown_inert(run):
+    talk = run({"text": HOSTILE, "deltas": 40})
+    assert talk.end() == 0
+    for bad in ("\x1b]", "\x1b[2J", "\x9b", "\u202e", "\u200b", "\x07", "\b"):
+        assert bad not in talk.raw
+    for shown in ("\\x1b[2J", "\\x1b]52;c;eA==\\x07", "\\u202eevil", "[/x] [bold]no[/bold]"):
+        assert shown in talk.text
+    for shown in ("&#x202e;", "<b>html</b>", "[image: pic]"):
+        assert shown in talk.text
+
+
+def test_hostile_names_arguments_and_results_are_shown_inert(run, workspace):
+    (workspace / "evil.txt").write_text("\x1b]52;c;eA==\x07 [/x] \u202e\n")
+    bad = {"name": "\x1b[2Jbash", "arguments": {"\x1b]0;x\x07": "\x1b[31m"}}
+    talk = run(
+        {"calls": [bad]},
+        call("bash", command="cat evil.txt; printf '\\033[2J\\033]0;t\\007'; exit 3"),
+        call("read_file", path="\x1b]52;c;eA==\x07.txt"),
+        {"error": {"message": "\x1b[2J\x1b]52;c;eA==\x07bad key"}},
+    )
+    talk.see("Approve?").type("y").see("bad key")
+    assert talk.end() == 4
+    for bad in ("\x1b]", "\x1b[2J", "\x9b", "\u202e", "\x07"):
+        assert bad not in talk.raw
+    assert "\\x1b[2Jbash" in talk.text
+    assert "exit 3" in talk.text
+
+
+def test_while_nothing_comes_the_clock_goes_on_and_then_is_gone(run):
+    talk = run({"text": "Late.", "delay_s": 2.5})
+    talk.see("waiting · 2.").see("Late.")
+    assert talk.end() == 0
+    assert "waiting" not in talk.text
+
+
+def test_the_cursor_and_the_echo_come_back(run):
+    talk = run({"text": "Hi.", "delay_s": 1})
+    assert talk.end() == 0
+    assert talk.raw.rfind("\x1b[?25h") > talk.raw.rfind("\x1b[?25l") > 0
+
+
+def test_an_interrupt_stops_the_run_and_says_so(run):
+    talk = run({"text": "Late.", "delay_s": 60}).see("waiting").press("\x03")
+    assert talk.end() == 130
+    assert "interrupted" in talk.text
+
+
+def test_a_change_that_needed_no_question_shows_its_diff(start, workspace):
+    turns = [call("write_file", path="hello.py", content="print('bye')\n"), {"text": "Done."}]
+    talk = start(["run", "--mode", "auto", "go"], *turns)
+    assert talk.end() == 0
+    assert "• write_file hello.py  +1 -1" in talk.text
+    assert "  -print('hello')" in talk.text
+    assert "Approve?" not in talk.text
+
+
+def test_colours_are_left_out_where_nobody_wants_them(run):
+    talk = run({"text": "**Hi**\n\n```python\nx = 1\n```"}, env={"NO_COLOR": "1"})
+    assert talk.end() == 0
+    assert "\x1b[1m" not in talk.raw
+    assert "\x1b[3" not in talk.raw
+
+
+def test_a_terminal_that_cannot_be_painted_over_gets_plain_lines(run):
+    talk = run({"text": "**Hi** there.", "deltas": 3}, env={"TERM": "dumb"})
+    assert talk.end() == 0
+    assert "\x1b" not in talk.raw
+    assert "Hi there." in talk.text
+
+
+def test_a_narrow_terminal_loses_nothing(run):
+    words = " ".join(f"word{number}" for number in range(60))
+    talk = run({"text": words, "deltas": 30}, columns=24)
+    assert talk.end() == 0
+    assert " ".join(talk.text.split()).startswith(words)
