@@ -17,6 +17,7 @@ def run(words: Sequence[str]) -> int:
 
     Every error is one message on stderr.
     """
+    _fill_closed_streams()
     _speak_utf8()
     try:
         from nanocoder.cli.parser import command_of
@@ -25,6 +26,8 @@ def run(words: Sequence[str]) -> int:
     except BrokenPipeError:
         _forget_stdout()
         return BROKEN
+    except SystemExit as shown:  # argparse has printed its help
+        return int(shown.code or 0)
     except KeyboardInterrupt:
         complain("interrupted")
         return INTERRUPTED
@@ -75,6 +78,17 @@ def leave(code: int) -> NoReturn:
     with suppress(OSError, ValueError):
         sys.stderr.flush()
     os._exit(code)
+
+
+def _fill_closed_streams() -> None:
+    """Open nothing where a standard stream is closed: a journal must not become descriptor 1."""
+    for descriptor in (0, 1, 2):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number
+    if sys.stdout is None:
+        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - for good
 
 
 def _speak_utf8() -> None:
