@@ -1,0 +1,415 @@
+"""The command as a process: exit codes, closed pipes, odd homes and locales, hostile checkouts."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.timeout(60)
+COMMAND = str(Path(sys.executable).with_name("nanocoder"))
+
+CALL_BASH = {"calls": [{"name": "bash", "arguments": {"command": "echo hi > made.txt"}}]}
+READ = {"calls": [{"name": "read_file", "arguments": {"path": "a.txt"}}]}
+DONE = {"text": "All done."}
+
+
+# Exit codes
+
+
+def test_0_when_the_model_answered(nanocoder):
+    done = nanocoder("run", "--model", nanocoder.script(DONE), "go")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "All done.\n", "")
+
+
+def test_1_when_the_model_turns_in_circles(nanocoder):
+    (nanocoder.cwd / "a.txt").write_text("x")
+    done = nanocoder("run", "--model", nanocoder.script(*[READ] * 9), "go")
+    assert done.returncode == 1
+    assert "3 times in a row" in done.stderr
+
+
+def test_1_when_a_called_tool_fails(nanocoder):
+    done = nanocoder("call", "read_file", '{"path": "gone.txt"}')
+    assert done.returncode == 1
+    assert "gone.txt" in done.stderr
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["rnu", "go"], "did you mean 'run'?"),
+        (["run", "go", "--modle", "x"], "or --model or"),
+        (["run", "go", "--mode", "edit"], "did you mean 'edits'?"),
+        (["run", ""], "the prompt is empty"),
+        (["run", "go", "--model", "scriptd/x"], "did you mean 'scripted'?"),
+        (["run", "go", "--cwd", "gone"], "the directory 'gone' cannot be used"),
+        (["run", "go", "--output", "jso"], "no output form 'jso'"),
+        (["run", "go", "--dialect", "klingon"], "there is no dialect 'klingon'"),
+        (["run", "go", "--session", "20200101-000000-aaaa"], "20200101-000000-aaaa"),
+        (["run", "go", "--set", "defualt"], "did you mean 'default'?"),
+        (["call", "read_file", "{nope"], "not JSON"),
+        (["call", "read_file", "[1]"], "must be a JSON object"),
+        (["plugins", "lsit"], "did you mean 'list'?"),
+        (["plugins", "new", "tool", "Bad Name"], "did you mean 'bad-name'?"),
+        (["config", "where", "modle"], "did you mean"),
+        (["sessions", "show", "nope"], "nope"),
+    ],
+)
+def test_2_for_what_makes_no_sense_with_the_nearest_that_does(nanocoder, words, said):
+    done = nanocoder(*words)
+    assert done.returncode == 2, done.stderr
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+def test_2_for_a_wrong_configuration_with_its_line(nanocoder):
+    config = nanocoder.home / ".config/nanocoder/config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text('\nmode = "yolo"\n')
+    done = nanocoder("run", "--model", nanocoder.script(DONE), "go")
+    assert done.returncode == 2
+    assert "config.toml:2" in done.stderr
+
+
+@pytest.mark.contract("MA-111")
+def test_3_when_consent_is_needed_and_nobody_is_there(nanocoder):
+    words = ("--model", nanocoder.script(CALL_BASH, DONE), "go")
+    done = nanocoder("run", *words)
+    assert done.returncode == 3, done.stderr
+    assert not (nanocoder.cwd / "made.txt").exists()
+    done = nanocoder("call", "bash", '{"command": "echo hi > made.txt"}')
+    assert done.returncode == 3
+    assert not (nanocoder.cwd / "made.txt").exists()
+
+
+def test_4_when_the_model_cannot_be_had(nanocoder):
+    done = nanocoder(
+        "run", "go", env={"NANOCODER_MODEL": nanocoder.script({"error": "overloaded"})}
+    )
+    assert done.returncode == 4
+    assert "overloaded" in done.stderr
+
+
+def test_5_at_the_turn_limit(nanocoder):
+    (nanocoder.cwd / "a.txt").write_text("x")
+    script = nanocoder.script(READ, DONE)
+    done = nanocoder("run", "--model", script, "--max-turns", "1", "go")
+    assert done.returncode == 5
+    assert "All done." in done.stdout
+
+
+def test_6_when_a_policy_denies_a_call(nanocoder, denying):
+    done = nanocoder("call", "read_file", '{"path": "a.txt"}', env=denying)
+    assert done.returncode == 6, done.stderr
+    assert "no reading here" in done.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_130_when_interrupted_while_the_model_thinks(nanocoder, number):
+    script = nanocoder.script({"text": "late", "delay_s": 30})
+    with running(nanocoder, "run", "--model", script, "go") as process:
+        wait_for_session(nanocoder)
+        started = time.monotonic()
+        process.send_signal(number)
+        assert process.wait(5) == 130
+        assert time.monotonic() - started < 1.5
+
+
+@pytest.fixture
+def denying(tmp_path):
+    """Return an environment in which one more plugin is installed: a policy that denies reading."""
+    site = tmp_path / "site"
+    info = site / "nanocoder_policy_nothing-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "entry_points.txt").write_text("[nanocoder]\npolicy-nothing = policy_nothing\n")
+    (site / "policy_nothing.py").write_text(
+        "from nanocoder import Decision, Verdict, hookimpl\n@hookimpl\n"
+        "def nanocoder_before_execute(call):\n"
+        "    return Verdict(Decision.DENY, 'no reading here')\n"
+    )
+    # What a .pth file or a second site directory does on a real machine.
+    (site / "sitecustomize.py").write_text(
+        f"import site\nold = site.getsitepackages\n"
+        f"site.getsitepackages = lambda *a: [*old(*a), {str(site)!r}]\n"
+    )
+    return {"PYTHONPATH": str(site)}
+
+
+class running:  # noqa: N801 - reads as what it is
+    """A command that is still running; killed at the end at the latest."""
+
+    def __init__(self, nanocoder, *words):
+        command = [COMMAND, *words]
+        self.process = subprocess.Popen(
+            command,
+            cwd=nanocoder.cwd,
+            env=nanocoder.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+
+    def __enter__(self):
+        return self.process
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.communicate()
+
+
+def wait_for_session(nanocoder):
+    """Wait until the journal says that the run has begun."""
+    folder = nanocoder.home / ".local/state/nanocoder/sessions"
+    until(lambda: any(b"run.started" in one.read_bytes() for one in folder.glob("*.jsonl")))
+    time.sleep(0.1)
+
+
+def until(condition, seconds=20):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it never came to that"
+        time.sleep(0.01)
+
+
+# Output that goes nowhere
+
+
+@pytest.mark.parametrize("words", [["tools"], ["--help"], ["plugins", "list"], ["config", "show"]])
+def test_a_reader_that_leaves_early_sees_no_traceback(nanocoder, words):
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "wb") as gone:
+        done = nanocoder(*words, stdout=gone, stderr=subprocess.PIPE, text=True)
+    assert "Traceback" not in done.stderr
+    assert "bug" not in done.stderr
+    assert done.returncode in {0, 1}
+
+
+def test_a_full_disk_behind_stdout_is_said(nanocoder):
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = nanocoder("tools", stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 1
+    assert "No space left" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_run_whose_reader_leaves_ends_and_keeps_its_session(nanocoder):
+    script = nanocoder.script(*[{"text": "word " * 1000, "deltas": 50, **READ}] * 2, DONE)
+    (nanocoder.cwd / "a.txt").write_text("x")
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "wb") as gone:
+        words = ("run", "--model", script, "go")
+        done = nanocoder(*words, stdout=gone, stderr=subprocess.PIPE, text=True)
+    assert "Traceback" not in done.stderr
+    assert "bug" not in done.stderr
+    assert done.returncode == 1
+    assert len(list((nanocoder.home / ".local/state/nanocoder/sessions").glob("*.jsonl"))) == 1
+
+
+@pytest.mark.parametrize("redirect", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_descriptors_break_nothing(nanocoder, redirect):
+    script = nanocoder.script(DONE)
+    command = f"{COMMAND} run --model {script} go {redirect}"
+    done = subprocess.run(
+        ["bash", "-c", command],
+        cwd=nanocoder.cwd,
+        env=nanocoder.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "Traceback" not in done.stderr
+    assert done.returncode in {0, 1}
+
+
+# Locales
+
+
+@pytest.mark.parametrize(
+    "env",
+    [{"LC_ALL": "C"}, {"LC_ALL": "POSIX"}, {"PYTHONIOENCODING": "ascii"}, {"LANG": "nowhere"}],
+)
+def test_any_locale_shows_any_text(nanocoder, env):
+    (nanocoder.cwd / "a.txt").write_text("\u00e4\u732b", encoding="utf-8")
+    script = nanocoder.script(READ, {"text": "Read: \u00e4\u732b \ud83d\ude00"})
+    done = nanocoder("run", "--model", script, "go \u00e4", env=env)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("Read: ")
+
+
+# Homes
+
+
+def test_without_a_home_it_works_and_says_what_is_not_kept(nanocoder):
+    script = nanocoder.script(DONE)
+    environment = {name: one for name, one in nanocoder.environment.items() if name != "HOME"}
+    done = subprocess.run(
+        [COMMAND, "run", "--model", script, "go"],
+        env=environment,
+        cwd=nanocoder.cwd,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "All done.\n"
+
+
+@pytest.mark.parametrize("home", ["a file", "gone", "/proc", "/dev/full"])
+def test_a_home_that_cannot_be_written_is_said_and_the_run_goes_on(nanocoder, tmp_path, home):
+    script = nanocoder.script(DONE)
+    if home == "a file":
+        (tmp_path / "file").write_text("")
+        home = str(tmp_path / "file")
+    elif home == "gone":
+        home = "/proc/gone"
+    done = nanocoder("run", "--model", script, "go", env={"HOME": home})
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "All done.\n"
+    assert "not saved" in done.stderr or "not kept" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+# Hostile checkouts
+
+
+MARK = "import os; open(os.environ['MARK'], 'a').write(__name__)\n"
+
+
+@pytest.mark.parametrize("command", ["nanocoder", "{python} -m nanocoder"])
+@pytest.mark.parametrize("words", [["--version"], ["tools"], ["doctor"], ["run", "go"]])
+def test_a_checkout_full_of_modules_is_not_imported(nanocoder, tmp_path, command, words):
+    for name in (
+        "attr",
+        "attrs",
+        "json",
+        "pluggy",
+        "msgspec",
+        "argparse",
+        "nanocoder_evil",
+        "site",
+    ):
+        (nanocoder.cwd / f"{name}.py").write_text(MARK)
+    (nanocoder.cwd / "nanocoder").mkdir()
+    (nanocoder.cwd / "nanocoder" / "__init__.py").write_text(MARK)
+    info = nanocoder.cwd / "nanocoder_evil-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Name: nanocoder-evil\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[nanocoder]\nevil = nanocoder_evil\n")
+    mark = tmp_path / "mark"
+    python = command.replace("{python}", sys.executable)
+    script = nanocoder.script(DONE)
+    more = ["--model", script] if words[0] == "run" else []
+    options = {"command": python} if python != "nanocoder" else {}
+    done = nanocoder(*words, *more, env={"MARK": str(mark)}, **options)
+    loaded = mark.read_text() if mark.exists() else ""
+    if options:
+        # Python itself puts the current directory first for -m, before any line of ours runs.
+        assert loaded.replace("nanocoder", "") == ""
+    else:
+        assert loaded == ""
+        assert done.returncode == 0, done.stderr
+    assert "evil" not in done.stdout
+
+
+# What a start costs
+
+
+def modules_of(nanocoder, *words):
+    """Return what a command has imported, asked of the interpreter that ran it."""
+    done = nanocoder(*words, env={"PYTHONPROFILEIMPORTTIME": "1"})
+    assert done.returncode == 0, done.stderr
+    return [line.rsplit("|", 1)[1].strip() for line in done.stderr.splitlines() if "|" in line][1:]
+
+
+def test_version_imports_next_to_nothing(nanocoder):
+    bare = subprocess.run(
+        [sys.executable, "-X", "importtime", "-c", "pass"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    before = {line.rsplit("|", 1)[1].strip() for line in bare.stderr.splitlines() if "|" in line}
+    added = set(modules_of(nanocoder, "--version")) - before
+    assert len(added) <= 40, sorted(added)
+    assert not [name for name in added if name.startswith("nanocoder_")]
+
+
+@pytest.mark.parametrize("words", [["--help"], ["run", "--help"], ["tools"], ["plugins", "list"]])
+def test_these_commands_import_no_plugin_and_nothing_slow(nanocoder, words):
+    loaded = modules_of(nanocoder, *words)
+    assert [name for name in loaded if name.startswith("nanocoder_")] == []
+    slow = ("asyncio", "cattrs", "httpx", "importlib.metadata", "prompt_toolkit", "rich", "pydoc")
+    assert [name for name in loaded if name in slow] == []
+
+
+# Output for programs
+
+
+def test_call_prints_one_object(nanocoder):
+    (nanocoder.cwd / "a.txt").write_text("hello\n")
+    done = nanocoder("call", "read_file", '{"path": "a.txt"}', "--output", "json")
+    found = json.loads(done.stdout)
+    assert (found["tool"], found["status"], found["error_class"]) == ("read_file", "ok", "")
+    assert found["output"] == "1\thello"
+    done = nanocoder("call", "read_file", '{"path": "../x"}', "--output", "json")
+    assert json.loads(done.stdout)["error_class"] == "path_outside_workspace"
+    assert done.returncode == 1
+
+
+@pytest.mark.contract("NT-54")
+def test_tools_are_shown_with_owner_version_and_cost(nanocoder):
+    found = {one["name"]: one for one in json.loads(nanocoder("tools", "--output", "json").stdout)}
+    assert found["read_file"]["plugin"] == "tool-read"
+    assert found["read_file"]["version"]
+    assert 0 < found["read_file"]["tokens"] <= 250
+
+
+def test_a_prompt_may_come_from_standard_input(nanocoder):
+    script = nanocoder.script(DONE)
+    done = nanocoder("run", "--model", script, "-", stdin=None, input="go\n")
+    assert done.returncode == 0
+    assert nanocoder("run", "--model", script, "-", stdin=None, input=" ").returncode == 2
+
+
+# Management with everything broken
+
+
+@pytest.mark.parametrize("words", [["plugins", "list"], ["--version"], ["--help"], ["doctor"]])
+def test_management_works_with_a_broken_policy(nanocoder, denying, tmp_path, words):
+    (tmp_path / "site" / "policy_nothing.py").write_text(
+        "raise RuntimeError('boom')\ndef nanocoder_before_execute(): ...\n"
+    )
+    done = nanocoder(*words, env=denying)
+    assert done.returncode == (1 if words == ["doctor"] else 0), done.stderr
+    if words[0] in {"plugins", "doctor"}:
+        assert "boom" in done.stdout
+    refused = nanocoder("call", "read_file", '{"path": "a"}', env=denying)
+    assert refused.returncode == 2
+    assert "policy-nothing" in refused.stderr
+
+
+@pytest.mark.contract("NT-70")
+def test_with_no_plugin_at_all_it_says_what_is_missing(nanocoder):
+    disabled = json.loads(nanocoder("plugins", "list", "--output", "json").stdout)
+    names = ", ".join(f'"{one["name"]}"' for one in disabled)
+    config = nanocoder.home / ".config/nanocoder/config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text(f"[plugins]\ndisable = [{names}]\n")
+    assert nanocoder("doctor").returncode == 0
+    assert "No tool is installed" in nanocoder("tools").stdout
+    done = nanocoder("run", "go")
+    assert done.returncode == 4
+    assert "No model is configured" in done.stderr
+    alone = nanocoder()
+    assert alone.returncode == 2
+    assert "nanocoder run" in alone.stderr
