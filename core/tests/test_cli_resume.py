@@ -1,0 +1,70 @@
+"""A whole run is killed at random moments; `--continue` goes on where it stopped."""
+
+import json
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+COMMAND = str(Path(sys.executable).with_name("nanocoder"))
+KILLS = 20
+LONGEST_S = 0.6  # a whole run takes about as long
+FILES = 6
+
+
+def turns():
+    """Write files one by one, each read afterwards; say so, also when asked once more."""
+    for number in range(FILES):
+        path = f"file{number}.txt"
+        written = {"path": path, "content": f"{number}\n" * 1000}
+        yield {"text": f"writing {path}", "calls": [{"name": "write_file", "arguments": written}]}
+        yield {"calls": [{"name": "read_file", "arguments": {"path": path}}], "delay_s": 0.02}
+    yield from [{"text": "All six are written."}] * 2
+
+
+@pytest.mark.timeout(180)
+@pytest.mark.contract("NT-55")
+def test_a_killed_run_is_continued_and_loses_nothing(nanocoder):
+    chance = random.Random(20_101)
+    model = nanocoder.script(*turns())
+    for number in range(KILLS):
+        workspace = nanocoder.cwd / str(number)
+        workspace.mkdir()
+        words = ["run", "--mode", "auto", "--model", model]
+        process = subprocess.Popen(
+            [COMMAND, *words, "Write six files."],
+            cwd=workspace,
+            env=nanocoder.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        time.sleep(chance.uniform(0.05, LONGEST_S))
+        process.kill()
+        process.wait()
+        assert_that_it_can_be_continued(nanocoder, workspace, words)
+
+
+def assert_that_it_can_be_continued(nanocoder, workspace, words):
+    begun = json.loads(nanocoder("sessions", "list", "--output", "json", cwd=workspace).stdout)
+    more = ["--continue"] if begun else []
+    done = nanocoder(*words, *more, "Go on.", cwd=workspace)
+    assert done.returncode == 0, done.stderr
+    shown = json.loads(nanocoder("sessions", "show", "--output", "json", cwd=workspace).stdout)
+    messages = shown["messages"]
+    assert messages[-1]["text"] == "All six are written."
+    calls = [call for one in messages for call in one.get("calls", ())]
+    results = [one for message in messages for one in message.get("results", ())]
+    assert [one["call_id"] for one in results] == [call["id"] for call in calls]
+    cut = [one for one in results if one.get("error_class") == "interrupted"]
+    assert len(cut) <= 1, "only the call that the kill hit may be lost, and the model is told"
+    for call, result in zip(calls, results, strict=True):
+        path = workspace / call["arguments"]["path"]
+        if result in cut or call["name"] != "write_file":
+            continue
+        assert not result.get("is_error")
+        assert path.read_text() == call["arguments"]["content"]
+    assert not [path for path in workspace.iterdir() if not path.name.startswith("file")]
