@@ -1,7 +1,9 @@
 """The reference pages name what the code has: every command, setting, event, error and field."""
 
 import ast
+import inspect
 import re
+import tomllib
 
 import attrs
 import nanocoder
@@ -9,12 +11,13 @@ import pytest
 import references
 import repository
 from nanocoder import errors
+from nanocoder.opening import open_ground
 from nanocoder.report import EXIT_CODES
 
 SECTIONS = pytest.mark.parametrize("section", references.sections(), ids=lambda one: one.name)
 IDENTIFIER = re.compile(
     r"""error_class(?:: str)?\s*=\s*"([a-z_]+)\""""
-    r"""|_fault\(\s*"([a-z_]+)"|errno\.\w+: \("([a-z_]+)\""""
+    r"""|_fault\(\s*"(session_[a-z_]+)"|errno\.\w+: \("([a-z_]+)\""""
 )
 EXAMPLES = {"template", "testing"}
 VALUES = (
@@ -27,6 +30,7 @@ VALUES = (
     nanocoder.SessionInfo,
     nanocoder.ApprovalRequest,
     nanocoder.ApprovalAnswer,
+    nanocoder.Question,
     nanocoder.Event,
     nanocoder.Message,
     nanocoder.Usage,
@@ -180,3 +184,26 @@ def test_the_page_of_values_has_every_field(value):
     if value is nanocoder.Tool:
         names -= OF_THE_CORE
     assert {name for name in names if f"`{name}`" not in part} == set()
+
+
+def test_the_page_of_values_has_every_method_of_a_handlers_context():
+    _, _, rest = page("values.md").partition("\n## `ToolContext`\n")
+    part = rest.partition("\n## ")[0]
+    context = nanocoder.ToolContext
+    names = {name for name in vars(context) if not name.startswith("_")}
+    assert {name for name in names if f"`{name}" not in part} == set()
+
+
+def test_the_page_of_the_python_api_has_every_option():
+    text = (repository.ROOT / "docs/how-to/python-api.md").read_text(encoding="utf-8")
+    options = set(inspect.signature(open_ground).parameters) - {"environment"}
+    assert options - rows(text).keys() == set()
+
+
+def test_the_page_of_the_architecture_has_every_room():
+    project = tomllib.loads((repository.ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    (ladder,) = project["tool"]["importlinter"]["contracts"]
+    rooms = set(re.findall(r"[a-z]\w+", " ".join(ladder["layers"])))
+    text = (repository.ROOT / "docs/explanation/architecture.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`([a-z]+)`", "".join(re.findall(r"^\|.*", text, flags=re.MULTILINE))))
+    assert rooms - named == {"version"}
