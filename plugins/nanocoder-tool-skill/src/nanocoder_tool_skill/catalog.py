@@ -1,0 +1,148 @@
+"""Where skills are: folders of the person, and folders of the workspace, which are data."""
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from attrs import field, frozen
+from nanocoder import ToolError, Workspace
+
+from nanocoder_tool_skill.document import Document, parsed
+
+NAME = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
+MAX_NAME_CHARS = 64
+MAX_SKILLS = 200
+MAX_BYTES = 200_000
+FILES = ("SKILL.md", "skill.md")
+MAX_FILES = 50
+
+
+@frozen
+class Settings:
+    """What `[plugins.tool-skill]` may set.
+
+    *folders* are searched besides nanocoder's own `skills` folder, absolute or with ~; *project*
+    are folders of the workspace. *in_prompt* tells the model the names at the start.
+    """
+
+    folders: tuple[str, ...] = field(default=(), metadata={"user_only": True})
+    project: tuple[str, ...] = (".nanocoder/skills", ".claude/skills", ".agents/skills")
+    in_prompt: bool = True
+
+
+@frozen
+class Skill:
+    """A folder with a SKILL.md. *root* is a folder of the person; None for one of the workspace.
+
+    *base* is the skill's folder in its workspace, "." in one of its own.
+    """
+
+    name: str
+    root: Path | None
+    base: str
+
+    @property
+    def where(self) -> str:
+        """The folder, for people and models."""
+        return str(self.root) if self.root is not None else self.base
+
+    @property
+    def is_own(self) -> bool:
+        """Tell whether the person put it there, not the project."""
+        return self.root is not None
+
+    def document(self, workspace: Workspace) -> Document:
+        """Read the SKILL.md; raises ToolError."""
+        with self._opened(workspace) as place:
+            for name in FILES:
+                if place.is_file(self._inside(place, name)):
+                    return parsed(_text(place, self._inside(place, name)))
+        raise ToolError("it has no SKILL.md", error_class="invalid_skill")
+
+    def text(self, workspace: Workspace, file: str) -> str:
+        """Read another file of the skill; raises ToolError."""
+        with self._opened(workspace) as place:
+            return _text(place, self._inside(place, file))
+
+    def files(self, workspace: Workspace) -> list[str]:
+        """Return the names of its other files, relative to its folder."""
+        found = []
+        with self._opened(workspace) as place:
+            for entry in place.walk(self.base, details=False, depth=3):
+                name = entry.path if self.base == "." else entry.path[len(self.base) + 1 :]
+                if entry.kind == "file" and name not in FILES:
+                    found.append(name)
+                if len(found) == MAX_FILES:
+                    break
+        return found
+
+    @contextmanager
+    def _opened(self, workspace: Workspace) -> Iterator[Workspace]:
+        if self.root is None:
+            yield workspace
+            return
+        with Workspace(self.root) as own:
+            yield own
+
+    def _inside(self, place: Workspace, file: str) -> str:
+        """Return the path of a file of this skill; links must not lead out of its folder."""
+        path = file if self.base == "." else f"{self.base}/{file}"
+        real = place.resolve(path)
+        if self.base != "." and not real.startswith(f"{self.base}/"):
+            raise ToolError(
+                f"{file!r} lies outside of the skill {self.name!r}",
+                error_class="path_outside_workspace",
+            )
+        return real
+
+
+def own_folder() -> Path | None:
+    """Return nanocoder's folder for skills in the person's configuration; None without a home."""
+    given = os.environ.get("XDG_CONFIG_HOME", "")
+    if os.path.isabs(given):
+        return Path(given, "nanocoder", "skills")
+    home = os.path.expanduser("~")
+    return Path(home, ".config", "nanocoder", "skills") if os.path.isabs(home) else None
+
+
+def found(settings: Settings, workspace: Workspace) -> dict[str, Skill]:
+    """Return all skills by name; the person's own win over the project's, folders in order."""
+    skills: dict[str, Skill] = {}
+    for one in (*_own(settings.folders), *_of_project(settings.project, workspace)):
+        if len(skills) < MAX_SKILLS:
+            skills.setdefault(one.name, one)
+    return dict(sorted(skills.items()))
+
+
+def _own(folders: Sequence[str]) -> Iterator[Skill]:
+    own = own_folder()
+    paths = [path for path in (own, *(Path(one).expanduser() for one in folders)) if path]
+    for folder in paths:
+        # A relative one would be looked for in the workspace, which is not the person's.
+        if folder.is_absolute() and folder.is_dir():
+            for path in sorted(folder.iterdir()):
+                if _is_name(path.name) and path.is_dir():
+                    yield Skill(path.name, path, ".")
+
+
+def _of_project(folders: Sequence[str], workspace: Workspace) -> Iterator[Skill]:
+    for folder in folders:
+        try:
+            where = workspace.relative(folder)
+            entries = workspace.scan(where) if workspace.resolve(where) == where else []
+        except ToolError:
+            continue
+        for entry in entries:
+            if entry.kind == "dir" and _is_name(entry.name):
+                yield Skill(entry.name, None, f"{where}/{entry.name}")
+
+
+def _is_name(name: str) -> bool:
+    return len(name) <= MAX_NAME_CHARS and name == name.lower() and bool(NAME.fullmatch(name))
+
+
+def _text(place: Workspace, path: str) -> str:
+    # Nobody may take this for having read a file in order to change it.
+    return place.read_file(path, max_bytes=MAX_BYTES, note=False).text
