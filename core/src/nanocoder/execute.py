@@ -20,7 +20,7 @@ from nanocoder.cancel import Cancel
 from nanocoder.consent import Ask, Consent, Granted, copied
 from nanocoder.errors import BadArguments, Cancelled, NanocoderError, PluginError, ToolError
 from nanocoder.plugins import Plugins
-from nanocoder.results import REFUSALS, broken, call_data, failure, result_data
+from nanocoder.results import broken, call_data, failure, result_data, status_of
 from nanocoder.running import Running, Said, TmpDir
 from nanocoder.schema import normalise
 from nanocoder.text import clip, for_model
@@ -177,9 +177,9 @@ class Executor:
         try:
             result = yield from steps
         except NanocoderError as error:
-            kind = "call.denied" if error.error_class in REFUSALS else "call.failed"
-            yield Event(kind, {"error_class": error.error_class, "message": str(error)}, call.id)
             result = failure(call, error)
+            kind = "call.failed" if status_of(result) == "error" else "call.denied"
+            yield Event(kind, {"error_class": error.error_class, "message": str(error)}, call.id)
         milliseconds = round((time.perf_counter() - started) * 1000, 3)
         result = evolve(result, call_id=call.id, duration_ms=milliseconds)
         yield Event("call.returned", result_data(call, result), call.id)
@@ -316,15 +316,20 @@ class Executor:
     def _seen(self, tool: Tool[..., Any], call: ToolCall, result: ToolResult) -> ToolResult:
         """Pass a result through the after_execute chain; one that fails withholds it."""
         chain = self._plugins.implementations("nanocoder_after_execute")
-        if not chain:
-            return result
-        about = {"result": result, "call": call, "tool": tool}
-        about |= {"session": self._consent.session, "settings": self._plugins.settings}
+        about = {
+            "call": call,
+            "tool": tool,
+            "session": self._consent.session,
+            "settings": self._plugins.settings,
+        }
         try:
-            return calls.chain(chain, about, "result", ToolResult)
+            for one in chain:
+                seen = calls.chain([one], {**about, "result": result}, "result", ToolResult)
+                result = _consistent(result, seen)
         except PluginError as error:
             self._plugins.report(error)
             raise ToolError(f"the result is withheld: {error}", error_class="withheld") from error
+        return result
 
     def _bounded(self, call: ToolCall, result: ToolResult) -> ToolResult:
         """Make a result fit to be read by a model: clean, and not longer than it should be."""
@@ -341,6 +346,12 @@ class Executor:
     def _only_reads(self, call: ToolCall) -> bool:
         tool = self._plugins.tools().get(call.name)
         return tool is None or tool.is_read_only
+
+
+def _consistent(before: ToolResult, after: ToolResult) -> ToolResult:
+    """Drop the data of a text that was changed: who takes out a secret means it there, too."""
+    is_stale = after.output != before.output and after.data is before.data
+    return evolve(after, data=None) if is_stale else after
 
 
 def _inquiry(question: Question) -> Generator[Said, None, str | None]:

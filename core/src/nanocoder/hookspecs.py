@@ -300,7 +300,8 @@ def nanocoder_after_execute(
     """See, or replace, a result before the model reads it: redact, clip, annotate.
 
     Called: once per call that ran, successful or not.
-    Results: each implementation gets what the one before it returned; None changes nothing.
+    Results: each implementation gets what the one before it returned; None changes nothing. With a
+    new `output` the old `data` is dropped; set both to keep both.
     Raises: the result is withheld; the model reads an error that names the plugin.
     Example: `return attrs.evolve(result, output=redact(result.output))`
     """

@@ -269,7 +269,7 @@ class Session:
         results = [known.get(call.id) or found[call.id] for call in canonical]
         if self.offering.dialect is None:
             return results, set(found)
-        return self.offering.rendered(canonical, results), set()
+        return self.offering.rendered(wanted, results), set()
 
     def _reply(self, run: _Run) -> Generator[Event, None, Finished]:
         """Ask the model once; the reply is added to the transcript before its calls run."""

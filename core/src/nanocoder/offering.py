@@ -6,8 +6,10 @@ from typing import Any
 from attrs import evolve
 
 from nanocoder.errors import NanocoderError
+from nanocoder.execute import OUTPUT_HEAD_CHARS, OUTPUT_TAIL_CHARS
 from nanocoder.offers import Dialect
 from nanocoder.provider import ToolDefinition
+from nanocoder.text import clip, for_model
 from nanocoder.tool import SessionInfo, Tool
 from nanocoder.values import Effect, Mode, ToolCall, ToolResult
 
@@ -56,12 +58,17 @@ class Offering:
     def rendered(
         self, calls: Sequence[ToolCall], results: Sequence[ToolResult]
     ) -> list[ToolResult]:
-        """Return the results as the dialect's reference would word them."""
+        """Return the results as the dialect words them; *calls* are those that the model made."""
         if self.dialect is None:
             return list(results)
+        texts = map(self.dialect.render, calls, results)
+        # A dialect words its text from the data, which nobody has cleaned or cut so far.
         return [
-            evolve(result, output=self.dialect.render(call, result))
-            for call, result in zip(calls, results, strict=True)
+            evolve(
+                result,
+                output=clip(for_model(text), head=OUTPUT_HEAD_CHARS, tail=OUTPUT_TAIL_CHARS),
+            )
+            for text, result in zip(texts, results, strict=True)
         ]
 
 

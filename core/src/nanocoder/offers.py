@@ -80,7 +80,7 @@ class Dialect(Protocol):
         ...
 
     def render(self, call: ToolCall, result: ToolResult) -> str:
-        """Return the text that the model reads."""
+        """Return the text that the model reads; *call* is the one that it made, untranslated."""
         ...
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from attrs import define, field
 
 from nanocoder.errors import NanocoderError, ProviderError
-from nanocoder.results import REFUSALS, status_of
+from nanocoder.results import status_of
 from nanocoder.tool import Tool
 from nanocoder.values import Effect, StopReason, ToolCall, ToolResult, Usage
 
@@ -58,7 +58,7 @@ class Report:
                 "error_class": result.error_class,
             }
             self.tool_calls.append({"id": call.id, **row})
-            if result.error_class in REFUSALS:
+            if row["status"] in {"denied", "approval_needed"}:
                 self.denials.append({**row, "reason": result.output})
             tool = tools.get(call.name)
             if tool is not None and Effect.WRITE in tool.effects and not result.is_error:

@@ -7,8 +7,18 @@ from nanocoder.errors import NanocoderError, ToolError
 from nanocoder.tool import Tool
 from nanocoder.values import ToolCall, ToolResult
 
-REFUSALS = ("denied", "approval_needed")
-"""Error classes of calls that did not run because somebody, or nobody, said so."""
+FORBIDDEN = frozenset(
+    {
+        "denied",
+        "path_outside_workspace",
+        "private_address",
+        "protected_path",
+        "refused_root",
+        "scheme_not_allowed",
+        "undeclared_subtool",
+    }
+)
+"""Error classes that no person and no rule could have allowed, or that one of them forbade."""
 
 
 def call_data(call: ToolCall) -> dict[str, Any]:
@@ -40,7 +50,9 @@ def status_of(result: ToolResult) -> str:
     """Return ok, denied, approval_needed or error."""
     if not result.is_error:
         return "ok"
-    return result.error_class if result.error_class in REFUSALS else "error"
+    if result.error_class == "approval_needed":
+        return "approval_needed"
+    return "denied" if result.error_class in FORBIDDEN else "error"
 
 
 def failure(call: ToolCall, error: NanocoderError) -> ToolResult:

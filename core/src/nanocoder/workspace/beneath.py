@@ -64,6 +64,7 @@ class Beneath:
 
     def __init__(self, root_fd: int, root: str) -> None:
         self.fd = root_fd
+        self.root = root
         self._prefix = root.rstrip("/") + "/"
         status = os.fstat(root_fd)
         self._identity = (status.st_dev, status.st_ino)
@@ -104,7 +105,7 @@ class Beneath:
             for cut in _cuts(absolute):
                 if self._is_root(absolute[:cut]):
                     return absolute[cut:].strip("/") or "."
-        raise outside(absolute)
+        raise outside(absolute, self.root)
 
     def _is_root(self, path: str) -> bool:
         try:
@@ -193,7 +194,7 @@ class _Walk:
 
     def _up(self) -> None:
         if not self._trail:
-            raise outside(self._path)
+            raise outside(self._path, self._beneath.root)
         # ".." of an open directory could have been moved outside; the way down again cannot.
         self._pending.extend(reversed(self._trail[:-1]))
         self._restart()
@@ -206,7 +207,7 @@ class _Walk:
             try:
                 target = self._beneath.inside(target)
             except WorkspaceError:
-                raise outside(self._path) from None
+                raise outside(self._path, self._beneath.root) from None
             self._restart()
         self._pending.extend(_components(target))
 
@@ -292,11 +293,12 @@ def find_openat2(root_fd: int) -> OpenAt2 | None:
     return openat2
 
 
-def outside(path: str) -> WorkspaceError:
+def outside(path: str, root: str) -> WorkspaceError:
     """Return the error for a path that leads out of the workspace."""
     return WorkspaceError(
         f"{path!r} is outside the workspace; only files below it can be used",
         error_class="path_outside_workspace",
+        data={"root": root},
     )
 
 

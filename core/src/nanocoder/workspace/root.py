@@ -67,7 +67,7 @@ class Root:
             path = path.lstrip("/") or "."
         raw = spelling.tidy(path)
         if ".." in raw and _climbs(raw):
-            raise outside(given)
+            raise outside(given, str(self.path))
         if spelling.has_escapes(raw) and not self._is_there(raw):
             other = spelling.unescaped(raw)
             return other if self._is_there(other) else raw
@@ -102,7 +102,7 @@ class Root:
                 names = [found, *reversed(missing)]
                 resolved = os.path.normpath("/".join(name for name in names if name) or ".")
                 if resolved.startswith("../"):  # through ".." behind names that do not exist
-                    raise outside(spelling.shown(given))
+                    raise outside(spelling.shown(given), str(self.path))
                 return resolved
 
     def protection(self, raw: str) -> str:

@@ -312,7 +312,7 @@ class Workspace:
                 f"{shown(raw)!r} is {status.st_size:,} bytes long; at most {limit:,} can be read"
                 " at once, so read a part of it or search in it",
                 error_class="too_large",
-                data={"size": status.st_size},
+                data={"size": status.st_size, "limit": limit},
             )
         return data, canonical, status
 
