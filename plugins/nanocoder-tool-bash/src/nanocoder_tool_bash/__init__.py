@@ -96,8 +96,8 @@ def _check(command: str) -> None:
 
 def _limits(timeout: float, settings: Settings) -> Limits:
     most = min(settings.max_timeout_s, MAX_TIMEOUT_S)
-    if timeout == DEFAULT_TIMEOUT_S:
-        # Nobody need have asked for it; a lower setting is no reason to refuse the call.
+    if timeout in (DEFAULT_TIMEOUT_S, MAX_TIMEOUT_S):
+        # The default, and "as long as may be": a lower setting is no reason to refuse the call.
         timeout = min(timeout, most)
     if not math.isfinite(timeout) or not 0 < timeout <= most:
         raise ToolError(

@@ -54,7 +54,7 @@ def glob(
     return ToolResult(
         _text(pattern, wider, shown, len(found)),
         title=pattern,
-        data={"files": shown},
+        data={"files": shown, "root": str(ctx.workspace.root)},
         metadata={
             "pattern": pattern,
             "path": ctx.workspace.relative(path),

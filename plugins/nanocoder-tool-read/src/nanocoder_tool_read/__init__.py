@@ -182,6 +182,7 @@ def _too_large(path: str, size: int, settings: Settings, advice: str) -> Workspa
         f"{path!r} has {size:,} bytes, more than the {settings.max_bytes:,} that are read"
         f" at once; {advice}",
         error_class="too_large",
+        data={"size": size, "limit": settings.max_bytes},
     )
 
 
