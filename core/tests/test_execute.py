@@ -175,7 +175,7 @@ def test_an_async_handler_is_waited_for_and_cancelled(tmp_path):
 
     assert one(tmp_path, "nap", {"seconds": 0.01}, tools=Tools(nap))[0].output == "rested"
     result, _ = one(tmp_path, "nap", {"seconds": 9}, tools=Tools(nap))
-    assert result.is_error
+    assert result.error_class == "timeout"
 
 
 def test_a_handler_that_outstays_its_limit_is_left_behind_with_a_timeout(tmp_path):
@@ -205,6 +205,19 @@ def test_a_handler_that_stops_when_told_may_still_say_what_it_has(tmp_path):
         return f"stopped: {ctx.cancelled.reason}"
 
     assert one(tmp_path, "polite", {}, tools=Tools(polite))[0].output == "stopped: timeout"
+
+
+def test_a_handler_that_only_gives_up_timed_out(tmp_path):
+    @tool(risk="safe", effects={Effect.READ}, timeout_s=0.1)
+    def patient(ctx: ToolContext) -> str:
+        """Wait until told to stop, for tests."""
+        ctx.cancelled.wait(8)
+        ctx.cancelled.check()
+        return "never"
+
+    result, _ = one(tmp_path, "patient", {}, tools=Tools(patient))
+    assert result.error_class == "timeout"
+    assert "longer than 0.1 s" in result.output
 
 
 # Cancelling at each step

@@ -139,11 +139,18 @@ class Running:
                 overdue = True
                 deadline = min(deadline or float("inf"), time.monotonic() + GRACE_S)
             elif isinstance(message, _Returned):
+                if self._gave_up(message.value):
+                    raise self._abandoned(limit_s, what)
                 return message.value
             elif isinstance(message, BaseException):
                 raise message
             else:
                 yield from _passed_on(message)
+
+    def _gave_up(self, value: Any) -> bool:
+        """Tell whether a handler ended over its limit, with no more to say than that."""
+        late = self._cancel.reason == "timeout"
+        return late and getattr(value, "error_class", "") == Cancelled.error_class
 
     def _abandoned(self, limit_s: float, what: str) -> Exception:
         if self._cancel.reason == "timeout":
