@@ -1,0 +1,94 @@
+"""The tool apply_patch: changes to several files in one call, all of them or none."""
+
+from typing import Annotated, Any
+
+from attrs import frozen
+from nanocoder import (
+    Effect,
+    Param,
+    SessionInfo,
+    Tool,
+    ToolCall,
+    ToolContext,
+    ToolError,
+    ToolResult,
+    Workspace,
+    hookimpl,
+    tool,
+)
+
+
+@frozen
+class Settings:
+    """What `[plugins.tool-patch]` may set.
+
+    *preview_lines* of the diffs are shown to the person who is asked.
+    """
+
+    preview_lines: int = 1_000
+
+
+@tool(
+    risk="dangerous",
+    effects={Effect.WRITE, Effect.REVERSIBLE},
+    examples=[
+        {
+            "patch": "*** Begin Patch\n*** Add File: greeting.txt\n+Good morning.\n"
+            "*** Update File: hello.py\n@@\n"
+            '-print("hello")\n+print("good morning")\n*** End Patch\n'
+        }
+    ],
+    short="Change several files by a patch, all or none.",
+)
+def apply_patch(
+    ctx: ToolContext,
+    patch: Annotated[
+        str,
+        Param(
+            "Unified diff, or *** Begin Patch … *** End Patch with *** Add File: / Update File: /"
+            " Delete File: / Move to: and hunks after @@.",
+            min_length=1,
+        ),
+    ],
+) -> ToolResult:
+    """Apply a patch to one or more files: all of it or nothing."""
+    from nanocoder_tool_patch.answer import answer
+    from nanocoder_tool_patch.parse import parse
+    from nanocoder_tool_patch.perform import perform
+    from nanocoder_tool_patch.plan import plan
+
+    changes = plan(ctx.workspace, parse(patch))
+    perform(ctx.workspace, changes, ctx.cancelled)
+    return answer(changes)
+
+
+@hookimpl
+def nanocoder_tools() -> list[Tool[..., Any]]:
+    """Offer apply_patch."""
+    return [apply_patch]
+
+
+@hookimpl
+def nanocoder_settings() -> type:
+    """Return the class of `[plugins.tool-patch]`."""
+    return Settings
+
+
+@hookimpl
+def nanocoder_render(
+    call: ToolCall, result: ToolResult | None, session: SessionInfo, settings: Any
+) -> str | None:
+    """Show the diffs of a patch that was not applied."""
+    if call.name != apply_patch.name or result is not None:
+        return None
+    from nanocoder_tool_patch.answer import preview
+    from nanocoder_tool_patch.parse import parse
+    from nanocoder_tool_patch.plan import plan
+
+    patch = str(call.arguments.get("patch", ""))
+    with Workspace(session.cwd) as workspace:
+        try:
+            changes = plan(workspace, parse(patch))
+        except ToolError as error:
+            return f"{patch}\n[this patch will fail: {error}]"
+    return preview(changes, (settings or Settings()).preview_lines)

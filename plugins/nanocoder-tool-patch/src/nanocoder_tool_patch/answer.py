@@ -1,0 +1,78 @@
+"""What a patch answers, and what a person sees of it beforehand."""
+
+from collections.abc import Sequence
+
+from nanocoder import ToolResult
+from nanocoder_kit_diff import clip_lines
+
+from nanocoder_tool_patch.plan import Change
+
+KEPT_DIFF_LINES = 2_000
+SHOWN_FILES = 100
+
+
+def answer(changes: Sequence[Change]) -> ToolResult:
+    """Describe the *changes* that were made."""
+    files = [
+        {
+            "change": change.letter,
+            "path": change.path,
+            "target": change.target,
+            "added": diff.added,
+            "removed": diff.removed,
+        }
+        for change in changes
+        for diff in (change.diff(),)
+    ]
+    count = len(changes)
+    title = f"{count} file{'s' if count != 1 else ''}"
+    shown = [_line(file) for file in files[:SHOWN_FILES]]
+    if count > SHOWN_FILES:
+        shown.append(f"[{count - SHOWN_FILES} more files]")
+    return ToolResult(
+        "\n".join([f"Patch applied: {title}", *shown, *_notes(changes)]),
+        title=title,
+        data={"files": files},
+        metadata={
+            "files_changed": _paths(changes),
+            "added": sum(file["added"] for file in files),
+            "removed": sum(file["removed"] for file in files),
+            "diff": preview(changes, KEPT_DIFF_LINES),
+        },
+    )
+
+
+def preview(changes: Sequence[Change], limit: int) -> str:
+    """Return the diffs of all *changes*, in *limit* lines."""
+    return clip_lines("\n".join(line for change in changes for line in _shown(change)), limit)
+
+
+def _shown(change: Change) -> list[str]:
+    lines = []
+    if change.target:
+        lines += [f"rename from {change.path}", f"rename to {change.target}"]
+    text = change.diff().text
+    if not text and not change.target:  # an empty file, or one that is not text
+        verb = "add" if change.letter == "A" else "delete"
+        text = f"{verb} {change.path} ({len(change.data):,} bytes)"
+    return [*lines, text] if text else lines
+
+
+def _line(file: dict[str, object]) -> str:
+    name = f"{file['path']} -> {file['target']}" if file["target"] else file["path"]
+    return f"{file['change']} {name} (+{file['added']} -{file['removed']})"
+
+
+def _paths(changes: Sequence[Change]) -> list[str]:
+    """Return every path that holds something else now, in order."""
+    both = (path for change in changes for path in (change.path, change.target) if path)
+    return list(dict.fromkeys(both))
+
+
+def _notes(changes: Sequence[Change]) -> list[str]:
+    return [
+        f"[{change.written}: white space at the ends of lines differs at line"
+        f" {', '.join(map(str, change.tolerant))}; the file's own lines were kept]"
+        for change in changes
+        if change.tolerant
+    ]

@@ -1,0 +1,106 @@
+"""Patches between "*** Begin Patch" and "*** End Patch", which have anchors and no numbers."""
+
+from collections.abc import Sequence
+
+from attrs import define, field
+
+from nanocoder_tool_patch.hunks import Hunk, Section, malformed, path_of, read_hunk
+from nanocoder_tool_patch.unified import start_of
+
+BEGIN, END = "*** Begin Patch", "*** End Patch"
+ADD, UPDATE, DELETE = "*** Add File: ", "*** Update File: ", "*** Delete File: "
+MOVE = "*** Move to: "
+END_OF_FILE = "*** End of File"
+
+
+@define
+class _Reader:
+    """Goes through the lines."""
+
+    lines: Sequence[str]
+    first_row: int
+    at: int = 0
+    found: list[Section] = field(factory=list)
+
+    @property
+    def row(self) -> int:
+        return self.first_row + self.at
+
+    def read(self) -> list[Section]:
+        while self.at < len(self.lines):
+            line, row = self.lines[self.at], self.row
+            self.at += 1
+            if line.startswith(ADD):
+                self.found.append(self._addition(path_of(line[len(ADD) :], row), row))
+            elif line.startswith(DELETE):
+                self.found.append(Section("delete", path_of(line[len(DELETE) :], row), row))
+            elif line.startswith(UPDATE):
+                self.found.append(self._update(path_of(line[len(UPDATE) :], row), row))
+            elif line.rstrip() == END:
+                break
+            elif line.strip() and line.rstrip() != BEGIN:
+                wanted = f"{ADD!r}, {UPDATE!r}, {DELETE!r} or {END!r}"
+                raise malformed(f"{line[:80]!r} stands where {wanted} should", row)
+        return self.found
+
+    def _addition(self, path: str, row: int) -> Section:
+        start = self.at
+        body = self._body()
+        for number, line in enumerate(body, self.first_row + start):
+            if not line.startswith("+"):
+                raise malformed("every line of a new file begins with '+'", number)
+        hunks = (read_hunk(body, row),) if body else ()
+        return Section("add", path, row, hunks)
+
+    def _update(self, path: str, row: int) -> Section:
+        target = ""
+        if self.at < len(self.lines) and self.lines[self.at].startswith(MOVE):
+            target = path_of(self.lines[self.at][len(MOVE) :], self.row)
+            self.at += 1
+        hunks = []
+        while self.at < len(self.lines) and not self._ends():
+            hunks.append(self._hunk())
+        if not hunks and not target:
+            raise malformed(f"no hunk for {path!r}", row)
+        return Section("update", path, row, tuple(hunks), target)
+
+    def _hunk(self) -> Hunk:
+        row, anchors, start = self.row, [], 0
+        while self.at < len(self.lines) and self.lines[self.at].startswith("@@"):
+            line = self.lines[self.at]
+            start = start_of(line)
+            if not start and line[2:].strip():
+                anchors.append(line[2:].removeprefix(" "))
+            self.at += 1
+        begin = self.row - 1
+        body = self._body()
+        at_end = self.at < len(self.lines) and self.lines[self.at].rstrip() == END_OF_FILE
+        if at_end:
+            self.at += 1
+        if not body:
+            raise malformed("a hunk without lines", row)
+        hunk = read_hunk(body, begin, start=start, anchors=tuple(anchors), at_end=at_end)
+        if not {"+", "-"} & {mark for mark, _ in hunk.lines}:
+            raise malformed("a hunk that neither adds nor removes a line", row)
+        return hunk
+
+    def _body(self) -> list[str]:
+        """Take the lines up to the next instruction; blank ones before it do not count."""
+        start = self.at
+        while self.at < len(self.lines) and not self.lines[self.at].startswith(("*** ", "@@")):
+            self.at += 1
+        end = self.at
+        while end > start and not self.lines[end - 1]:
+            end -= 1
+        return list(self.lines[start:end])
+
+    def _ends(self) -> bool:
+        return self.lines[self.at].startswith("*** ")
+
+
+def parse(lines: Sequence[str], first_row: int = 1) -> list[Section]:
+    """Return what such a patch does to each file.
+
+    Raises: ToolError (invalid_patch), naming the line.
+    """
+    return _Reader(lines, first_row).read()

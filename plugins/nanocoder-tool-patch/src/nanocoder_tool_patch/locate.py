@@ -1,0 +1,145 @@
+"""Where a hunk belongs in a file: exactly, or up to white space at the ends of lines."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from attrs import frozen
+from nanocoder import ToolError
+
+from nanocoder_tool_patch.hunks import Hunk
+
+SHOWN_PLACES = 10
+SHOWN_CHARS = 120
+
+Key = Callable[[str], str]
+
+
+@frozen
+class Place:
+    """The hunk stands at line *start*, from 0; *exact* unless white space differs."""
+
+    start: int
+    exact: bool = True
+
+
+def locate(lines: Sequence[str], hunk: Hunk, cursor: int, shift: int) -> Place:
+    """Find *hunk* at or after line *cursor*.
+
+    *shift* is how far the hunk before stood from where it was said to be.
+    Raises: ToolError (text_not_found, several_matches).
+    """
+    begin = _after_anchors(lines, hunk, cursor)
+    old = hunk.old
+    if not old:
+        return _insertion(lines, hunk, begin)
+    for key in (_as_it_is, str.rstrip):
+        found = _matches(lines, old, begin, key)
+        if hunk.at_end:
+            found = [start for start in found if start + len(old) == len(lines)]
+        said = hunk.start - 1 + shift
+        if len(found) > 1 and hunk.start and said in found:
+            found = [said]
+        if len(found) > 1 and not hunk.anchors:
+            raise _several(found)
+        if found:
+            return Place(found[0], exact=key is _as_it_is)
+    raise _missing(lines, hunk, begin)
+
+
+def _as_it_is(line: str) -> str:
+    return line
+
+
+def _matches(lines: Sequence[str], old: Sequence[str], begin: int, key: Key) -> list[int]:
+    wanted = [key(line) for line in old]
+    last = len(lines) - len(old)
+    return [
+        start
+        for start in range(begin, last + 1)
+        if key(lines[start]) == wanted[0]
+        and all(key(lines[start + n]) == line for n, line in enumerate(wanted))
+    ]
+
+
+def _after_anchors(lines: Sequence[str], hunk: Hunk, cursor: int) -> int:
+    for anchor in hunk.anchors:
+        wanted = anchor.strip()
+        rest = range(cursor, len(lines))
+        found = [n for n in rest if lines[n].strip() == wanted] or [
+            n for n in rest if lines[n].strip().startswith(wanted)
+        ]
+        if not found:
+            raise ToolError(
+                f"the anchor {anchor[:SHOWN_CHARS]!r} is no line after line {cursor}",
+                error_class="text_not_found",
+            )
+        if len(found) > 1:
+            raise _several(found, f"the anchor {anchor[:SHOWN_CHARS]!r}")
+        cursor = found[0] + 1
+    return cursor
+
+
+def _insertion(lines: Sequence[str], hunk: Hunk, begin: int) -> Place:
+    """Lines without any around them go where the patch says, and nowhere else."""
+    if hunk.at_end or not lines:
+        return Place(len(lines))
+    if hunk.anchors:
+        return Place(begin)
+    if begin < hunk.start <= len(lines) + 1:
+        return Place(hunk.start - 1)
+    raise ToolError(
+        "it only adds lines and does not say where; give lines around them",
+        error_class="text_not_found",
+    )
+
+
+def _several(found: Sequence[int], what: str = "the old text") -> ToolError:
+    numbers = [start + 1 for start in found]
+    shown = ", ".join(map(str, numbers[:SHOWN_PLACES]))
+    more = ", \u2026" if len(numbers) > SHOWN_PLACES else ""
+    return ToolError(
+        f"{what} stands {len(numbers)} times, at lines {shown}{more}; add lines around it until it"
+        " is unique",
+        error_class="several_matches",
+        data={"lines": numbers[:SHOWN_PLACES], "count": len(numbers)},
+    )
+
+
+def _missing(lines: Sequence[str], hunk: Hunk, begin: int) -> ToolError:
+    earlier = _matches(lines, hunk.old, 0, str.rstrip)
+    if earlier and earlier[0] < begin:
+        said = f"the old text stands at line {earlier[0] + 1}, before line {begin}"
+        advice = "write hunks in the order of the file"
+    elif earlier:
+        said, advice = "the old text does not reach the end of the file", "add the lines after it"
+    else:
+        said, advice = _difference(lines, hunk.old), "read the file again"
+    return ToolError(f"{said}; {advice}", error_class="text_not_found")
+
+
+def _difference(lines: Sequence[str], old: Sequence[str]) -> str:
+    """Say which line differs where most of the others are right."""
+    places: dict[str, list[int]] = {}
+    for number, line in enumerate(lines):
+        places.setdefault(line.strip(), []).append(number)
+    votes = Counter(
+        number - offset
+        for offset, line in enumerate(old)
+        if line.strip()
+        for number in places.get(line.strip(), ())
+    )
+    if not votes:
+        return "none of its old lines is in the file"
+    start = max(votes, key=lambda place: (votes[place], -place))
+    for offset, line in enumerate(old):
+        there = lines[start + offset] if 0 <= start + offset < len(lines) else None
+        if there is None:
+            return (
+                f"it wants {line[:SHOWN_CHARS]!r} at line {start + offset + 1}, which is not there"
+            )
+        if there.rstrip() != line.rstrip():
+            return (
+                f"line {start + offset + 1} is {there[:SHOWN_CHARS]!r},"
+                f" and the patch says {line[:SHOWN_CHARS]!r}"
+            )
+    return "its old lines are not in the file in this order"

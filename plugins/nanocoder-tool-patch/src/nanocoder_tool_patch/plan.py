@@ -1,0 +1,224 @@
+"""What a patch is going to do, found out without doing it."""
+
+from collections.abc import Callable, Sequence
+
+from attrs import frozen
+from nanocoder import TextFile, ToolError, Workspace, WorkspaceError
+from nanocoder_kit_diff import Diff, unified
+
+from nanocoder_tool_patch.hunks import Hunk, Section
+from nanocoder_tool_patch.locate import locate
+
+SHOWN_PROBLEMS = 5
+
+
+@frozen
+class Change:
+    """What happens to one file. *letter* is git's: A, M, D or R.
+
+    *digest* is what the file has now ("" when there is none), *data* what it will hold, *tolerant*
+    the lines, from 1, at which hunks stand with other white space at the ends of lines.
+    """
+
+    letter: str
+    path: str
+    before: str = ""
+    after: str = ""
+    data: bytes = b""
+    digest: str = ""
+    target: str = ""
+    tolerant: tuple[int, ...] = ()
+
+    @property
+    def written(self) -> str:
+        """The path that the file has afterwards."""
+        return self.target or self.path
+
+    def diff(self) -> Diff:
+        """Return what changes in the file."""
+        return unified(self.before, self.after, self.written)
+
+
+def plan(workspace: Workspace, sections: Sequence[Section]) -> list[Change]:
+    """Find every place and prepare every byte.
+
+    Raises: ToolError with all problems; nothing has changed then.
+    """
+    _refuse_twice(workspace, sections)
+    changes, problems = [], []
+    for section in sections:
+        try:
+            changes.append(_PLANNERS[section.kind](workspace, section))
+        except ToolError as error:
+            problems.append((section, error))
+    if problems:
+        raise _failed(problems)
+    return changes
+
+
+def _add(workspace: Workspace, section: Section) -> Change:
+    path = _usable(workspace, section.path)
+    if workspace.exists(path):
+        raise WorkspaceError("it exists; update it instead", error_class="file_exists")
+    lines = [text for hunk in section.hunks for _, text in hunk.lines]
+    if any(hunk.old for hunk in section.hunks):
+        raise _invalid("a new file has no old lines")
+    ends = all(hunk.ends_new for hunk in section.hunks)
+    after = _joined(lines, final_newline=ends)
+    return Change("A", path, after=after, data=workspace.encode(after))
+
+
+def _delete(workspace: Workspace, section: Section) -> Change:
+    from hashlib import sha256  # 5 ms that a start need not wait for
+
+    path = _usable(workspace, section.path)
+    _refuse_link(workspace, path)
+    try:
+        file = workspace.read_file(path, note=False)
+    except WorkspaceError as error:
+        if error.error_class != "binary_file" or section.hunks:
+            raise
+        data = workspace.read_bytes(path)
+        return Change("D", path, data=data, digest=sha256(data).hexdigest())
+    if section.hunks and _applied(file, section.hunks)[0]:
+        raise ToolError(
+            "the file has more lines than the patch deletes; read it again",
+            error_class="text_not_found",
+        )
+    data = workspace.encode(file.text, file)
+    return Change("D", path, before=file.text, data=data, digest=file.digest)
+
+
+def _update(workspace: Workspace, section: Section) -> Change:
+    path = _usable(workspace, section.path)
+    target = _target(workspace, section, path) if section.target else ""
+    file = workspace.read_file(path, note=False)
+    after, tolerant = _applied(file, section.hunks)
+    if after == file.text and not target:
+        raise _invalid("nothing would change")
+    return Change(
+        "R" if target else "M",
+        path,
+        before=file.text,
+        after=after,
+        data=workspace.encode(after, file),
+        digest=file.digest,
+        target=target,
+        tolerant=tolerant,
+    )
+
+
+_PLANNERS: dict[str, Callable[[Workspace, Section], Change]] = {
+    "add": _add,
+    "delete": _delete,
+    "update": _update,
+}
+
+
+def _target(workspace: Workspace, section: Section, path: str) -> str:
+    target = _usable(workspace, section.target)
+    _refuse_link(workspace, path)
+    if workspace.exists(target):
+        raise WorkspaceError(
+            f"{target!r} exists; delete it or choose another name", error_class="file_exists"
+        )
+    return target
+
+
+def _applied(file: TextFile, hunks: Sequence[Hunk]) -> tuple[str, tuple[int, ...]]:
+    """Return the text after *hunks*, and the lines at which white space was overlooked."""
+    lines = file.text.split("\n") if file.text else []
+    if file.final_newline:
+        lines.pop()
+    ends = file.final_newline or not lines
+    result: list[str] = []
+    tolerant = []
+    cursor = shift = 0
+    for hunk in hunks:
+        try:
+            place = locate(lines, hunk, cursor, shift)
+        except ToolError as error:
+            raise _in_hunk(error, hunk) from error
+        result += lines[cursor : place.start]
+        result += _changed(lines, hunk, place.start)
+        cursor = place.start + len(hunk.old)
+        shift = place.start - (hunk.start - 1) if hunk.start else shift
+        if not place.exact:
+            tolerant.append(place.start + 1)
+        if cursor == len(lines) and not (hunk.ends_old and hunk.ends_new):
+            ends = hunk.ends_new
+    return _joined([*result, *lines[cursor:]], final_newline=ends), tuple(tolerant)
+
+
+def _changed(lines: Sequence[str], hunk: Hunk, start: int) -> list[str]:
+    """Return the lines of *hunk* afterwards; those that stay are the file's own."""
+    result = []
+    for mark, text in hunk.lines:
+        if mark == "+":
+            result.append(text)
+            continue
+        if mark == " ":
+            result.append(lines[start])
+        start += 1
+    return result
+
+
+def _joined(lines: Sequence[str], *, final_newline: bool) -> str:
+    return "\n".join(lines) + ("\n" if lines and final_newline else "")
+
+
+def _usable(workspace: Workspace, path: str) -> str:
+    """Return *path* relative to the workspace; raises WorkspaceError outside and in `.git`."""
+    where = workspace.relative(path)
+    workspace.resolve(path)
+    folder = where.rpartition("/")[0]
+    if folder and workspace.is_protected(folder) == workspace.is_protected(".git"):
+        raise WorkspaceError("it belongs to git", error_class="protected_path")
+    return where
+
+
+def _refuse_link(workspace: Workspace, path: str) -> None:
+    folder, _, name = path.rpartition("/")
+    parent = workspace.resolve(folder or ".")
+    if workspace.resolve(path) != (name if parent == "." else f"{parent}/{name}"):
+        raise WorkspaceError(
+            "it is a link; a patch changes what it leads to, and neither deletes nor renames it",
+            error_class="not_a_regular_file",
+        )
+
+
+def _refuse_twice(workspace: Workspace, sections: Sequence[Section]) -> None:
+    seen: set[str] = set()
+    for section in sections:
+        for path in filter(None, (section.path, section.target)):
+            real = workspace.resolve(path)
+            if real in seen:
+                raise _invalid(
+                    f"nothing was changed: {path!r} is in the patch twice; put all its changes"
+                    " in one section"
+                )
+            seen.add(real)
+
+
+def _in_hunk(error: ToolError, hunk: Hunk) -> ToolError:
+    return ToolError(
+        f"hunk at line {hunk.row} of the patch: {error}",
+        error_class=error.error_class,
+        data=error.data,
+    )
+
+
+def _failed(problems: Sequence[tuple[Section, ToolError]]) -> ToolError:
+    first = problems[0][1]
+    lines = [f"{section.path}: {error}" for section, error in problems[:SHOWN_PROBLEMS]]
+    if len(problems) > SHOWN_PROBLEMS:
+        lines.append(f"[{len(problems) - SHOWN_PROBLEMS} more files with problems]")
+    return ToolError(
+        "nothing was changed\n" + "\n".join(lines),
+        error_class=first.error_class,
+        data={**first.data, "paths": [section.path for section, _ in problems]},
+    )
+
+
+def _invalid(problem: str) -> ToolError:
+    return ToolError(problem, error_class="invalid_patch")

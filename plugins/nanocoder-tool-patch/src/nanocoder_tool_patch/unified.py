@@ -1,0 +1,169 @@
+"""Unified diffs, as diff and git write them and as models write them from memory.
+
+The numbers in a model's "@@ -a,b +c,d @@" are often wrong, so they are a hint and nothing more; no
+parser that insists on them is of use here.
+"""
+
+import re
+from collections.abc import Sequence
+
+from attrs import define, field
+
+from nanocoder_tool_patch.hunks import (
+    MARKS,
+    NO_NEWLINE,
+    Hunk,
+    Section,
+    malformed,
+    path_of,
+    read_hunk,
+)
+
+NOTHING = "/dev/null"
+SIGNATURE = "-- "
+_RANGES = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_REFUSED = (
+    ("GIT binary patch", "binary patches cannot be applied"),
+    ("Binary files ", "binary patches cannot be applied"),
+    ("copy from ", "copies cannot be applied; add the file instead"),
+    ("new file mode 120000", "links cannot be made"),
+    ("new file mode 160000", "submodules cannot be made"),
+)
+
+
+@define
+class _Reader:
+    """Goes through the lines; *renamed* is what "rename from" and "rename to" said."""
+
+    lines: Sequence[str]
+    first_row: int
+    at: int = 0
+    renamed: list[str] = field(factory=list)
+    found: list[Section] = field(factory=list)
+
+    @property
+    def row(self) -> int:
+        return self.first_row + self.at
+
+    def read(self) -> list[Section]:
+        while self.at < len(self.lines):
+            line = self.lines[self.at]
+            if _is_header(self.lines, self.at):
+                self._section()
+                continue
+            if line.startswith("@@"):
+                raise malformed("a hunk without '--- a/PATH' and '+++ b/PATH' before it", self.row)
+            for beginning, problem in _REFUSED:
+                if line.startswith(beginning):
+                    raise malformed(problem, self.row)
+            if line.startswith(("rename from ", "rename to ")):
+                self.renamed.append(path_of(line.split(" ", 2)[2], self.row))
+            elif line.startswith("diff "):
+                self._rename()
+            self.at += 1
+        self._rename()
+        return self.found
+
+    def _rename(self) -> None:
+        """End a file whose name alone changes."""
+        if len(self.renamed) == 2:  # noqa: PLR2004 - from and to
+            old, new = self.renamed
+            self.found.append(Section("update", old, self.row, target=new))
+        self.renamed.clear()
+
+    def _section(self) -> None:
+        row = self.row
+        old, new = _paths(self.lines[self.at], self.lines[self.at + 1], row)
+        self.at += 2
+        hunks = []
+        while self.at < len(self.lines) and self.lines[self.at].startswith("@@"):
+            hunks.append(self._hunk())
+        is_rename = bool(self.renamed)
+        self.renamed.clear()
+        if not hunks:
+            raise malformed(f"no hunk for {old if new == NOTHING else new!r}", row)
+        if old == NOTHING:
+            self.found.append(Section("add", new, row, tuple(hunks)))
+        elif new == NOTHING:
+            self.found.append(Section("delete", old, row, tuple(hunks)))
+        elif old == new or is_rename:
+            target = "" if old == new else new
+            self.found.append(Section("update", old, row, tuple(hunks), target))
+        else:
+            raise malformed(
+                f"{old!r} and {new!r} are two files; to rename one, write 'rename from {old}' and"
+                f" 'rename to {new}' before it",
+                row,
+            )
+
+    def _hunk(self) -> Hunk:
+        row = self.row
+        ranges = _RANGES.match(self.lines[self.at])
+        begin = self.at + 1
+        old, new = (int(ranges[2] or 1), int(ranges[4] or 1)) if ranges else (-1, -1)
+        self.at = _counted(self.lines, begin, old, new) or _to_next(self.lines, begin)
+        body = self.lines[begin : self.at]
+        # "-5,0" is an insertion after line 5, everything else begins at its line.
+        start = (int(ranges[1]) + (old == 0)) if ranges else 0
+        return read_hunk(body, row, start=start)
+
+
+def parse(lines: Sequence[str], first_row: int = 1) -> list[Section]:
+    """Return what a unified diff does to each file.
+
+    Raises: ToolError (invalid_patch), naming the line.
+    """
+    return _Reader(lines, first_row).read()
+
+
+def start_of(line: str) -> int:
+    """Return the line number in "@@ -a,b +c,d @@"; 0 when it is something else."""
+    ranges = _RANGES.match(line)
+    return int(ranges[1]) if ranges else 0
+
+
+def _paths(first: str, second: str, row: int) -> tuple[str, str]:
+    old, new = path_of(first[4:], row), path_of(second[4:], row + 1)
+    # A directory may be called "a": git's prefixes count only where both sides have theirs.
+    if old.startswith(("a/", NOTHING)) and new.startswith(("b/", NOTHING)):
+        return old.removeprefix("a/"), new.removeprefix("b/")
+    return old, new
+
+
+def _is_header(lines: Sequence[str], at: int) -> bool:
+    below = lines[at + 1] if at + 1 < len(lines) else ""
+    return lines[at].startswith("--- ") and below.startswith("+++ ")
+
+
+def _counted(lines: Sequence[str], at: int, old: int, new: int) -> int:
+    """Return where a hunk of *old* and *new* lines ends; 0 when its numbers are wrong."""
+    if old < 0:
+        return 0
+    while old > 0 or new > 0:
+        mark = (lines[at][:1] or " ") if at < len(lines) else ""
+        if not mark or mark not in MARKS + NO_NEWLINE:
+            return 0
+        old -= mark in " -"
+        new -= mark in " +"
+        at += 1
+    if at < len(lines) and lines[at].startswith(NO_NEWLINE):
+        at += 1
+    return 0 if old or new or _goes_on(lines, at) else at
+
+
+def _goes_on(lines: Sequence[str], at: int) -> bool:
+    if at == len(lines) or _is_header(lines, at) or lines[at] == SIGNATURE:
+        return False
+    return lines[at].startswith(tuple(MARKS))
+
+
+def _to_next(lines: Sequence[str], at: int) -> int:
+    """Return where the next hunk or file begins, blank lines before it left out."""
+    end = at
+    while end < len(lines) and lines[end] != SIGNATURE and not _is_header(lines, end):
+        if lines[end].startswith(("@@", "diff ", "Index: ")):
+            break
+        end += 1
+    while end > at and not lines[end - 1]:
+        end -= 1
+    return end

@@ -1,0 +1,440 @@
+"""What apply_patch does and answers."""
+
+from difflib import unified_diff
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, assume, example, given, settings
+from hypothesis import strategies as st
+from nanocoder import Cancelled, SessionInfo, ToolCall, ToolContext, ToolError, Workspace
+from nanocoder_kit_diff import unified
+from nanocoder_tool_patch import apply_patch, nanocoder_render
+
+CODE = """\
+class First:
+    def start(self):
+        return 1
+
+    def stop(self):
+        return 0
+
+
+class Second:
+    def start(self):
+        return 1
+"""
+
+
+@pytest.fixture
+def ctx(tmp_path):
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / "m.py").write_text(CODE)
+    (root / "old.txt").write_text("one\ntwo\n")
+    with Workspace(root, backups=tmp_path / "backups") as workspace:
+        yield ToolContext(
+            session_id="s", message_id="c1", workspace=workspace, working_directory=root
+        )
+
+
+@pytest.fixture
+def root(ctx):
+    return ctx.working_directory
+
+
+def apply(ctx, patch):
+    return apply_patch.invoke(ctx, apply_patch.signature.check({"patch": patch}))
+
+
+def error_of(ctx, patch):
+    before = tree(ctx.working_directory)
+    with pytest.raises(ToolError) as caught:
+        apply(ctx, patch)
+    assert tree(ctx.working_directory) == before
+    return caught.value
+
+
+def tree(root):
+    found = sorted(root.rglob("*"))
+    return {str(path): path.read_bytes() if path.is_file() else None for path in found}
+
+
+def envelope(*lines):
+    return "\n".join(["*** Begin Patch", *lines, "*** End Patch"])
+
+
+def test_a_patch_adds_changes_renames_and_deletes(ctx, root):
+    (root / "kept.sh").write_text("echo 1\n")
+    (root / "kept.sh").chmod(0o755)
+    result = apply(
+        ctx,
+        envelope(
+            "*** Add File: docs/new.md",
+            "+# New",
+            "+",
+            "+Text.",
+            "*** Update File: m.py",
+            "@@",
+            "     def stop(self):",
+            "-        return 0",
+            "+        return -1",
+            "+        # never",
+            "*** Update File: kept.sh",
+            "*** Move to: bin/run.sh",
+            "@@",
+            "-echo 1",
+            "+echo 2",
+            "*** Delete File: old.txt",
+        ),
+    )
+    assert result.output == (
+        "Patch applied: 4 files\n"
+        "A docs/new.md (+3 -0)\n"
+        "M m.py (+2 -1)\n"
+        "R kept.sh -> bin/run.sh (+1 -1)\n"
+        "D old.txt (+0 -2)"
+    )
+    assert (root / "docs/new.md").read_text() == "# New\n\nText.\n"
+    assert (root / "m.py").read_text() == CODE.replace("return 0", "return -1\n        # never")
+    assert (root / "bin/run.sh").read_text() == "echo 2\n"
+    assert (root / "bin/run.sh").stat().st_mode & 0o777 == 0o755
+    assert not (root / "old.txt").exists()
+    assert not (root / "kept.sh").exists()
+    metadata = result.metadata
+    assert metadata["files_changed"] == ["docs/new.md", "m.py", "kept.sh", "bin/run.sh", "old.txt"]
+    assert (metadata["added"], metadata["removed"]) == (6, 4)
+    assert "rename to bin/run.sh" in metadata["diff"]
+
+
+def test_a_unified_diff_does_the_same(ctx, root):
+    result = apply(
+        ctx,
+        "diff --git a/m.py b/m.py\nindex 1..2 100644\n--- a/m.py\n+++ b/m.py\n"
+        "@@ -5,2 +5,3 @@ class First:\n     def stop(self):\n-        return 0\n"
+        "+        return -1\n+        # never\n"
+        "diff --git a/old.txt b/old.txt\ndeleted file mode 100644\n--- a/old.txt\n+++ /dev/null\n"
+        "@@ -1,2 +0,0 @@\n-one\n-two\n"
+        "diff --git a/n.txt b/n.txt\nnew file mode 100644\n--- /dev/null\n+++ b/n.txt\n"
+        "@@ -0,0 +1 @@\n+new\n\\ No newline at end of file\n"
+        "-- \n2.39.2\n",
+    )
+    assert result.output.splitlines()[1:] == [
+        "M m.py (+2 -1)",
+        "D old.txt (+0 -2)",
+        "A n.txt (+1 -0)",
+    ]
+    assert (root / "n.txt").read_bytes() == b"new"
+    assert not (root / "old.txt").exists()
+
+
+def test_gits_renames_are_renames(ctx, root):
+    apply(
+        ctx,
+        "diff --git a/old.txt b/sub/new.txt\nsimilarity index 100%\nrename from old.txt\n"
+        "rename to sub/new.txt\n"
+        "diff --git a/m.py b/n.py\nsimilarity index 90%\nrename from m.py\nrename to n.py\n"
+        "--- a/m.py\n+++ b/n.py\n@@ -9,1 +9,1 @@\n-class Second:\n+class Third:\n",
+    )
+    assert sorted(path.name for path in root.rglob("*.*")) == ["n.py", "new.txt"]
+    assert "class Third:" in (root / "n.py").read_text()
+
+
+def test_wrong_numbers_and_a_fence_do_no_harm(ctx, root):
+    apply(
+        ctx,
+        "```diff\n--- m.py\n+++ m.py\n@@ -100,7 +100,9 @@\n     def stop(self):\n"
+        "-        return 0\n+        return 2\n\n\n class Second:\n```\n",
+    )
+    assert "return 2" in (root / "m.py").read_text()
+
+
+def test_a_removed_line_may_look_like_a_header(ctx, root):
+    (root / "q.sql").write_text("-- a/x\n++ b/x\nselect 1;\n")
+    apply(ctx, "--- a/q.sql\n+++ b/q.sql\n@@ -1,3 +1,2 @@\n--- a/x\n+++ c\n-++ b/x\n select 1;\n")
+    assert (root / "q.sql").read_text() == "++ c\nselect 1;\n"
+
+
+def test_numbers_decide_between_exact_matches(ctx, root):
+    apply(ctx, "--- a/m.py\n+++ b/m.py\n@@ -11 +11 @@\n-        return 1\n+        return 3\n")
+    assert (root / "m.py").read_text().splitlines()[10] == "        return 3"
+
+
+def test_an_anchor_says_behind_which_line_to_look(ctx, root):
+    change = ("@@ class Second:", "     def start(self):", "-        return 1", "+        return 3")
+    apply(ctx, envelope("*** Update File: m.py", *change))
+    assert (root / "m.py").read_text().splitlines()[10] == "        return 3"
+
+
+def test_the_end_of_the_file_ties_a_hunk_down(ctx, root):
+    change = ("@@", "     def start(self):", "-        return 1", "*** End of File")
+    apply(ctx, envelope("*** Update File: m.py", *change))
+    assert (root / "m.py").read_text() == CODE.removesuffix("        return 1\n")
+
+
+def test_lines_are_added_behind_an_anchor_or_at_the_end(ctx, root):
+    first = ("@@     def stop(self):", "+        # stops")
+    last = ("@@", "+# end", "*** End of File")
+    apply(ctx, envelope("*** Update File: m.py", *first, *last))
+    assert (root / "m.py").read_text() == (
+        CODE.replace("def stop(self):\n", "def stop(self):\n        # stops\n") + "# end\n"
+    )
+
+
+def test_several_matches_are_refused_with_their_lines(ctx):
+    error = error_of(ctx, envelope("*** Update File: m.py", "@@", "-        return 1", "+x"))
+    assert error.error_class == "several_matches"
+    assert error.data["lines"] == [3, 11]
+    assert "at lines 3, 11" in str(error)
+
+
+def test_white_space_at_line_ends_may_differ_and_stays_as_the_file_has_it(ctx, root):
+    (root / "w.txt").write_text("a  \nb\t\nc\n")
+    result = apply(ctx, envelope("*** Update File: w.txt", "@@", " a", " b", "-c ", "+d"))
+    assert (root / "w.txt").read_text() == "a  \nb\t\nd\n"
+    assert "white space at the ends of lines differs at line 1" in result.output
+
+
+def test_a_text_that_is_not_there_is_explained(ctx):
+    error = error_of(
+        ctx,
+        envelope("*** Update File: m.py", "@@", "     def stop(self):", "-        return 5", "+x"),
+    )
+    assert error.error_class == "text_not_found"
+    assert "line 6 is '        return 0', and the patch says '        return 5'" in str(error)
+
+
+def test_hunks_out_of_order_are_explained(ctx):
+    error = error_of(
+        ctx,
+        envelope("*** Update File: m.py", "@@", "-class Second:", "+x", "@@", "-class First:"),
+    )
+    assert "stands at line 1, before line 9; write hunks in the order of the file" in str(error)
+
+
+def test_every_file_that_does_not_fit_is_named_and_none_is_changed(ctx):
+    error = error_of(
+        ctx,
+        envelope(
+            "*** Add File: fine.txt",
+            "+x",
+            "*** Add File: old.txt",
+            "+x",
+            "*** Delete File: missing.txt",
+            "*** Update File: m.py",
+            "@@",
+            "-nothing like it",
+        ),
+    )
+    assert str(error).startswith("nothing was changed\nold.txt: it exists")
+    assert "missing.txt: " in str(error)
+    assert "none of its old lines is in the file" in str(error)
+    assert error.data["paths"] == ["old.txt", "missing.txt", "m.py"]
+
+
+@pytest.mark.parametrize(
+    ("patch", "said"),
+    [
+        ("hello", "line 1 of the patch: it names no file"),
+        ("@@ -1 +1 @@\n-a\n+b\n", "a hunk without '--- a/PATH'"),
+        ("--- a/m.py\n+++ b/m.py\n", "no hunk for 'm.py'"),
+        ("--- a/m.py\n+++ b/n.py\n@@ -1 +1 @@\n-a\n+b\n", "rename from m.py"),
+        ("--- a/m.py\n+++ b/m.py\n@@ -1,2 +1,2 @@\nclass First:\n", "line 4 of the patch: 'class"),
+        ('--- "a/m.py"\n+++ "b/m.py"\n@@ -1 +1 @@\n-a\n+b\n', "without quotes"),
+        ("diff --git a/x b/x\nGIT binary patch\n", "binary patches"),
+        (envelope("*** Update File: m.py"), "no hunk for 'm.py'"),
+        (envelope("*** Update File: m.py", "@@", "*** End of File"), "a hunk without lines"),
+        (envelope("*** Update File: m.py", "@@", " class First:"), "neither adds nor removes"),
+        (envelope("*** Add File: n.py", "x"), "every line of a new file begins with '+'"),
+        (envelope("*** Copy File: n.py"), "'*** Copy File: n.py' stands where"),
+        (envelope("*** Delete File: m.py", "*** Update File: ./m.py", "-x"), "in the patch twice"),
+        (
+            envelope("*** Update File: m.py", "@@", "-class First:", "+class First:"),
+            "nothing would",
+        ),
+        (envelope("*** Update File: m.py", "@@", "+x"), "does not say where"),
+        (envelope("*** Update File: m.py", "@@ nowhere", "+x"), "the anchor 'nowhere'"),
+        (envelope("*** Update File: m.py", "*** Move to: old.txt"), "'old.txt' exists"),
+    ],
+)
+def test_what_makes_no_sense_is_explained(ctx, patch, said):
+    assert said in str(error_of(ctx, patch))
+
+
+@pytest.mark.parametrize("path", ["../x", "/etc/x", ".git/hooks/pre-commit", "out/x"])
+@pytest.mark.parametrize("what", ["*** Add File: {}\n+x", "*** Update File: m.py\n*** Move to: {}"])
+def test_nothing_outside_and_nothing_of_gits_is_touched(ctx, root, tmp_path, path, what):
+    (root / "out").symlink_to(tmp_path)
+    error = error_of(ctx, envelope(what.format(path)))
+    assert error.error_class in {"path_outside_workspace", "protected_path"}
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["root"]
+
+
+def test_links_are_neither_deleted_nor_renamed(ctx, root):
+    (root / "link").symlink_to("old.txt")
+    assert "it is a link" in str(error_of(ctx, envelope("*** Delete File: link")))
+
+
+def test_a_deletion_that_does_not_know_the_whole_file_is_refused(ctx):
+    error = error_of(ctx, "--- a/old.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-one\n")
+    assert "more lines than the patch deletes" in str(error)
+
+
+def test_a_file_that_is_not_text_can_be_deleted(ctx, root):
+    (root / "x.bin").write_bytes(b"\0\1")
+    assert apply(ctx, envelope("*** Delete File: x.bin")).output.endswith("D x.bin (+0 -0)")
+    assert not (root / "x.bin").exists()
+
+
+def half_way(last):
+    return envelope(
+        "*** Add File: made/deep/n.txt",
+        "+n",
+        "*** Update File: m.py",
+        "@@",
+        "-class First:",
+        "+class Zeroth:",
+        "*** Update File: old.txt",
+        "*** Move to: other/new.txt",
+        f"*** Delete File: {last}",
+    )
+
+
+class Interrupting(Workspace):
+    """Does what a person or another program does while a patch is being written."""
+
+    def __init__(self, root, then):
+        super().__init__(root)
+        self.then = then
+
+    def move(self, source, target, *, replace=False):
+        written = super().move(source, target, replace=replace)
+        if target == "other/new.txt":
+            self.then()
+        return written
+
+
+def test_a_file_that_changes_meanwhile_puts_everything_back(ctx, root):
+    (root / "z.txt").write_text("z\n")
+    then = lambda: (root / "z.txt").write_text("changed\n")  # noqa: E731 - as short as it gets
+    with Interrupting(root, then) as ctx.workspace, pytest.raises(ToolError) as caught:
+        apply(ctx, half_way("z.txt"))
+    assert caught.value.error_class == "stale_read"
+    assert (root / "z.txt").read_text() == "changed\n"
+    assert sorted(path.name for path in root.iterdir()) == ["m.py", "old.txt", "z.txt"]
+    assert (root / "m.py").read_text() == CODE
+
+
+def test_an_interruption_puts_everything_back(ctx, root):
+    (root / "z.txt").write_text("z\n")
+    before = tree(root)
+    with Interrupting(root, ctx.cancelled.set) as ctx.workspace, pytest.raises(Cancelled) as caught:
+        apply(ctx, half_way("z.txt"))
+    assert "as it was before" in str(caught.value)
+    assert tree(root) == before
+
+
+def test_what_cannot_be_put_back_is_said(ctx, root):
+    (root / "z.txt").write_text("z\n")
+
+    def meddle():
+        (root / "m.py").write_text("somebody else was here\n")
+        ctx.cancelled.set()
+
+    with Interrupting(root, meddle) as ctx.workspace, pytest.raises(Cancelled) as caught:
+        apply(ctx, half_way("z.txt"))
+    assert "m.py could not be put back: 'm.py' has changed since it was read" in str(caught.value)
+    assert (root / "m.py").read_text() == "somebody else was here\n"
+    assert (root / "old.txt").read_text() == "one\ntwo\n"
+
+
+@pytest.mark.parametrize(
+    "data", [b"\xef\xbb\xbfa\r\nb\r\nc", b"a\nb\r\nc\r\n", "a\nb\nü\n".encode("cp1252")]
+)
+def test_marks_line_ends_and_encoding_stay(ctx, root, data):
+    (root / "f").write_bytes(data)
+    apply(ctx, envelope("*** Update File: f", "@@", "-b", "+B"))
+    assert (root / "f").read_bytes() == data.replace(b"b", b"B")
+
+
+def test_a_person_sees_the_diffs_beforehand(ctx, root):
+    session = SessionInfo(id="s", cwd=root)
+    patch = envelope("*** Delete File: old.txt", "*** Add File: e", "*** Update File: m.py",
+                     "*** Move to: n.py")  # fmt: skip
+    call = ToolCall("c", "apply_patch", {"patch": patch})
+    shown = nanocoder_render(call, None, session, None)
+    assert shown.splitlines() == [
+        "--- a/old.txt",
+        "+++ /dev/null",
+        "@@ -1,2 +0,0 @@",
+        "-one",
+        "-two",
+        "add e (0 bytes)",
+        "rename from m.py",
+        "rename to n.py",
+    ]
+    broken = ToolCall("c", "apply_patch", {"patch": "nothing"})
+    assert "[this patch will fail: " in nanocoder_render(broken, None, session, None)
+    assert nanocoder_render(ToolCall("c", "other", {}), None, session, None) is None
+
+
+line = st.sampled_from(
+    ["a", "b", "", "  c", "-- a/x", "++ b/x", "@@ -1 +1 @@", "*** End Patch", "\\"]
+)
+text = st.builds(
+    lambda lines, end: "\n".join(lines) + end,
+    st.lists(line, min_size=1, max_size=14),
+    st.sampled_from(["\n", "\n", ""]),
+).filter(lambda text: text.strip("\n"))
+
+
+def difflib_diff(old, new, name):
+    """Return what difflib makes of it, with the mark that it leaves out."""
+    rows = unified_diff(
+        old.splitlines(keepends=True), new.splitlines(keepends=True), f"a/{name}", f"b/{name}"
+    )
+    return "".join(
+        row if row.endswith("\n") else f"{row}\n\\ No newline at end of file\n" for row in rows
+    )
+
+
+@pytest.mark.timeout(120)
+@settings(
+    deadline=None, max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(old=text, new=text, crlf=st.booleans())
+@example(old="a\na\na", new="a\na\n", crlf=False)
+def test_the_diff_of_any_edit_applied_gives_the_edited_text(ctx, root, old, new, crlf):
+    assume(old != new)
+    newline = "\r\n" if crlf and "\n" in old else "\n"
+    for diff in (unified(old, new, "f").text, difflib_diff(old, new, "f")):
+        (root / "f").write_bytes(old.replace("\n", newline).encode())
+        apply(ctx, diff)
+        assert (root / "f").read_bytes().decode() == new.replace("\n", newline)
+
+
+@pytest.mark.timeout(120)
+@settings(
+    deadline=None, max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(patch=st.lists(line | st.sampled_from(
+    ["--- a/m.py", "+++ b/m.py", "@@", "*** Begin Patch", "*** Update File: m.py", "+x",
+     " class First:", "-class First:", "*** Add File: n", "```", "rename from m.py", "rename to q"]
+), max_size=9).map("\n".join).filter(bool))  # fmt: skip
+def test_whatever_comes_is_applied_or_refused_with_nothing_changed(ctx, root, patch):
+    for path in root.iterdir():
+        path.unlink()
+    (root / "m.py").write_text(CODE)
+    before = tree(root)
+    try:
+        apply(ctx, patch)
+    except ToolError:
+        assert tree(root) == before
+    else:
+        assert tree(root) != before
+
+
+def test_a_large_file_is_patched_quickly(ctx, root):
+    big = "".join(f"line {number}\n" for number in range(200_000))
+    (root / "big").write_text(big)
+    apply(ctx, envelope("*** Update File: big", "@@", "-line 199999", "+end"))
+    assert Path(root / "big").read_text() == big.replace("line 199999", "end")
