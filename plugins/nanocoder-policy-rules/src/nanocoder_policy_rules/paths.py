@@ -174,7 +174,8 @@ def _invisible() -> re.Pattern[str]:
 @cache
 def _patched() -> re.Pattern[str]:
     return re.compile(
-        r"^(?:\*\*\* (?:(?:Add|Update|Delete) File|Move to): |\+\+\+ (?:b/)?|--- (?:a/)?)"
+        r"^(?:\*\*\* (?:(?:Add|Update|Delete) File|Move to): |rename (?:from|to) "
+        r"|\+\+\+ (?:b/)?|--- (?:a/)?)"
         r"([^\t\n]+)",
         re.MULTILINE,
     )
