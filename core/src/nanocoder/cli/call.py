@@ -10,7 +10,8 @@ from nanocoder.cli.host import Host
 from nanocoder.errors import BadArguments, UsageError
 from nanocoder.schema import parse_json
 
-EXIT_CODES = {"ok": 0, "error": 1, "approval_needed": 3, "denied": 6}
+EXIT_CODES = {"": 0, "approval_needed": 3, "denied": 6, "cancelled": 130}
+"""By error class; whatever else goes wrong is 1."""
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -20,12 +21,11 @@ def run(arguments: argparse.Namespace) -> int:
     interactive = host.is_interactive and arguments.output == "text"
     with host.session(output=arguments.output, interactive=interactive) as session:
         *_, last = session.call(arguments.tool, values)
-        interrupted = last.data["error_class"] == "cancelled"
     if arguments.output == "json":
         sys.stdout.write(json.dumps(last.data) + "\n")
     else:
         _print(last.data)
-    return 130 if interrupted else EXIT_CODES[last.data["status"]]
+    return EXIT_CODES.get(last.data["error_class"], 1)
 
 
 def parsed(text: str) -> dict[str, Any]:

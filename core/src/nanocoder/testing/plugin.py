@@ -30,8 +30,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker that says which row of a contract a test meets."""
+    """Register the markers of the contract suite."""
     config.addinivalue_line("markers", "contract(row): the contract row that this test meets")
+    # The contract suite gives limits that hold where pytest-timeout is installed.
+    config.addinivalue_line("markers", "timeout(seconds): what the test may take")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
