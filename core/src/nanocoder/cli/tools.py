@@ -20,7 +20,9 @@ def run(arguments: argparse.Namespace) -> int:
         found = host.plugins.offered("dialects", arguments.dialect)
         if found is None:
             raise UsageError(f"there is no dialect {arguments.dialect!r}")
-        print_json([dict(offer) for offer in found[1].offer(tools)])
+        # A dialect may know in which form its reference sends a tool; the protocol does not ask it.
+        wire = getattr(found[1], "wire", dict)
+        print_json([dict(wire(offer)) for offer in found[1].offer(tools)])
     elif arguments.output == "json":
         print_json([_data(tool) for tool in tools])
     elif tools:

@@ -1,0 +1,12 @@
+"""The dialect tutorial: read_file, write_file, bash and search; times in milliseconds."""
+
+from nanocoder import Dialect, hookimpl, openai_tool
+from nanocoder_kit_dialect import Shaped
+
+from nanocoder_dialect_tutorial.shapes import bash, read_file, search, write_file
+
+
+@hookimpl
+def nanocoder_dialects() -> list[Dialect]:
+    """Offer the dialect tutorial."""
+    return [Shaped("tutorial", [read_file, write_file, bash, search], write=openai_tool)]
