@@ -59,7 +59,7 @@ class Subject:
         plugins = Plugins()
         plugins.add(self.module, self.name)
         wanted = {name for one in self.description.get("tools", ()) for name in one["composed_of"]}
-        for entry, offer in installed().offers("tools"):
+        for entry, offer in installed().offers("tools") if wanted else ():
             if (
                 offer["name"] in wanted or ANY_TOOL in wanted
             ) and entry.name not in plugins.entries:
