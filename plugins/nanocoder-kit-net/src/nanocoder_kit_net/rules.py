@@ -1,0 +1,74 @@
+"""What settings say of the network: addresses that are allowed although private, and hosts."""
+
+import re
+from collections.abc import Sequence
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_network
+from typing import Final
+
+from attrs import frozen
+
+Address = IPv4Address | IPv6Address
+Network = IPv4Network | IPv6Network
+
+LOOPBACK: Final = "loopback"
+_LOOPBACK: Final = ("127.0.0.0/8", "::1/128")
+_RULE = re.compile(
+    r"(?:\[(?P<six>[0-9a-fA-F:.]+(?:/\d+)?)\]|(?P<four>[0-9.]+(?:/\d+)?))(?::(?P<port>\d+))?"
+)
+_HOST = re.compile(r"(?:\*\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*")
+
+
+@frozen
+class Rule:
+    """Addresses that may be connected to although they are not public; *port* 0 is any port."""
+
+    network: Network
+    port: int = 0
+
+    def covers(self, address: Address, port: int) -> bool:
+        """Tell whether the rule is about *address* and *port*."""
+        if self.port and self.port != port:
+            return False
+        return address.version == self.network.version and address in self.network
+
+
+@frozen
+class HostRule:
+    """A host, or with *below* every host whose name ends with its own."""
+
+    name: str
+    below: bool = False
+
+    def covers(self, host: str) -> bool:
+        """Tell whether the rule is about *host*, compared label by label."""
+        return host.endswith(f".{self.name}") if self.below else host == self.name
+
+
+def rules(texts: Sequence[str]) -> tuple[Rule, ...]:
+    """Read "loopback", "127.0.0.1:8000", "10.0.0.0/8", "[::1]:443"; raises ValueError."""
+    return tuple(one for text in texts for one in _rules(text))
+
+
+def host_rules(texts: Sequence[str]) -> tuple[HostRule, ...]:
+    """Read "example.org" and "*.example.org"; raises ValueError for others."""
+    return tuple(_host_rule(text) for text in texts)
+
+
+def _rules(text: str) -> list[Rule]:
+    if text == LOOPBACK:
+        return [Rule(ip_network(one)) for one in _LOOPBACK]
+    found = _RULE.fullmatch(text)
+    if not found:
+        raise ValueError(
+            f"{text!r} is no rule; write loopback, 127.0.0.1:8000, 10.0.0.0/8 or [::1]:443"
+        )
+    if not found["six"] and found["four"].count(".") != 3:  # noqa: PLR2004 - an address has four parts
+        raise ValueError(f"{text!r} is ambiguous; write all four numbers, as in 127.0.0.1")
+    return [Rule(ip_network(found["six"] or found["four"]), int(found["port"] or 0))]
+
+
+def _host_rule(text: str) -> HostRule:
+    name = text.lower().removesuffix(".")
+    if not _HOST.fullmatch(name):
+        raise ValueError(f"{text!r} is no host; write example.org or *.example.org, without a port")
+    return HostRule(name.removeprefix("*."), name.startswith("*."))
