@@ -273,6 +273,7 @@ class Session:
 
     def _reply(self, run: _Run) -> Generator[Event, None, Finished]:
         """Ask the model once; the reply is added to the transcript before its calls run."""
+        yield from self._compacted()
         request = self._request()
         run.report.turns += 1
         yield Event("request.started", {"turn": run.report.turns, "model": self.info.model})
@@ -299,7 +300,6 @@ class Session:
 
     def _request(self) -> Request:
         system = self.system
-        self._compact()
         request = Request(
             model=self.chosen.model,
             system=system,
@@ -312,7 +312,8 @@ class Session:
             return request
         return calls.chain(chain, {"request": request, **self._about()}, "request", Request)
 
-    def _compact(self) -> None:
+    def _compacted(self) -> Events:
+        """Let a plugin shorten a transcript that is about to outgrow the model's context."""
         limit = getattr(self.provider, "context", 0)
         if not limit or self._size < limit * COMPACT_AT:
             return
@@ -326,6 +327,8 @@ class Session:
         if shorter is not None:
             self._messages = list(shorter)
             self._size = sum(map(_size_of, self._messages))
+            messages = [encode_message(message) for message in self._messages]
+            yield Event("transcript.compacted", {"messages": messages})
 
     def _named_files(self, text: str) -> str:
         """Return the files that a request names, whole when they are small.

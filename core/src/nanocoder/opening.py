@@ -23,6 +23,7 @@ RECORDED = frozenset(
     {
         "message",
         "session.changed",
+        "transcript.compacted",
         "run.started",
         "call.started",
         "call.returned",

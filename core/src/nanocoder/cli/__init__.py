@@ -10,6 +10,12 @@ def main() -> None:
 
         sys.stdout.write(f"nanocoder {VERSION}\n")
         return
+    import os
+
+    from nanocoder.cli.search_path import drop_untrusted_paths
+
+    # First of all: whatever is imported from here on could come out of the workspace.
+    drop_untrusted_paths(sys.path, os.environ.get("PYTHONPATH", ""))
     from nanocoder.cli.command_line import leave, run
 
     leave(run(sys.argv[1:]))

@@ -110,7 +110,9 @@ def _check(arguments: argparse.Namespace) -> int:
     if arguments.name and arguments.name.removeprefix(PREFIX) not in Host().plugins.entries:
         raise UsageError(f"there is no plugin {arguments.name!r}; see `nanocoder plugins list`")
     only = [f"--nanocoder-plugin={arguments.name.removeprefix(PREFIX)}"] if arguments.name else []
-    return int(pytest.main(["-q", "-p", "no:cacheprovider", *only, str(contract.__file__)]))
+    # What pytest warns of here, the kit imported before pytest, is how this command works.
+    quiet = ["-q", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
+    return int(pytest.main([*quiet, *only, str(contract.__file__)]))
 
 
 def _lock(_: argparse.Namespace) -> int:

@@ -2,11 +2,13 @@
 
 import argparse
 
+from attrs import evolve
+
 from nanocoder.cli.call import parsed
 from nanocoder.cli.host import Host
 from nanocoder.cli.output import print_json, print_line, print_table
 from nanocoder.consent import verdict_data
-from nanocoder.values import ToolCall
+from nanocoder.values import ToolCall, Verdict
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -17,8 +19,8 @@ def run(arguments: argparse.Namespace) -> int:
         tool = session.plugins.tool(arguments.tool).real()
         tool.signature.check(values)
         call = ToolCall("explained", tool.name, values)
-        verdict = session.consent.verdict(call, tool)
-        everyone = session.consent.verdicts(call, tool)
+        verdict = _placed(host, session.consent.verdict(call, tool))
+        everyone = [_placed(host, one) for one in session.consent.verdicts(call, tool)]
     if arguments.output == "json":
         data = {"tool": tool.name, **verdict_data(verdict)}
         print_json({**data, "verdicts": [verdict_data(one) for one in everyone]})
@@ -30,3 +32,10 @@ def run(arguments: argparse.Namespace) -> int:
     ]
     print_table(("plugin", "verdict", "rule", "where", "reason"), rows)
     return 0
+
+
+def _placed(host: Host, verdict: Verdict) -> Verdict:
+    """Say where a rule stands: the file and line of the setting that its source names."""
+    if not verdict.source.startswith("plugins."):
+        return verdict
+    return evolve(verdict, source=str(host.config.where(verdict.source)))

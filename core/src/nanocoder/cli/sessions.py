@@ -17,6 +17,7 @@ def run(arguments: argparse.Namespace) -> int:
     """List, show or resume."""
     host = Host(arguments.cwd)
     store = SessionStore.of_user(warn=host.say)
+    store.remove_old(host.config.core.keep_sessions_days)
     if arguments.action == "list":
         return _list(store, host, arguments)
     if arguments.action == "show":

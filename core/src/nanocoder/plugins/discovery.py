@@ -6,8 +6,7 @@ the interpreter's own site directories are read.
 """
 
 import os
-import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from attrs import frozen
 
@@ -110,29 +109,3 @@ def mtime_of(path: str) -> int:
         return os.stat(path).st_mtime_ns
     except OSError:
         return 0
-
-
-def drop_untrusted_paths(path: list[str]) -> None:
-    """Take the current directory and relative entries out of *path* (`sys.path`), in place.
-
-    `python -m nanocoder` inside a checkout puts that checkout first; its packages must not become
-    ours.
-    """
-    here = os.getcwd() if _has_cwd() else ""
-    own = {os.path.realpath(sys.prefix), os.path.realpath(sys.base_prefix)}
-    path[:] = [entry for entry in path if _is_trusted(entry, here, own)]
-
-
-def _is_trusted(entry: str, here: str, own: Sequence[str] | set[str]) -> bool:
-    if not os.path.isabs(entry):
-        return False
-    real = os.path.realpath(entry)
-    return real != here or any(real.startswith(prefix + os.sep) for prefix in own)
-
-
-def _has_cwd() -> bool:
-    try:
-        os.getcwd()
-    except OSError:
-        return False
-    return True

@@ -214,6 +214,7 @@ def _ask_child(
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
+        env=_child_environment(),
         start_new_session=True,
     ) as process:
         if process.stdin is None or process.stdout is None:
@@ -227,6 +228,14 @@ def _ask_child(
         process.kill()
     answers = dict(json.loads(line) for line in lines)
     return answers, f"its import took over {deadline_s:g} s" if timed_out else ""
+
+
+def _child_environment() -> dict[str, str]:
+    """Return our environment without what the command line took out of the module search path."""
+    environment = dict(os.environ)
+    given = environment.pop("PYTHONPATH", "").split(os.pathsep)
+    kept = [entry for entry in given if os.path.abspath(entry) in sys.path]  # as `site` does
+    return {**environment, "PYTHONPATH": os.pathsep.join(kept)} if kept else environment
 
 
 def _lines_until_silence(

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from nanocoder_policy_rules import Settings
 
 SHELL = "bash"
+_TABLE = "plugins.policy-rules"
 _DEFAULT = "default"
 _ANY_TOOL = "*"
 _CHANGES = frozenset({Effect.WRITE, Effect.EXECUTE})
@@ -165,7 +166,7 @@ def _allowed_commands(
 
 
 def _allowed(one: Rule) -> Verdict:
-    return Verdict(Decision.ALLOW, f"allowed by the rule {one.text!r}", one.text, "settings")
+    return Verdict(Decision.ALLOW, f"allowed by the rule {one.text!r}", one.text, f"{_TABLE}.allow")
 
 
 def _only_calls(case: Case) -> Verdict | None:
@@ -247,7 +248,8 @@ def _by_rule(case: Case, texts: Sequence[str], decision: Decision) -> Verdict | 
         one = rules.rule(text)
         if one.names(case.call.name) and _fits(one, case):
             verb = "forbids it" if decision is Decision.DENY else "asks a person"
-            return Verdict(decision, f"the rule {text!r} {verb}", text, "settings")
+            source = f"{_TABLE}.{decision}"
+            return Verdict(decision, f"the rule {text!r} {verb}", text, source)
     return None
 
 
