@@ -206,7 +206,7 @@ def test_an_answer_that_breaks_off_says_so(server):
         ("http://a..b/", "invalid_url"),
         ("http://example.org:0/", "invalid_url"),
         ("http://example.org:70000/", "invalid_url"),
-        ("http://example.org:８０/", "invalid_url"),
+        ("http://example.org:\uff18\uff10/", "invalid_url"),
         ("http://[::1/", "invalid_url"),
         ("http://[::1%25lo]/", "invalid_url"),
         ("http://[::1]x/", "invalid_url"),
