@@ -8,7 +8,7 @@ import pexpect
 import pyte
 import pytest
 
-WAIT_S = 20
+WAIT_S = 12
 
 
 class Talk:
@@ -27,6 +27,8 @@ class Talk:
             encoding="utf-8",
             echo=True,
         )
+        # A terminal answers when it is asked where the cursor is.
+        self._screen.write_process_input = self._child.send
 
     @property
     def text(self):
@@ -107,7 +109,7 @@ def start(tmp_path, workspace, cache):
         kept.pop(name, None)
     places = {"CONFIG": tmp_path / "config", "STATE": tmp_path / "state", "CACHE": cache}
     kept |= {f"XDG_{name}_HOME": str(path) for name, path in places.items()}
-    kept |= {"TERM": "xterm-256color", "LC_ALL": "C.UTF-8", "PROMPT_TOOLKIT_NO_CPR": "1"}
+    kept |= {"TERM": "xterm-256color", "LC_ALL": "C.UTF-8"}
     started = []
 
     def begin(words, *turns, env=None, **size):

@@ -81,7 +81,7 @@ def test_hostile_text_of_the_model_is_shown_inert(run):
     assert talk.end() == 0
     for bad in ("\x1b]", "\x1b[2J", "\x9b", "\u202e", "\u200b", "\x07", "\b"):
         assert bad not in talk.raw
-    for shown in ("\\x1b[2J", "\\x1b]52;c;eA==\\x07", "\\u202eevil", "[/x] [bold]no[/bold]"):
+    for shown in ("\\x1b[2J", "\\x1b]52;c;eA==\\x07", "\\u202eevil", "[bold]no[/bold]"):
         assert shown in talk.text
     for shown in ("&#x202e;", "<b>html</b>", "[image: pic]"):
         assert shown in talk.text

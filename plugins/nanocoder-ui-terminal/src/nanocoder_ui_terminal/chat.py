@@ -10,7 +10,7 @@ from nanocoder import Mode, PersonError, Session, Usage, UsageError, __version__
 
 from nanocoder_ui_terminal.completion import ChatCompleter, Files
 from nanocoder_ui_terminal.entry import Entry
-from nanocoder_ui_terminal.lines import plain_lines
+from nanocoder_ui_terminal.lines import one_line, plain_lines
 from nanocoder_ui_terminal.mentions import Typed, with_files
 from nanocoder_ui_terminal.replay import last_exchange
 from nanocoder_ui_terminal.screen import TextScreen
@@ -22,6 +22,7 @@ PLUGIN: Final = "ui-terminal"
 INTERRUPTED: Final = 130
 NO_TERMINAL: Final = 'a conversation needs a terminal; without one: nanocoder run "PROMPT"'
 USAGE: Final = "chat takes --resume ID, or the first prompt"
+MODEL_COLUMNS: Final = 40
 CYCLE: Final = (Mode.PLAN, Mode.ASK, Mode.EDITS)
 """What Shift-Tab goes through; the mode that asks for nothing has to be typed."""
 
@@ -72,9 +73,7 @@ class Conversation:
 
     def find_model(self) -> str:
         """Look up which model is, or would be, asked; returns why there is none, or nothing."""
-        self.model = self.session.info.model
-        if self.model:
-            return ""
+        self.model = ""
         try:
             self.model = str(self.session.chosen)
         except PersonError as error:
@@ -172,12 +171,13 @@ class Conversation:
 
     def _toolbar(self) -> str:
         tokens = self.usage.input_tokens + self.usage.output_tokens
-        words = [str(self.session.info.mode), self.model or "no model"]
+        model = one_line(self.model, MODEL_COLUMNS)
+        words = [str(self.session.info.mode), model or "no model"]
         if tokens:
             words.append(f"{tokens:,} tokens")
         if self.usage.cost is not None:
             words.append(f"${self.usage.cost:.4f}")
-        return for_terminal(f" {self._terminal.sign('dot')} ".join(words))
+        return f" {self._terminal.sign('dot')} ".join(words)
 
     def _next_mode(self) -> None:
         mode = self.session.info.mode
