@@ -109,3 +109,15 @@ def yes(request):
     from nanocoder import ApprovalAnswer
 
     return ApprovalAnswer(request.id, request.digest, approved=True)
+
+
+@tool(risk="safe", effects={"read"}, confirm=lambda arguments: arguments["text"] == "far")
+def look(text: str) -> str:
+    """Look at something."""
+    return text
+
+
+@pytest.mark.parametrize(("text", "error_class"), [("near", ""), ("far", "approval_needed")])
+def test_without_a_policy_a_tool_that_wants_consent_gets_it_asked_for(tmp_path, text, error_class):
+    with opened(tmp_path, plugins={"p": offering(look)}) as (session, _):
+        assert called(session, "look", {"text": text})[0].error_class == error_class

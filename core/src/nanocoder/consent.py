@@ -79,7 +79,7 @@ class Consent:
             self._plugins.report,
             self._about(call, tool),
         )
-        return heard or _unjudged(tool)
+        return heard or _unjudged(call, tool)
 
     def verdicts(self, call: ToolCall, tool: Tool[..., Any]) -> list[Verdict]:
         """Return every policy's verdict, for explaining."""
@@ -88,7 +88,7 @@ class Consent:
             self._plugins.report,
             self._about(call, tool),
         )
-        return heard or [_unjudged(tool)]
+        return heard or [_unjudged(call, tool)]
 
     def obtain(
         self, call: ToolCall, tool: Tool[..., Any], check: Check, *, consented: bool = False
@@ -250,8 +250,9 @@ def _key(verdict: Verdict, call: ToolCall, tool: Tool[..., Any]) -> tuple[str, .
     return (call.name, verdict.rule, verdict.reason, digest_of(call.arguments) if exact else "")
 
 
-def _unjudged(tool: Tool[..., Any]) -> Verdict:
-    if tool.is_read_only and tool.risk is Risk.SAFE:
+def _unjudged(call: ToolCall, tool: Tool[..., Any]) -> Verdict:
+    wants_consent = tool.confirm is not None and tool.confirm(call.arguments)
+    if tool.is_read_only and tool.risk is Risk.SAFE and not wants_consent:
         return Verdict(Decision.ALLOW, "a safe, reading tool", source="default")
     if ANY_TOOL in tool.composed_of:
         return Verdict(Decision.ALLOW, "each of its calls is judged by itself", source="default")

@@ -71,6 +71,12 @@ def test_redirects_are_followed_up_to_a_limit(server):
     assert len(error.data["hops"]) == 6
 
 
+def test_a_redirect_can_be_the_answer(server):
+    server.pages["/a"] = server.text("moved", 301, location="/b")
+    answer = fetch(parse_url(f"{server.url}/a"), GUARD, cancel=Cancel(), follow=False)
+    assert (answer.status, answer.text, answer.headers["location"]) == (301, "moved", "/b")
+
+
 def test_a_post_that_is_redirected_becomes_a_get_but_for_307(server):
     server.pages["/a"] = server.redirect("/", 302)
     server.pages["/b"] = server.redirect("/", 307)

@@ -37,10 +37,12 @@ def fetch(
     method: str = "GET",
     headers: Mapping[str, str] | None = None,
     on_hop: Callable[[Target], Target] | None = None,
+    follow: bool = True,
 ) -> Answer:
     """Ask *target* and follow its redirects; no credentials, cookies or proxies are used.
 
     *on_hop* sees each target before it is asked, the first one too, and returns the one to ask.
+    Without *follow* a redirect is an answer like any other.
     Raises: ToolError (private_address, not_allowlisted, host_not_found, connect_failed,
     scheme_not_allowed, invalid_url, too_many_redirects, unsupported_encoding, broken_answer …),
     TimedOut, Cancelled.
@@ -56,10 +58,10 @@ def fetch(
         while True:
             target = on_hop(target) if on_hop is not None else target
             guard.check(target)
-            asked = _Exchange(target, guard, deadline, method, sent, limits.body_bytes)
+            asked = _Exchange(target, guard, deadline, method, sent, limits.body_bytes, follow)
             status, found, body, is_cut = asked.run()
             location = found.get("location", "")
-            if status not in REDIRECTS or not location:
+            if not (follow and status in REDIRECTS and location):
                 seconds = time.monotonic() - started
                 return Answer(target.url, status, found, body, is_cut, tuple(hops), seconds)
             hops.append(target.url)
@@ -85,6 +87,7 @@ class _Exchange:
     method: str
     headers: Mapping[str, str]
     limit: int
+    follow: bool
 
     def run(self) -> tuple[int, dict[str, str], bytes, bool]:
         import httpcore
@@ -105,7 +108,7 @@ class _Exchange:
 
     def _read(self, response: Any) -> tuple[int, dict[str, str], bytes, bool]:
         found = _headers_of(response.headers)
-        if response.status in REDIRECTS and found.get("location"):
+        if self.follow and response.status in REDIRECTS and found.get("location"):
             return response.status, found, b"", False
         encoding = found.get("content-encoding", "")
         body, is_cut = read_body(response.iter_stream(), encoding, self.limit)

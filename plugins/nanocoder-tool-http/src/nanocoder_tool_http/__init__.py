@@ -1,0 +1,145 @@
+"""The tool http_check: does a server answer what it should."""
+
+from collections.abc import Mapping, Sequence
+from ipaddress import ip_address
+from typing import Annotated, Any, Literal
+
+from attrs import field, frozen
+from nanocoder import Effect, Param, Tool, ToolContext, ToolError, ToolResult, hookimpl, tool
+from nanocoder_kit_net import Answer, Guard, Limits, fetch, parse_url, rules
+
+TIMEOUT_S = 15.0
+MAX_REDIRECTS = 10
+MAX_BODY_BYTES = 1_048_576
+SHOWN_CHARS = 300
+_READING = ("GET", "HEAD", "OPTIONS")
+_REDIRECTS = range(300, 400)
+
+Method = Literal["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"]
+
+
+def _all_rules(_: object, __: object, texts: tuple[str, ...]) -> None:
+    rules(texts)
+
+
+@frozen
+class Settings:
+    """What `[plugins.tool-http]` may set.
+
+    *allow*: addresses that may be asked although they are not public: "loopback",
+    "127.0.0.1:8000", "10.0.0.0/8", "[::1]:443".
+    """
+
+    allow: tuple[str, ...] = field(
+        default=("loopback",), validator=_all_rules, metadata={"user_only": True}
+    )
+
+
+@frozen
+class Check:
+    """One expectation, and whether it was met."""
+
+    what: str
+    is_met: bool
+
+    @property
+    def line(self) -> str:
+        """The check as the model reads it."""
+        return f"- {self.what}: {'ok' if self.is_met else 'FAILED'}"
+
+
+def _needs_person(arguments: Mapping[str, Any]) -> bool:
+    """Tell whether somebody should agree: the request leaves this machine, or changes something."""
+    if arguments.get("method", "GET") not in _READING:
+        return True
+    try:
+        host = parse_url(str(arguments.get("url", ""))).host
+        return host != "localhost" and not ip_address(host).is_loopback
+    except (ToolError, ValueError):
+        return True
+
+
+@tool(
+    risk="safe",
+    effects={Effect.READ, Effect.NETWORK},
+    confirm=_needs_person,
+    repeatable=True,
+    timeout_s=0,
+    examples=[{"url": "http://127.0.0.1:8000/", "expected_content": ["<h1>"]}],
+)
+def http_check(
+    ctx: ToolContext,
+    url: Annotated[str, "Address to ask."],
+    method: Annotated[Method, "HTTP method."] = "GET",
+    expected_status: Annotated[int, "Final status."] = 200,
+    expected_content: Annotated[tuple[str, ...], "Texts the body has."] = (),
+    not_expected_content: Annotated[tuple[str, ...], "Texts it lacks."] = (),
+    max_body_bytes: Annotated[
+        int, Param("Bytes to read.", ge=1, le=MAX_BODY_BYTES)
+    ] = MAX_BODY_BYTES,
+) -> ToolResult:
+    """Check what a server, such as your dev server, answers."""
+    settings: Settings = ctx.settings or Settings()
+    answer = fetch(
+        parse_url(url),
+        Guard(rules(settings.allow)),
+        cancel=ctx.cancelled,
+        limits=Limits(TIMEOUT_S, MAX_REDIRECTS, max_body_bytes),
+        method=method,
+        follow=expected_status not in _REDIRECTS,
+    )
+    text = answer.text
+    checks = [Check(f"status is {expected_status}", answer.status == expected_status)]
+    checks += [Check(f"has {_shown(one)}", one in text) for one in expected_content]
+    checks += [Check(f"lacks {_shown(one)}", one not in text) for one in not_expected_content]
+    return _result(method, answer, text, checks)
+
+
+@hookimpl
+def nanocoder_tools() -> list[Tool[..., Any]]:
+    """Offer http_check."""
+    return [http_check]
+
+
+@hookimpl
+def nanocoder_settings() -> type:
+    """Return the class of `[plugins.tool-http]`."""
+    return Settings
+
+
+def _result(method: str, answer: Answer, text: str, checks: Sequence[Check]) -> ToolResult:
+    passed = all(check.is_met for check in checks)
+    milliseconds = round(answer.seconds * 1_000)
+    size = f"{len(answer.body):,} bytes"
+    asked = f"{method} {answer.url} -> {answer.status}, {size}, {milliseconds} ms"
+    lines = [f"{'PASS' if passed else 'FAIL'} {asked}", *(check.line for check in checks)]
+    if answer.hops:
+        lines.append(f"[redirected from {' -> '.join(answer.hops)}]")
+    if answer.is_cut:
+        lines.append(f"[the body is longer than {size}; only that much was looked at]")
+    if not passed and text:
+        lines.append(f"the body begins with:\n{text[:SHOWN_CHARS]}")
+    return ToolResult(
+        "\n".join(lines),
+        title=f"{method} {answer.url}",
+        data={
+            "passed": passed,
+            "url": answer.url,
+            "status": answer.status,
+            "checks": [{"check": check.what, "passed": check.is_met} for check in checks],
+        },
+        metadata={
+            "status": answer.status,
+            "bytes": len(answer.body),
+            "truncated": answer.is_cut,
+            "milliseconds": milliseconds,
+            "content_type": answer.media_type,
+            "redirects": list(answer.hops),
+        },
+        is_error=not passed,
+        error_class="" if passed else "check_failed",
+    )
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}...")
