@@ -95,6 +95,8 @@ def test_names_that_are_not_of_the_dialect_are_unknown(dialect, name):
 def test_a_tool_that_is_not_installed_is_unknown_by_the_name_that_the_model_used(dialect):
     failed = ToolResult("there is no look", is_error=True, error_class="unknown_tool")
     assert dialect.render(call("Look"), failed) == "No Look"
+    other = Shaped("mine", [renamed("Look", "look")], missing="{} is missing")
+    assert other.render(call("Look"), failed) == "Look is missing"
 
 
 def test_an_error_speaks_the_names_of_the_dialect(dialect):

@@ -16,7 +16,8 @@ Write = Callable[[str, str, Mapping[str, Any]], Mapping[str, Any]]
 class Shaped:
     """The dialect *name*: *shapes* by what the model calls them; meets `nanocoder.Dialect`.
 
-    *unknown* is told of a name that is in no shape, as one place of a format. *words* are names of
+    *unknown* is what a model reads of a name that is in no shape, and *missing* of one whose tool
+    is not installed, both with one place for the name. *words* are names of
     parameters of ours and what they are called here; those of tools come from the shapes. *failed*
     words failures for which a shape has no words; its default puts "Error: " before what is wrong.
     *write* is the form in which the reference sends its tools.
@@ -28,6 +29,7 @@ class Shaped:
         shapes: Sequence[Shape],
         *,
         unknown: str = "Unknown tool: {}",
+        missing: str = "",
         words: Mapping[str, str] | None = None,
         failed: Render | None = None,
         write: Write | None = None,
@@ -35,6 +37,7 @@ class Shaped:
         self.name = name
         self._shapes = {shape.name: shape for shape in shapes}
         self._unknown = unknown
+        self._missing = missing or unknown
         self._words = {shape.tool: shape.name for shape in shapes} | dict(words or {})
         self._failed = failed or (lambda _, result: f"Error: {said(result)}")
         self._write = write
@@ -61,8 +64,10 @@ class Shaped:
     def render(self, call: ToolCall, result: ToolResult) -> str:
         """Return the text that the model reads for the call that it made."""
         shape = self._shapes.get(call.name)
-        if shape is None or result.error_class == "unknown_tool":
+        if shape is None:
             return self._unknown.format(call.name)
+        if result.error_class == "unknown_tool":
+            return self._missing.format(call.name)
         if result.is_error:
             result = evolve(result, output=in_words(result.output, self._words))
             return self._worded(shape, shape.failed or self._failed, call, result)

@@ -1,0 +1,114 @@
+"""The nineteen tools of the reference."""
+
+from typing import Annotated
+
+from nanocoder import BadArguments, Param
+from nanocoder_kit_dialect import Arguments, Shape, renamed, shape
+
+from nanocoder_dialect_m31a import texts
+
+WHOLE_FILE = 1_000_000_000  # lines
+MAX_TIMEOUT_S = 1_800
+
+
+@shape("Bash", "bash", render=texts.output, failed=texts.not_run)
+def bash(
+    command: Annotated[str, "The command."],
+    timeout: Annotated[int, Param("The limit in seconds.", ge=1, le=MAX_TIMEOUT_S)] = MAX_TIMEOUT_S,
+    workdir: Annotated[str, "The directory in which it runs."] = ".",
+) -> Arguments:
+    """Run a shell command; it gets no input."""
+    return {"command": command, "timeout": timeout, "workdir": workdir}
+
+
+@shape("FileRead", "read_file", render=texts.numbered)
+def file_read(
+    path: Annotated[str, "The file."],
+    offset: Annotated[int, Param("The first line, from 1.", ge=1)] = 1,
+    limit: Annotated[int, Param("How many lines; 0 is all of them.", ge=0)] = 0,
+) -> Arguments:
+    """Read a file; lines are numbered, images and PDF are attached."""
+    return {"path": path, "offset": offset, "limit": limit or WHOLE_FILE}
+
+
+@shape("FileWrite", "write_file")
+def file_write(
+    path: Annotated[str, "The file."],
+    content: Annotated[str, "All of its new content."],
+) -> Arguments:
+    """Write a whole file; what was there is backed up."""
+    return {"path": path, "content": content}
+
+
+@shape("Edit", "edit_file", render=texts.edited)
+def edit(
+    path: Annotated[str, "The file."],
+    *,
+    old_string: Annotated[str, "The text to replace; not together with start_line."] = "",
+    new_string: Annotated[str, "What replaces it."],
+    start_line: Annotated[int, Param("Replace lines from here, from 1, instead.", ge=0)] = 0,
+    end_line: Annotated[int, Param("The last of these lines.", ge=0)] = 0,
+    replace_all: Annotated[bool, "Replace every occurrence."] = False,
+) -> Arguments:
+    """Replace text, or a range of lines, in a file."""
+    if not (old_string or start_line):
+        raise BadArguments(["old_string or start_line: one of them is required"])
+    return {
+        "path": path,
+        "old_string": old_string,
+        "new_string": new_string,
+        "replace_all": replace_all,
+        "start_line": start_line,
+        "end_line": end_line,
+    }
+
+
+@shape("Grep", "grep")
+def grep(
+    pattern: Annotated[str, "A regular expression."],
+    path: Annotated[str, "A file or directory."] = ".",
+    include: Annotated[str, "Only files like this, such as *.go."] = "",
+    context: Annotated[int, Param("Lines around each match.", ge=0, le=50)] = 0,
+    *,
+    fixed_string: Annotated[bool, "The pattern is plain text."] = False,
+) -> Arguments:
+    """Find the lines that match a pattern."""
+    return {
+        "pattern": pattern,
+        "path": path,
+        "glob": include,
+        "context": context,
+        "fixed_string": fixed_string,
+    }
+
+
+@shape("FileMove", "move_file")
+def file_move(
+    source: Annotated[str, "What to move."],
+    destination: Annotated[str, "Its new path; a file there is backed up and replaced."],
+) -> Arguments:
+    """Move or rename a file."""
+    return {"source": source, "destination": destination, "replace": True}
+
+
+SHAPES: tuple[Shape, ...] = (
+    bash,
+    file_read,
+    file_write,
+    edit,
+    renamed("Glob", "glob"),
+    grep,
+    renamed("FileDelete", "delete_file"),
+    file_move,
+    renamed("FileList", "list_files"),
+    renamed("CodeMap", "code_map"),
+    renamed("WebFetch", "web_fetch"),
+    renamed("WebSearch", "web_search"),
+    renamed("TodoWrite", "todo_write"),
+    renamed("TodoRead", "todo_read"),
+    renamed("AskUserQuestion", "ask_user"),
+    renamed("Agent", "agent"),
+    renamed("CodeComplexity", "code_complexity"),
+    renamed("DevServer", "dev_server"),
+    renamed("HTTPCheck", "http_check"),
+)
