@@ -273,8 +273,9 @@ class Session:
 
     def _reply(self, run: _Run) -> Generator[Event, None, Finished]:
         """Ask the model once; the reply is added to the transcript before its calls run."""
+        system = self.system
         yield from self._compacted()
-        request = self._request()
+        request = self._request(system)
         run.report.turns += 1
         yield Event("request.started", {"turn": run.report.turns, "model": self.info.model})
         finished: Finished | None = None
@@ -298,8 +299,7 @@ class Session:
         yield Event("request.finished", {"usage": usage, "truncated": finished.truncated})
         return finished
 
-    def _request(self) -> Request:
-        system = self.system
+    def _request(self, system: str) -> Request:
         request = Request(
             model=self.chosen.model,
             system=system,
