@@ -5,8 +5,8 @@ import json
 import sys
 from typing import Any
 
-from nanocoder.cli.command_line import complain
 from nanocoder.cli.host import Host
+from nanocoder.cli.output import complain
 from nanocoder.errors import BadArguments, UsageError
 from nanocoder.schema import parse_json
 

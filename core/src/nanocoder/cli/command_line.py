@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import NoReturn
 
+from nanocoder.cli.output import complain
 from nanocoder.errors import NanocoderError, PersonError
 
 INTERRUPTED = 130
@@ -50,20 +51,6 @@ def _failed(error: Exception) -> int:
         " (NANOCODER_DEBUG=1 shows where)"
     )
     return BROKEN
-
-
-def complain(message: str) -> None:
-    """Write a message for a person to stderr, made safe for a terminal.
-
-    A closed stderr is nobody's concern.
-    """
-    from nanocoder.text import for_terminal
-
-    try:
-        sys.stderr.write(f"nanocoder: {for_terminal(message)}\n")
-        sys.stderr.flush()
-    except (OSError, ValueError, AttributeError):
-        return
 
 
 def leave(code: int) -> NoReturn:

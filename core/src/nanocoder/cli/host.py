@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from nanocoder.cli.command_line import complain
+from nanocoder.cli.output import complain
 from nanocoder.config import Config, state_dir
 from nanocoder.loop import Session, open_session
 from nanocoder.opening import existing_directory, installed_plugins

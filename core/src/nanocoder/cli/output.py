@@ -35,3 +35,17 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
             for cell, width, to_right in zip(line, widths, right, strict=True)
         ]
         sys.stdout.write("  ".join(cells).rstrip() + "\n")
+
+
+def complain(message: str) -> None:
+    """Write a message for a person to stderr, made safe for a terminal.
+
+    A closed stderr is nobody's concern.
+    """
+    from nanocoder.text import for_terminal
+
+    try:
+        sys.stderr.write(f"nanocoder: {for_terminal(message)}\n")
+        sys.stderr.flush()
+    except (OSError, ValueError, AttributeError):
+        return

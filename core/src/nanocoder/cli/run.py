@@ -4,8 +4,8 @@ import argparse
 import sys
 from typing import Any
 
-from nanocoder.cli.command_line import complain
 from nanocoder.cli.host import Host
+from nanocoder.cli.output import complain
 from nanocoder.errors import PersonError, UsageError
 from nanocoder.offers import Display
 from nanocoder.text import nearest, one_line

@@ -4,7 +4,8 @@ Importing this package is cheap: cattrs and msgspec come with the first check an
 """
 
 from nanocoder.schema.json_text import canonical_json, parse_json
-from nanocoder.schema.signature import Param, Signature, structure
+from nanocoder.schema.param import Param
+from nanocoder.schema.signature import Signature, structure
 from nanocoder.schema.wire import anthropic_tool, normalise, openai_tool
 
 __all__ = [

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, NamedTuple, NewType, Union
 
 import attrs
 
-from nanocoder.schema.signature import Param
+from nanocoder.schema.param import Param
 
 SHOWN_DEFAULT = "nanocoder.default"  # metadata: the default to show when the field has a factory
 SCALARS = (str, int, float, bool, type(None))

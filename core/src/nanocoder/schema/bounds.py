@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from nanocoder.schema.misfit import shown
-from nanocoder.schema.signature import Param
+from nanocoder.schema.param import Param
 
 Bound = Callable[[Any], str]
 

@@ -20,7 +20,7 @@ from nanocoder.schema.annotations import (
     is_known,
     opened,
 )
-from nanocoder.schema.signature import Param
+from nanocoder.schema.param import Param
 
 Notes = tuple[Param, ...]
 Schema = dict[str, Any]

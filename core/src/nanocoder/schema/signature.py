@@ -5,29 +5,12 @@ Nothing is inspected before it is asked for.
 
 from collections.abc import Callable, Collection, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from nanocoder.schema.describe import Description
 
 T = TypeVar("T")
-
-
-class Param(NamedTuple):
-    """What a parameter is for, and what it may hold.
-
-    Used as `Annotated[int, Param("Lines to read.", ge=1)]`; a plain string in `Annotated` is a
-    description, too. Lengths count characters of a string, items of a list, entries of an object.
-    """
-
-    description: str = ""
-    ge: float | None = None
-    le: float | None = None
-    gt: float | None = None
-    lt: float | None = None
-    min_length: int | None = None
-    max_length: int | None = None
-    pattern: str | None = None
 
 
 class Signature:
