@@ -251,8 +251,7 @@ def _key(verdict: Verdict, call: ToolCall, tool: Tool[..., Any]) -> tuple[str, .
 
 
 def _unjudged(call: ToolCall, tool: Tool[..., Any]) -> Verdict:
-    wants_consent = tool.confirm is not None and tool.confirm(call.arguments)
-    if tool.is_read_only and tool.risk is Risk.SAFE and not wants_consent:
+    if tool.is_read_only and tool.risk is Risk.SAFE and not _wants_consent(call, tool):
         return Verdict(Decision.ALLOW, "a safe, reading tool", source="default")
     if ANY_TOOL in tool.composed_of:
         return Verdict(Decision.ALLOW, "each of its calls is judged by itself", source="default")
@@ -261,3 +260,12 @@ def _unjudged(call: ToolCall, tool: Tool[..., Any]) -> Verdict:
         "no policy is installed, so everything but safe reading asks",
         source="default",
     )
+
+
+def _wants_consent(call: ToolCall, tool: Tool[..., Any]) -> bool:
+    if tool.confirm is None:
+        return False
+    try:
+        return bool(tool.confirm(call.arguments))
+    except Exception:  # noqa: BLE001 - a tool that cannot say whether to ask is asked about
+        return True
