@@ -1,0 +1,319 @@
+"""One definition of a tool, and the set of plugins that offers it."""
+
+import subprocess
+import sys
+from typing import Annotated, Any
+
+import pytest
+from attrs import frozen
+from nanocoder import (
+    Effect,
+    Param,
+    PluginError,
+    Plugins,
+    Risk,
+    ToolContext,
+    ToolError,
+    ToolResult,
+    UnknownTool,
+    anthropic_tool,
+    hookimpl,
+    openai_tool,
+    tool,
+)
+from nanocoder.testing import opened
+from nanocoder.testing.playing import called
+
+
+@tool(risk="safe", effects={Effect.READ}, examples=[{"path": "a.txt"}])
+def head(
+    ctx: ToolContext,
+    path: Annotated[str, "File, relative to the workspace."],
+    lines: Annotated[int, Param("How many lines.", ge=1)] = 10,
+) -> ToolResult:
+    """Show the first lines of a file. Use it where the whole would be too long."""
+    shown = ctx.workspace.read_text(path).splitlines()[:lines]
+    return ToolResult("\n".join(shown), title=path, metadata={"path": path, "lines": len(shown)})
+
+
+@tool(risk="medium", effects={Effect.WRITE})
+def clear(ctx: ToolContext, path: Annotated[str, "The file."]) -> str:
+    """Make a file empty."""
+    ctx.workspace.write_text(path, "")
+    return "cleared"
+
+
+class Offers:
+    def __init__(self, *tools: Any) -> None:
+        self._tools = list(tools)
+
+    @hookimpl
+    def nanocoder_tools(self):
+        return self._tools
+
+
+def plugins_with(**offers: Offers) -> Plugins:
+    plugins = Plugins()
+    for name, one in offers.items():
+        plugins.add(one, name)
+    return plugins
+
+
+@pytest.mark.contract("NT-05")
+@pytest.mark.contract("NT-45")
+def test_a_definition_with_its_handler_is_added_and_needs_consent_unless_it_only_reads(tmp_path):
+    plugins = plugins_with(mine=Offers(head, clear))
+    assert set(plugins.tools()) == {"clear", "head"}
+    (tmp_path / "a.txt").write_text("one\ntwo\n")
+    with opened(tmp_path, plugins=plugins) as (session, _):
+        assert called(session, "head", {"path": "a.txt"})[0].output == "one\ntwo"
+        assert called(session, "clear", {"path": "a.txt"})[0].error_class == "approval_needed"
+
+
+@pytest.mark.contract("NT-06")
+@pytest.mark.contract("NA-18")
+def test_tools_are_listed_by_name_and_not_by_chance(tmp_path):
+    first = plugins_with(a=Offers(head), b=Offers(clear))
+    second = plugins_with(b=Offers(clear), a=Offers(head))
+    assert list(first.tools()) == list(second.tools()) == ["clear", "head"]
+
+
+@pytest.mark.contract("NT-09")
+def test_two_tools_of_one_name_are_refused_until_somebody_chooses():
+    plugins = plugins_with(a=Offers(head), b=Offers(head))
+    assert plugins.tools() == {}
+    assert "[tools.owner] head" in str(plugins.reports[0])
+    plugins.configure(lambda _, cls: cls(), owners={"head": "b"})
+    assert plugins.tools()["head"].plugin == "b"
+
+
+def test_one_plugin_cannot_offer_two_tools_of_one_name_unseen():
+    plugins = plugins_with(a=Offers(head, head))
+    assert plugins.tools() == {}
+    assert "head" in str(plugins.reports[0])
+
+
+def test_a_second_plugin_of_one_name_is_refused():
+    plugins = plugins_with(a=Offers(head))
+    with pytest.raises(PluginError, match="already there"):
+        plugins.add(Offers(clear), "a")
+    assert set(plugins.tools()) == {"head"}
+
+
+@pytest.mark.contract("LC-02")
+@pytest.mark.contract("NA-22")
+def test_a_tool_is_found_by_its_name_and_an_unknown_one_raises():
+    plugins = plugins_with(a=Offers(head))
+    assert plugins.tool("head").name == "head"
+    with pytest.raises(UnknownTool, match="did you mean 'head'"):
+        plugins.tool("hed")
+
+
+@pytest.mark.contract("NA-03")
+@pytest.mark.contract("CO-04")
+def test_a_tool_says_what_it_is():
+    assert (head.name, head.risk) == ("head", Risk.SAFE)
+    assert head.description.startswith("Show the first lines")
+    assert head.parameters["required"] == ["path"]
+    assert head.is_read_only
+    assert not clear.is_read_only
+
+
+@pytest.mark.contract("LC-03")
+@pytest.mark.contract("LC-18")
+def test_a_handler_can_be_called_by_itself(ctx, workspace):
+    (workspace.root / "a.txt").write_text("one\ntwo\n")
+    assert head(ctx, "a.txt", lines=1).output == "one"
+
+
+@pytest.mark.contract("NA-17")
+def test_metadata_tells_scripts_about_the_call(ctx, workspace):
+    (workspace.root / "a.txt").write_text("one\ntwo\n")
+    assert head(ctx, "a.txt").metadata == {"path": "a.txt", "lines": 2}
+
+
+@pytest.mark.contract("NA-21")
+@pytest.mark.contract("LC-17")
+def test_the_same_definition_is_exported_in_each_providers_form():
+    wire = (head.name, head.description, head.parameters)
+    assert openai_tool(*wire)["function"]["parameters"]["additionalProperties"] is False
+    exported = anthropic_tool(*wire)
+    assert set(exported) == {"name", "description", "input_schema"}
+
+
+@pytest.mark.contract("NA-55")
+def test_the_example_of_a_definition_runs(tmp_path):
+    (tmp_path / "a.txt").write_text("one\n")
+    with opened(tmp_path, plugins={"mine": Offers(head)}) as (session, _):
+        [example] = head.examples
+        assert called(session, "head", example)[0].output == "one"
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.contract("NA-01")
+@pytest.mark.contract("NA-02")
+def test_the_types_of_a_handler_survive_the_decorator(tmp_path):
+    source = tmp_path / "typed.py"
+    source.write_text(
+        "from typing import Annotated\n"
+        "from nanocoder import tool\n\n"
+        "@tool(risk='safe')\n"
+        "def double(number: Annotated[int, 'A number.']) -> int:\n"
+        "    '''Double a number.'''\n"
+        "    return number * 2\n\n"
+        "right: int = double(2)\n"
+        "wrong: str = double(2)\n"
+        "double('two')\n"
+    )
+    command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache")]
+    done = subprocess.run(
+        [*command, str(source)], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
+    lines = [line for line in done.stdout.splitlines() if "error:" in line]
+    assert ["typed.py:10" in lines[0], "typed.py:11" in lines[1], len(lines)] == [True, True, 2]
+
+
+@pytest.mark.contract("CO-07")
+@pytest.mark.contract("NA-04")
+def test_the_context_says_whom_it_serves(tmp_path):
+    seen: list[ToolContext] = []
+
+    @tool(risk="safe", effects={Effect.READ})
+    def see(ctx: ToolContext) -> str:
+        """Look at the context."""
+        seen.append(ctx)
+        return str(ctx.tmp_dir)
+
+    with opened(tmp_path, plugins={"mine": Offers(see)}) as (session, _):
+        called(session, "see", {})
+        [ctx] = seen
+        assert (ctx.session_id, ctx.message_id) == (session.id, "call-1")
+        assert ctx.working_directory == tmp_path
+        assert ctx.workspace.root == tmp_path
+        assert not ctx.cancelled.is_set()
+
+
+OLD_PLUGIN = '''
+from nanocoder import hookimpl, tool
+
+
+@tool
+def shout(text: str) -> str:
+    """Say a text in capitals."""
+    return text.upper()
+
+
+@hookimpl
+def nanocoder_tools():
+    return [shout]
+'''
+"""As plugins looked on the first day: it must work as long as there is a version 1."""
+
+
+@pytest.mark.contract("CO-08")
+def test_a_plugin_that_knows_none_of_the_later_fields_still_works(tmp_path):
+    import types
+
+    module = types.ModuleType("old_plugin")
+    exec(OLD_PLUGIN, vars(module))
+    agree = _agree()
+    with opened(tmp_path, plugins={"old": module}, approve=agree) as (session, _):
+        assert called(session, "shout", {"text": "hello"})[0].output == "HELLO"
+
+
+def _agree():
+    from nanocoder import ApprovalAnswer
+
+    return lambda request: ApprovalAnswer(request.id, request.digest, approved=True)
+
+
+@pytest.mark.contract("CO-02")
+def test_any_tool_can_be_wrapped_with_a_retry_and_a_fallback(tmp_path):
+    tries: list[int] = []
+
+    @tool(risk="safe", effects={Effect.READ})
+    def shaky() -> str:
+        """Fail twice, then work."""
+        tries.append(1)
+        if len(tries) < 3:
+            raise ToolError("not yet")
+        return "at last"
+
+    @tool(risk="safe", effects={Effect.READ}, composed_of=["shaky", "head"])
+    def patient(ctx: ToolContext, times: Annotated[int, "How often to try."]) -> str:
+        """Try the shaky one some times, then read a file instead."""
+        for _ in range(times):
+            result = ctx.call("shaky", {})
+            if not result.is_error:
+                return result.output
+        return ctx.call("head", {"path": "a.txt"}).output
+
+    (tmp_path / "a.txt").write_text("fallback\n")
+    with opened(tmp_path, plugins={"mine": Offers(shaky, patient, head)}) as (session, _):
+        assert called(session, "patient", {"times": 2})[0].output == "fallback"
+        tries.clear()
+        assert called(session, "patient", {"times": 3})[0].output == "at last"
+
+
+@pytest.mark.contract("CO-04")
+@pytest.mark.parametrize("confirm", [lambda arguments: True, lambda arguments: arguments["gone"]])
+def test_a_tool_that_wants_consent_or_cannot_say_is_asked_about(tmp_path, confirm):
+    @tool(risk="safe", effects={Effect.READ}, confirm=confirm)
+    def careful(path: Annotated[str, "The file."]) -> str:
+        """Read with care, for tests."""
+        return path
+
+    with opened(tmp_path, plugins={"mine": Offers(careful)}) as (session, _):
+        assert called(session, "careful", {"path": "x"})[0].error_class == "approval_needed"
+
+
+@frozen
+class Wanted:
+    """A parameter set as a class."""
+
+    path: Annotated[str, "The file."]
+    depth: Annotated[int, Param("How deep.", ge=0)] = 1
+
+
+def test_a_larger_set_of_parameters_may_be_a_class(tmp_path):
+    @tool(risk="safe", effects={Effect.READ}, parameters=Wanted)
+    def dig(path: str, depth: int) -> str:
+        """Dig in a place, as deep as wanted."""
+        return f"{path} {depth}"
+
+    with opened(tmp_path, plugins={"mine": Offers(dig)}) as (session, _):
+        assert called(session, "dig", {"path": "x"})[0].output == "x 1"
+        assert called(session, "dig", {"path": "x", "depth": -1})[0].is_error
+
+
+@pytest.mark.parametrize("name", ["Read", "read-file", "", "é", "a" * 65, "1st"])
+def test_a_name_that_no_provider_takes_is_refused(name):
+    with pytest.raises(PluginError, match="no tool name"):
+        tool(name=name or " ")(lambda: "x")
+
+
+@pytest.mark.contract("NA-25")
+@pytest.mark.contract("NA-23")
+def test_a_settings_object_reaches_its_own_plugin_only(tmp_path):
+    @frozen
+    class Settings:
+        word: str = "default"
+
+    @tool(risk="safe", effects={Effect.READ})
+    def say(ctx: ToolContext) -> str:
+        """Say the word that is set."""
+        return ctx.settings.word if ctx.settings else "none"
+
+    class WithSettings(Offers):
+        @hookimpl
+        def nanocoder_settings(self):
+            return Settings
+
+    from nanocoder.tool import Tool
+
+    other: Tool[..., Any] = tool(name="other", risk="safe", effects={Effect.READ})(say.handler)
+    plugins = {"mine": WithSettings(say), "yours": Offers(other)}
+    settings = {"mine": Settings("set")}
+    with opened(tmp_path, plugins=plugins, settings=settings) as (session, _):
+        assert called(session, "say", {})[0].output == "set"
+        assert called(session, "other", {})[0].output == "none"
