@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -111,7 +112,7 @@ def test_6_when_a_policy_denies_a_call(nanocoder, denying):
     assert "no reading here" in done.stderr
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_130_when_interrupted_while_the_model_thinks(nanocoder, number):
     script = nanocoder.script({"text": "late", "delay_s": 30})
     with running(nanocoder, "run", "--model", script, "go") as process:
@@ -120,6 +121,19 @@ def test_130_when_interrupted_while_the_model_thinks(nanocoder, number):
         process.send_signal(number)
         assert process.wait(5) == 130
         assert time.monotonic() - started < 1.5
+
+
+def test_130_without_a_traceback_when_interrupted_while_still_importing(nanocoder, tmp_path):
+    (tmp_path / "sitecustomize.py").write_text(
+        "import sys\n"
+        "class Interrupting:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'nanocoder.errors':\n"
+        "            raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupting())\n"
+    )
+    done = nanocoder("tools", env={"PYTHONPATH": str(tmp_path)})
+    assert (done.returncode, done.stderr) == (130, "")
 
 
 @pytest.fixture
@@ -282,43 +296,41 @@ def test_a_home_that_cannot_be_written_is_said_and_the_run_goes_on(nanocoder, tm
 # Hostile checkouts
 
 
-MARK = "import os; open(os.environ['MARK'], 'a').write(__name__)\n"
+MARK = "import os; open(os.environ['MARK'], 'a').write(__file__)\n"
 
 
-@pytest.mark.parametrize("command", ["nanocoder", "{python} -m nanocoder"])
-@pytest.mark.parametrize("words", [["--version"], ["tools"], ["doctor"], ["run", "go"]])
-def test_a_checkout_full_of_modules_is_not_imported(nanocoder, tmp_path, command, words):
-    for name in (
-        "attr",
-        "attrs",
-        "json",
-        "pluggy",
-        "msgspec",
-        "argparse",
-        "nanocoder_evil",
-        "site",
-    ):
+@pytest.fixture
+def mark(nanocoder, tmp_path):
+    """Fill the workspace with modules that tell when they are imported; returns where."""
+    names = ("attr", "attrs", "json", "pluggy", "msgspec", "argparse", "nanocoder_evil", "site")
+    # Not contextlib and the like: with -m, Python itself imports those before any line of ours.
+    for name in (*names, "sitecustomize", "usercustomize", "tomllib", "hashlib", "secrets"):
         (nanocoder.cwd / f"{name}.py").write_text(MARK)
-    (nanocoder.cwd / "nanocoder").mkdir()
-    (nanocoder.cwd / "nanocoder" / "__init__.py").write_text(MARK)
     info = nanocoder.cwd / "nanocoder_evil-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Name: nanocoder-evil\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text("[nanocoder]\nevil = nanocoder_evil\n")
-    mark = tmp_path / "mark"
-    python = command.replace("{python}", sys.executable)
-    script = nanocoder.script(DONE)
-    more = ["--model", script] if words[0] == "run" else []
-    options = {"command": python} if python != "nanocoder" else {}
-    done = nanocoder(*words, *more, env={"MARK": str(mark)}, **options)
-    loaded = mark.read_text() if mark.exists() else ""
-    if options:
-        # Python itself puts the current directory first for -m, before any line of ours runs.
-        assert loaded.replace("nanocoder", "") == ""
-    else:
-        assert loaded == ""
-        assert done.returncode == 0, done.stderr
-    assert "evil" not in done.stdout
+    return tmp_path / "mark"
+
+
+@pytest.mark.parametrize("command", [COMMAND, f"{sys.executable} -m nanocoder"])
+@pytest.mark.parametrize("words", [["--version"], ["tools"], ["doctor"], ["run", "go"]])
+def test_a_checkout_full_of_modules_is_not_imported(nanocoder, mark, command, words):
+    more = ["--model", nanocoder.script(DONE)] if words[0] == "run" else []
+    # Without a cache every plugin is described in a child process, which must not look here either.
+    shutil.rmtree(nanocoder.home / ".cache")
+    done = nanocoder(*words, *more, env={"MARK": str(mark)}, command=command)
+    assert done.returncode == 0, done.stderr
+    assert "evil" not in done.stdout + done.stderr
+    assert not mark.exists(), mark.read_text()
+
+
+def test_a_package_called_nanocoder_in_a_checkout_is_not_ours(nanocoder, mark):
+    (nanocoder.cwd / "nanocoder").mkdir()
+    (nanocoder.cwd / "nanocoder" / "__init__.py").write_text(MARK)
+    done = nanocoder("tools", env={"MARK": str(mark)})
+    assert done.returncode == 0
+    assert not mark.exists(), mark.read_text()
 
 
 # What a start costs
