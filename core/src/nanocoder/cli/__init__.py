@@ -2,6 +2,8 @@
 
 import sys
 
+INTERRUPTED = 130
+
 
 def main() -> None:
     """Run the command line and leave at once with its exit code."""
@@ -12,10 +14,19 @@ def main() -> None:
         return
     import os
 
+    try:
+        _run_and_leave(os.environ.get("PYTHONPATH", ""))
+    except KeyboardInterrupt:
+        # Pressed while the rest was still being imported: no reason for a traceback.
+        os._exit(INTERRUPTED)
+
+
+def _run_and_leave(search_path: str) -> None:
+    """Run the words of the command line; *search_path* is the environment's `PYTHONPATH`."""
     from nanocoder.cli.search_path import drop_untrusted_paths
 
     # First of all: whatever is imported from here on could come out of the workspace.
-    drop_untrusted_paths(sys.path, os.environ.get("PYTHONPATH", ""))
+    drop_untrusted_paths(sys.path, search_path)
     from nanocoder.cli.command_line import leave, run
 
     leave(run(sys.argv[1:]))

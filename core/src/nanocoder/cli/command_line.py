@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import NoReturn
 
+from nanocoder.cli import INTERRUPTED
 from nanocoder.cli.output import complain
 from nanocoder.errors import NanocoderError, PersonError
 
-INTERRUPTED = 130
 BROKEN = 1
 
 

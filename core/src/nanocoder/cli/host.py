@@ -84,7 +84,10 @@ class Host:
 
 @contextmanager
 def _interruptible(session: Session) -> Iterator[None]:
-    """Let SIGINT and SIGTERM stop the run in order; the second one raises KeyboardInterrupt."""
+    """Let SIGINT, SIGTERM and a terminal that closes stop the run in order.
+
+    The second signal raises KeyboardInterrupt.
+    """
     import signal
     import threading
 
@@ -100,7 +103,12 @@ def _interruptible(session: Session) -> Iterator[None]:
         if count > 1:
             raise KeyboardInterrupt
 
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    # Under nohup the end of the terminal means nothing; a system may not know it at all.
+    hangup = getattr(signal, "SIGHUP", None)
+    if hangup is not None and signal.getsignal(hangup) is not signal.SIG_IGN:
+        numbers.append(hangup)
+    before = {number: signal.signal(number, stop) for number in numbers}
     try:
         yield
     finally:
