@@ -54,18 +54,22 @@ class Shaped:
             return offer
         return self._write(offer["name"], offer["description"], offer["parameters"])
 
+    def unknown(self, name: str) -> str:
+        """Return what the model reads of a name that is in no shape."""
+        return self._unknown.format(name)
+
     def canonical(self, call: ToolCall) -> ToolCall:
         """Translate a call; raises UnknownTool, BadArguments."""
         shape = self._shapes.get(call.name)
         if shape is None:
-            raise UnknownTool(self._unknown.format(call.name))
+            raise UnknownTool(self.unknown(call.name))
         return evolve(call, name=shape.tool, arguments=shape.translated(call))
 
     def render(self, call: ToolCall, result: ToolResult) -> str:
         """Return the text that the model reads for the call that it made."""
         shape = self._shapes.get(call.name)
         if shape is None:
-            return self._unknown.format(call.name)
+            return self.unknown(call.name)
         if result.error_class == "unknown_tool":
             return self._missing.format(call.name)
         if result.is_error:

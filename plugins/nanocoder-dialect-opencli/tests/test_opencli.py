@@ -1,0 +1,112 @@
+"""The reference's shapes and texts, played by a scripted model with the installed tools."""
+
+import json
+from typing import Annotated
+
+import pytest
+from nanocoder import ApprovalAnswer, Decision, ToolResult, Verdict, hookimpl, tool
+from nanocoder_dialect_opencli import nanocoder_dialects
+
+SHAPED = ("read", "write", "edit", "bash")
+
+
+class AtomicEdit:
+    """A plugin with the composed tool of the reference."""
+
+    @hookimpl
+    def nanocoder_tools(self):
+        return [atomic_edit]
+
+
+@tool(composed_of=("read_file", "edit_file"), single_confirmation=True)
+def atomic_edit(
+    ctx,
+    file_path: Annotated[str, "The file."],
+    old_string: Annotated[str, "The text."],
+    new_string: Annotated[str, "What replaces it."],
+) -> ToolResult:
+    """Read a file and edit it."""
+    read = ctx.call("read_file", {"path": file_path})
+    if read.is_error:
+        return read
+    wanted = {"path": file_path, "old_string": old_string, "new_string": new_string}
+    return ctx.call("edit_file", wanted)
+
+
+def test_the_model_is_told_of_the_tools_with_the_fields_of_the_reference(offers, golden):
+    assert {name: offers[name] for name in SHAPED} == golden("offers.json")
+
+
+@pytest.mark.contract("CO-04")
+@pytest.mark.contract("CO-05")
+@pytest.mark.contract("CO-06")
+@pytest.mark.contract("CO-15")
+def test_atomic_is_one_confirmation_for_the_whole():
+    (dialect,) = nanocoder_dialects()
+    (offer,) = dialect.offer([atomic_edit])
+    fields = ("readonly", "requires_confirmation", "composed_of", "atomic")
+    assert [offer[field] for field in fields] == [False, True, ["read", "edit"], True]
+
+
+@pytest.mark.contract("CO-12")
+@pytest.mark.contract("CO-14")
+@pytest.mark.contract("CO-15")
+def test_a_composed_edit_asks_once(tmp_path, said):
+    asked = []
+
+    def approve(request):
+        asked.append(request.call.name)
+        return ApprovalAnswer(request.id, request.digest, approved=True)
+
+    (tmp_path / "a.txt").write_text("one\n")
+    arguments = {"file_path": "a.txt", "old_string": "one", "new_string": "two"}
+    (text,) = said(
+        ("atomic_edit", arguments),
+        mode="ask",
+        approve=approve,
+        interactive=True,
+        with_plugins={"atomic": AtomicEdit()},
+    )
+    assert asked == ["atomic_edit"]
+    assert text.startswith("Edited a.txt: 1 place")
+    assert (tmp_path / "a.txt").read_text() == "two\n"
+
+
+def test_files_are_read_written_and_edited(said):
+    assert said(
+        ("write", {"file_path": "a.txt", "content": "one\n"}),
+        ("edit", {"file_path": "a.txt", "old_string": "one", "new_string": "two"}),
+        ("read", {"file_path": "a.txt"}),
+    ) == ["File created: a.txt (4 bytes)", "Edited a.txt: 1 place\n1\ttwo", "1\ttwo"]
+
+
+@pytest.mark.contract("CO-24")
+def test_a_failure_is_an_object(said):
+    texts = said(
+        ("read", {"file_path": "none"}),
+        ("read", {"path": "none"}),
+        ("bash", {"command": "echo bad; exit 3"}),
+        ('a "grep"', {"pattern": "x"}),
+    )
+    missing, wrong, command, unknown = map(json.loads, texts)
+    assert missing == {"success": False, "error": "there is no file 'none'"}
+    assert "file_path" in wrong["error"]
+    assert command == {"success": False, "error": "exit code 3", "output": "bad"}
+    assert unknown == {"success": False, "error": 'unknown tool: a "grep"'}
+
+
+def test_of_a_long_output_three_tenths_are_from_its_beginning(said):
+    (text,) = said(("bash", {"command": "printf 'a%.0s' $(seq 9999); printf 'b%.0s' $(seq 20000)"}))
+    assert text.startswith("a" * 6_000 + "\n[")
+    assert text.endswith("]\n" + "b" * 14_000)
+
+
+def test_a_denied_call_is_told_and_did_not_run(tmp_path, said):
+    class NoShell:
+        @hookimpl
+        def nanocoder_before_execute(self, call):
+            return Verdict(Decision.DENY, "no shell") if call.name == "bash" else None
+
+    (text,) = said(("bash", {"command": "touch x"}), with_plugins={"no-shell": NoShell()})
+    assert "no shell" in json.loads(text)["error"]
+    assert not (tmp_path / "x").exists()
