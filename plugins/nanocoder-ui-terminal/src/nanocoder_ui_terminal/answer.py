@@ -4,7 +4,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Final
 
-from nanocoder import for_terminal
+from nanocoder_ui_terminal.lines import drawable
 
 if TYPE_CHECKING:
     from nanocoder_ui_terminal.page import Pages
@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 MIN_INTERVAL_S: Final = 0.033
 COST_FACTOR: Final = 4
 """Drawing takes at most one part in so many of the time."""
+
+
+OPEN_CHARS: Final = 50_000
 
 
 class Answer:
@@ -42,24 +45,25 @@ class Answer:
         """Return the lines that stay, each once, and those that are still open."""
         started = time.monotonic()
         self._take()
-        done, rest = self.pages.parts(for_terminal(self._text))
+        done, rest = self.pages.parts(drawable(self._text))
         stay: list[str] = []
         if done:
             stay = self._lines(done, width)
             self._text = self._text.split("\n", done.count("\n"))[-1]
         self._has_lines = self._has_lines or bool(stay)
-        opened = self._lines(rest, width)
+        # Of what is still open only the end is on the screen.
+        opened = self._lines(rest[-OPEN_CHARS:], width)
         ended = time.monotonic()
         self._due = ended + max(MIN_INTERVAL_S, COST_FACTOR * (ended - started))
         return stay, opened
 
     def finish(self, width: int) -> list[str]:
         """Return all lines that are left and start anew."""
-        self._take()
+        self._take(last=True)
         if not self._text.strip():
             self._text, self._has_lines = "", False
             return []
-        lines = self._lines(for_terminal(self._text), width)
+        lines = self._lines(drawable(self._text), width)
         self._text, self._has_lines, self._due = "", False, 0.0
         return lines
 
@@ -72,10 +76,14 @@ class Answer:
             self._pages = Pages(colour=self._colour)
         return self._pages
 
-    def _take(self) -> None:
-        # Never "\r" alone at the end of a piece: its "\n" may be the next.
-        self._text = (self._text + "".join(self._pieces)).replace("\r\n", "\n")
+    def _take(self, *, last: bool = False) -> None:
+        new = "".join(self._pieces)
         self._pieces.clear()
+        if new.endswith("\r") and not last:
+            # Its "\n" may be the next piece.
+            self._pieces.append("\r")
+            new = new[:-1]
+        self._text += new.replace("\r\n", "\n")
 
     def _lines(self, text: str, width: int) -> list[str]:
         lines = self.pages.lines(text, width) if text.strip() else []

@@ -9,6 +9,7 @@ from nanocoder import for_terminal
 from nanocoder_ui_terminal.terminal import Terminal, cut, folded
 
 TAB_COLUMNS: Final = 4
+JOINER: Final = "\u200d"
 SHORT_COLUMNS: Final = 40
 """A value beside a call's first argument is shown when it is no longer than this."""
 HUNK: Final = re.compile(r"^@@ -\d", re.MULTILINE)
@@ -16,16 +17,24 @@ LONG_GAP: Final = re.compile(r"(?<=\S)[^\S\n]{40,}(?=\S)")
 MANY_EMPTY: Final = re.compile(r"\n(?:[^\S\n]*\n){6,}")
 
 
+def drawable(text: str) -> str:
+    """Return *text* safe to show, and as wide as we think it is.
+
+    Terminals do not agree on how wide emoji are that are joined; unjoined they do.
+    """
+    return for_terminal(text).replace(JOINER, "")
+
+
 def one_line(text: str, columns: int) -> str:
     """Return the beginning of *text* on one line of at most *columns*, safe to show."""
     # Nobody wants to clean a megabyte for eighty columns; the escapes only make it longer.
-    line = for_terminal(" ".join(text[: 8 * columns].split()))
+    line = drawable(" ".join(text[: 8 * columns].split()))
     return cut(line, columns)
 
 
 def plain_lines(text: str, columns: int) -> Iterator[str]:
     """Yield *text* as safe lines of at most *columns*; everything is there."""
-    for line in for_terminal(text).expandtabs(TAB_COLUMNS).split("\n"):
+    for line in drawable(text).expandtabs(TAB_COLUMNS).split("\n"):
         yield from folded(line, columns)
 
 

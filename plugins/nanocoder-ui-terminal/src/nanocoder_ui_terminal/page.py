@@ -27,6 +27,8 @@ from rich.table import Table
 from rich.text import Text
 from rich.theme import Theme
 
+from nanocoder_ui_terminal.lines import plain_lines
+
 THEME: Final = Theme(
     {
         "markdown.code": "cyan",
@@ -53,6 +55,7 @@ MAX_HIGHLIGHTED_CHARS: Final = 20_000
 MAX_PARSED_CHARS: Final = 60_000
 MAX_BRACKETS: Final = 1_000
 MAX_BARS: Final = 100
+MAX_LEVEL: Final = 16
 
 
 class _Heading(Heading):
@@ -88,6 +91,8 @@ class _Table(TableElement):
         for table in super().__rich_console__(console, options):
             if isinstance(table, Table):
                 table.box, table.show_edge = box.SIMPLE_HEAD, False
+                for column in table.columns:
+                    column.overflow = "fold"
             yield table
 
 
@@ -184,14 +189,16 @@ class Pages:
 
     def lines(self, text: str, width: int) -> list[str]:
         """Return safe Markdown as lines of at most *width* columns."""
-        if not _is_plain(text):
+        tokens = [] if _is_plain(text) else self._parser.parse(text)
+        # The parser drops what is nested deeper than it goes; nothing may be hidden like that.
+        if tokens and max(token.level for token in tokens) < MAX_LEVEL:
             try:
-                return self._drawn(_Page(self._parser.parse(text)), width)
-            except Exception:  # noqa: BLE001, S110 - what a renderer makes of odd text must not end a session
+                return self._drawn(_Page(tokens), width)
+            except Exception:  # noqa: BLE001, S110 - odd text must not end a session
                 pass
-        return self._drawn(Text(text.rstrip("\n"), overflow="fold"), width)
+        return list(plain_lines(text.strip("\n"), width))
 
-    def _drawn(self, what: Markdown | Text, width: int) -> list[str]:
+    def _drawn(self, what: Markdown, width: int) -> list[str]:
         options = self._console.options.update(width=width, height=None)
         rows = self._console.render_lines(what, options, pad=False)
         lines = [
@@ -203,9 +210,11 @@ class Pages:
 
     def _styled(self, row: Iterable[Segment]) -> Iterable[str]:
         segments = list(Segment.simplify(row))
-        if segments and not segments[-1].text.strip():
+        while segments and not segments[-1].text.strip():
             segments.pop()
-        for text, style, _ in segments:
+        for place, (text, style, _) in enumerate(segments, 1):
+            if place == len(segments):
+                text = text.rstrip()  # noqa: PLW2901 - rich fills its lines
             # The last gate: whatever a renderer put together, only our own styles get through.
             safe = for_terminal(text).replace("\t", " ")
             if style is None or self._colour is None:

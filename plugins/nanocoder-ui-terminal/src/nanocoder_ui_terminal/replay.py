@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from nanocoder import Message, for_terminal
+from nanocoder import Message
 
-from nanocoder_ui_terminal.lines import plain_lines
+from nanocoder_ui_terminal.lines import drawable, plain_lines
 from nanocoder_ui_terminal.page import Pages
 from nanocoder_ui_terminal.terminal import Terminal
 
@@ -25,5 +25,5 @@ def last_exchange(messages: Sequence[Message], terminal: Terminal) -> list[str]:
         lines += [f"{sign if place == 0 else ' '} {line}" for place, line in enumerate(prompt)]
     if answered:
         pages = Pages(colour=terminal.colour)
-        lines += ["", *pages.lines(for_terminal(answered[-1].text), terminal.width)]
+        lines += ["", *pages.lines(drawable(answered[-1].text), terminal.width)]
     return lines

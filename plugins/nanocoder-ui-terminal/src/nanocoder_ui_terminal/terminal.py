@@ -128,6 +128,6 @@ def folded(text: str, columns: int) -> list[str]:
 
 
 def _columns(letter: str) -> int:
-    if unicodedata.combining(letter) or letter in "\u200d\ufe0f":
+    if unicodedata.category(letter) in {"Mn", "Me"}:
         return 0
     return 2 if unicodedata.east_asian_width(letter) in "WF" else 1

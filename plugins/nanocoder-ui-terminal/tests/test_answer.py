@@ -1,0 +1,76 @@
+"""Answers as lines: the same however they arrive, inside the edges, nothing hidden."""
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from nanocoder_ui_terminal.answer import Answer
+from nanocoder_ui_terminal.terminal import columns_of
+
+PARTS = [
+    "# ", "- ", "1. ", "> ", "```py\n", "```\n", "\n", "\n\n", "|a|b|\n", "|-|-|\n", "**", "*",
+    "_", "`", "[x](http://e.org)", "![i](u)", "<b>", "&lt;", "&#x202e;", "\x1b[31m", "\u202e",
+    "word ", "\u6f22\u5b57 ", "    ", "\t", "---\n", "~~", "\\", "[r]: x\n", "\r\n", "\r", "\xe9",
+    "$" * 30, "x" * 120, "==\n", "<!-- c -->\n", "\U0001f469\u200d\U0001f467 ",
+]  # fmt: skip
+STYLE = re.compile(r"\x1b\[[\d;]*m")
+
+
+def drawn(text, width, piece):
+    """Return the lines that stay when *text* arrives in pieces of *piece* characters."""
+    answer = Answer(colour=True)
+    lines = []
+    for start in range(0, len(text), piece):
+        answer.feed(text[start : start + piece])
+        lines += answer.draw(width)[0]
+    return [line for line in lines + answer.finish(width) if line]
+
+
+@pytest.mark.timeout(60)
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.sampled_from(PARTS), max_size=30), st.sampled_from([19, 40, 79]))
+def test_pieces_come_to_the_same_lines_as_the_whole_inside_the_edges(parts, width):
+    text = "".join(parts)
+    whole = drawn(text, width, len(text) or 1)
+    assert drawn(text, width, 3) == whole
+    for line in whole:
+        plain = STYLE.sub("", line)
+        assert plain.isprintable()
+        assert columns_of(plain) <= width
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "> " * 300 + "hidden",
+        "- " * 300 + "hidden",
+        "<div style='display:none'>hidden</div>",
+        "<!-- hidden -->",
+        "[label]: http://hidden",
+        "| a | b |\n|---|---|\n| " + "x" * 300 + "hidden | y |",
+    ],
+    ids=["quotes", "lists", "html", "comment", "definition", "table"],
+)
+def test_nothing_of_an_answer_is_hidden(text):
+    assert "hidden" in STYLE.sub("", "".join(drawn(text, 79, 1_000))).replace(" ", "")
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A" * 2_000_000,
+        "[" * 50_000,
+        "```python\n" + "x = [1]  # c\n" * 3_000 + "```",
+        "*a " * 15_000,
+        "|" * 20_000 + "\n" + "|-" * 10_000,
+    ],
+    ids=["line", "brackets", "code", "stars", "bars"],
+)
+def test_odd_and_long_answers_are_drawn_in_time(text):
+    import time
+
+    started = time.perf_counter()
+    assert drawn(text, 79, len(text) // 3)
+    assert time.perf_counter() - started < 10
