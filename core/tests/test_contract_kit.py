@@ -179,6 +179,16 @@ BAD = {
         "test_a_rendering_is_text",
         "return text or None",
     ),
+    "a chain that breaks": (
+        GOOD + "\n@hookimpl\ndef nanocoder_after_execute(result):\n    return result.data['x']\n",
+        "test_a_result_stays_a_result",
+        "return a ToolResult or None",
+    ),
+    "a request that is none": (
+        GOOD + "\n@hookimpl\ndef nanocoder_before_request(request):\n    return {}\n",
+        "test_a_request_stays_a_request",
+        "return a Request or None",
+    ),
     "a screen that knows only some events": (
         GOOD + "\nclass Bad:\n    def show(self, event):\n        event.data['text']\n"
         "    def close(self): ...\n"

@@ -21,6 +21,8 @@ from nanocoder.testing.contract_hooks import (
     test_a_provider_streams_as_it_has_to,
     test_a_provider_that_cannot_be_opened_says_so,
     test_a_rendering_is_text,
+    test_a_request_stays_a_request,
+    test_a_result_stays_a_result,
     test_a_screen_shows_every_event,
     test_additions_to_the_prompt_are_text,
 )
@@ -48,6 +50,8 @@ __all__ = [
     "test_a_provider_streams_as_it_has_to",
     "test_a_provider_that_cannot_be_opened_says_so",
     "test_a_rendering_is_text",
+    "test_a_request_stays_a_request",
+    "test_a_result_stays_a_result",
     "test_a_safe_tool_leaves_the_workspace_as_it_was",
     "test_a_screen_shows_every_event",
     "test_additions_to_the_prompt_are_text",

@@ -99,6 +99,44 @@ def test_a_policy_says_why(subject: Subject, contract_workspace: Path) -> None:
     )
 
 
+@needs(lambda subject, _: subject.implements("nanocoder_after_execute"))
+def test_a_result_stays_a_result(subject: Subject, contract_workspace: Path) -> None:
+    """Return a ToolResult or None for whatever a tool answered; an exception withholds it."""
+    from nanocoder.values import ToolResult
+
+    see = subject.implementation("nanocoder_after_execute")
+    samples = [
+        ToolResult("output", data={"a": [1]}, metadata={"path": "x"}),
+        ToolResult(""),
+        ToolResult("odd \x1b[2J\0\ud800 " * 100),
+        ToolResult("no", is_error=True, error_class="tool_failed"),
+    ]
+    problems = []
+    for call, tool, room in _calls(subject, contract_workspace):
+        for result in samples:
+            answer = _answer(see, {**room, "call": call, "tool": tool, "result": result})
+            if answer is not None and not isinstance(answer, ToolResult):
+                problems.append(f"{call.name}: {answer!r:.80}; return a ToolResult or None")
+    fail_for(problems)
+
+
+@needs(lambda subject, _: subject.implements("nanocoder_before_request"))
+def test_a_request_stays_a_request(subject: Subject, contract_workspace: Path) -> None:
+    """Return a Request or None in every mode; an exception ends the run."""
+    from nanocoder.provider import Request
+    from nanocoder.values import Message
+
+    see = subject.implementation("nanocoder_before_request")
+    request = Request("model", "system", (Message("user", "odd \x1b[2J\0\ud800"),))
+    rooms = _rooms(subject, contract_workspace)
+    answers = [_answer(see, {**room, "request": request}) for room in rooms]
+    fail_for(
+        f"nanocoder_before_request: {answer!r:.80}; return a Request or None"
+        for answer in answers
+        if answer is not None and not isinstance(answer, Request)
+    )
+
+
 @needs(lambda subject, _: subject.implements("nanocoder_render"))
 def test_a_rendering_is_text(subject: Subject, contract_workspace: Path) -> None:
     """Return text or None for every installed tool, before and after its call."""
