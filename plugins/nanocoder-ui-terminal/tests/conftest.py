@@ -1,5 +1,6 @@
 import json
 import os
+import signal
 import sys
 import time
 from pathlib import Path
@@ -65,6 +66,14 @@ class Talk:
             assert time.monotonic() < deadline, f"it goes on:\n{self.text}"
         self._child.wait()
         return self._child.exitstatus
+
+    def terminate(self):
+        """Ask the process to end."""
+        self._child.kill(signal.SIGTERM)
+
+    def echoes(self):
+        """Tell whether the terminal shows what is typed."""
+        return self._child.getecho()
 
     def close(self):
         self._child.close(force=True)

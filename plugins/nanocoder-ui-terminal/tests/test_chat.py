@@ -43,6 +43,17 @@ def test_an_interrupt_at_the_prompt_clears_the_line(chat):
     assert talk.end() == 0
 
 
+@pytest.mark.parametrize("moment", ["prompt", "run", "question"])
+def test_a_process_that_is_told_to_end_ends_at_once(chat, moment):
+    turn = {"text": "Late.", "delay_s": 60} if moment == "run" else call("bash", command="touch x")
+    talk = chat(turn)
+    if moment != "prompt":
+        talk.type("go").see("waiting" if moment == "run" else "Approve?")
+    talk.terminate()
+    assert talk.end() == 143
+    assert talk.echoes()
+
+
 def test_an_unknown_command_names_the_nearest(chat):
     chat().type("/hlep").see("did you mean /help?")
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 from nanocoder import Mode, PersonError, Session, Usage, UsageError, __version__, for_terminal
 
 from nanocoder_ui_terminal.completion import ChatCompleter, Files
-from nanocoder_ui_terminal.entry import Entry
+from nanocoder_ui_terminal.entry import Entry, TerminatedError
 from nanocoder_ui_terminal.lines import one_line, plain_lines
 from nanocoder_ui_terminal.mentions import Typed, with_files
 from nanocoder_ui_terminal.replay import last_exchange
@@ -20,6 +20,7 @@ from nanocoder_ui_terminal.terminal import Terminal
 
 PLUGIN: Final = "ui-terminal"
 INTERRUPTED: Final = 130
+TERMINATED: Final = 143
 NO_TERMINAL: Final = 'a conversation needs a terminal; without one: nanocoder run "PROMPT"'
 USAGE: Final = "chat takes --resume ID, or the first prompt"
 MODEL_COLUMNS: Final = 40
@@ -40,6 +41,8 @@ def run(words: Sequence[str], host: Any) -> int:
             with host.session(interactive=True, output="text", resume=resume) as session:
                 current = session.id
                 following = Conversation(host, session, terminal, settings).talk(first)
+        except TerminatedError:
+            return TERMINATED
         except KeyboardInterrupt:
             return INTERRUPTED
         except PersonError as error:
@@ -82,6 +85,7 @@ class Conversation:
 
     def talk(self, first: str = "") -> Next:
         """Go on until the person wants another session, or to leave."""
+        signal.signal(signal.SIGTERM, _terminate)  # the host puts its own back with the session
         self._greet()
         typed = Typed(first) if first else self._read()
         while typed is not None:
@@ -205,6 +209,10 @@ def _parsed(words: Sequence[str]) -> tuple[str, str]:
     if rest and rest[0].startswith("-"):
         raise UsageError(f"unknown argument {rest[0]!r}; {USAGE}")
     return resume, " ".join(rest)
+
+
+def _terminate(_number: int, _frame: object) -> None:
+    raise TerminatedError
 
 
 def _is_command(text: str) -> bool:

@@ -28,6 +28,10 @@ LOOK: Final = {
 }
 
 
+class TerminatedError(KeyboardInterrupt):
+    """The process was asked to end; unlike Ctrl-C it is not meant for the line."""
+
+
 class Entry:
     """The line of input.
 
@@ -64,7 +68,9 @@ class Entry:
         while True:
             try:
                 text = self._prompt.prompt([("class:prompt", f"{self._sign} ")])
-            except KeyboardInterrupt:
+            except KeyboardInterrupt as error:
+                if isinstance(error, TerminatedError):
+                    raise
                 continue
             if text.strip():
                 return Typed(text.strip(), tuple(self._pasted))
