@@ -37,7 +37,7 @@ class Shaped:
         self.name = name
         self._shapes = {shape.name: shape for shape in shapes}
         self._unknown = unknown
-        self._missing = missing or unknown
+        self._missing = missing
         self._words = {shape.tool: shape.name for shape in shapes} | dict(words or {})
         self._failed = failed or (lambda _, result: f"Error: {said(result)}")
         self._write = write
@@ -71,7 +71,7 @@ class Shaped:
         if shape is None:
             return self.unknown(call.name)
         if result.error_class == "unknown_tool":
-            return self._missing.format(call.name)
+            return self._missing.format(call.name) or self.unknown(call.name)
         if result.is_error:
             result = evolve(result, output=in_words(result.output, self._words))
             return self._worded(shape, shape.failed or self._failed, call, result)
