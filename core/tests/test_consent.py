@@ -287,6 +287,48 @@ def test_an_approver_that_answers_garbage_is_no_consent(tmp_path):
     assert result.error_class == "approval_needed"
 
 
+@pytest.mark.parametrize("answer", ["raises", True, "yes"])
+def test_a_callback_that_breaks_or_answers_garbage_is_no_consent_and_ends_nothing(tmp_path, answer):
+    def broken(request):
+        if answer == "raises":
+            raise ValueError("boom")
+        return answer
+
+    turns = [[("launch", {"target": "x"})], "It was not possible."]
+    with opened(tmp_path, turns, plugins={"tools": Tools()}, approve=broken) as (session, _):
+        list(session.run("go"))
+        assert session.report.text == "It was not possible."
+        assert session.messages[2].results[0].error_class == "approval_needed"
+        assert "'session': nanocoder_approve failed" in str(session.plugins.reports[0])
+
+
+@pytest.mark.contract("NT-88")
+def test_the_same_policy_gives_the_same_decision_on_every_way_in(tmp_path):
+    @tool(risk="safe", effects={Effect.READ}, composed_of=["look"], single_confirmation=True)
+    def through(ctx, target: Annotated[str, "Where."]) -> str:
+        """Look through another tool."""
+        return ctx.call("look", {"target": target}).output
+
+    class Through:
+        @hookimpl
+        def nanocoder_tools(self):
+            return [through]
+
+    guard = Policy(lambda call: (call.name == "look" and Verdict(DENY, "look away")) or None)
+    turns = [
+        [("look", {"target": "a"})],
+        [("look", {"target": "b"}), ("look", {"target": "c"})],
+        [("through", {"target": "d"})],
+        "Done.",
+    ]
+    plugins = {"tools": Tools(), "through": Through(), "guard": guard}
+    with opened(tmp_path, turns, plugins=plugins) as (session, _):
+        list(session.run("go"))
+        said = [one.output for message in session.messages for one in message.results]
+        said.append(called(session, "look", {"target": "e"})[0].output)
+    assert said == ["denied: look away"] * 5
+
+
 # Editing
 
 

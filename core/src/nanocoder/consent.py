@@ -152,26 +152,34 @@ class Consent:
         about = {"session": self.session, "settings": self._plugins.settings}
         if isinstance(request, Question):
             return self._inquire(request, about)
-        if self._approve is not None:
-            return self._approve(request)
         return calls.choose(
-            self._plugins.implementations("nanocoder_approve"),
+            self._whoever("nanocoder_approve", self._approve, "request"),
             self._plugins.report,
             {"request": request, **about},
             ApprovalAnswer,
         )
 
     def _inquire(self, question: Question, about: Mapping[str, Any]) -> str | None:
-        if self._ask is not None:
-            return self._ask(question)
-        if not self.session.interactive:
+        if self._ask is None and not self.session.interactive:
             return None
         return calls.choose(
-            self._plugins.implementations("nanocoder_ask"),
+            self._whoever("nanocoder_ask", self._ask, "question"),
             self._plugins.report,
             {"question": question, **about},
             str,
         )
+
+    def _whoever(
+        self, hook: str, callback: Callable[..., Any] | None, argument: str
+    ) -> list[calls.Implementation]:
+        """Return who answers: the session's own callback, guarded like a plugin, or the plugins."""
+        if callback is None:
+            return self._plugins.implementations(hook)
+
+        def answer(**given: Any) -> Any:
+            return callback(given[argument])
+
+        return [calls.Implementation("session", hook, answer, (argument,))]
 
     def _request(self, call: ToolCall, tool: Tool[..., Any], verdict: Verdict) -> ApprovalRequest:
         return ApprovalRequest(
