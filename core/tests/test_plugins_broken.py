@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from nanocoder import PluginError, Plugins, open_session
-from nanocoder.testing import Scripted
+from nanocoder.testing import Scripted, play
 
 GOOD = """
 from nanocoder import hookimpl, tool
@@ -225,6 +225,58 @@ def test_a_second_start_imports_no_tool_plugin(site: Site, tmp_path: Path) -> No
     assert set(again.tools()) == set(first.tools()) == {"fine"}
     assert again.set_aside == first.set_aside
     assert modules == set()
+
+
+LATER = "import os\nif 'BOOM' in os.environ: raise RuntimeError('later')\n"
+
+
+def test_a_tool_whose_plugin_breaks_after_it_was_described_fails_alone(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site.install("tool-later", LATER + GOOD.replace("fine", "later"))
+    plugins = site.plugins()
+    assert set(plugins.tools()) == {"fine", "later"}
+    monkeypatch.setenv("BOOM", "1")
+    turns = [[("later", {})], [("fine", {})], "Done."]
+    played = play(tmp_path, turns, plugins=plugins)
+    assert [one.error_class for one in played.results] == ["plugin", ""]
+    assert "'tool-later'" in played.results[0].output
+    assert "later" not in plugins.tools()
+
+
+def test_a_listener_whose_plugin_breaks_after_it_was_described_is_set_aside(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site.install("ui-later", LATER + hook("pass", "nanocoder_event", "event"))
+    plugins = site.plugins()
+    monkeypatch.setenv("BOOM", "1")
+    assert play(tmp_path, ["Hello."], plugins=plugins).text == "Hello."
+    assert "RuntimeError: later" in plugins.set_aside["ui-later"]
+
+
+def test_a_policy_that_breaks_after_it_was_described_stops_the_start(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site.install("acme-guard", LATER + hook("pass", "nanocoder_before_execute", "call"))
+    plugins = site.plugins()
+    monkeypatch.setenv("BOOM", "1")
+    with pytest.raises(PluginError, match=r"acme-guard.*RuntimeError: later"):
+        open_session(tmp_path, plugins=plugins, persist=False)
+
+
+def test_a_plugin_that_offers_something_else_than_described_says_so(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site.install(
+        "tool-fickle",
+        GOOD.replace("fine", "fickle").replace(
+            "return [fickle]", "import os; return [] if 'BOOM' in os.environ else [fickle]"
+        ),
+    )
+    plugins = site.plugins()
+    monkeypatch.setenv("BOOM", "1")
+    played = play(tmp_path, [[("fickle", {})], "Done."], plugins=plugins)
+    assert "no longer offers 'fickle'" in played.results[0].output
 
 
 @pytest.mark.parametrize("damage", [b"", b"{", b"[]", b'{"plugins": 3}', b"\xff" * 99])
