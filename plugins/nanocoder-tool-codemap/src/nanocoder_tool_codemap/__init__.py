@@ -1,0 +1,107 @@
+"""The tool code_map: what a code base is made of, and what depends on what."""
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from attrs import frozen
+from nanocoder import (
+    Effect,
+    Resource,
+    SessionInfo,
+    Tool,
+    ToolContext,
+    ToolResult,
+    hookimpl,
+    tool,
+)
+
+if TYPE_CHECKING:
+    from nanocoder_tool_codemap.index import Index
+
+Operation = Literal[
+    "structure",
+    "symbols",
+    "dependencies",
+    "define",
+    "references",
+    "upstream",
+    "downstream",
+    "relevant",
+]
+
+
+@frozen
+class Settings:
+    """What `[plugins.tool-codemap]` may set.
+
+    *max_tokens* is how long an answer may be. *cache* keeps what was read in the user's cache
+    directory, for the next session.
+    """
+
+    max_tokens: int = 2_000
+    cache: bool = True
+
+
+@tool(
+    risk="safe",
+    effects={Effect.READ, Effect.IDEMPOTENT},
+    examples=[
+        {},
+        {"operation": "symbols", "target": "src"},
+        {"operation": "define", "target": "main"},
+        {"operation": "relevant", "target": "start of the program"},
+    ],
+    short="Show what the code defines and what depends on what.",
+)
+def code_map(
+    ctx: ToolContext,
+    operation: Annotated[Operation, "What to show."] = "structure",
+    target: Annotated[str, "Path, name, words."] = ".",
+) -> ToolResult:
+    """Map code: upstream is what target needs."""
+    from nanocoder_tool_codemap.budget import Budget
+    from nanocoder_tool_codemap.operations import OPERATIONS, Inquiry, split
+
+    ctx.cancelled.check()
+    path, query = split(ctx.workspace, operation, target)
+    index: Index = ctx.resource("index")
+    code = index.refresh(ctx.workspace, ctx.cancelled)
+    inquiry = Inquiry(ctx.workspace, index, code, path, query, ctx.cancelled)
+    budget = Budget((ctx.settings or Settings()).max_tokens)
+    budget.extend(OPERATIONS[operation](inquiry))
+    return ToolResult(
+        budget.text() or "Nothing found",
+        title=f"{operation} {target}",
+        data={"lines": budget.lines},
+        metadata={
+            "operation": operation,
+            "target": target,
+            "files": len(code.records),
+            "parsed": code.parsed,
+            "truncated": budget.left_out > 0,
+        },
+    )
+
+
+@hookimpl
+def nanocoder_tools() -> list[Tool[..., Any]]:
+    """Offer code_map."""
+    return [code_map]
+
+
+@hookimpl
+def nanocoder_settings() -> type:
+    """Return the class of `[plugins.tool-codemap]`."""
+    return Settings
+
+
+@hookimpl
+def nanocoder_resources() -> list[Resource]:
+    """Offer the index that a session keeps."""
+    return [Resource("index", _open_index)]
+
+
+def _open_index(session: SessionInfo, settings: Any) -> "Index":
+    from nanocoder_tool_codemap.index import Index
+    from nanocoder_tool_codemap.store import file_of
+
+    return Index(file_of(session.cwd.resolve()) if (settings or Settings()).cache else None)

@@ -1,0 +1,118 @@
+"""A file of code, read: its definitions, its imports, its words."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from nanocoder_tool_codemap.languages import CONTAINERS, Grammar
+from nanocoder_tool_codemap.record import Definition, Record, make
+
+MAX_WORDS = 4_000
+MAX_SIGNATURE_CHARS = 120
+_WORD = re.compile(rb"[$_a-zA-Z\x80-\xff][$\w\x80-\xff]*")
+_FROM = re.compile(r"from\s*(\.*[\w.]*)\s*import\s*(.*)", re.DOTALL)
+_NOT_KINDS = frozenset({"import", "noise", "_call"})
+
+
+def extract(language: str, data: bytes, grammar: Grammar) -> Record:
+    """Read *data*; what the grammar does not understand is left out."""
+    captures = captured(data, grammar)
+    return make(
+        language,
+        data.count(b"\n") + (not data.endswith(b"\n") and data != b""),
+        _definitions(data, captures),
+        dict.fromkeys(_imports(language, captures.get("import", ()))),
+        words_of(data, captures.get("noise", ())),
+    )
+
+
+def captured(data: bytes, grammar: Grammar) -> Mapping[str, Sequence[Any]]:
+    """Parse *data* and return the nodes that the query of its language names."""
+    from tree_sitter import QueryCursor
+
+    tree = grammar.parser.parse(data)
+    captures: Mapping[str, Sequence[Any]] = QueryCursor(grammar.query).captures(tree.root_node)
+    return captures
+
+
+def without(data: bytes, noise: Iterable[Any]) -> bytes:
+    """Return *data* with blanks for comments and strings; line ends stay."""
+    spans = sorted((node.start_byte, node.end_byte) for node in noise)
+    pieces, position = [], 0
+    for start, end in spans:
+        if start < position:
+            continue
+        gap = data[start:end]
+        lines = gap.split(b"\n")
+        pieces += [data[position:start], b"\n".join(b" " * len(line) for line in lines)]
+        position = end
+    return b"".join([*pieces, data[position:]])
+
+
+def words_of(data: bytes, noise: Iterable[Any]) -> frozenset[str]:
+    """Return the names in *data* outside *noise*."""
+    found = dict.fromkeys(_WORD.findall(without(data, noise)))
+    words = (word.decode("utf-8", "replace") for word in list(found)[:MAX_WORDS])
+    return frozenset(word for word in words if len(word) > 1)
+
+
+def _definitions(data: bytes, captures: Mapping[str, Sequence[Any]]) -> tuple[Definition, ...]:
+    nodes = [
+        (node.parent, node, kind)
+        for kind, found in captures.items()
+        if kind not in _NOT_KINDS
+        for node in found
+        if node.parent is not None
+    ]
+    nodes.sort(key=lambda one: (one[0].start_byte, -one[0].end_byte))
+    lines = data.split(b"\n")
+    around: list[tuple[int, str, str]] = []  # where it ends, its name, its kind
+    result = []
+    for whole, node, kind in nodes:
+        while around and around[-1][0] <= whole.start_byte:
+            around.pop()
+        name = (node.text or b"").decode("utf-8", "replace")
+        parent = around[-1] if around else (0, "", "")
+        inside = kind == "function" and parent[2] in CONTAINERS
+        result.append(
+            Definition(
+                name,
+                "method" if inside else kind,
+                node.start_point.row + 1,
+                whole.end_point.row + 1,
+                len(around),
+                parent[1],
+                _signature(lines[node.start_point.row]),
+            )
+        )
+        around.append((whole.end_byte, name, kind))
+    return tuple(result)
+
+
+def _signature(line: bytes) -> str:
+    text = " ".join(line.decode("utf-8", "replace").split())
+    return text[:MAX_SIGNATURE_CHARS].rstrip(" {:(")
+
+
+def _imports(language: str, nodes: Iterable[Any]) -> Iterable[str]:
+    for node in nodes:
+        text = (node.text or b"").decode("utf-8", "replace")
+        if language == "python":
+            yield from _python_imports(text)
+        elif language == "rust":
+            yield "".join(text.split())
+        else:
+            yield text.strip("\"'`")
+
+
+def _python_imports(text: str) -> Iterable[str]:
+    """Return "module" for each imported, and "module:names" where names come from it."""
+    found = _FROM.match(text)
+    if found:
+        names = re.findall(r"(\w+)(?:\s+as\s+\w+)?", found[2].partition("#")[0])
+        yield f"{found[1]}:{','.join(names)}"
+        return
+    for part in text.removeprefix("import").split(","):
+        name = part.split()
+        if name:
+            yield name[0]

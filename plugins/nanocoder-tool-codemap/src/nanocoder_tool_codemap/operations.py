@@ -1,0 +1,257 @@
+"""The questions that the map answers, each by lines of text."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from attrs import frozen
+from nanocoder import Cancel, ToolError, Workspace, WorkspaceError
+
+from nanocoder_tool_codemap.graph import reach
+from nanocoder_tool_codemap.index import MAX_FILE_BYTES, CodeMap, Index
+from nanocoder_tool_codemap.record import Definition, Record
+from nanocoder_tool_codemap.relevance import relevance
+
+SHOWN_SYMBOLS = 12
+SHOWN_NAMES = 5
+MAX_LINE_CHARS = 200
+
+QUERIES = frozenset({"define", "references", "relevant"})
+"""Operations that are about a name or words; all others are about a path."""
+BOTH = frozenset({"upstream", "downstream"})
+"""Operations that are about a path, or about a name where there is no such path."""
+
+
+@frozen
+class Inquiry:
+    """One question: about the files at or below *path* ("." for all), or about *query*."""
+
+    workspace: Workspace
+    index: Index
+    map: CodeMap
+    path: str
+    query: str
+    cancel: Cancel
+
+    @property
+    def files(self) -> dict[str, Record]:
+        """The files at or below *path*; raises ToolError when there is no code."""
+        records = self.map.records
+        if self.path == ".":
+            return dict(records)
+        below = f"{self.path}/"
+        found = {
+            path: record
+            for path, record in records.items()
+            if path == self.path or path.startswith(below)
+        }
+        if not found:
+            raise ToolError(
+                f"no code that this map reads is in {self.path!r}; it reads Python, JavaScript,"
+                " TypeScript, Go and Rust that git does not ignore",
+                error_class="not_found",
+            )
+        return found
+
+    def name(self) -> str:
+        """Return the query; raises ToolError without one."""
+        if not self.query.strip():
+            raise ToolError("give what to look for as target", error_class="invalid_arguments")
+        return self.query.strip()
+
+    def starts(self) -> list[str]:
+        """Return the files that the question is about: those at path, or where query is defined."""
+        if self.path != ".":
+            return list(self.files)
+        return list(dict.fromkeys(path for path, _ in defined(self, self.name())))
+
+
+def structure(inquiry: Inquiry) -> Iterator[str]:
+    """Say how much there is of what, and what the files that matter most define."""
+    files = inquiry.files
+    languages = Counter(record.language for record in files.values())
+    listed = ", ".join(f"{name} {count}" for name, count in languages.most_common())
+    lines = sum(record.lines for record in files.values())
+    yield f"{_files(len(files))}, {lines:,} lines: {listed}"
+    if inquiry.map.skipped:
+        yield f"[{_files(inquiry.map.skipped)} too large or too many to read]"
+    yield from _folders(files)
+    yield "Files, those that others need most first:"
+    ranks = inquiry.map.ranks
+    for path in sorted(files, key=lambda path: (-ranks[path], path)):
+        yield f"{path} ({files[path].lines})" + _summary(files[path])
+
+
+def _folders(files: Mapping[str, Record]) -> Iterator[str]:
+    counts: Counter[str] = Counter()
+    lines: Counter[str] = Counter()
+    for path, record in files.items():
+        folder = path.rpartition("/")[0] or "."
+        counts[folder] += 1
+        lines[folder] += record.lines
+    shown = sorted(sorted(counts, key=lambda folder: -lines[folder])[:30])
+    yield "Folders:"
+    for folder in shown:
+        yield f"  {folder}/ {_files(counts[folder])}, {lines[folder]:,} lines"
+    if len(counts) > len(shown):
+        yield f"  [{len(counts) - len(shown)} smaller folders]"
+
+
+def _files(count: int) -> str:
+    return f"{count:,} file{'s' if count != 1 else ''}"
+
+
+def symbols(inquiry: Inquiry) -> Iterator[str]:
+    """List the definitions of each file as an outline."""
+    for path, record in inquiry.files.items():
+        if not record.definitions:
+            continue
+        yield path
+        for one in record.definitions:
+            yield f"{'  ' * (one.depth + 1)}{one.line} {one.signature}"
+
+
+def dependencies(inquiry: Inquiry) -> Iterator[str]:
+    """List what each file uses directly: files of the workspace, and packages from outside."""
+    graph = inquiry.map.graph
+    for path in inquiry.files:
+        edges = graph.needs[path]
+        if edges:
+            inner = sorted(edges, key=lambda other: (-edges[other], other))
+            yield f"{path} -> {', '.join(inner)}"
+        if graph.external[path]:
+            yield f"{path} -> outside: {', '.join(graph.external[path])}"
+
+
+def define(inquiry: Inquiry) -> Iterator[str]:
+    """Say where a name is defined."""
+    for path, one in defined(inquiry, inquiry.name()):
+        inside = f" in {one.parent}" if one.parent else ""
+        yield f"{path}:{one.line}-{one.end} {one.kind}{inside}: {one.signature}"
+
+
+def references(inquiry: Inquiry) -> Iterator[str]:
+    """List the lines that use a name, comments and strings aside."""
+    name = inquiry.name().rpartition(".")[2]
+    ranks = inquiry.map.ranks
+    files = inquiry.files
+    for path in sorted(files, key=lambda path: (-ranks[path], path)):
+        if len(name) > 1 and name not in files[path].words:
+            continue
+        inquiry.cancel.check()
+        try:
+            data = inquiry.workspace.read_bytes(path, max_bytes=MAX_FILE_BYTES)
+        except WorkspaceError:  # it went while we looked
+            continue
+        own = {one.line for one in files[path].definitions if one.name == name}
+        for line, text in inquiry.index.lines_with(name, files[path].language, data):
+            mark = " [definition]" if line in own else ""
+            yield f"{path}:{line}: {text[:MAX_LINE_CHARS]}{mark}"
+
+
+def upstream(inquiry: Inquiry) -> Iterator[str]:
+    """List what a file needs, directly and through others."""
+    starts = inquiry.starts()
+    yield from _reached(starts, reach(inquiry.map.graph.needs, starts), "needs")
+
+
+def downstream(inquiry: Inquiry) -> Iterator[str]:
+    """List what needs a file, or the name that was asked for, directly and through others."""
+    starts = inquiry.starts()
+    needed_by = inquiry.map.graph.needed_by
+    if inquiry.path == ".":
+        name = inquiry.name().replace("::", ".").rpartition(".")[2]
+        records = inquiry.map.records
+        languages = {records[path].language for path in starts}
+        users = {
+            path: 1.0
+            for path, record in records.items()
+            if name in record.words and record.language in languages and path not in starts
+        }
+        needed_by = {**needed_by, **dict.fromkeys(starts, users)}
+    yield from _reached(starts, reach(needed_by, starts), "is needed by")
+
+
+def relevant(inquiry: Inquiry) -> Iterator[str]:
+    """List the files that matter most for some words."""
+    scores = relevance(inquiry.files, inquiry.map, inquiry.name())
+    for path, matching in scores:
+        record = inquiry.map.records[path]
+        yield f"{path} ({record.lines})" + _summary(record, matching)
+
+
+OPERATIONS: Mapping[str, Callable[[Inquiry], Iterator[str]]] = {
+    "structure": structure,
+    "symbols": symbols,
+    "dependencies": dependencies,
+    "define": define,
+    "references": references,
+    "upstream": upstream,
+    "downstream": downstream,
+    "relevant": relevant,
+}
+
+
+def defined(inquiry: Inquiry, query: str) -> list[tuple[str, Definition]]:
+    """Return where *query* ("name" or "Class.name") is defined, what matters most first.
+
+    Raises: ToolError (not_found) with names that are like it.
+    """
+    parent, _, name = query.replace("::", ".").rpartition(".")
+    parent = parent.rpartition(".")[2]
+    ranks = inquiry.map.ranks
+    found = [
+        (path, one)
+        for path, record in inquiry.files.items()
+        for one in record.definitions
+        if one.name == name and one.kind != "impl" and parent in {"", one.parent}
+    ]
+    if not found:
+        raise _unknown(inquiry, name)
+    return sorted(found, key=lambda one: (-ranks[one[0]], one[0], one[1].line))
+
+
+def split(workspace: Workspace, operation: str, target: str) -> tuple[str, str]:
+    """Return the path and the query that *target* stands for.
+
+    Raises: WorkspaceError for a path that has to be there and is not.
+    """
+    if operation in QUERIES:
+        return ".", target
+    path = workspace.resolve(target)
+    if path == "." or workspace.exists(path):
+        return path, ""
+    if operation in BOTH and "/" not in target:
+        return ".", target
+    workspace.stat(path)
+    return path, ""
+
+
+def _unknown(inquiry: Inquiry, name: str) -> ToolError:
+    from difflib import get_close_matches  # for a name that is not there, and not before
+
+    names = {one.name for record in inquiry.files.values() for one in record.definitions}
+    folded = name.lower()
+    close = [one for one in sorted(names) if folded in one.lower()]
+    close += get_close_matches(name, sorted(names), SHOWN_NAMES)
+    near = list(dict.fromkeys(close))[:SHOWN_NAMES]
+    advice = f"; near it: {', '.join(near)}" if near else "; search with grep"
+    return ToolError(f"nothing called {name!r} is defined here{advice}", error_class="not_found")
+
+
+def _reached(starts: Sequence[str], steps: Mapping[str, int], how: str) -> Iterator[str]:
+    reached = {path: distance for path, distance in steps.items() if distance}
+    shown = ", ".join(starts[:SHOWN_NAMES]) + (", \u2026" if len(starts) > SHOWN_NAMES else "")
+    yield f"{shown} {how} {_files(len(reached))}:"
+    for path in sorted(reached, key=lambda path: (reached[path], path)):
+        yield f"{reached[path]} {path}"
+
+
+def _summary(record: Record, first: Iterable[str] = ()) -> str:
+    """Name what a file defines at its top, beginning with *first*."""
+    top = [one for one in record.definitions if one.depth == 0 and one.kind != "impl"]
+    top.sort(key=lambda one: one.kind == "constant")
+    names = list(dict.fromkeys([*first, *(one.name for one in top)]))
+    if not names:
+        return ""
+    more = ", \u2026" if len(names) > SHOWN_SYMBOLS else ""
+    return f": {', '.join(names[:SHOWN_SYMBOLS])}{more}"

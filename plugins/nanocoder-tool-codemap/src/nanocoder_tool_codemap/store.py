@@ -1,0 +1,106 @@
+"""What is known of a workspace, kept between sessions in the user's cache directory.
+
+The file is a convenience: where it is missing, broken, foreign or of another version, everything is
+read again.
+"""
+
+import contextlib
+import json
+import os
+import stat
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from attrs import frozen
+
+from nanocoder_tool_codemap.record import Record
+
+VERSION = 1
+"""Goes up with every change to what a record holds or how it is read out of a file."""
+MAX_BYTES = 200_000_000
+EMPTY: Mapping[str, Any] = {}
+
+
+@frozen
+class Stamp:
+    """How a file looked when it was read: *size* in bytes, *mtime* in seconds, SHA-256."""
+
+    size: int
+    mtime: float
+    digest: str
+
+
+@frozen
+class Stored:
+    """The *stamps* of paths and the *records* of digests.
+
+    *ranks* is how much each path matters, as long as no file changes; empty when nobody asked.
+    """
+
+    stamps: Mapping[str, Stamp] = EMPTY
+    records: Mapping[str, Record] = EMPTY
+    ranks: Mapping[str, float] = EMPTY
+
+
+def folder() -> Path:
+    """Return the directory of the cache files."""
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    root = Path(base) if os.path.isabs(base) else Path.home() / ".cache"
+    return root / "nanocoder" / "codemap"
+
+
+def file_of(root: Path) -> Path:
+    """Return the cache file for the workspace at *root*."""
+    return folder() / f"{sha256(os.fsencode(root)).hexdigest()[:32]}.json"
+
+
+def load(path: Path) -> Stored:
+    """Read the cache file; empty when it is of no use."""
+    try:
+        data = _own_bytes(path)
+        value = json.loads(data) if data else {}
+        if not isinstance(value, dict) or value.get("version") != VERSION:
+            return Stored()
+        records = {digest: Record(one) for digest, one in value["records"].items()}
+        stamps = {name: Stamp(*one) for name, one in value["stamps"].items()}
+        ranks = {name: float(one) for name, one in value["ranks"].items()}
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return Stored()
+    if any(one.digest not in records for one in stamps.values()):
+        return Stored()
+    return Stored(stamps, records, ranks if ranks.keys() == stamps.keys() else {})
+
+
+def save(path: Path, stored: Stored) -> None:
+    """Write the cache file, whole or not at all; a cache that cannot be written is no failure."""
+    value = {
+        "version": VERSION,
+        "stamps": {name: [one.size, one.mtime, one.digest] for name, one in stored.stamps.items()},
+        "records": {digest: one.stored for digest, one in stored.records.items()},
+        "ranks": dict(stored.ranks),
+    }
+    data = json.dumps(value, ensure_ascii=True, separators=(",", ":")).encode()
+    temporary = path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}")
+    try:
+        path.parent.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        with os.fdopen(fd, "wb") as file:
+            file.write(data)
+        temporary.replace(path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+
+
+def _own_bytes(path: Path) -> bytes:
+    """Return what *path* holds if it is a file of ours that nobody else can write."""
+    fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    with os.fdopen(fd, "rb") as file:
+        status = os.fstat(fd)
+        ours = status.st_uid == os.geteuid() and not status.st_mode & 0o022
+        if not stat.S_ISREG(status.st_mode) or not ours or status.st_size > MAX_BYTES:
+            return b""
+        return file.read()

@@ -1,0 +1,353 @@
+"""What code_map answers."""
+
+import json
+import os
+import time
+
+import pytest
+from nanocoder import Cancelled, SessionInfo, ToolContext, ToolError, Workspace
+from nanocoder_tool_codemap import Settings, code_map, nanocoder_resources
+from nanocoder_tool_codemap.graph import rank
+from nanocoder_tool_codemap.store import file_of
+
+TREE = {
+    "app/__init__.py": "",
+    "app/core.py": (
+        "import os\nfrom . import store\nfrom app.errors import AppError as Bad\n\n\n"
+        "class Engine:\n    def run(self):\n        # load_state in a comment\n"
+        "        return store.load_state('load_state')\n\n\nLIMIT = 3\n"
+    ),
+    "app/store.py": (
+        "from app.errors import AppError\n\n\ndef load_state(path):\n    raise AppError\n"
+    ),
+    "app/errors.py": "class AppError(Exception):\n    pass\n",
+    "main.py": "from app.core import Engine\n\nEngine().run()\n",
+    "web/index.ts": (
+        "import { View } from './view';\nimport React from 'react';\n"
+        "export const start = async (): Promise<void> => { new View().draw(); };\n"
+    ),
+    "web/view.tsx": (
+        "export interface Props { a: number }\nexport class View {\n  draw(): void {}\n}\n"
+        "export type Kind = 'a';\n"
+    ),
+    "web/old.js": "const v = require('./view');\nfunction legacy() { return v; }\n",
+    "go.mod": "module example.org/m\n",
+    "cmd/main.go": 'package main\n\nimport (\n\t"fmt"\n\t"example.org/m/geo"\n)\n\n'
+    "func main() { fmt.Println(geo.Area()) }\n",
+    "geo/area.go": "package geo\n\ntype Shape struct{}\n\nfunc Area() int { return helper() }\n",
+    "geo/help.go": "package geo\n\nfunc helper() int { return 1 }\n",
+    "rs/src/lib.rs": (
+        "mod parts;\nuse crate::parts::Part;\nuse std::fmt;\n\npub fn go(p: Part) {}\n"
+    ),
+    "rs/src/parts.rs": (
+        "pub struct Part;\nimpl Part {\n    pub fn new() -> Self { Part }\n}\n"
+        "trait Shown { fn show(&self); }\n"
+    ),
+    "ignored/x.py": "def hidden(): pass\n",
+    ".gitignore": "ignored/\n",
+    "notes.md": "load_state\n",
+}
+
+
+@pytest.fixture
+def root(tmp_path):
+    folder = tmp_path / "root"
+    fill(folder, TREE)
+    return folder.resolve()
+
+
+def fill(root, files):
+    old = time.time() - 100
+    for name, content in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+        os.utime(path, (old, old))
+
+
+class Map:
+    """A session that asks."""
+
+    def __init__(self, root, settings=None):
+        self.workspace = Workspace(root)
+        (resource,) = nanocoder_resources()
+        self.index = resource.open(SessionInfo("s", root), settings)
+        self.ctx = ToolContext(
+            "s", "c", self.workspace, root, settings=settings, resource=lambda _: self.index
+        )
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.index.close()
+        self.workspace.close()
+
+    def result(self, operation="structure", target="."):
+        checked = code_map.signature.check({"operation": operation, "target": target})
+        return code_map.invoke(self.ctx, checked)
+
+    def lines(self, operation, target="."):
+        return self.result(operation, target).output.splitlines()
+
+
+@pytest.fixture
+def ask(root):
+    with Map(root) as session:
+        yield session.lines
+
+
+@pytest.mark.contract("MA-59")
+def test_the_structure_is_what_there_is_and_what_matters_first(ask):
+    lines = ask("structure")
+    assert (
+        lines[0] == "13 files, 58 lines: python 5, go 3, rust 2, typescript 1, javascript 1, tsx 1"
+    )
+    assert "  app/ 4 files, 19 lines" in lines
+    files = lines[lines.index("Files, those that others need most first:") + 1 :]
+    assert len(files) == 13
+    assert files[0] == "app/errors.py (2): AppError"
+    assert "app/core.py (12): Engine, LIMIT" in files
+    assert not any("hidden" in line for line in lines)
+
+
+@pytest.mark.contract("MA-60")
+def test_symbols_are_an_outline(ask):
+    assert ask("symbols", "app/core.py") == [
+        "app/core.py",
+        "  6 class Engine",
+        "    7 def run(self)",
+        "  12 LIMIT = 3",
+    ]
+    assert ask("symbols", "web") == [
+        "web/index.ts",
+        "  3 export const start = async (): Promise<void> => { new View().draw(); };",
+        "web/old.js",
+        "  2 function legacy() { return v; }",
+        "web/view.tsx",
+        "  1 export interface Props { a: number }",
+        "  2 export class View",
+        "    3 draw(): void {}",
+        "  5 export type Kind = 'a';",
+    ]
+    assert ask("symbols", "rs/src/parts.rs")[1:] == [
+        "  1 pub struct Part;",
+        "  2 impl Part",
+        "    3 pub fn new() -> Self { Part }",
+        "  5 trait Shown { fn show(&self); }",
+        "    5 trait Shown { fn show(&self); }",
+    ]
+
+
+@pytest.mark.contract("MA-61")
+def test_dependencies_are_followed_in_every_language(ask):
+    assert ask("dependencies") == [
+        "app/core.py -> app/__init__.py, app/errors.py, app/store.py",
+        "app/core.py -> outside: os",
+        "app/store.py -> app/errors.py",
+        "cmd/main.go -> geo/area.go, geo/help.go",
+        "cmd/main.go -> outside: fmt",
+        "geo/area.go -> geo/help.go",
+        "main.py -> app/core.py",
+        "rs/src/lib.rs -> rs/src/parts.rs",
+        "rs/src/lib.rs -> outside: std",
+        "web/index.ts -> web/view.tsx",
+        "web/index.ts -> outside: react",
+        "web/old.js -> web/view.tsx",
+    ]
+
+
+def test_upstream_and_downstream_say_how_far(ask):
+    assert ask("upstream", "main.py") == [
+        "main.py needs 4 files:",
+        "1 app/core.py",
+        "2 app/__init__.py",
+        "2 app/errors.py",
+        "2 app/store.py",
+    ]
+    assert ask("downstream", "app/errors.py") == [
+        "app/errors.py is needed by 3 files:",
+        "1 app/core.py",
+        "1 app/store.py",
+        "2 main.py",
+    ]
+    assert ask("downstream", "load_state") == [
+        "app/store.py is needed by 2 files:",
+        "1 app/core.py",
+        "2 main.py",
+    ]
+
+
+def test_a_definition_is_found_by_its_name(ask):
+    assert ask("define", "load_state") == ["app/store.py:4-5 function: def load_state(path)"]
+    assert ask("define", "Engine.run") == ["app/core.py:7-9 method in Engine: def run(self)"]
+    assert ask("define", "Part::new") == [
+        "rs/src/parts.rs:3-3 method in Part: pub fn new() -> Self { Part }"
+    ]
+
+
+def test_references_leave_out_comments_and_strings(ask):
+    assert sorted(ask("references", "load_state")) == [
+        "app/core.py:9: return store.load_state('load_state')",
+        "app/store.py:4: def load_state(path): [definition]",
+    ]
+    assert ask("references", "nowhere_used") == ["Nothing found"]
+
+
+def test_words_lead_to_the_files_that_matter(ask):
+    lines = ask("relevant", "where is the state loaded")
+    assert lines[0] == "app/store.py (5): load_state"
+    assert "app/errors.py (2): AppError" in lines  # what it leans on
+    assert ask("relevant", "zzz") == ["Nothing found"]
+
+
+@pytest.mark.parametrize(
+    ("operation", "target", "error_class", "said"),
+    [
+        ("define", "load_stat", "not_found", "near it: load_state"),
+        ("define", "qqqq", "not_found", "search with grep"),
+        ("define", " ", "invalid_arguments", "as target"),
+        ("symbols", "missing.py", "file_not_found", "missing.py"),
+        ("downstream", "app/missing.py", "file_not_found", "missing.py"),
+        ("symbols", "notes.md", "not_found", "it reads Python"),
+        ("symbols", "../x", "path_outside_workspace", "outside"),
+    ],
+)
+def test_what_is_not_there_is_said(ask, operation, target, error_class, said):
+    with pytest.raises(ToolError) as caught:
+        ask(operation, target)
+    assert (caught.value.error_class, said in str(caught.value)) == (error_class, True)
+
+
+def test_an_answer_stays_within_its_tokens(root):
+    fill(root, {f"many/f{number}.py": "def one(): pass\n" for number in range(300)})
+    with Map(root, Settings(max_tokens=300)) as session:
+        result = session.result()
+    assert result.metadata["truncated"]
+    assert len(result.output) < 300 * 6
+    assert "more lines; choose a narrower target]" in result.output
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "def broken(:\n  x = (((\ndef fine(): pass\n",
+        "\0\1\2",
+        "class A:\n" * 2000,
+        "\ufeffdef a(): 1\n",
+    ],
+)
+@pytest.mark.parametrize("name", ["bad.py", "bad.ts", "bad.go", "bad.rs", "bad.jsx"])
+def test_code_that_does_not_parse_harms_nothing(root, name, content):
+    fill(root, {name: content})
+    with Map(root) as session:
+        assert session.result().metadata["files"] == 14
+        assert session.lines("define", "load_state")
+
+
+def test_a_large_file_is_counted_and_not_read(root):
+    fill(root, {"big.py": "x = 1\n" * 200_000})
+    with Map(root) as session:
+        assert "[1 file too large or too many to read]" in session.lines("structure")
+
+
+def test_only_what_has_changed_is_read_again(root):
+    with Map(root) as session:
+        assert session.result().metadata["parsed"] == 13
+        (root / "app/store.py").write_text("def save_state():\n    pass\n")
+        assert session.lines("define", "save_state") == [
+            "app/store.py:1-2 function: def save_state()"
+        ]
+        assert session.result().metadata["parsed"] == 1
+        (root / "app/store.py").unlink()
+        with pytest.raises(ToolError):
+            session.result("define", "save_state")
+
+
+def test_the_next_session_knows_what_this_one_learnt(root, cache):
+    with Map(root) as session:
+        first = session.result()
+    (file,) = cache.iterdir()
+    assert file == file_of(root)
+    assert (file.stat().st_mode & 0o777, cache.stat().st_mode & 0o777) == (0o600, 0o700)
+    with Map(root) as session:
+        second = session.result()
+        assert session.lines("references", "load_state")
+    assert second.output == first.output
+    assert second.metadata["parsed"] == 0
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda value: "{",
+        lambda value: json.dumps({**value, "version": -1}),
+        lambda value: json.dumps({**value, "records": {key: [1] for key in value["records"]}}),
+        lambda value: json.dumps({**value, "records": {}}),
+        lambda value: json.dumps({**value, "stamps": {"a.py": [1]}}),
+        lambda value: json.dumps([value]),
+        lambda value: json.dumps({**value, "ranks": {"x": 1}}),
+    ],
+)
+def test_a_broken_cache_is_made_anew(root, cache, spoil):
+    with Map(root) as session:
+        first = session.result()
+    (file,) = cache.iterdir()
+    file.write_text(spoil(json.loads(file.read_text())))
+    with Map(root) as session:
+        assert session.result().output == first.output
+    assert json.loads(file.read_text())["ranks"]
+
+
+def test_a_cache_that_others_can_write_is_not_believed(root, cache):
+    with Map(root) as session:
+        session.result()
+    (file,) = cache.iterdir()
+    file.chmod(0o666)
+    with Map(root) as session:
+        assert session.result().metadata["parsed"] == 13
+
+
+def test_without_a_cache_nothing_is_kept(root, cache):
+    with Map(root, Settings(cache=False)) as session:
+        session.result()
+    assert not cache.exists()
+
+
+def test_a_cancelled_call_stops_reading(root):
+    with Map(root) as session:
+        session.ctx.cancelled.set()
+        with pytest.raises(Cancelled):
+            session.result()
+
+
+def test_ranks_are_a_distribution_and_prefer_what_is_needed():
+    edges = {"a": {"c": 1.0}, "b": {"c": 1.0}, "c": {"d": 1.0}, "d": {}, "e": {}}
+    ranks = rank(edges)
+    assert sum(ranks.values()) == pytest.approx(1.0)
+    assert sorted(ranks, key=ranks.__getitem__)[-2:] == ["c", "d"]
+    near = rank(edges, {"a": 1.0})
+    assert near["b"] == near["e"] == 0.0
+
+
+@pytest.mark.timeout(60)
+def test_two_thousand_files_are_mapped(tmp_path, record_property):
+    root = tmp_path / "large"
+    fill(
+        root,
+        {
+            f"p{number // 50}/m{number}.py": f"from p{number * 7 % 40}.m{number * 13 % 2000} import"
+            f" thing_{number * 13 % 2000}_0\n\n\n"
+            + "".join(
+                f"def thing_{number}_{one}(value):\n    return value + {one}\n" for one in range(12)
+            )
+            for number in range(2_000)
+        },
+    )
+    for name in ("cold", "warm"):
+        started = time.perf_counter()
+        with Map(root) as session:
+            metadata = session.result().metadata
+            record_property(f"{name}_s", round(time.perf_counter() - started, 3))
+        assert metadata["files"] == 2_000
+    assert metadata["parsed"] == 0
