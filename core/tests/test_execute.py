@@ -13,6 +13,7 @@ from nanocoder import (
     Decision,
     Effect,
     Param,
+    Resource,
     ToolCall,
     ToolContext,
     ToolError,
@@ -611,3 +612,45 @@ def test_a_handler_gets_a_copy_of_the_arguments(tmp_path):
     mine = {"items": ["a"]}
     one(tmp_path, "greedy", mine, tools=Tools(greedy))
     assert mine == {"items": ["a"]}
+
+
+def test_resources_of_one_name_belong_each_to_its_plugin_and_are_closed_with_the_session(tmp_path):
+    closed: list[str] = []
+
+    class Table:
+        def __init__(self, owner: str) -> None:
+            self.owner = owner
+
+        def close(self) -> None:
+            closed.append(self.owner)
+
+    def plugin(owner: str):
+        @tool(name=f"use_{owner}", risk="safe", effects={Effect.READ})
+        def use(ctx: ToolContext) -> str:
+            """Use the table of this plugin."""
+            assert ctx.resource("table") is ctx.resource("table")
+            return ctx.resource("table").owner
+
+        class Plugin(Tools):
+            @hookimpl
+            def nanocoder_resources(self):
+                return [Resource("table", lambda session, settings: Table(owner))]
+
+        return Plugin(use)
+
+    plugins = {"mine": plugin("mine"), "yours": plugin("yours")}
+    with opened(tmp_path, plugins=plugins) as (session, _):
+        assert called(session, "use_mine", {})[0].output == "mine"
+        assert called(session, "use_yours", {})[0].output == "yours"
+        assert closed == []
+    assert closed == ["yours", "mine"]
+
+
+def test_a_resource_that_nobody_offers_is_an_error_of_the_call(tmp_path):
+    @tool(risk="safe", effects={Effect.READ})
+    def use(ctx: ToolContext) -> str:
+        """Use a table that is not there."""
+        return str(ctx.resource("table"))
+
+    result, _ = one(tmp_path, "use", {}, tools=Tools(use))
+    assert "'tools' offers no resource 'table'" in result.output

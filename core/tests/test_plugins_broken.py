@@ -209,6 +209,29 @@ def test_a_tool_can_be_renamed_away_from_a_clash(site: Site) -> None:
     assert said == {"fine": "well", "finer": "otherwise"}
 
 
+@pytest.mark.parametrize(
+    ("hook_name", "offer"),
+    [
+        ("nanocoder_providers", "ProviderSpec('twin', lambda m, s: None)"),
+        ("nanocoder_commands", "Command('twin', 'Do it.', lambda w, h: 0)"),
+        ("nanocoder_screens", "Screen('twin', lambda i, s: None)"),
+    ],
+)
+def test_two_offers_of_one_name_are_refused_naming_both(
+    site: Site, hook_name: str, offer: str
+) -> None:
+    head = "from nanocoder import Command, ProviderSpec, Screen"
+    for name in ("ui-a", "ui-b"):
+        site.install(name, hook(f"return [{offer}]", hook_name, head=head))
+    plugins = site.plugins()
+    with pytest.raises(PluginError, match="'twin' is offered by ui-a and ui-b"):
+        plugins.offered(hook_name.removeprefix("nanocoder_"), "twin")
+    plugins.configure(lambda _, cls: cls(), disabled=["ui-a"])
+    found = plugins.offered(hook_name.removeprefix("nanocoder_"), "twin")
+    assert found is not None
+    assert found[0] == "ui-b"
+
+
 def test_two_distributions_with_one_plugin_name_are_both_set_aside(site: Site) -> None:
     site.install("tool-fine", GOOD.replace("fine", "other"), distribution="evil-twin")
     plugins = site.plugins()

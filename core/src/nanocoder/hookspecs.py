@@ -82,8 +82,7 @@ def nanocoder_commands() -> "list[Command]":  # type: ignore[empty-body]
     """Offer sub-commands of the command line.
 
     Called: when the plugin is described; a command's `run` when somebody types it.
-    Results: all are offered; a name that is taken, by the core or another plugin, sets the later
-    plugin aside.
+    Results: all are offered; the core's own names win, and two of one name are refused.
     Raises: the plugin offers no command and is reported.
     Example: `return [Command("chat", "Talk in the terminal.", run_chat)]`
     """

@@ -85,9 +85,8 @@ class Ground:
     def _opened(self, plugin: str, name: str) -> Any:
         for entry, offer in self.plugins.offers("resources"):
             if (entry.name, offer["name"]) == (plugin, name):
-                found = self.plugins.offered("resources", name)
-                if found is not None and found[0] == plugin:
-                    return found[1].open(self.info, self.plugins.settings(plugin))
+                found = self.plugins.real(plugin, "resources", name)
+                return found.open(self.info, self.plugins.settings(plugin))
         raise ToolError(f"plugin {plugin!r} offers no resource {name!r}")
 
     def artifact(self, name: str, data: bytes) -> str:

@@ -149,11 +149,16 @@ class Plugins:
         return [(entry, offer) for entry in whole for offer in entry.offers(what)]
 
     def offered(self, what: str, name: str) -> tuple[str, Any] | None:
-        """Return the plugin and the object that it offers as *name*, loading that plugin alone."""
-        for entry, offer in self.offers(what):
-            if offer["name"] == name:
-                return entry.name, self._real(entry.name, what, name)
-        return None
+        """Return the plugin and the object that it offers as *name*, loading that plugin alone.
+
+        Raises PluginError where two plugins offer it: neither may win by its own name.
+        """
+        owners = [entry.name for entry, offer in self.offers(what) if offer["name"] == name]
+        if len(set(owners)) > 1:
+            both = " and ".join(dict.fromkeys(owners))
+            said = f"{what} {name!r} is offered by {both}; name one of them in plugins.disable"
+            raise PluginError(owners[-1], said)
+        return (owners[0], self.real(owners[0], what, name)) if owners else None
 
     def provider(self, name: str) -> tuple[str, ProviderSpec] | None:
         """Return the plugin and spec of the provider called *name*."""
@@ -223,7 +228,7 @@ class Plugins:
         original = offer["name"]
 
         def load_it() -> Tool[..., Any]:
-            real = self._real(entry.name, "tools", original)
+            real = self.real(entry.name, "tools", original)
             return evolve(
                 real, name=name, plugin=entry.name, version=entry.version, schema=offer["schema"]
             )
@@ -251,7 +256,7 @@ class Plugins:
             load=_once(load_it),
         )
 
-    def _real(self, plugin: str, what: str, name: str) -> Any:
+    def real(self, plugin: str, what: str, name: str) -> Any:
         """Return the object called *name* that *plugin* offers.
 
         It must be what the manifest described.
