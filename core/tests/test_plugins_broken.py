@@ -100,6 +100,11 @@ BROKEN = {
         ),
         "every field of Settings needs a default",
     ),
+    "an effect that does not exist": (
+        GOOD.replace('"read"', '"raed"'),
+        "'raed' is not a valid Effect",
+    ),
+    "a risk that does not exist": (GOOD.replace('"safe"', '"none"'), "'none' is not a valid Risk"),
     "a tool with an impossible type": (
         hook(
             "return [odd]",

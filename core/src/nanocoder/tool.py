@@ -201,12 +201,27 @@ def takes_context(function: Callable[..., Any]) -> bool:
 
 
 def as_result(value: Any, name: str) -> ToolResult:
-    """Make a ToolResult of what a handler returned: itself, text, or a JSON-ready value."""
+    """Make a ToolResult of what a handler returned: itself, text, or a JSON-ready value.
+
+    Raises: TypeError for a result with a field that nobody could work with.
+    """
     if isinstance(value, ToolResult):
+        refuse_unsound(value)
         return value if value.title else evolve(value, title=name)
     if isinstance(value, str):
         return ToolResult(value, title=name)
     return ToolResult("" if value is None else canonical_json(value), title=name, data=value)
+
+
+def refuse_unsound(result: ToolResult) -> None:
+    """Raise TypeError, naming the field, for a result whose fields are not what they should be."""
+    for name, expected in RESULT_FIELDS.items():
+        value = getattr(result, name)
+        if not isinstance(value, expected):
+            raise TypeError(f"ToolResult.{name} is {type(value).__name__}, not {expected.__name__}")
+    for one in result.attachments:
+        if not isinstance(one, Attachment):
+            raise TypeError(f"ToolResult.attachments holds {type(one).__name__}, not Attachment")
 
 
 @overload
@@ -263,7 +278,7 @@ def _make(function: Callable[P, R], fields: Mapping[str, Any]) -> Tool[P, R]:
         handler=function,
         signature=signature,
         risk=Risk(options.pop("risk", Risk.MEDIUM)),
-        effects=frozenset(options.pop("effects", ())),
+        effects=frozenset(map(Effect, options.pop("effects", ()))),
         composed_of=tuple(options.pop("composed_of", ())),
         examples=tuple(options.pop("examples", ())),
         **options,
