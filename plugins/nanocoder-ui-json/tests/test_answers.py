@@ -3,6 +3,7 @@
 import json
 import signal
 import subprocess
+import time
 
 import pytest
 
@@ -157,6 +158,7 @@ def test_no_answer_in_time_refuses(dialogue, workspace):
 def test_an_interrupt_ends_the_wait_and_the_run(dialogue, workspace):
     talk = dialogue(writes("new.py"), DONE)
     talk.until("call.approval_requested")
+    time.sleep(0.5)  # the request is written just before the wait for its answer begins
     talk.process.send_signal(signal.SIGINT)
     assert talk.end()["stop_reason"] == "interrupted"
     assert talk.process.returncode == 130

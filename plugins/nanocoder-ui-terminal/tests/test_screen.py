@@ -1,5 +1,7 @@
 """What a run looks like in a real terminal."""
 
+import re
+
 import pytest
 
 pytestmark = pytest.mark.timeout(90)
@@ -135,8 +137,7 @@ def test_a_change_that_needed_no_question_shows_its_diff(start, workspace):
 def test_colours_are_left_out_where_nobody_wants_them(run):
     talk = run({"text": "**Hi**\n\n```python\nx = 1\n```"}, env={"NO_COLOR": "1"})
     assert talk.end() == 0
-    assert "\x1b[1m" not in talk.raw
-    assert "\x1b[3" not in talk.raw
+    assert re.search(r"\x1b\[[\d;]*m", talk.raw) is None
 
 
 def test_a_terminal_that_cannot_be_painted_over_gets_plain_lines(run):

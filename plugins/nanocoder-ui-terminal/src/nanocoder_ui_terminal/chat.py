@@ -10,7 +10,7 @@ from nanocoder import Mode, PersonError, Session, Usage, UsageError, __version__
 
 from nanocoder_ui_terminal.completion import ChatCompleter, Files
 from nanocoder_ui_terminal.entry import Entry, TerminatedError
-from nanocoder_ui_terminal.lines import one_line, plain_lines
+from nanocoder_ui_terminal.lines import message_lines, one_line
 from nanocoder_ui_terminal.mentions import Typed, with_files
 from nanocoder_ui_terminal.replay import last_exchange
 from nanocoder_ui_terminal.screen import TextScreen
@@ -100,7 +100,7 @@ class Conversation:
 
     def say(self, text: str, *styles: str) -> None:
         """Show a message."""
-        lines = plain_lines(text, self._terminal.width)
+        lines = message_lines(text, self._terminal.width)
         self._write(self._terminal.paint(line, *(styles or ("dim",))) for line in lines)
 
     def show_table(self, rows: Sequence[Sequence[str]]) -> None:
@@ -171,7 +171,7 @@ class Conversation:
         self._write([paint(f"/help lists commands and keys{dot}Ctrl-D leaves", "dim")])
         problem = self.find_model()
         if problem:
-            self.say(problem, "yellow")
+            self.say(f"{problem}\nHere: /model PROVIDER/MODEL", "yellow")
 
     def _toolbar(self) -> str:
         tokens = self.usage.input_tokens + self.usage.output_tokens

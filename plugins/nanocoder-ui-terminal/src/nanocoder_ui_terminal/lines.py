@@ -1,6 +1,7 @@
 """Text of others as lines for the terminal: made safe, folded, coloured where it is a diff."""
 
 import re
+import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
@@ -36,6 +37,14 @@ def plain_lines(text: str, columns: int) -> Iterator[str]:
     """Yield *text* as safe lines of at most *columns*; everything is there."""
     for line in drawable(text).expandtabs(TAB_COLUMNS).split("\n"):
         yield from folded(line, columns)
+
+
+def message_lines(text: str, columns: int) -> Iterator[str]:
+    """Yield a message as safe lines, broken between words where it can be."""
+    for line in drawable(text).split("\n"):
+        indent = line[: len(line) - len(line.lstrip(" "))]
+        for part in textwrap.wrap(line, columns, subsequent_indent=indent) or [""]:
+            yield from folded(part, columns)
 
 
 def is_diff(text: str) -> bool:

@@ -4,7 +4,7 @@ from typing import Final
 
 from nanocoder import ApprovalRequest, Effect, Risk, for_terminal
 
-from nanocoder_ui_terminal.lines import clipped, gaps_told, one_line, shown_lines
+from nanocoder_ui_terminal.lines import clipped, gaps_told, message_lines, one_line, shown_lines
 from nanocoder_ui_terminal.terminal import Terminal
 
 RISK_STYLES: Final = {Risk.SAFE: "green", Risk.MEDIUM: "yellow", Risk.DANGEROUS: "yellow"}
@@ -42,7 +42,7 @@ def _header(request: ApprovalRequest, terminal: Terminal) -> list[str]:
     if request.steps:
         told.append(f"its steps: {', '.join(request.steps)}")
     for text in told:
-        parts = shown_lines(text, room, terminal) if text else ()
+        parts = message_lines(text, room) if text else ()
         lines += [terminal.paint(part, "dim") for part in parts]
     return lines
 

@@ -5,7 +5,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Protocol
 
-from nanocoder import Event, for_terminal
+from nanocoder import Event
 
 from nanocoder_ui_terminal.answer import Answer
 from nanocoder_ui_terminal.calls import (
@@ -17,6 +17,7 @@ from nanocoder_ui_terminal.calls import (
     running_line,
 )
 from nanocoder_ui_terminal.echo import Echo
+from nanocoder_ui_terminal.lines import message_lines
 from nanocoder_ui_terminal.live import Live
 from nanocoder_ui_terminal.terminal import Terminal, cut
 
@@ -88,7 +89,7 @@ class TextScreen:
     def say(self, text: str, *styles: str) -> None:
         """Show a message beside the run."""
         with self._lock:
-            lines = for_terminal(text).split("\n")
+            lines = message_lines(text, self._terminal.width)
             self._commit([self._terminal.paint(line, *styles) for line in lines], "note")
 
     def _on_run_started(self, _event: Event) -> None:
