@@ -248,6 +248,20 @@ def test_an_interrupted_session_can_be_prompted_again(tmp_path):
         assert len(model.requests) == 2
 
 
+def test_a_run_that_its_listener_leaves_owes_no_result_to_the_next(tmp_path):
+    turns = [[("look", {}), ("look", {"at": "b"})], "Again."]
+    with opened(tmp_path, turns, plugins=TOOLS) as (session, model):
+        for event in session.run("one"):
+            if event.kind == "call.started":
+                break
+        list(session.run("two"))
+        assert session.report.text == "Again."
+    roles = [message.role for message in model.requests[-1].messages]
+    assert roles == ["user", "assistant", "tool", "user"]
+    results = model.requests[-1].messages[2].results
+    assert [one.call_id for one in results] == ["c1.1", "c1.2"]
+
+
 # Modes, models, plugins
 
 

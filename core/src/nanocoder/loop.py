@@ -21,6 +21,7 @@ from nanocoder.plugins import Plugins
 from nanocoder.prompt import NAMED_FILE_CHARS, named_files, system_prompt
 from nanocoder.provider import Finished, Provider, Request, TextDelta, ThinkingDelta
 from nanocoder.report import Report
+from nanocoder.results import not_run
 from nanocoder.session import encode_message, encode_usage
 from nanocoder.text import count_tokens
 from nanocoder.tool import SessionInfo, Tool
@@ -192,6 +193,9 @@ class Session:
         )
         self._current, self.report = run, run.report
         yield from self._begun()
+        if self._messages and self._messages[-1].calls:
+            # Whoever listened to the run before left it in the middle.
+            yield self._added_results(not_run(self._messages[-1].calls, "it was interrupted"), ())
         yield Event("run.started", {"prompt": message.text})
         if provider.profile == "small":
             message = evolve(message, text=self._named_files(message.text) + message.text)
@@ -235,8 +239,7 @@ class Session:
         yield self._added(Message("user", LAST_WORDS))
         reply = yield from self._reply(run)
         if reply.calls:
-            unrun = [_not_run(call, "the turn limit is reached") for call in reply.calls]
-            yield self._added_results(unrun, ())
+            yield self._added_results(not_run(reply.calls, "the turn limit is reached"), ())
         return StopReason.TURN_LIMIT
 
     def _answered(
@@ -388,12 +391,6 @@ def open_session(cwd: Any = ".", **options: Any) -> Session:
     Raises: ConfigError, UsageError, PluginError (a policy that does not load).
     """
     return Session(open_ground(cwd, **options))
-
-
-def _not_run(call: ToolCall, why: str) -> ToolResult:
-    return ToolResult(
-        f"not run: {why}", title=call.name, is_error=True, error_class="not_run", call_id=call.id
-    )
 
 
 def _size_of(message: Message) -> int:

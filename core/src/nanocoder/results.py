@@ -1,9 +1,11 @@
 """What became of a call, as data: for the journal, for scripts, and for the model."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from nanocoder.calls import problem_of
 from nanocoder.errors import NanocoderError, ToolError
+from nanocoder.text import clip, for_model
 from nanocoder.tool import Tool
 from nanocoder.values import ToolCall, ToolResult
 
@@ -19,6 +21,10 @@ FORBIDDEN = frozenset(
     }
 )
 """Error classes that no person and no rule could have allowed, or that one of them forbade."""
+
+MESSAGE_HEAD_CHARS = 8_000
+MESSAGE_TAIL_CHARS = 2_000
+"""How much of an error's message is kept."""
 
 
 def call_data(call: ToolCall) -> dict[str, Any]:
@@ -57,8 +63,10 @@ def status_of(result: ToolResult) -> str:
 
 def failure(call: ToolCall, error: NanocoderError) -> ToolResult:
     """Make a result of an error."""
+    # A message may quote anything: what a model wrote, a file's name, a plugin's exception.
+    message = for_model(clip(str(error), head=MESSAGE_HEAD_CHARS, tail=MESSAGE_TAIL_CHARS))
     return ToolResult(
-        str(error),
+        message,
         title=f"Error: {call.name}",
         data=getattr(error, "data", None) or None,
         metadata={"error": True},
@@ -73,3 +81,12 @@ def broken(call: ToolCall, tool: Tool[..., Any], error: BaseException) -> ToolRe
     message = f"Error: {call.name} of {tool.plugin or 'this session'} broke: {problem_of(error)}"
     failed = ToolError(message, error_class="tool_broken")
     return failure(call, failed)
+
+
+def not_run(calls: Iterable[ToolCall], why: str) -> list[ToolResult]:
+    """Make a result of each call that never ran: every call of a model has one."""
+    said = f"not run: {why}"
+    return [
+        ToolResult(said, title=call.name, is_error=True, error_class="not_run", call_id=call.id)
+        for call in calls
+    ]
