@@ -1,0 +1,52 @@
+"""A conversation: `python -m acme_nanocoder_loop`, in the directory to work in.
+
+`MODEL_ID` names the model ("anthropic/…"); its key and its base URL come from the variables of its
+provider, such as `ANTHROPIC_BASE_URL`.
+"""
+
+# ruff: noqa: T201 - a program that talks
+
+import os
+from typing import Any
+
+from nanocoder import PersonError, open_session
+
+from acme_nanocoder_loop import Model, Tools, agent_loop
+
+PROMPT = "s02 >> "
+SHOWN_CHARS = 200
+LEAVE = ("", "q", "exit")
+
+
+def main() -> None:
+    """Talk until the person leaves: q, exit, an empty line, the end of input, Ctrl-C."""
+    options = {"model": os.environ.get("MODEL_ID", ""), "interactive": True}
+    with open_session(".", **options) as session:
+        model, tools = Model(session), Tools(session)
+        messages: list[dict[str, Any]] = []
+        while (said := _asked()) is not None:
+            messages.append({"role": "user", "content": said})
+            try:
+                agent_loop(messages, model, tools.definitions, tools.handlers, _show)
+            except (PersonError, KeyboardInterrupt) as error:
+                print(error)
+                return
+            for block in messages[-1]["content"]:
+                print(block["text"])
+
+
+def _asked() -> str | None:
+    try:
+        said = input(PROMPT).strip()
+    except (EOFError, KeyboardInterrupt):
+        print()
+        return None
+    return None if said.lower() in LEAVE else said
+
+
+def _show(name: str, output: str) -> None:
+    print(f"> {name}\n{output[:SHOWN_CHARS]}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,59 @@
+"""The installed tools in the dialect s02, as a dictionary of functions."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from nanocoder import (
+    Dialect,
+    NanocoderError,
+    Session,
+    ToolCall,
+    ToolResult,
+    UsageError,
+    anthropic_tool,
+)
+
+DIALECT = "s02"
+
+
+class Tools:
+    """What the model may call: *definitions* for it, *handlers* for the loop.
+
+    A handler takes the parameters of its definition by name and returns text; each call goes down
+    the session's whole path: checked, judged by the policies, approved, journaled.
+    """
+
+    def __init__(self, session: Session) -> None:
+        found = session.plugins.offered("dialects", DIALECT)
+        if found is None:
+            raise UsageError(f"the dialect {DIALECT!r} is not installed")
+        self._session = session
+        self._dialect: Dialect = found[1]
+        offers = self._dialect.offer(list(session.tools.values()))
+        self.definitions = [
+            anthropic_tool(one["name"], one["description"], one["parameters"]) for one in offers
+        ]
+        self.handlers: dict[str, Callable[..., str]] = {
+            one["name"]: partial(self._run, one["name"]) for one in offers
+        }
+
+    def _run(self, tool_name: str, /, **arguments: Any) -> str:
+        call = ToolCall("call", tool_name, arguments)
+        return self._dialect.render(call, self._result(call))
+
+    def _result(self, call: ToolCall) -> ToolResult:
+        try:
+            canonical = self._dialect.canonical(call)
+        except NanocoderError as error:
+            return ToolResult(str(error), is_error=True, error_class=error.error_class)
+        *_, last = self._session.call(canonical.name, canonical.arguments)
+        told = last.data
+        return ToolResult(
+            told["output"],
+            data=told["data"],
+            metadata=told["metadata"],
+            is_error=told["status"] != "ok",
+            error_class=told["error_class"],
+            artifact=told["artifact"],
+        )
