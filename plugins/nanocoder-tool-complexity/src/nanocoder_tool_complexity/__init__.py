@@ -1,0 +1,58 @@
+"""The tool code_complexity: how large a code base is, and where it is hard to follow."""
+
+from typing import Annotated, Any
+
+from attrs import frozen
+from nanocoder import Effect, Tool, ToolContext, ToolResult, hookimpl, tool
+
+DEFAULT_EXTENSIONS = (".go", ".py")
+
+
+@frozen
+class Settings:
+    """What `[plugins.tool-complexity]` may set.
+
+    *skip_dirs* are names of folders that are left out besides those that always are. Functions are
+    measured for *time_limit_s* seconds; lines are counted to the end.
+    """
+
+    skip_dirs: tuple[str, ...] = ()
+    time_limit_s: float = 30.0
+
+
+@tool(
+    risk="safe",
+    effects={Effect.READ, Effect.IDEMPOTENT},
+    examples=[{}, {"extensions": [".ts", ".tsx"]}],
+    short="Measure the size and complexity of the code.",
+)
+def code_complexity(
+    ctx: ToolContext,
+    skip_dirs: Annotated[tuple[str, ...], "More folders to skip."] = (),
+    extensions: Annotated[tuple[str, ...], "Default: .go and .py."] = (),
+) -> ToolResult:
+    """Measure the size of packages and files, and the hardest functions."""
+    from nanocoder_tool_complexity.answer import answer
+    from nanocoder_tool_complexity.measure import measure
+
+    settings: Settings = ctx.settings or Settings()
+    measured = measure(
+        ctx.workspace,
+        skip={*settings.skip_dirs, *skip_dirs},
+        extensions=extensions or DEFAULT_EXTENSIONS,
+        limit_s=settings.time_limit_s,
+        cancel=ctx.cancelled,
+    )
+    return answer(measured)
+
+
+@hookimpl
+def nanocoder_tools() -> list[Tool[..., Any]]:
+    """Offer code_complexity."""
+    return [code_complexity]
+
+
+@hookimpl
+def nanocoder_settings() -> type:
+    """Return the class of `[plugins.tool-complexity]`."""
+    return Settings

@@ -1,0 +1,134 @@
+"""Counting lines, and the ways through each function."""
+
+import re
+import time
+from collections.abc import Callable, Collection, Iterator
+from typing import Any
+
+from attrs import define, field, frozen
+from nanocoder import Cancel, Workspace, WorkspaceError
+
+SKIPPED = frozenset(
+    {
+        *("vendor", "node_modules", "third_party", "bower_components", "testdata", "tests", "test"),
+        *("venv", ".venv", "env", ".tox", ".nox", "__pycache__", "site-packages", ".eggs"),
+        *("dist", "build", "target", "out", "bin", "coverage", ".idea", ".vscode"),
+    }
+)
+MAX_FILE_BYTES = 5_000_000
+MAX_MEASURED_BYTES = 1_000_000
+"""Generated code beyond this size would cost seconds and say nothing."""
+_TEST = re.compile(
+    r"(?:test_.*|.*_test|conftest)\.py|.*_test\.\w+|.*\.(?:test|spec)\.\w+|.*Tests?\.(?:java|kt|cs)"
+)
+
+
+@frozen
+class Function:
+    """One function: *complexity* is the number of ways through it, McCabe's."""
+
+    path: str
+    name: str
+    line: int
+    lines: int
+    complexity: int
+
+
+@frozen
+class File:
+    """One file; *code* is its lines without blank ones and comments, -1 when not measured."""
+
+    path: str
+    lines: int
+    code: int = -1
+    functions: tuple[Function, ...] = ()
+
+    @property
+    def package(self) -> str:
+        """The folder, which is a package in Go and Python."""
+        return self.path.rpartition("/")[0] or "."
+
+
+@define
+class Measured:
+    """All *files*; *tests* and *skipped* count what was left out, *unmeasured* where lines only."""
+
+    files: list[File] = field(factory=list)
+    tests: int = 0
+    skipped: int = 0
+    unmeasured: int = 0
+
+
+def measure(
+    workspace: Workspace,
+    *,
+    skip: Collection[str],
+    extensions: Collection[str],
+    limit_s: float,
+    cancel: Cancel,
+) -> Measured:
+    """Measure all files with *extensions*, tests aside.
+
+    Raises: Cancelled.
+    """
+    ends = tuple(f".{one.lower().lstrip('*.')}" for one in extensions if one.strip("*. "))
+    deadline = time.monotonic() + limit_s
+    measured = Measured()
+    analyse = _analyser()
+    for path, size in _candidates(workspace, SKIPPED | set(skip), ends):
+        cancel.check()
+        if _TEST.fullmatch(path.rpartition("/")[2]):
+            measured.tests += 1
+            continue
+        try:
+            data = workspace.read_bytes(path, max_bytes=MAX_FILE_BYTES)
+        except WorkspaceError:  # too large, gone, or not ours to read
+            measured.skipped += 1
+            continue
+        lines = data.count(b"\n") + (data != b"" and not data.endswith(b"\n"))
+        file = File(path, lines)
+        if size <= MAX_MEASURED_BYTES and time.monotonic() < deadline:
+            file = analyse(file, data)
+        measured.unmeasured += file.code < 0
+        measured.files.append(file)
+    return measured
+
+
+def _candidates(
+    workspace: Workspace, skip: Collection[str], ends: tuple[str, ...]
+) -> Iterator[tuple[str, int]]:
+    for entry in workspace.walk(skip=skip):
+        if entry.kind == "file" and entry.name.lower().endswith(ends):
+            yield entry.path, entry.size
+
+
+def _analyser() -> Callable[[File, bytes], File]:
+    # Not `import lizard`, which puts the folder of the running script in front of sys.path: code of
+    # the workspace could then be imported. And 40 ms that a start need not wait for.
+    from lizard_core.extensions import get_extensions  # type: ignore[import-untyped]
+    from lizard_core.file_analyzer import FileAnalyzer  # type: ignore[import-untyped]
+    from lizard_languages import get_reader_for  # type: ignore[import-untyped]
+
+    analyser = FileAnalyzer(get_extensions([]))
+
+    def analyse(file: File, data: bytes) -> File:
+        if get_reader_for(file.path) is None:
+            return file
+        try:
+            found = analyser.analyze_source_code(file.path, data.decode("utf-8", "replace"))
+            functions = tuple(_function(file.path, one) for one in found.function_list)
+        except Exception:  # noqa: BLE001 - whatever a file makes it trip over, others go on
+            return file
+        return File(file.path, file.lines, int(found.nloc), functions)
+
+    return analyse
+
+
+def _function(path: str, found: Any) -> Function:
+    return Function(
+        path,
+        str(found.name),
+        int(found.start_line),
+        int(found.end_line - found.start_line + 1),
+        int(found.cyclomatic_complexity),
+    )
