@@ -1,4 +1,4 @@
-"""The terminal: conversations, streamed answers, and the question whether a call may run.
+"""The terminal: conversations, streamed answers, and the questions to whoever sits there.
 
 Nothing here imports rich or prompt_toolkit before something is drawn or typed.
 """
@@ -7,7 +7,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from attrs import field, frozen
-from nanocoder import ApprovalAnswer, ApprovalRequest, Command, Screen, SessionInfo, hookimpl
+from nanocoder import (
+    ApprovalAnswer,
+    ApprovalRequest,
+    Command,
+    Question,
+    Screen,
+    SessionInfo,
+    hookimpl,
+)
 
 
 @frozen
@@ -52,6 +60,16 @@ def nanocoder_approve(
     from nanocoder_ui_terminal.approval import ask  # most calls need no approval
 
     return ask(request, settings or Settings())
+
+
+@hookimpl
+def nanocoder_ask(question: Question, session: SessionInfo) -> str | None:
+    """Put a tool's question to the person at the terminal; None when there is nobody."""
+    if not session.interactive:
+        return None
+    from nanocoder_ui_terminal.inquiry import inquire  # few tools ask
+
+    return inquire(question)
 
 
 def _open_screen(_info: SessionInfo, settings: Any) -> Any:

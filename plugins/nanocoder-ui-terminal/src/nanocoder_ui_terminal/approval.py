@@ -1,17 +1,13 @@
 """The question whether a call may run. Everything that is not a clear yes is a no."""
 
-import os
-import select
-import signal
 import sys
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any, Final, Protocol
 
 from attrs import define
 from nanocoder import ApprovalAnswer, ApprovalRequest
 
+from nanocoder_ui_terminal.answering import StoppedError, line_mode, read_line, stoppable
 from nanocoder_ui_terminal.editor import Draft
 from nanocoder_ui_terminal.preview import question
 from nanocoder_ui_terminal.terminal import Terminal, is_terminal
@@ -21,7 +17,6 @@ NO: Final = ("n", "no")
 EDIT: Final = ("e", "edit")
 ALWAYS: Final = ("a", "always")
 SHOW: Final = ("s", "show")
-MAX_ANSWER_BYTES: Final = 4_096
 MAX_QUESTIONS: Final = 100
 """How often one request is put again, after edits that came to nothing."""
 
@@ -31,10 +26,6 @@ class Limits(Protocol):
 
     @property
     def preview_lines(self) -> int: ...  # noqa: D102
-
-
-class _StoppedError(BaseException):
-    """A signal ended the question; no `except Exception` may swallow it."""
 
 
 @define
@@ -58,6 +49,11 @@ class _Asked:
         if word in YES + ALWAYS and not rest:
             return self._made(approved=True, always=word in ALWAYS)
         return self._made(approved=False, reason=_reason(word, rest, typed))
+
+    @property
+    def prompt(self) -> str:
+        """What may be answered."""
+        return f"[y/n/e(dit)/a(lways){'/s(how all)' if self.clipped else ''}]"
 
     def refusal(self, why: str = "") -> ApprovalAnswer:
         """Return a no."""
@@ -90,15 +86,15 @@ def ask(request: ApprovalRequest, settings: Limits) -> ApprovalAnswer | None:
     terminal = Terminal.of_process()
     asked = _Asked(request, terminal, Draft(request.call.arguments))
     try:
-        with _line_mode(), _stoppable():
+        with line_mode(), stoppable():
             text, asked.clipped = question(request, terminal, settings.preview_lines)
             terminal.write(text)
             for _ in range(MAX_QUESTIONS):
-                answer = asked.answer(_typed(terminal, clipped=asked.clipped))
+                answer = asked.answer(read_line(terminal, "Approve?", asked.prompt))
                 if answer is not None:
                     return answer
         return asked.refusal("asked too often")
-    except (_StoppedError, EOFError):
+    except (StoppedError, EOFError):
         terminal.write("\n")
         return asked.refusal()
 
@@ -110,71 +106,3 @@ def _reason(word: str, rest: str, typed: str) -> str:
     if word in YES + ALWAYS + EDIT + SHOW or not typed.isprintable():
         return ""
     return typed.strip()
-
-
-def _typed(terminal: Terminal, *, clipped: bool) -> str:
-    """Return a line that was typed after the question appeared; raises EOFError."""
-    more = "/s(how all)" if clipped else ""
-    words = terminal.paint("Approve?", "bold")
-    terminal.write(f"{words} [y/n/e(dit)/a(lways){more}] ")
-    _forget_typed()
-    descriptor = sys.stdin.fileno()
-    line = b""
-    while not line.endswith(b"\n") and len(line) < MAX_ANSWER_BYTES:
-        # os.read goes on after a signal whose handler raised nothing; the wait is in select.
-        select.select([descriptor], [], [])
-        piece = os.read(descriptor, MAX_ANSWER_BYTES)
-        if not piece:
-            raise EOFError
-        line += piece
-    if b"\0" in line or line.count(b"\n") > 1:
-        return "n"
-    return line.decode("utf-8", "replace").rstrip("\r\n")
-
-
-def _forget_typed() -> None:
-    """Take back what was typed before the question could be read."""
-    import termios  # only terminals have it
-
-    termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
-
-
-@contextmanager
-def _line_mode() -> Iterator[None]:
-    """Have the terminal edit and show a line and make signals of keys, whatever it did before."""
-    import termios
-
-    descriptor = sys.stdin.fileno()
-    before = termios.tcgetattr(descriptor)
-    wanted = list(before)
-    wanted[0] |= termios.ICRNL
-    wanted[3] |= termios.ICANON | termios.ECHO | termios.ECHOE | termios.ISIG
-    termios.tcsetattr(descriptor, termios.TCSAFLUSH, wanted)
-    try:
-        yield
-    finally:
-        termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
-
-
-@contextmanager
-def _stoppable() -> Iterator[None]:
-    """Let a signal end the question instead of the run."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def stop(number: int, frame: Any) -> None:
-        handler = before[signal.Signals(number)]
-        if number == signal.SIGTERM and callable(handler):
-            handler(number, frame)
-        raise _StoppedError
-
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    before = {number: signal.getsignal(number) for number in numbers}
-    for number in numbers:
-        signal.signal(number, stop)
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

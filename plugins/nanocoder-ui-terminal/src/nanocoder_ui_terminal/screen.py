@@ -152,6 +152,11 @@ class TextScreen:
             self._terminal.write("\n")
         self._last = "question"
 
+    _on_call_asked = _on_call_approval_requested
+
+    def _on_call_answered(self, _event: Event) -> None:
+        self._start("working")
+
     def _on_call_approved(self, event: Event) -> None:
         call = self._calls.get(event.call_id)
         if call is not None:

@@ -1,0 +1,58 @@
+"""A tool's question to the person: choices by number, or their own words."""
+
+import sys
+import time
+from typing import Final
+
+from nanocoder import Question
+
+from nanocoder_ui_terminal.answering import StoppedError, line_mode, read_line, stoppable
+from nanocoder_ui_terminal.lines import message_lines
+from nanocoder_ui_terminal.terminal import Terminal, is_terminal
+
+MAX_TRIES: Final = 100
+
+
+def inquire(question: Question) -> str | None:
+    """Return the answer; None when nobody is there, wants to, or does in time."""
+    if not (is_terminal(sys.stdin) and is_terminal(sys.stdout)):
+        return None
+    terminal = Terminal.of_process()
+    deadline = time.monotonic() + question.timeout_s
+    try:
+        with line_mode(), stoppable():
+            _show(question, terminal)
+            for _ in range(MAX_TRIES):
+                typed = read_line(terminal, "Answer?", _hint(question), deadline)
+                answer = _meant(typed.strip(), question)
+                if answer:
+                    return answer
+    except (StoppedError, EOFError, TimeoutError):
+        terminal.write("\n")
+    return None
+
+
+def _show(question: Question, terminal: Terminal) -> None:
+    bar = terminal.paint(terminal.sign("bar"), "cyan")
+    lines = list(message_lines(question.text, terminal.width - 2))
+    for number, choice in enumerate(question.choices, 1):
+        first, *more = message_lines(choice, terminal.width - 7)
+        lines += [f"{number:2}. {first}", *(f"    {line}" for line in more)]
+    terminal.write("".join(f"{bar} {line}".rstrip() + "\n" for line in lines))
+
+
+def _hint(question: Question) -> str:
+    parts = [f"1-{len(question.choices)}"] if question.choices else []
+    if question.custom:
+        parts.append("your own words")
+    return f"[{', or '.join(parts)}; {question.timeout_s:g} s]"
+
+
+def _meant(typed: str, question: Question) -> str:
+    """Return the choice that a number or a text names, or one's own words; "" for neither."""
+    if typed.isdecimal() and 1 <= int(typed) <= len(question.choices):
+        return question.choices[int(typed) - 1]
+    for choice in question.choices:
+        if choice.casefold() == typed.casefold():
+            return choice
+    return typed if question.custom else ""
