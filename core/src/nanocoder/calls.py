@@ -58,10 +58,18 @@ def attempt(implementation: Implementation, arguments: Mapping[str, Any]) -> Any
 
 def problem_of(error: BaseException) -> str:
     """Say in one line what an exception means to a person."""
+    text = _text_of(error)
     if isinstance(error, NanocoderError):
+        return text
+    line = " ".join(text.split())
+    return f"{type(error).__name__}: {line}" if line else type(error).__name__
+
+
+def _text_of(error: BaseException) -> str:
+    try:
         return str(error)
-    text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+    except Exception:  # noqa: BLE001 - an exception that cannot even say what it is
+        return ""
 
 
 def collect(
@@ -142,7 +150,8 @@ def _verdict_of(
 
 
 def _cause(error: PluginError) -> str:
-    return str(error.__cause__) if error.__cause__ is not None else error.problem
+    cause = error.__cause__
+    return error.problem if cause is None else _text_of(cause) or type(cause).__name__
 
 
 def chain(
@@ -150,10 +159,12 @@ def chain(
     arguments: Mapping[str, Any],
     subject: str,
     expected: type[T],
+    refuse: Callable[[T], None] = lambda _value: None,
 ) -> T:
     """Pass the argument named *subject* through all; None leaves it as it is.
 
-    Raises PluginError at the first failure.
+    *refuse* raises TypeError for a value that is not sound. Raises PluginError at the first
+    failure.
     """
     current: T = arguments[subject]
     for implementation in implementations:
@@ -162,6 +173,10 @@ def chain(
             continue
         if not isinstance(value, expected):
             raise implementation.error(wrong_type(value, expected))
+        try:
+            refuse(value)
+        except TypeError as error:
+            raise implementation.error(error) from error
         current = value
     return current
 

@@ -1,15 +1,15 @@
 """A tool is one definition: its signature is check, static type and JSON Schema at once."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, Generic, ParamSpec, TypeVar, overload
 
 from attrs import define, evolve, field, frozen
 
 from nanocoder.cancel import Cancel
 from nanocoder.errors import PluginError, ToolError
 from nanocoder.schema import Signature, canonical_json
-from nanocoder.values import EMPTY, Effect, Mode, Question, Risk, ToolResult
+from nanocoder.values import EMPTY, Attachment, Effect, Mode, Question, Risk, ToolResult
 
 if TYPE_CHECKING:
     from nanocoder.workspace import Workspace
@@ -21,6 +21,13 @@ DEFAULT_TIMEOUT_S = 120.0
 ANY_TOOL = "*"
 """In `composed_of`: every tool on offer, except those that may call any tool themselves."""
 MAX_NAME_CHARS = 64
+RESULT_FIELDS: Final[Mapping[str, type]] = {
+    **dict.fromkeys(("output", "title", "error_class", "artifact"), str),
+    "metadata": Mapping,
+    "attachments": Sequence,
+    "is_error": bool,
+}
+"""What the fields of a result must be, whoever made it."""
 
 
 @frozen

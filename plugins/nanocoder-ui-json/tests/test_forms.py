@@ -6,6 +6,7 @@ import time
 import pytest
 from nanocoder import Event
 from nanocoder_ui_json.encoding import encoded
+from nanocoder_ui_json.screens import open_lines, open_object
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -131,3 +132,16 @@ def test_a_value_that_contains_itself_is_still_json():
     value = {"name": "a"}
     value["self"] = value
     assert json.loads(encoded(value)) == {"name": "a", "self": "[contains itself]"}
+
+
+@pytest.mark.parametrize("open_screen", [open_lines, open_object])
+def test_what_a_plugin_prints_does_not_end_up_between_the_events(open_screen, capsys):
+    screen = open_screen(None, None)
+    print("a plugin's own words", end="")
+    screen.show(Event("session.finished", {"text": "Done."}))
+    screen.close()
+    out, err = capsys.readouterr()
+    assert [json.loads(line)["text"] for line in out.splitlines()] == ["Done."]
+    assert err == "a plugin's own words"
+    print("afterwards")
+    assert capsys.readouterr().out == "afterwards\n"

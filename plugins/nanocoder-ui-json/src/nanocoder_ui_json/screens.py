@@ -1,4 +1,8 @@
-"""The two screens. Nothing but them writes to standard output."""
+"""The two screens. Nothing but them writes to standard output.
+
+While one of them is open, `sys.stdout` is standard error: what a plugin prints must not end up
+between two events.
+"""
 
 import sys
 from collections.abc import Mapping
@@ -11,22 +15,44 @@ from nanocoder_ui_json.encoding import encoded
 ENDS = ("run.finished", "session.finished")
 
 
+class Output:
+    """Standard output, kept from everybody else until it is given back."""
+
+    def __init__(self) -> None:
+        self._stream = sys.stdout
+        sys.stdout = sys.stderr
+
+    def write(self, line: str) -> None:
+        """Write a line and flush; raises BrokenPipeError when the reader has gone."""
+        self._stream.write(f"{line}\n")
+        self._stream.flush()
+
+    def give_back(self) -> None:
+        """Let others write to it again."""
+        sys.stdout = self._stream
+
+
 class Lines:
     """Writes each event as one line, at once."""
+
+    def __init__(self) -> None:
+        self._output = Output()
 
     def show(self, event: Event) -> None:
         """Write an event and flush; raises BrokenPipeError when the reader has gone."""
         line = {"type": event.kind, "at": event.at, "call_id": event.call_id}
-        _write(encoded({**line, **event.data, **line}))
+        self._output.write(encoded({**line, **event.data, **line}))
 
     def close(self) -> None:
         """Leave nothing behind: each line was flushed."""
+        self._output.give_back()
 
 
 class Summary:
     """Writes what the run came to, as one object at the end."""
 
     def __init__(self) -> None:
+        self._output = Output()
         self._report: Mapping[str, Any] | None = None
 
     def show(self, event: Event) -> None:
@@ -36,8 +62,9 @@ class Summary:
 
     def close(self) -> None:
         """Write the object; raises BrokenPipeError when the reader has gone."""
+        self._output.give_back()
         if self._report is not None:
-            _write(encoded(self._report))
+            self._output.write(encoded(self._report))
 
 
 def open_lines(_info: SessionInfo, _settings: Any) -> Lines:
@@ -48,8 +75,3 @@ def open_lines(_info: SessionInfo, _settings: Any) -> Lines:
 def open_object(_info: SessionInfo, _settings: Any) -> Summary:
     """Open the screen "json"."""
     return Summary()
-
-
-def _write(line: str) -> None:
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()

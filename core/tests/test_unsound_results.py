@@ -1,0 +1,94 @@
+"""Results that nobody could work with, and messages that quote anything, stop at the border."""
+
+from types import SimpleNamespace
+
+import pytest
+from attrs import evolve
+from nanocoder import Attachment, ToolError, ToolResult, hookimpl, tool
+from nanocoder.testing import opened
+from nanocoder.testing.playing import called
+
+SOUND = ToolResult("fine", attachments=(Attachment("image/png", b"x"),))
+UNSOUND = [
+    ({"output": 5}, "ToolResult.output is int, not str"),
+    ({"output": None}, "ToolResult.output is NoneType, not str"),
+    ({"title": b"x"}, "ToolResult.title is bytes, not str"),
+    ({"metadata": None}, "ToolResult.metadata is NoneType, not Mapping"),
+    ({"attachments": (b"x",)}, "ToolResult.attachments holds bytes, not Attachment"),
+    ({"is_error": "yes"}, "ToolResult.is_error is str, not bool"),
+    ({"error_class": 5}, "ToolResult.error_class is int, not str"),
+    ({"artifact": 5}, "ToolResult.artifact is int, not str"),
+]
+
+
+class UnspeakableError(Exception):
+    def __str__(self):
+        raise ValueError("not even this")
+
+
+def returning(value):
+    @tool(risk="safe", effects={"read"})
+    def odd() -> object:
+        """Return something, or raise it, for tests."""
+        if isinstance(value, Exception):
+            raise value
+        return value
+
+    return SimpleNamespace(nanocoder_tools=hookimpl(lambda: [odd]))
+
+
+def result_of(cwd, **plugins):
+    with opened(cwd, plugins=plugins, mode="auto") as (session, _):
+        result, _ = called(session, "odd", {})
+        return result, session.plugins.reports
+
+
+@pytest.mark.parametrize(("changes", "problem"), UNSOUND)
+def test_a_tool_that_returns_an_unsound_result_is_broken_and_told_why(tmp_path, changes, problem):
+    result, _ = result_of(tmp_path, odd=returning(evolve(SOUND, **changes)))
+    assert result.error_class == "tool_broken"
+    assert problem in result.output
+    assert "odd" in result.output
+
+
+@pytest.mark.parametrize(("changes", "problem"), UNSOUND)
+def test_an_unsound_result_of_a_hook_withholds_the_result(tmp_path, changes, problem):
+    hook = hookimpl(lambda result: evolve(result, **changes))
+    spoiling = SimpleNamespace(nanocoder_after_execute=hook)
+    result, reports = result_of(tmp_path, odd=returning(SOUND), spoiling=spoiling)
+    assert result.error_class == "withheld"
+    assert "spoiling" in result.output
+    assert problem in str(reports[0])
+
+
+def test_a_sound_result_passes(tmp_path):
+    result, reports = result_of(tmp_path, odd=returning(SOUND))
+    assert (result.output, result.attachments, reports) == ("fine", SOUND.attachments, [])
+
+
+def test_an_exception_without_words_breaks_its_tool_and_nothing_else(tmp_path):
+    result, _ = result_of(tmp_path, odd=returning(UnspeakableError()))
+    assert result.error_class == "tool_broken"
+    assert "UnspeakableError" in result.output
+
+
+@pytest.mark.parametrize("hook", ["nanocoder_prompt", "nanocoder_before_execute"])
+def test_an_exception_without_words_in_a_hook_is_reported(tmp_path, hook):
+    def fail():
+        raise UnspeakableError
+
+    failing = SimpleNamespace(**{hook: hookimpl(fail)})
+    plugins = {"odd": returning("well"), "failing": failing}
+    with opened(tmp_path, plugins=plugins, mode="auto") as (session, _):
+        called(session, "odd", {})
+        assert session.system
+        assert "UnspeakableError" in str(session.plugins.reports[0])
+
+
+def test_what_a_message_quotes_reaches_the_model_clean_and_no_longer_than_it_should(tmp_path):
+    error = ToolError("no file 'a\x1b[2Jb\u202e" + "x" * 1_000_000 + "'")
+    result, _ = result_of(tmp_path, odd=returning(error))
+    assert result.output.startswith("no file 'ab")
+    assert "removed]" in result.output
+    assert "\x1b" not in result.output
+    assert len(result.output) < 20_000
