@@ -18,8 +18,8 @@ from nanocoder import (
     hookimpl,
     tool,
 )
+from nanocoder_kit_process import environment
 
-from nanocoder_tool_bash.environment import environment
 from nanocoder_tool_bash.process import Command
 from nanocoder_tool_bash.report import Facts, report
 from nanocoder_tool_bash.watch import Limits

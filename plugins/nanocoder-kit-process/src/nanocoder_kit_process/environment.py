@@ -1,4 +1,4 @@
-"""The environment of a command, built for each call: known names, minus what looks secret."""
+"""The environment of a child, built for each: known names, minus what looks secret."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -59,7 +59,7 @@ SYSTEM_PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/b
 
 
 def environment(ours: Mapping[str, str], wanted: Collection[str] = ()) -> dict[str, str]:
-    """Return what a command gets of *ours*; names in *wanted* pass even when they look secret."""
+    """Return what a child gets of *ours*; names in *wanted* pass even when they look secret."""
     env = {name: value for name, value in ours.items() if _passes(name, value, wanted)}
     env["PATH"] = _absolute(env.get("PATH", "")) or SYSTEM_PATH
     return env | FIXED
