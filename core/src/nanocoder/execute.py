@@ -24,7 +24,7 @@ from nanocoder.results import broken, call_data, failure, result_data, status_of
 from nanocoder.running import Running, Said, TmpDir
 from nanocoder.schema import normalise
 from nanocoder.text import clip, for_model
-from nanocoder.tool import ANY_TOOL, Tool, ToolContext, refuse_step
+from nanocoder.tool import ANY_TOOL, Tool, ToolContext, refuse_step, refuse_unsound
 from nanocoder.values import Effect, Event, Question, ToolCall, ToolResult
 from nanocoder.workspace import Workspace
 
@@ -141,7 +141,9 @@ class Executor:
 
         def work(crew: Running) -> None:
             def one(index: int) -> None:
-                results[index] = crew.drive(ready[index])
+                # Cancelled: nobody listens to the turn any more.
+                with contextlib.suppress(Cancelled):
+                    results[index] = crew.drive(ready[index])
 
             for index in range(len(ready)):
                 threads.append(threading.Thread(target=one, args=(index,), daemon=True))
@@ -324,7 +326,8 @@ class Executor:
         }
         try:
             for one in chain:
-                seen = calls.chain([one], {**about, "result": result}, "result", ToolResult)
+                told = {**about, "result": result}
+                seen = calls.chain([one], told, "result", ToolResult, refuse_unsound)
                 result = _consistent(result, seen)
         except PluginError as error:
             self._plugins.report(error)
@@ -355,9 +358,13 @@ def _consistent(before: ToolResult, after: ToolResult) -> ToolResult:
 
 
 def _inquiry(question: Question) -> Generator[Said, None, str | None]:
+    asked = {"question": question.text, "choices": list(question.choices)}
+    yield Event("call.asked", asked, question.call_id)
     item = Ask(question)
     yield item
-    return item.answer if isinstance(item.answer, str) else None
+    answer = item.answer if isinstance(item.answer, str) else None
+    yield Event("call.answered", {"answer": answer}, question.call_id)
+    return answer
 
 
 def _raising(error: NanocoderError) -> Steps:

@@ -13,7 +13,7 @@ from nanocoder.consent import Approver, Asker
 from nanocoder.errors import ConfigError, ToolError, UsageError
 from nanocoder.offers import Dialect, Sandbox
 from nanocoder.plugins import Plugins
-from nanocoder.session import Journal, SessionStore, repaired
+from nanocoder.session import Journal, SessionStore, Transcript, repaired
 from nanocoder.text import nearest
 from nanocoder.tool import SessionInfo
 from nanocoder.values import Event, Message, Mode
@@ -170,7 +170,7 @@ def open_ground(  # noqa: PLR0913 - these are the options of open_session, by na
     plugins = plugins if plugins is not None else installed_plugins(config, environment)
     plugins.require_policies()
     say = warn or (lambda _: None)
-    journal, messages = _opened_journal(
+    journal, transcript = _opened_journal(
         config, root, resume, persist=persist, warn=say, environment=environment
     )
     info = SessionInfo(
@@ -182,15 +182,18 @@ def open_ground(  # noqa: PLR0913 - these are the options of open_session, by na
         output=output,
         folder=journal.artifacts if journal is not None else None,
     )
+    workspace = open_workspace(root, journal, environment)
+    if transcript.interrupted:
+        workspace.sweep()  # a write that was killed half-way left its temporary file
     return Ground(
         plugins=plugins,
         config=config,
-        workspace=open_workspace(root, journal, environment),
+        workspace=workspace,
         info=info,
         journal=journal,
         approve=approve,
         ask=ask,
-        messages=messages,
+        messages=transcript.messages,
         max_turns=config.core.max_turns,
         dialect=_dialect(plugins, config.core.dialect),
     )
@@ -275,17 +278,18 @@ def _opened_journal(
     persist: bool,
     warn: Callable[[str], None],
     environment: Mapping[str, str],
-) -> tuple[Journal | None, Sequence[Message]]:
+) -> tuple[Journal | None, Transcript]:
     if not persist:
-        return None, ()
+        return None, Transcript()
     store = SessionStore.of_user(environment, warn=warn)
     if resume:
         records, journal = store.open(resume, cwd=root)
         transcript = repaired(records, journal.artifacts)
         if transcript.cwd and transcript.cwd != str(root):
             warn(f"session {journal.id} was held in {transcript.cwd}; it goes on in {root}")
-        return journal, transcript.messages
-    return store.create(root, config.core.model, str(config.core.mode))[1], ()
+        return journal, transcript
+    _, journal = store.create(root, config.core.model, str(config.core.mode))
+    return journal, Transcript()
 
 
 def _dialect(plugins: Plugins, name: str) -> Dialect | None:

@@ -23,7 +23,7 @@ from nanocoder import (
 from nanocoder_provider_local.provider import open_local
 from nanocoder_provider_local.settings import DEFAULT_MODEL, Settings
 
-pytestmark = [pytest.mark.model, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.model, pytest.mark.xdist_group("model"), pytest.mark.timeout(600)]
 
 SYSTEM = (
     "You are a coding agent working in the current directory. Do what the user asks with the tools "
