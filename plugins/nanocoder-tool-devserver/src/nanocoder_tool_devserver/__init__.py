@@ -1,0 +1,234 @@
+"""The tool dev_server: servers in the background, ended with the session or with nanocoder."""
+
+import os
+import time
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from attrs import frozen
+from nanocoder import (
+    Effect,
+    Param,
+    Resource,
+    SessionInfo,
+    Tool,
+    ToolCall,
+    ToolContext,
+    ToolError,
+    ToolResult,
+    hookimpl,
+    tool,
+)
+from nanocoder_kit_process import environment
+
+from nanocoder_tool_devserver.servers import Server, Servers, is_listening
+
+MAX_PORT = 65_535
+LOOK_S = 0.1
+STATUS_LINES = 5
+LOG_LINES = 40
+BASH = "/bin/bash"
+SH = "/bin/sh"
+
+Action = Literal["start", "stop", "status", "check_port"]
+
+
+@frozen
+class Settings:
+    """What `[plugins.tool-devserver]` may set.
+
+    *environment*: names of variables that servers get besides the usual ones, secrets included.
+    *ready_s*: seconds to wait until a server listens on its port; *quiet_s*: seconds to look
+    whether one without a port ends at once.
+    """
+
+    environment: tuple[str, ...] = ()
+    ready_s: float = 15.0
+    quiet_s: float = 1.0
+
+
+@tool(
+    risk="medium",
+    effects={Effect.READ, Effect.WRITE, Effect.EXECUTE, Effect.NETWORK},
+    timeout_s=0,
+    repeatable=True,
+    examples=[
+        {"action": "status"},
+        {"action": "check_port", "port": 3000},
+    ],
+)
+def dev_server(
+    ctx: ToolContext,
+    action: Annotated[Action, "What to do."],
+    command: Annotated[str, "To start: a shell command."] = "",
+    port: Annotated[int, Param("Port it listens on.", ge=0, le=MAX_PORT)] = 0,
+    id: Annotated[str, "Which server."] = "",  # noqa: A002 - the name in the tool's schema
+) -> ToolResult:
+    """Run servers in the background; they end with the session."""
+    servers: Servers = ctx.resource("servers")
+    if action == "start":
+        return _start(ctx, servers, command, port)
+    if action == "stop":
+        return _stop(servers, id)
+    if action == "check_port":
+        return _check_port(port)
+    return _status(servers, id)
+
+
+@hookimpl
+def nanocoder_tools() -> list[Tool[..., Any]]:
+    """Offer dev_server."""
+    return [dev_server]
+
+
+@hookimpl
+def nanocoder_settings() -> type:
+    """Return the class of `[plugins.tool-devserver]`."""
+    return Settings
+
+
+@hookimpl
+def nanocoder_resources() -> list[Resource]:
+    """Keep a session's servers, and stop them with it."""
+    return [Resource("servers", _open_servers)]
+
+
+@hookimpl
+def nanocoder_render(call: ToolCall, result: ToolResult | None, session: SessionInfo) -> str | None:
+    """Show the command as it would be run, and where."""
+    arguments = call.arguments
+    if call.name != dev_server.name or result is not None or arguments.get("action") != "start":
+        return None
+    return f"{arguments.get('command', '')}\n(in the background, in {session.cwd})"
+
+
+def _open_servers(_session: SessionInfo, _settings: Any) -> Servers:
+    return Servers()
+
+
+def _start(ctx: ToolContext, servers: Servers, command: str, port: int) -> ToolResult:
+    if not command.strip():
+        raise _missing("command", "start")
+    if port and is_listening(port):
+        raise ToolError(
+            f"port {port} is taken: something listens there already; stop it or use another",
+            error_class="port_in_use",
+        )
+    settings: Settings = ctx.settings or Settings()
+    env = environment(os.environ, settings.environment) | {"BROWSER": "none"}
+    env |= {"PORT": str(port)} if port else {}
+    shell = [BASH, "--norc", "--noprofile", "-c"] if Path(BASH).exists() else [SH, "-c"]
+    ctx.cancelled.check()
+    argv = ctx.wrap([*shell, command])
+    server = servers.start(command, port, argv, ctx.working_directory, env)
+    try:
+        ready = _wait(ctx, server, settings)
+    except BaseException:
+        servers.forget(server)
+        server.stop()
+        raise
+    return _started(servers, server, ready=ready)
+
+
+def _wait(ctx: ToolContext, server: Server, settings: Settings) -> bool:
+    """Wait until *server* listens, has ended, or time is up; tell whether it listens."""
+    until = time.monotonic() + (settings.ready_s if server.port else settings.quiet_s)
+    while time.monotonic() < until and server.exit_code is None:
+        if server.port and is_listening(server.port):
+            return True
+        ctx.cancelled.wait(LOOK_S)
+        ctx.cancelled.check()
+    return False
+
+
+def _started(servers: Servers, server: Server, *, ready: bool) -> ToolResult:
+    code = server.exit_code
+    if code is not None:
+        server.stop()
+        servers.forget(server)
+        return _result(
+            f"The server ended at once with exit code {code}.\n{server.log(LOG_LINES)}".rstrip(),
+            server,
+            error_class="server_ended",
+        )
+    state = f"runs as {server.id}"
+    if ready:
+        state += f" and listens on port {server.port}"
+    elif server.port:
+        state += f", but nothing listens on port {server.port} yet; look again with status"
+    log = server.log(STATUS_LINES)
+    return _result(f"The server {state}." + (f"\n{log}" if log else ""), server, is_ready=ready)
+
+
+def _stop(servers: Servers, identity: str) -> ToolResult:
+    if not identity:
+        raise _missing("id", "stop")
+    server = servers.get(identity)
+    was_running = server.stop()
+    servers.forget(server)
+    how = "and all of its processes were stopped" if was_running else "had ended already"
+    return _result(f"{server.id} {how}.", server)
+
+
+def _status(servers: Servers, identity: str) -> ToolResult:
+    chosen = [servers.get(identity)] if identity else servers.all()
+    lines = LOG_LINES if identity else STATUS_LINES
+    parts = [
+        "\n".join(filter(None, [_headline(one), *_indented(one.log(lines))])) for one in chosen
+    ]
+    return ToolResult(
+        "\n".join(parts) or "No server was started.",
+        title="Servers",
+        data={"servers": [_data(one) for one in chosen]},
+    )
+
+
+def _check_port(port: int) -> ToolResult:
+    if not port:
+        raise _missing("port", "check_port")
+    taken = is_listening(port)
+    return ToolResult(
+        f"Something listens on port {port}." if taken else f"Port {port} is free.",
+        title=f"Port {port}",
+        data={"port": port, "in_use": taken},
+    )
+
+
+def _headline(server: Server) -> str:
+    code = server.exit_code
+    state = "running" if code is None else f"ended with exit code {code}"
+    port = ""
+    if server.port:
+        listens = code is None and is_listening(server.port)
+        port = f", port {server.port} ({'listening' if listens else 'nothing listens'})"
+    return f"{server.id}: {state}, {server.uptime_s:.0f} s{port}: {server.command}"
+
+
+def _indented(text: str) -> list[str]:
+    return [f"  {line}" for line in text.splitlines()]
+
+
+def _data(server: Server) -> dict[str, Any]:
+    return {
+        "id": server.id,
+        "command": server.command,
+        "port": server.port,
+        "uptime_s": round(server.uptime_s, 1),
+        "exit_code": server.exit_code,
+    }
+
+
+def _result(
+    output: str, server: Server, *, is_ready: bool = False, error_class: str = ""
+) -> ToolResult:
+    return ToolResult(
+        output,
+        title=server.id,
+        data={**_data(server), "is_ready": is_ready},
+        is_error=bool(error_class),
+        error_class=error_class,
+    )
+
+
+def _missing(name: str, action: str) -> ToolError:
+    return ToolError(f"{action} needs {name!r}", error_class="invalid_arguments")
