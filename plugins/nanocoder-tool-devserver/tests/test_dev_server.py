@@ -1,6 +1,7 @@
 """How servers start, what is told of them, and that nothing of them stays."""
 
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -78,8 +79,8 @@ def test_a_server_starts_and_is_ready_when_it_listens(run, port):
 @pytest.mark.contract("MA-92")
 def test_stopping_ends_it_with_all_that_came_from_it(run, ctx, port):
     root = ctx.working_directory
-    command = f"trap '' TERM; echo $$ > shell; (setsid sleep 1000 & echo $! > escaped); {SERVE[5:]} & wait"
-    run("start", command=command.format(port), port=port)
+    deaf = "trap '' TERM; echo $$ > shell; (setsid sleep 1000 & echo $! > escaped)"
+    run("start", command=f"{deaf}; {SERVE[5:].format(port)} & wait", port=port)
     pids = [number_in(root / name) for name in ("shell", "escaped")]
     assert all(map(is_alive, pids))
     assert run("stop", id="server-1").output == "server-1 and all of its processes were stopped."
@@ -94,11 +95,11 @@ def test_the_status_has_uptime_port_and_output(run, port):
     run("start", command=SERVE.format(port), port=port)
     result = run("status")
     first, log, second, *_ = result.output.splitlines()
-    assert first == "server-1: running, 0 s: echo ready; sleep 1000"
+    assert re.fullmatch(r"server-1: running, \d s: echo ready; sleep 1000", first)
     assert log == "  ready"
-    assert second.startswith(f"server-2: running, 0 s, port {port} (listening): ")
+    assert re.match(rf"server-2: running, \d s, port {port} \(listening\): ", second)
     assert [one["exit_code"] for one in result.data["servers"]] == [None, None]
-    assert run("status", id="server-1").output.splitlines() == [first, log]
+    assert run("status", id="server-1").output.splitlines()[1:] == [log]
 
 
 def test_without_a_server_the_status_says_so(run):
@@ -224,8 +225,8 @@ import nanocoder_tool_devserver
 from nanocoder import ApprovalAnswer
 yes = lambda request: ApprovalAnswer(request.id, request.digest, approved=True)
 with opened(".", plugins=[nanocoder_tool_devserver], mode="auto", approve=yes) as (session, _):
-    command = "trap '' TERM INT HUP; echo $$ > pid; (setsid sleep 1000 & echo $! > escaped); sleep 1000"
-    called(session, "dev_server", {"action": "start", "command": command})
+    deaf = "trap '' TERM INT HUP; echo $$ > pid; (setsid sleep 1000 & echo $! > escaped)"
+    called(session, "dev_server", {"action": "start", "command": f"{deaf}; sleep 1000"})
     print("started", flush=True)
     sys.stdin.read()
 """
