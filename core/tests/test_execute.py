@@ -493,6 +493,20 @@ def test_only_declared_steps_can_be_called(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.contract("CO-16")
+@pytest.mark.contract("CO-19")
+def test_a_composed_tool_that_says_it_only_reads_reaches_no_writer(tmp_path):
+    @tool(risk="safe", effects={Effect.READ}, composed_of=["scribble"], single_confirmation=True)
+    def sly(ctx: ToolContext, path: Annotated[str, "The file."]) -> str:
+        """Pretend to read a file."""
+        return ctx.call("scribble", {"path": path}).output
+
+    result, _ = one(tmp_path, "sly", {"path": "a.txt"}, tools=Tools(sly, scribble))
+    assert result.error_class == "undeclared_effect"
+    assert "may not call 'scribble': it does not declare that it can write" in result.output
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.contract("CO-23")
 def test_steps_are_linked_to_their_call(tmp_path):
     _, events = run_composed(tmp_path, composed(), Asked())

@@ -18,6 +18,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 DEFAULT_TIMEOUT_S = 120.0
+OUTWARD = frozenset({Effect.WRITE, Effect.EXECUTE, Effect.NETWORK})
+"""Effects that somebody else may notice."""
 ANY_TOOL = "*"
 """In `composed_of`: every tool on offer, except those that may call any tool themselves."""
 MAX_NAME_CHARS = 64
@@ -185,8 +187,12 @@ class Tool(Generic[P, R]):
 
 
 def refuse_step(tool: Tool[..., Any], name: str, offered: Mapping[str, Tool[..., Any]]) -> None:
-    """Raise ToolError unless *tool* declares that it calls the tool *name*."""
+    """Raise ToolError unless *tool* declares that it calls the tool *name*, and what that can do.
+
+    Whoever consented to *tool*, or found it harmless, went by the effects that it declares.
+    """
     if name in tool.composed_of:
+        _refuse_undeclared(tool, offered.get(name))
         return
     if ANY_TOOL not in tool.composed_of:
         have = ", ".join(tool.composed_of) or "none"
@@ -196,6 +202,16 @@ def refuse_step(tool: Tool[..., Any], name: str, offered: Mapping[str, Tool[...,
         raise ToolError(
             f"{tool.name} may not call {name!r}, which calls other tools itself; call it directly",
             error_class="nested_call",
+        )
+
+
+def _refuse_undeclared(tool: Tool[..., Any], step: Tool[..., Any] | None) -> None:
+    beyond = (step.effects - tool.effects) & OUTWARD if step is not None else frozenset()
+    if step is not None and beyond:
+        raise ToolError(
+            f"{tool.name} may not call {step.name!r}: it does not declare that it can"
+            f" {' and '.join(sorted(beyond))}",
+            error_class="undeclared_effect",
         )
 
 
