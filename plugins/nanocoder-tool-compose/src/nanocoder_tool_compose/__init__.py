@@ -1,0 +1,84 @@
+"""Tools that are made of others: one question to the person for all their steps."""
+
+from typing import Annotated, Any
+
+from nanocoder import (
+    Effect,
+    SessionInfo,
+    Tool,
+    ToolCall,
+    ToolContext,
+    ToolResult,
+    hookimpl,
+    tool,
+)
+
+
+@tool(
+    risk="dangerous",
+    effects={Effect.READ, Effect.WRITE, Effect.REVERSIBLE},
+    composed_of=("read_file", "edit_file"),
+    single_confirmation=True,
+    examples=[{"file_path": "hello.py", "old_string": "hello", "new_string": "good morning"}],
+    short="Read a file and replace text in it.",
+)
+def atomic_edit(
+    ctx: ToolContext,
+    file_path: Annotated[str, "What to edit."],
+    old_string: Annotated[str, "Text that is in it once."],
+    new_string: Annotated[str, "Replacement."],
+) -> ToolResult:
+    """Read a file and replace text in it, in one step."""
+    from nanocoder_tool_compose.steps import Steps
+
+    steps = Steps(ctx)
+    steps.take("read_file", path=file_path)
+    edited = steps.take("edit_file", path=file_path, old_string=old_string, new_string=new_string)
+    return ToolResult(
+        edited.output,
+        title=edited.title,
+        data={"steps": steps.taken, "edit": edited.data},
+        metadata=edited.metadata,
+    )
+
+
+@tool(
+    risk="dangerous",
+    effects={Effect.READ, Effect.WRITE, Effect.EXECUTE, Effect.NETWORK},
+    composed_of=("read_file", "write_file", "bash"),
+    single_confirmation=True,
+    timeout_s=0,
+    examples=[
+        {"files": ["hello.py"], "old": "hello", "new": "welcome", "check": "test -f hello.py"}
+    ],
+    short="Rename in several files, check, undo if the check fails.",
+)
+def atomic_refactor(
+    ctx: ToolContext,
+    files: Annotated[tuple[str, ...], "To change."],
+    old: Annotated[str, "Name or text."],
+    new: Annotated[str, "Replacement."],
+    check: Annotated[str, "Command."],
+) -> ToolResult:
+    """Replace a name in files; undone if the check fails."""
+    from nanocoder_tool_compose.refactor import Refactor, refactor
+
+    return refactor(ctx, Refactor(files, old, new, check))
+
+
+@hookimpl
+def nanocoder_tools() -> list[Tool[..., Any]]:
+    """Offer both tools."""
+    return [atomic_edit, atomic_refactor]
+
+
+@hookimpl
+def nanocoder_render(call: ToolCall, result: ToolResult | None, session: SessionInfo) -> str | None:
+    """Show the steps, and one diff of all that would change."""
+    if result is not None or call.name not in {atomic_edit.name, atomic_refactor.name}:
+        return None
+    from nanocoder_tool_compose.preview import preview_of_edit, preview_of_refactor
+
+    if call.name == atomic_edit.name:
+        return preview_of_edit(session.cwd, atomic_edit.signature.check(call.arguments))
+    return preview_of_refactor(session.cwd, atomic_refactor.signature.check(call.arguments))

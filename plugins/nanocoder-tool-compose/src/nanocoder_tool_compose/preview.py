@@ -1,0 +1,41 @@
+"""What a person sees before the one question: the steps, and one diff."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from nanocoder import ToolError, Workspace
+from nanocoder_kit_diff import clip_lines, unified
+
+from nanocoder_tool_compose.refactor import Refactor, diff_of, plan
+
+PREVIEW_LINES = 1_000
+
+
+def preview_of_edit(cwd: Path, arguments: Mapping[str, Any]) -> str:
+    """Return the steps of atomic_edit and, for an exact match, the diff."""
+    path, old = arguments["file_path"], arguments["old_string"]
+    steps = f"steps: read_file {path}, edit_file {path}"
+    with Workspace(cwd) as workspace:
+        try:
+            file = workspace.read_file(path, note=False)
+        except ToolError as error:
+            return f"{steps}\n[it will fail: {error}]"
+    if file.text.count(old) != 1:
+        asked = f"-{old}\n+{arguments['new_string']}"
+        return clip_lines(f"{steps}\n[not there exactly once]\n{asked}", PREVIEW_LINES)
+    diff = unified(file.text, file.text.replace(old, arguments["new_string"]), file.path)
+    return clip_lines(f"{steps}\n{diff.text}", PREVIEW_LINES)
+
+
+def preview_of_refactor(cwd: Path, arguments: Mapping[str, Any]) -> str:
+    """Return the steps of atomic_refactor and one diff of all files."""
+    wanted = Refactor(**arguments)
+    files = ", ".join(wanted.files)
+    steps = f"steps: read_file, write_file {files}; bash {wanted.check}; restored if that fails"
+    with Workspace(cwd) as workspace:
+        try:
+            changes = plan(workspace, wanted)
+        except ToolError as error:
+            return f"{steps}\n[it will fail: {error}]"
+    return f"{steps}\n{diff_of(changes, PREVIEW_LINES)}"

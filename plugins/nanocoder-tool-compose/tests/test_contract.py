@@ -1,0 +1,3 @@
+"""What every plugin has to keep."""
+
+from nanocoder.testing.contract import *  # noqa: F403
