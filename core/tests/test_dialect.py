@@ -94,3 +94,31 @@ def test_a_policy_sees_the_canonical_call(tmp_path):
 
     (said,) = outputs(tmp_path, Loud("{result.error_class}"), watches=Watches())
     assert (seen, said) == (["look"], "denied")
+
+
+@tool(risk="medium", effects={Effect.WRITE})
+def put(ctx) -> ToolResult:
+    """Put a file there."""
+    ctx.workspace.write_text("a.txt", "x")
+    return ToolResult("put", data={}, metadata={"path": "a.txt"})
+
+
+class Both:
+    @hookimpl
+    def nanocoder_tools(self):
+        return [look, put]
+
+    @hookimpl
+    def nanocoder_before_execute(self):
+        return Verdict(Decision.ALLOW, "a test")
+
+
+def test_the_report_and_the_guard_know_a_call_by_its_canonical_name(tmp_path):
+    turns = [[("PUT", {})], *[[("LOOK", {"at": n})] for n in range(3)], "Done."]
+    plugins = {"tools": Both(), "loud": Loud("{result.output}")}
+    played = play(tmp_path, turns, plugins=plugins, dialect="loud", mode="auto")
+    assert played.report["files_changed"] == ["a.txt"]
+    assert [one["tool"] for one in played.report["tool_calls"]] == ["put", *["look"] * 3]
+    outputs = [one.output.split(":")[0] for one in played.results]
+    assert outputs == ["put", "canonical", "Already done", "Already done"]
+    assert played.report["stop_reason"] == "loop"

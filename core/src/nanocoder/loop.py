@@ -249,30 +249,28 @@ class Session:
 
         Returns why the run ends, if it does.
         """
-        results, told = yield from self._results(wanted, run)
-        run.report.note(wanted, results, self.tools)
-        yield self._added_results(results, told)
+        canonical = [self.offering.canonical(call) for call in wanted]
+        results, told = yield from self._results(canonical, run)
+        run.report.note(canonical, results, self.tools)
+        said = self.offering.rendered(wanted, results)
+        yield self._added_results(said, told if self.offering.dialect is None else ())
         if run.cancel.is_set():
             return StopReason.INTERRUPTED
-        stuck = run.guard.seen(wanted, results)
+        stuck = run.guard.seen(canonical, results)
         if stuck:
             run.report.error = {"class": "loop", "message": stuck}
             return StopReason.LOOP
         return StopReason.BUDGET if self._is_spent(run) else None
 
     def _results(
-        self, wanted: Sequence[ToolCall], run: _Run
+        self, canonical: Sequence[ToolCall], run: _Run
     ) -> Generator[Event, None, tuple[list[ToolResult], set[str]]]:
         """Return a result for each call, and the ids of those that `call.returned` has told."""
-        canonical = [self.offering.canonical(call) for call in wanted]
         known = {call.id: run.guard.answered(call) for call in canonical[:1]}
         rest = [call for call in canonical if known.get(call.id) is None]
         ran = yield from self.executor.turn(rest, run.cancel)
         found = {call.id: result for call, result in zip(rest, ran, strict=True)}
-        results = [known.get(call.id) or found[call.id] for call in canonical]
-        if self.offering.dialect is None:
-            return results, set(found)
-        return self.offering.rendered(wanted, results), set()
+        return [known.get(call.id) or found[call.id] for call in canonical], set(found)
 
     def _reply(self, run: _Run) -> Generator[Event, None, Finished]:
         """Ask the model once; the reply is added to the transcript before its calls run."""

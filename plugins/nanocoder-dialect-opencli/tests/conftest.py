@@ -17,10 +17,14 @@ def manifest(tmp_path_factory):
 
 @pytest.fixture
 def played(tmp_path, manifest):
-    """Play calls in one turn, in mode "auto"; *offered* names the tools to do without the rest."""
+    """Play calls in one turn, in mode "auto", without the installed tool named in *without*."""
 
     def run(*calls, **options):
         plugins = Plugins.installed(manifest)
+        without = options.pop("without", "")
+        for entry, offer in list(plugins.offers("tools")):
+            if offer["name"] == without:
+                plugins.remove(entry.name)
         for name, plugin in options.pop("with_plugins", {}).items():
             plugins.add(plugin, name)
         options = {"mode": "auto", "dialect": DIALECT, **options}

@@ -17,7 +17,7 @@ def manifest(tmp_path_factory):
 
 @pytest.fixture
 def played(tmp_path, manifest):
-    """Play calls in one turn, in mode "auto"; *offered* names the tools to do without the rest."""
+    """Play calls in one turn, in mode "auto"."""
 
     def run(*calls, **options):
         plugins = Plugins.installed(manifest)
