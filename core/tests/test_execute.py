@@ -335,6 +335,31 @@ def test_a_hundred_calls_at_once_are_not_mixed_up(tmp_path):
     assert [result.output for result in played.results] == [f"<{n}>" for n in range(100)]
 
 
+def test_no_more_than_eight_calls_run_at_once_and_composed_ones_do_not_starve(tmp_path):
+    lock, now, most = threading.Lock(), [0], [0]
+
+    @tool(risk="safe", effects={Effect.READ})
+    def busy(tag: Annotated[str, "Which."]) -> str:
+        """Count how many run at once."""
+        with lock:
+            now[0] += 1
+            most[0] = max(most[0], now[0])
+        time.sleep(0.02)
+        with lock:
+            now[0] -= 1
+        return tag
+
+    @tool(risk="safe", effects={Effect.READ}, composed_of=["busy"])
+    def boss(ctx: ToolContext, tag: Annotated[str, "Which."]) -> str:
+        """Let another tool do the work."""
+        return ctx.call("busy", {"tag": tag}).output
+
+    turns = [[("boss", {"tag": str(n)}) for n in range(30)], "Done."]
+    played = play(tmp_path, turns, plugins={"tools": Tools(busy, boss)})
+    assert [one.output for one in played.results] == [str(n) for n in range(30)]
+    assert 1 < most[0] <= 8
+
+
 def test_one_failing_call_of_a_parallel_turn_fails_alone(tmp_path):
     turns = [[("echo", {"text": "a"}), ("echo", {}), ("no_such", {}), ("echo", {"text": "b"})], "x"]
     played = play(tmp_path, turns, plugins={"tools": Tools(echo)})
