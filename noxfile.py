@@ -135,10 +135,20 @@ def lock(session: nox.Session) -> None:
     options = ("--all-packages", "--no-emit-workspace", "--no-header", "--no-annotate")
     everything = ("--all-groups", "--no-hashes", "--all-extras")
     pinned = session.run("uv", "export", *options, *everything, external=True, silent=True)
-    write_pins(re.findall(r"^[\w.-]+==\S+", str(pinned), flags=re.MULTILINE))
+    write_pins(pins_in(str(pinned)))
     session.run("uv", "lock", "--quiet", external=True)
     file = ("--no-default-groups", "--quiet", "--output-file=requirements.lock")
     session.run("uv", "export", *options, *file, external=True)
+
+
+def pins_in(exported: str) -> list[str]:
+    """Return the pins of an export; the condition stays where a name has several versions."""
+    pins = re.findall(r"^([\w.-]+)(==[^\s;]+)(?: (; .+))?$", exported, flags=re.MULTILINE)
+    names = [name for name, *_ in pins]
+    return [
+        f"{name}{version} {condition}" if names.count(name) > 1 else f"{name}{version}"
+        for name, version, condition in pins
+    ]
 
 
 def write_pins(pins: list[str]) -> None:
