@@ -1,6 +1,7 @@
-"""Draw docs/picture.svg: a session in a real terminal, typed by tmux, answered from a script."""
+"""Draw docs/picture.svg: the embedded model in a real terminal, asked, approved and answered."""
 
-import json
+import os
+import re
 import subprocess
 import tempfile
 import time
@@ -8,18 +9,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PICTURE = ROOT / "docs/picture.svg"
-COLUMNS, LINES = 100, 32
-STILL_S = 3.0
-DEADLINE_S = 60.0
-PROMPT = "Write greet.py with a greet(name) function"
-CODE = 'def greet(name: str) -> str:\n    return f"Hello, {name}!"\n'
-SCRIPT = {
-    "turns": [
-        {"calls": [{"name": "list_files", "arguments": {"path": "."}}]},
-        {"calls": [{"name": "write_file", "arguments": {"path": "greet.py", "content": CODE}}]},
-        {"text": "`greet.py` has a function `greet(name)` that returns the greeting."},
-    ]
-}
+COLUMNS, LINES = 96, 34
+STILL_S = 4.0
+DEADLINE_S = 180.0
+MODEL = "local/qwen2.5-coder-1.5b"
+PROMPT = "Create a file called greet.py with a greet(name) function"
+QUESTION = "Approve?"
 
 
 def tmux(socket: str, *arguments: str) -> str:
@@ -28,35 +23,37 @@ def tmux(socket: str, *arguments: str) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
-def still_screen(socket: str) -> str:
-    """Return the screen, colours and all, once it has stopped changing."""
+def screen_with(socket: str, text: str) -> str:
+    """Return the screen, colours and all, once it has *text* on it and stands still."""
     end = time.monotonic() + DEADLINE_S
     screen, since = "", time.monotonic()
     while time.monotonic() < end:
         now = tmux(socket, "capture-pane", "-e", "-p")
         if now != screen:
             screen, since = now, time.monotonic()
-        elif screen.strip() and time.monotonic() - since > STILL_S:
+        elif text in screen and time.monotonic() - since > STILL_S:
             return screen
         time.sleep(0.2)
-    raise TimeoutError(f"the screen did not come to rest within {DEADLINE_S:.0f} s")
+    raise TimeoutError(f"{text!r} did not appear within {DEADLINE_S:.0f} s")
 
 
 def record() -> str:
     """Return the last screen of a session."""
+    cache = os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))
     with tempfile.TemporaryDirectory() as folder:
-        script = Path(folder, "script.json")
-        script.write_text(json.dumps(SCRIPT), encoding="utf-8")
-        Path(folder, "home").mkdir()
-        Path(folder, "work").mkdir()
+        for name in ("home", "greetings"):
+            Path(folder, name).mkdir()
         socket = f"nanocoder-{Path(folder).name}"
-        shell = f"cd {folder}/work && HOME={folder}/home nanocoder --mode edits"
-        command = f"{shell} --model scripted/{script}; sleep {DEADLINE_S:.0f}"
+        # The cache is the person's own: it holds the weights, put together once.
+        shell = f"cd {folder}/greetings && HOME={folder}/home XDG_CACHE_HOME={cache}"
+        command = f"{shell} nanocoder --model {MODEL}; sleep {DEADLINE_S:.0f}"
         tmux(socket, "new-session", "-d", "-x", str(COLUMNS), "-y", str(LINES), command)
         try:
-            still_screen(socket)
+            screen_with(socket, "/help")
             tmux(socket, "send-keys", PROMPT, "Enter")
-            return still_screen(socket)
+            screen_with(socket, QUESTION)
+            tmux(socket, "send-keys", "y", "Enter")
+            return screen_with(socket, "turns ·").replace(folder, "~")
         finally:
             tmux(socket, "kill-server")
 
@@ -70,7 +67,10 @@ def draw(screen: str) -> None:
 
     console = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True)
     console.print(Text.from_ansi(screen.rstrip()))
-    console.save_svg(str(PICTURE), title="nanocoder")
+    drawn = console.export_svg(title="nanocoder")
+    # The picture shall fetch nothing: the reader's own monospaced font will do.
+    drawn = re.sub(r"@font-face\s*{.*?}\s*", "", drawn, flags=re.DOTALL)
+    PICTURE.write_text(drawn, encoding="utf-8")
 
 
 if __name__ == "__main__":
