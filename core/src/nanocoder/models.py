@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from nanocoder import calls
 from nanocoder.cancel import Cancel
@@ -13,10 +13,13 @@ from nanocoder.plugins import Plugins
 from nanocoder.provider import Finished, Provider, Request, TextDelta, ThinkingDelta
 from nanocoder.text import nearest
 from nanocoder.tool import SessionInfo
+from nanocoder.values import ToolCall
 
 NO_MODEL = """No model is configured. Any of these gives you one:
 {ways}
 Then run the same command again, or name one: --model PROVIDER/MODEL"""
+
+ID_BYTES = 8
 
 
 @frozen
@@ -93,9 +96,13 @@ def open_provider(plugins: Plugins, chosen: Chosen) -> Provider:
 def streamed(
     provider: Provider, chosen: Chosen, request: Request, cancel: Cancel
 ) -> Iterator[TextDelta | ThinkingDelta | Finished]:
-    """Yield what *provider* says; an error that is none of ours becomes a ProviderError."""
+    """Yield what *provider* says; an error that is none of ours becomes a ProviderError.
+
+    So does a piece that is none; each call of a reply has an id of its own and arguments by name.
+    """
     try:
-        yield from provider.stream(request, cancel)
+        for piece in provider.stream(request, cancel):
+            yield _sound(piece)
     except NanocoderError:
         raise
     except Exception as error:
@@ -103,6 +110,30 @@ def streamed(
         raise ProviderError(
             f"the provider of {chosen} broke: {problem}", kind="protocol"
         ) from error
+
+
+def _sound(piece: Any) -> TextDelta | ThinkingDelta | Finished:
+    if not isinstance(piece, (TextDelta, ThinkingDelta, Finished)):
+        raise TypeError(f"said {type(piece).__name__}, not TextDelta, ThinkingDelta or Finished")
+    if not isinstance(piece.text, str):
+        raise TypeError(f"{type(piece).__name__}.text is {type(piece.text).__name__}, not str")
+    if isinstance(piece, Finished) and piece.calls:
+        taken: set[str] = set()
+        return evolve(piece, calls=tuple(_sound_call(call, taken) for call in piece.calls))
+    return piece
+
+
+def _sound_call(call: ToolCall, taken: set[str]) -> ToolCall:
+    changes: dict[str, Any] = {}
+    if not isinstance(call.arguments, Mapping):
+        problem = f"the arguments must be an object, not {type(call.arguments).__name__}"
+        changes = {"arguments": {}, "error": call.error or problem}
+    if not call.id or call.id in taken:
+        changes["id"] = f"call_{os.urandom(ID_BYTES).hex()}"
+    if changes:
+        call = evolve(call, **changes)
+    taken.add(call.id)
+    return call
 
 
 def ways_to_a_model(plugins: Plugins) -> str:

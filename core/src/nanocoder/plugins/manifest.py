@@ -160,7 +160,7 @@ def _read(cache: Path | None) -> dict[str, dict[str, Any]]:
             data = json.load(file)
         records = data["plugins"] if data["key"] == _key() else {}
         return {record["name"]: record for record in records.values() if _is_whole(record)}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return {}
 
 
