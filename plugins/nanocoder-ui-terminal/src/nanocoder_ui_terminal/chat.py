@@ -179,7 +179,7 @@ class Conversation:
         words = [str(self.session.info.mode), model or "no model"]
         if tokens:
             words.append(f"{tokens:,} tokens")
-        if self.usage.cost is not None:
+        if self.usage.cost:
             words.append(f"${self.usage.cost:.4f}")
         return f" {self._terminal.sign('dot')} ".join(words)
 

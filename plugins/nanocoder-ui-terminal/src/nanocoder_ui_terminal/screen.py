@@ -193,9 +193,9 @@ class TextScreen:
         words = [f"{turns} turn{'' if turns == 1 else 's'}"]
         if usage["input_tokens"] or usage["output_tokens"]:
             cached = usage["cache_read_tokens"]
-            read = f" ({cached:,} cached)" if cached else ""
+            read = f" + {cached:,} cached" if cached else ""
             words.append(f"{usage['input_tokens']:,} in{read}, {usage['output_tokens']:,} out")
-        if report["cost"] is not None:
+        if report["cost"]:
             words.append(f"${report['cost']:.4f}")
         words.append(duration(time.monotonic() - self._began))
         return dot.join(words)

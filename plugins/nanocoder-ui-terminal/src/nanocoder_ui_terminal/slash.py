@@ -115,7 +115,7 @@ def _cost(conversation: "Conversation", _argument: str) -> None:
     price = "unknown" if usage.cost is None else f"${usage.cost:.4f}"
     rows = [
         ("input", f"{usage.input_tokens:,} tokens"),
-        ("of it cached", f"{usage.cache_read_tokens:,} tokens"),
+        ("from the cache", f"{usage.cache_read_tokens:,} tokens"),
         ("output", f"{usage.output_tokens:,} tokens"),
         ("cost", price),
     ]
