@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     )
     from nanocoder.version import VERSION as __version__  # noqa: N811 - the name is Python's
     from nanocoder.workspace import Entry, TextFile, Workspace, Written
+    from nanocoder.wrappers import with_fallback, with_retry, with_timeout
 
 _ROOMS = {
     "cancel": ("Cancel",),
@@ -117,6 +118,7 @@ _ROOMS = {
         "Verdict",
     ),
     "workspace": ("Entry", "TextFile", "Workspace", "Written"),
+    "wrappers": ("with_fallback", "with_retry", "with_timeout"),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 
@@ -187,6 +189,9 @@ __all__ = [
     "openai_tool",
     "parse_json",
     "tool",
+    "with_fallback",
+    "with_retry",
+    "with_timeout",
 ]
 
 
