@@ -1,6 +1,7 @@
 """The plugins of one process: what they offer, loaded when first needed, each guarded."""
 
 import sys
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,8 @@ class Plugins:
         self._settings_of: SettingsOf = lambda _, cls: cls()
         self._settings: dict[str, Any] = {}
         self._manager: Any = None
+        # Calls that run at the same time may be the first ones of the same plugin.
+        self._loading = threading.RLock()
         self._loaded: dict[str, Mapping[str, Any]] = {}
         self._implementations: dict[str, list[Implementation]] = {}
         self._tools: dict[str, Tool[..., Any]] | None = None
@@ -289,8 +292,10 @@ class Plugins:
         return Implementation(name, hook, found.function, tuple(found.argnames))
 
     def _load(self, name: str) -> Mapping[str, Any]:
-        if name in self._loaded:
-            return self._loaded[name]
+        with self._loading:
+            return self._loaded[name] if name in self._loaded else self._loaded_now(name)
+
+    def _loaded_now(self, name: str) -> Mapping[str, Any]:
         entry = self.entries[name]
         try:
             __import__(entry.module)
