@@ -3,9 +3,10 @@
 import importlib
 import sys
 import threading
+from types import SimpleNamespace
 
 import pytest
-from nanocoder import Plugins
+from nanocoder import Plugins, hookimpl
 from nanocoder.plugins.describe import describe
 from nanocoder.plugins.manifest import Entry
 
@@ -45,7 +46,9 @@ def plugins(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     described = describe(importlib.import_module("slow_to_find"), "slow")
     monkeypatch.delitem(sys.modules, "slow_to_find")
-    return Plugins({"slow": Entry("slow", "slow_to_find", "acme-slow", "1", described)})
+    plugins = Plugins({"slow": Entry("slow", "slow_to_find", "acme-slow", "1", described)})
+    plugins.add(SimpleNamespace(nanocoder_prompt=hookimpl(lambda: None)), "loaded-before")
+    return plugins
 
 
 def test_the_first_calls_of_a_plugin_may_come_at_once(plugins):
