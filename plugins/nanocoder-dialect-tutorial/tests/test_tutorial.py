@@ -1,7 +1,7 @@
 """The reference's shapes and texts, played by a scripted model with the installed tools."""
 
 import pytest
-from nanocoder import Decision, Verdict, hookimpl
+from nanocoder import ApprovalAnswer, Decision, Verdict, hookimpl
 
 
 @pytest.mark.contract("NT-01")
@@ -185,3 +185,34 @@ def test_a_denied_call_is_told_and_did_not_run(tmp_path, said):
 def test_arguments_that_do_not_fit_are_named(said):
     (text,) = said(("search", {"pattern": "x", "maxResults": "many"}))
     assert text.startswith("Error: maxResults: ")
+
+
+@pytest.mark.contract("NT-15")
+@pytest.mark.contract("NT-23")
+@pytest.mark.contract("NT-32")
+@pytest.mark.contract("NT-38")
+def test_writing_and_commands_want_approval_and_reading_does_not(tmp_path, played):
+    (tmp_path / "a.txt").write_text("one\n")
+    asked = []
+
+    def approve(request):
+        asked.append((request.call.name, request.preview))
+        return ApprovalAnswer(request.id, request.digest, approved=False, reason="not today")
+
+    run = played(
+        ("read_file", {"path": "a.txt"}),
+        ("search", {"pattern": "one"}),
+        ("write_file", {"path": "a.txt", "content": "two\n"}),
+        ("bash", {"command": "rm a.txt"}),
+        mode="ask",
+        interactive=True,
+        approve=approve,
+    )
+    assert [name for name, _ in asked] == ["write_file", "bash"]
+    assert "-one\n+two" in asked[0][1]
+    read, found, written, ran = (one.output for one in run.results)
+    assert (read, found) == ("1\tone", "a.txt:1: one")
+    assert written.startswith("Error writing a.txt: ")
+    assert ran.startswith("Error: ")
+    assert all("not today" in text for text in (written, ran))
+    assert (tmp_path / "a.txt").read_text() == "one\n"
