@@ -35,7 +35,8 @@ looks = []
 
 def __dir__():
     looks.append(1)
-    time.sleep(0.01 * len(looks))  # so that one is done when the next begins
+    # Each thread looks twice: one is done with both when the last is with its first.
+    time.sleep(0.02 * len(looks) if len(looks) <= 8 else 0)
     return ["nanocoder_tools"]
 '''
 
