@@ -66,6 +66,8 @@ def test_a_tool_that_calls_any_tool_is_judged_by_its_calls(mode, judge):
     assert str(judge("batch", {}, mode).decision) == "allow"
     assert str(judge("batch", {}, mode, deny=["batch"]).decision) == "deny"
     assert str(judge("batch", {}, mode, ask=["batch"]).decision) == "ask"
+    secret = {"tool_calls": [{"tool": "read_file", "parameters": {"path": ".env"}}]}
+    assert str(judge("batch", secret, mode).decision) == "allow"
 
 
 SECRETS = [

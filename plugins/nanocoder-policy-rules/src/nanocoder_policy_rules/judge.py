@@ -62,6 +62,8 @@ class Case:
     @cached_property
     def spellings(self) -> list[tuple[str, ...]]:
         """The paths among the arguments, relative to the workspace, as written and as they lead."""
+        if _ANY_TOOL in self.tool.composed_of:
+            return []  # those of its calls, each of which is judged by itself
         return [paths.spellings(path, self.root) for path in paths.named(self.call.arguments)]
 
     @cached_property
