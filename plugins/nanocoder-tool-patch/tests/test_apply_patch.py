@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from nanocoder import Cancelled, SessionInfo, ToolCall, ToolContext, ToolError, Workspace
 from nanocoder_kit_diff import unified
 from nanocoder_tool_patch import apply_patch, nanocoder_render
+from nanocoder_tool_patch.parse import parse
 
 CODE = """\
 class First:
@@ -438,3 +439,28 @@ def test_a_large_file_is_patched_quickly(ctx, root):
     (root / "big").write_text(big)
     apply(ctx, envelope("*** Update File: big", "@@", "-line 199999", "+end"))
     assert Path(root / "big").read_text() == big.replace("line 199999", "end")
+
+
+@pytest.mark.parametrize(
+    ("header", "path"),
+    [
+        ("--- a/b/x\n+++ b/b/x", "b/x"),
+        ("--- b/x\n+++ b/x", "b/x"),
+        ("--- a/x\n+++ a/x", "a/x"),
+        ("---  a/x\n+++  a/x", "a/x"),
+        ("--- a/ x\n+++ b/ x", "x"),
+        ("--- /dev/null\n+++ b/x", "x"),
+        ("---  /dev/null\n+++ b/x", "x"),
+        ("--- a/x\t2026-01-01\n+++ b/x\t2026-01-02", "x"),
+    ],
+)
+def test_paths_are_read_as_a_policy_reads_them(header, path):
+    (section,) = parse(f"{header}\n@@ -1 +1 @@\n+a\n")
+    assert section.path == path
+
+
+def test_a_rename_goes_where_its_own_lines_say():
+    (section,) = parse(
+        "rename from a/x\nrename to c/y\n--- a/other\n+++ b/b/other\n@@ -1 +1 @@\n-a\n+b\n"
+    )
+    assert (section.path, section.target) == ("a/x", "c/y")

@@ -21,6 +21,8 @@ from nanocoder_tool_patch.hunks import (
 
 NOTHING = "/dev/null"
 SIGNATURE = "-- "
+BOTH = 2
+"""How many lines a rename has: from and to."""
 _RANGES = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _REFUSED = (
     ("GIT binary patch", "binary patches cannot be applied"),
@@ -66,7 +68,7 @@ class _Reader:
 
     def _rename(self) -> None:
         """End a file whose name alone changes."""
-        if len(self.renamed) == 2:  # noqa: PLR2004 - from and to
+        if len(self.renamed) == BOTH:
             old, new = self.renamed
             self.found.append(Section("update", old, self.row, target=new))
         self.renamed.clear()
@@ -78,17 +80,20 @@ class _Reader:
         hunks = []
         while self.at < len(self.lines) and self.lines[self.at].startswith("@@"):
             hunks.append(self._hunk())
-        is_rename = bool(self.renamed)
-        self.renamed.clear()
         if not hunks:
             raise malformed(f"no hunk for {old if new == NOTHING else new!r}", row)
+        if len(self.renamed) == BOTH and NOTHING not in {old, new}:
+            old, new = self.renamed
+            self.renamed.clear()
+            self.found.append(Section("update", old, row, tuple(hunks), new))
+            return
+        self.renamed.clear()
         if old == NOTHING:
             self.found.append(Section("add", new, row, tuple(hunks)))
         elif new == NOTHING:
             self.found.append(Section("delete", old, row, tuple(hunks)))
-        elif old == new or is_rename:
-            target = "" if old == new else new
-            self.found.append(Section("update", old, row, tuple(hunks), target))
+        elif old == new:
+            self.found.append(Section("update", old, row, tuple(hunks)))
         else:
             raise malformed(
                 f"{old!r} and {new!r} are two files; to rename one, write 'rename from {old}' and"
@@ -123,11 +128,14 @@ def start_of(line: str) -> int:
 
 
 def _paths(first: str, second: str, row: int) -> tuple[str, str]:
-    old, new = path_of(first[4:], row), path_of(second[4:], row + 1)
+    """Return both paths as policies read them, which see the same lines."""
+    old, new = first[4:], second[4:]
     # A directory may be called "a": git's prefixes count only where both sides have theirs.
-    if old.startswith(("a/", NOTHING)) and new.startswith(("b/", NOTHING)):
-        return old.removeprefix("a/"), new.removeprefix("b/")
-    return old, new
+    has_old = old.startswith("a/") or old.strip().startswith(NOTHING)
+    has_new = new.startswith("b/") or new.strip().startswith(NOTHING)
+    if has_old and has_new:
+        old, new = old.removeprefix("a/"), new.removeprefix("b/")
+    return path_of(old, row), path_of(new, row + 1)
 
 
 def _is_header(lines: Sequence[str], at: int) -> bool:
