@@ -16,7 +16,7 @@ Exit codes: 0 done, 1 failed, 2 usage or configuration, 3 approval needed and no
 4 model unavailable, 5 turn or budget limit, 6 denied by policy (call), 130 interrupted."""
 
 MODES = ("plan", "ask", "edits", "auto")
-_CHOICE = re.compile(r"invalid choice: '([^']*)' \(choose from (.*)\)$")
+_CHOICE = re.compile(r"^argument ([^:]*): invalid choice: '([^']*)' \(choose from (.*)\)$")
 Adder = Callable[[argparse.ArgumentParser], None]
 
 
@@ -26,11 +26,12 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         found = _CHOICE.search(message)
         if found is not None:
-            close = nearest(found[1], re.findall(r"'([^']*)'", found[2]))
+            name, given, choices = found.groups()
+            close = nearest(given, re.findall(r"'([^']*)'", choices))
             message = (
-                f"there is no {found[1]!r} here; "
-                + (f"did you mean {close[0]!r}? " if close else "")
-                + f"There are: {found[2]}"
+                f"{name}: there is no {given!r}; "
+                + (f"did you mean {close[0]!r}? There are: " if close else "there are: ")
+                + choices
             )
         raise UsageError(f"{message}; see `{self.prog} --help`")
 
