@@ -172,7 +172,7 @@ def _in_use(path: Path) -> UsageError:
     owners = [record.data["pid"] for record in read(path) if "pid" in record.data]
     owner = f"process {owners[-1]}" if owners else "another process"
     error = UsageError(
-        f"session {path.stem} is in use by {owner}; end it there, or fork the session"
+        f"session {path.stem} is in use by {owner}; end it there, or start another session"
     )
     error.error_class = "session_in_use"
     return error
