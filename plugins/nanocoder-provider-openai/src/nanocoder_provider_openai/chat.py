@@ -34,7 +34,8 @@ class OpenAIProvider:
         key = read_key(settings.api_key_env)
         if self._is_vendor and not key:
             raise ProviderError(
-                f"no key for OpenAI: set {settings.api_key_env}, or base_url for another server",
+                f"no key for OpenAI: set {settings.api_key_env}, or OPENAI_BASE_URL for a server"
+                " that needs none",
                 kind="auth",
             )
         self._client = Client(
