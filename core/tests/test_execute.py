@@ -693,3 +693,32 @@ def test_a_resource_that_nobody_offers_is_an_error_of_the_call(tmp_path):
 
     result, _ = one(tmp_path, "use", {}, tools=Tools(use))
     assert "'tools' offers no resource 'table'" in result.output
+
+
+@pytest.mark.contract("CO-18")
+def test_what_only_the_mode_allows_is_no_consent_to_the_steps(tmp_path):
+    class Asking:
+        @hookimpl
+        def nanocoder_before_execute(self, call):
+            wanted = Decision.ASK if call.name == "scribble" else Decision.ALLOW
+            return Verdict(wanted, "as the test says", rule=self.rule)
+
+    policy, person = Asking(), Asked(answer=False)
+    plugins = {"tools": Tools(composed(single=True), scribble, echo), "policy": policy}
+    asked = []
+    for policy.rule in ("", "both"):
+        with opened(tmp_path, plugins=plugins, approve=person) as (session, _):
+            called(session, "both", {"path": "a.txt"})
+        asked.append([request.call.name for request in person.requests])
+    assert asked == [["scribble"], ["scribble"]], "a rule for the call as a whole is consent"
+    assert (tmp_path / "a.txt").exists()
+
+
+@pytest.mark.contract("MA-120")
+@pytest.mark.parametrize(("text", "times"), [("line\n", 2_500), ("x", 60_000)])
+def test_a_model_reads_no_more_than_the_bound(tmp_path, text, times):
+    result, _ = one(tmp_path, "echo", {"text": text, "times": times}, tools=Tools(echo))
+    assert len(result.output) <= 51_200
+    assert result.output.count("\n") <= 2_001
+    assert "left out" in result.output
+    assert result.metadata["truncated"] is True

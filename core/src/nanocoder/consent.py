@@ -46,10 +46,15 @@ class Ask:
 
 @frozen
 class Granted:
-    """A call that may run: its frozen form, and the checked arguments that its handler gets."""
+    """A call that may run: its frozen form, and the checked arguments that its handler gets.
+
+    *consented* tells whether somebody agreed to this call: a person who was asked, or who wrote a
+    rule that allows it. What the mode of the session allows nobody has looked at.
+    """
 
     call: ToolCall
     arguments: dict[str, Any]
+    consented: bool = True
 
 
 class Consent:
@@ -109,7 +114,9 @@ class Consent:
             if verdict.decision is Decision.DENY:
                 raise Denied(f"denied: {verdict.reason}", data=verdict_data(verdict))
             asked = (verdict.rule, verdict.reason)
-            if verdict.decision is Decision.ALLOW or consented or asked == agreed:
+            if verdict.decision is Decision.ALLOW:
+                return Granted(call, arguments, consented or bool(verdict.rule))
+            if consented or asked == agreed:
                 return Granted(call, arguments)
             if _key(verdict, call, tool) in self._kept:
                 return Granted(call, arguments)

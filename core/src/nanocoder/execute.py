@@ -20,10 +20,17 @@ from nanocoder.cancel import Cancel
 from nanocoder.consent import Ask, Consent, Granted, copied
 from nanocoder.errors import BadArguments, Cancelled, NanocoderError, PluginError, ToolError
 from nanocoder.plugins import Plugins
-from nanocoder.results import broken, call_data, failure, result_data, status_of
+from nanocoder.results import (
+    broken,
+    call_data,
+    failure,
+    fitted,
+    result_data,
+    status_of,
+)
 from nanocoder.running import Running, Said, TmpDir
 from nanocoder.schema import normalise
-from nanocoder.text import clip, for_model
+from nanocoder.text import for_model
 from nanocoder.tool import ANY_TOOL, Tool, ToolContext, refuse_step, refuse_unsound
 from nanocoder.values import Effect, Event, Question, ToolCall, ToolResult
 from nanocoder.workspace import Workspace
@@ -35,9 +42,6 @@ CLOSE_GRACE_S = 6.0
 
 Killing a process takes up to 5 s.
 """
-OUTPUT_HEAD_CHARS = 40_000
-OUTPUT_TAIL_CHARS = 10_000
-"""What the model reads of one result at the most; the whole is kept as an artifact."""
 PATH_ARGUMENTS = ("path", "file_path", "source", "destination", "target")
 
 Steps = Generator[Said, None, ToolResult]
@@ -250,8 +254,10 @@ class Executor:
 
     def _run(self, tool: Tool[..., Any], granted: Granted, cancel: Cancel, scope: Scope) -> Steps:
         own = Cancel(cancel)
+        # Steps of a call that only the mode allowed are asked about where a rule wants that.
+        is_one = tool.single_confirmation and ANY_TOOL not in tool.composed_of
         inner = Scope(
-            consented=tool.single_confirmation and ANY_TOOL not in tool.composed_of,
+            consented=is_one and granted.consented,
             state=scope.state if scope.depth else {},
             depth=scope.depth + 1,
         )
@@ -335,14 +341,14 @@ class Executor:
         return result
 
     def _bounded(self, call: ToolCall, result: ToolResult) -> ToolResult:
-        """Make a result fit to be read by a model: clean, and not longer than it should be."""
-        output = for_model(result.output)
-        if len(output) <= OUTPUT_HEAD_CHARS + OUTPUT_TAIL_CHARS:
-            return result if output is result.output else evolve(result, output=output)
+        """Make a result fit to be read by a model; what is cut is kept as an artifact."""
+        shown, is_cut = fitted(result.output)
+        if not is_cut:
+            return result if shown is result.output else evolve(result, output=shown)
         kept = result.artifact
         if not kept and self._services.artifact is not None:
-            kept = self._services.artifact(f"{call.id}.txt", output.encode("utf-8", "replace"))
-        shown = clip(output, head=OUTPUT_HEAD_CHARS, tail=OUTPUT_TAIL_CHARS)
+            whole = for_model(result.output).encode("utf-8", "replace")
+            kept = self._services.artifact(f"{call.id}.txt", whole)
         metadata = {**result.metadata, "truncated": True}
         return evolve(result, output=shown, artifact=kept, metadata=metadata)
 
