@@ -6,10 +6,9 @@ from typing import Any
 from attrs import evolve
 
 from nanocoder.errors import NanocoderError
-from nanocoder.execute import OUTPUT_HEAD_CHARS, OUTPUT_TAIL_CHARS
 from nanocoder.offers import Dialect
 from nanocoder.provider import ToolDefinition
-from nanocoder.text import clip, for_model
+from nanocoder.results import fitted
 from nanocoder.tool import SessionInfo, Tool
 from nanocoder.values import Effect, Mode, ToolCall, ToolResult
 
@@ -66,7 +65,7 @@ class Offering:
         return [
             evolve(
                 result,
-                output=clip(for_model(text), head=OUTPUT_HEAD_CHARS, tail=OUTPUT_TAIL_CHARS),
+                output=fitted(text)[0],
             )
             for text, result in zip(texts, results, strict=True)
         ]

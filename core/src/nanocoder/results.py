@@ -5,7 +5,7 @@ from typing import Any
 
 from nanocoder.calls import problem_of
 from nanocoder.errors import NanocoderError, ToolError
-from nanocoder.text import clip, for_model
+from nanocoder.text import clip, clip_lines, for_model
 from nanocoder.tool import Tool
 from nanocoder.values import ToolCall, ToolResult
 
@@ -25,6 +25,21 @@ FORBIDDEN = frozenset(
 MESSAGE_HEAD_CHARS = 8_000
 MESSAGE_TAIL_CHARS = 2_000
 """How much of an error's message is kept."""
+
+
+OUTPUT_HEAD_LINES = 1_500
+OUTPUT_TAIL_LINES = 500
+OUTPUT_HEAD_CHARS = 40_000
+OUTPUT_TAIL_CHARS = 10_000
+"""What a model reads of one result at the most; errors sit at the end."""
+
+
+def fitted(output: str) -> tuple[str, bool]:
+    """Return *output* as a model may read it, clean and not too long, and whether it was cut."""
+    clean = for_model(output)
+    short = clip_lines(clean, head=OUTPUT_HEAD_LINES, tail=OUTPUT_TAIL_LINES)
+    short = clip(short, head=OUTPUT_HEAD_CHARS, tail=OUTPUT_TAIL_CHARS)
+    return short, short != clean
 
 
 def call_data(call: ToolCall) -> dict[str, Any]:
