@@ -130,8 +130,13 @@ class _Exchange:
 
     def _broken(self, error: Exception) -> ToolError:
         text = " ".join(str(error).split()) or type(error).__name__
-        kind = "certificate_not_trusted" if "CERTIFICATE_VERIFY" in text else "broken_answer"
-        return ToolError(f"{self.target.authority} broke off: {text}", error_class=kind)
+        if "CERTIFICATE_VERIFY" in text:
+            return ToolError(
+                f"{self.target.authority} has a certificate that is not trusted: {text};"
+                " SSL_CERT_FILE names certificates of one's own",
+                error_class="certificate_not_trusted",
+            )
+        return ToolError(f"{self.target.authority} broke off: {text}", error_class="broken_answer")
 
 
 def _headers_of(pairs: list[tuple[bytes, bytes]]) -> dict[str, str]:
