@@ -216,3 +216,39 @@ def test_a_call_that_was_cancelled_before_it_began_runs_nothing(shell):
     with pytest.raises(Exception, match="interrupted"):
         shell("touch made")
     assert not (shell.root / "made").exists()
+
+
+RUNNER = """
+import sys
+from pathlib import Path
+from nanocoder import Cancel, ToolContext, Workspace
+from nanocoder_tool_bash import Settings, bash
+
+root = Path.cwd()
+ctx = ToolContext(
+    session_id="s",
+    message_id="call-1",
+    workspace=Workspace(root),
+    working_directory=root,
+    cancelled=Cancel(),
+    settings=Settings(),
+)
+bash.invoke(ctx, bash.signature.check({"command": sys.argv[1]}))
+"""
+
+
+@pytest.mark.parametrize("command", ["sleep {0}", "sleep {0} & sleep {0}; true"])
+def test_a_command_ends_when_we_are_killed(command, tmp_path, seconds, is_running):
+    words = [sys.executable, "-c", RUNNER, command.format(seconds)]
+    with subprocess.Popen(words, cwd=tmp_path) as runner:
+        assert wait_until(lambda: is_running(seconds))
+        runner.kill()
+    assert wait_until(lambda: not is_running(seconds))
+
+
+def wait_until(condition):
+    """Return what *condition* says in the end, at the latest after five seconds."""
+    end = time.monotonic() + 5
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.02)
+    return condition()

@@ -16,6 +16,7 @@ from nanocoder import Cancel, ToolError
 from nanocoder_tool_bash.capture import Capture
 from nanocoder_tool_bash.family import MARK, Family, guard
 from nanocoder_tool_bash.watch import KILLED_S, Bell, Limits, Watch
+from nanocoder_tool_bash.watchdog import watchdog
 
 
 @frozen
@@ -43,6 +44,7 @@ class Command:
         mark = os.urandom(8).hex()
         self._started = time.monotonic()
         self._process = _spawn(argv, cwd, {**env, MARK: mark})
+        watchdog().add(self._process.pid)
         self._family = Family(self._process.pid, mark)
         self.stdout = Capture(_pipe(self._process.stdout))
         self.stderr = Capture(_pipe(self._process.stderr))
@@ -55,6 +57,7 @@ class Command:
         self._family.end()
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(KILLED_S)
+        watchdog().remove(self._process.pid)
         self.stdout.close()
         self.stderr.close()
 
