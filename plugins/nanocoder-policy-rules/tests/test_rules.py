@@ -28,6 +28,8 @@ def decision(verdict):
         ("bash(*)", "rm -rf / $(x)", "allow"),
         ("ba*", "rm x", "allow"),
         ("grep", "rm x", "ask"),
+        ("bash(nanocoder *)", "nanocoder config trust", "ask"),
+        ("bash(nanocoder config trust)", "nanocoder config trust", "ask"),
     ],
 )
 def test_what_allow_rules_allow(rule, command, expected, judge):

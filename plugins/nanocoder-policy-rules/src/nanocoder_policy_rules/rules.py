@@ -35,13 +35,14 @@ RUNNERS: Final = frozenset(
 )
 RUNNER_WORDS: Final = 3  # `python3 -m pytest`: the runner and what it is to run
 READER_WORDS: Final = 2  # what reads is allowed anyway; a rule has to say what else it may do
-# Read-only git runs programs that a repository's own configuration names; the rest is the shell's.
+# Read-only git runs programs that a repository's own configuration names, nanocoder changes what it
+# may do itself; the rest is the shell's.
 UNRULED: Final = frozenset(
     {
         *("git", "eval", "exec", "source", ".", "builtin", "command", "coproc", "trap", "alias"),
         *("enable", "shopt", "set", "declare", "typeset", "local", "export", "readonly", "let"),
         *("history", "fc", "hash", "bind", "complete", "unset", "read", "mapfile", "printf"),
-        *("[[", "[", "test", "cd", "pushd", "popd"),
+        *("[[", "[", "test", "cd", "pushd", "popd", "nanocoder"),
     }
 )
 
