@@ -425,3 +425,21 @@ def test_with_no_plugin_at_all_it_says_what_is_missing(nanocoder):
     alone = nanocoder()
     assert alone.returncode == 2
     assert "nanocoder run" in alone.stderr
+
+
+def test_a_rule_in_the_table_of_a_misspelt_plugin_stops_the_start(nanocoder):
+    folder = Path(nanocoder.environment["HOME"]) / ".config/nanocoder"
+    folder.mkdir(parents=True)
+    (folder / "config.toml").write_text('[plugins.policy-rule]\ndeny = ["bash(git push)"]\n')
+    done = nanocoder("call", "list_files", "{}")
+    assert done.returncode == 2
+    assert "there is no plugin 'policy-rule'; did you mean 'policy-rules'?" in done.stderr
+
+
+def test_a_single_call_is_no_conversation_to_continue(nanocoder):
+    model = nanocoder.script({"text": "seven"}, {"text": "still seven"})
+    first = nanocoder("run", "--model", model, "--output", "json", "Remember seven.")
+    nanocoder("call", "list_files", "{}")
+    again = nanocoder("run", "--model", model, "--continue", "--output", "json", "Which number?")
+    assert json.loads(again.stdout)["session_id"] == json.loads(first.stdout)["session_id"]
+    assert json.loads(again.stdout)["text"] == "still seven"

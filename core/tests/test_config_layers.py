@@ -506,3 +506,12 @@ def test_trust_that_cannot_be_written_is_an_error(place):
     with pytest.raises(ConfigError, match="cannot write"):
         trust(place.workspace, environment=place.environment)
     assert not is_trusted(place.workspace, environment=place.environment)
+
+
+def test_a_variable_that_is_nearly_one_of_ours_is_noticed(tmp_path):
+    environment = {"HOME": str(tmp_path / "home"), "NANOCODER_MAX_TURN": "3", "NANOCODER_X": "1"}
+    (tmp_path / "work").mkdir()
+    config = Config.load(tmp_path / "work", environment=environment)
+    (notice,) = config.notices
+    assert "NANOCODER_MAX_TURN" in notice
+    assert notice.endswith("did you mean NANOCODER_MAX_TURNS?")

@@ -110,7 +110,7 @@ def test_last_is_the_last_one_used_in_this_directory(store, tmp_path):
     assert store.find("last", cwd=tmp_path) == second
     store.open(first)[1].close()
     assert store.find("last", cwd=tmp_path) == first
-    with pytest.raises(UsageError, match="there is no session in"):
+    with pytest.raises(UsageError, match="there is no conversation in"):
         store.find("last", cwd=tmp_path / "third")
 
 

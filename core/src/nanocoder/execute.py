@@ -23,6 +23,7 @@ from nanocoder.plugins import Plugins
 from nanocoder.results import (
     broken,
     call_data,
+    edited_note,
     failure,
     fitted,
     result_data,
@@ -231,6 +232,8 @@ class Executor:
         with self._admitted(tool, call, scope):
             yield Event("call.started", call_data(call), call.id)
             result = yield from self._run(tool, granted, cancel, scope)
+        if call.edited:
+            result = evolve(result, output=f"{edited_note(call)}\n{result.output}")
         result = self._bounded(call, self._seen(tool, call, result))
         if result.artifact:
             yield Event("call.truncated", {"artifact": result.artifact}, call.id)

@@ -52,9 +52,11 @@ def choose_model(
     if name not in offers:
         close = nearest(wanted, [f"{one}/" for one in offers]) or nearest(name, list(offers))
         hint = f"; did you mean {close[0].rstrip('/')!r}?" if close else "."
-        have = ", ".join(sorted(offers)) or "none; install a nanocoder-provider-* package"
+        have = ", ".join(sorted(offers)) or "none"
+        more = f" A package may bring it: nanocoder plugins install provider-{name}"
         raise UsageError(
             f"there is no provider {name!r} (of --model {wanted!r}){hint} Providers: {have}"
+            + ("" if close or not name.isidentifier() else f".{more}")
         )
     return Chosen(name, model or str(offers[name]["default_model"]))
 
@@ -152,7 +154,7 @@ def ways_to_a_model(plugins: Plugins) -> str:
             )
     if not any(line.strip().startswith("local:") for line in lines):
         lines.append(
-            "  local: pip install 'nanocoder-provider-local[weights]'"
+            "  local: nanocoder plugins install 'provider-local[weights]'"
             " (a small model inside the process, 1.1 GB, no key)"
         )
     return "\n".join(lines)

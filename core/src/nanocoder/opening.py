@@ -37,6 +37,10 @@ RECORDED = frozenset(
 """Events that the journal keeps; a result is kept as `call.finished`."""
 
 
+SURELY_MEANT = 0.85
+"""How alike two names are, from 0 to 1, when one is a slip of the other."""
+
+
 @define(eq=False)
 class Ground:
     """What a session stands on: its plugins, workspace, journal and what they keep open.
@@ -168,6 +172,7 @@ def open_ground(  # noqa: PLR0913 - these are the options of open_session, by na
     }
     config = config or Config.load(root, flags=flags, environment=environment)
     plugins = plugins if plugins is not None else installed_plugins(config, environment)
+    refuse_misspelt(config, plugins)
     plugins.require_policies()
     say = warn or (lambda _: None)
     journal, transcript = _opened_journal(
@@ -236,6 +241,31 @@ def installed_plugins(config: Config, environment: Mapping[str, str] = os.enviro
         hidden=config.disabled_tools,
     )
     return plugins
+
+
+def refuse_misspelt(config: Config, plugins: Plugins) -> None:
+    """Raise ConfigError for a plugin's table, or a tool to hide, that is nearly one we have.
+
+    A rule that stands in the table of no plugin holds nobody back.
+    """
+    problems = misspelt(config, plugins)
+    if problems:
+        raise ConfigError(problems[0])
+
+
+def misspelt(config: Config, plugins: Plugins) -> list[str]:
+    """Return a line for each name in the configuration that was probably meant otherwise."""
+    known = {*plugins.entries, *plugins.set_aside, *config.disabled_plugins}
+    found = list(config.unknown_plugins(frozenset(known), cutoff=SURELY_MEANT))
+    if not config.disabled_tools:
+        return found
+    tools = {*plugins.tools(), *(offer["name"] for _, offer in plugins.offers("tools"))}
+    for name in sorted(config.disabled_tools - tools):
+        close = nearest(name, tools, cutoff=SURELY_MEANT)
+        if close:
+            where = config.where("tools.disable")
+            found.append(f"{where}: there is no tool {name!r}; did you mean {close[0]!r}?")
+    return found
 
 
 def refuse_unlocked(plugins: Plugins, environment: Mapping[str, str]) -> None:

@@ -1,10 +1,13 @@
 """What became of a call, as data: for the journal, for scripts, and for the model."""
 
+import os
+import traceback
 from collections.abc import Iterable
 from typing import Any
 
 from nanocoder.calls import problem_of
 from nanocoder.errors import NanocoderError, ToolError
+from nanocoder.schema import canonical_json
 from nanocoder.text import clip, clip_lines, for_model
 from nanocoder.tool import Tool
 from nanocoder.values import ToolCall, ToolResult
@@ -52,6 +55,12 @@ def call_data(call: ToolCall) -> dict[str, Any]:
     }
 
 
+def edited_note(call: ToolCall) -> str:
+    """Tell the model that a person changed its call: the transcript holds what it had asked for."""
+    said = clip(canonical_json(dict(call.arguments)), head=1_000, tail=500)
+    return f"[a person changed the arguments to {said}]"
+
+
 def result_data(call: ToolCall, result: ToolResult) -> dict[str, Any]:
     """Return a result as JSON-ready data: what `call --output json` prints."""
     return {
@@ -94,6 +103,8 @@ def failure(call: ToolCall, error: NanocoderError) -> ToolResult:
 def broken(call: ToolCall, tool: Tool[..., Any], error: BaseException) -> ToolResult:
     """Make a result of an exception that the tool's author did not foresee."""
     message = f"Error: {call.name} of {tool.plugin or 'this session'} broke: {problem_of(error)}"
+    if os.environ.get("NANOCODER_DEBUG"):
+        traceback.print_exception(error)
     failed = ToolError(message, error_class="tool_broken")
     return failure(call, failed)
 

@@ -137,11 +137,11 @@ def one_line(text: str, width: int) -> str:
     return line if len(line) <= width and len(text) <= 8 * width else line[: width - 1] + "…"
 
 
-def nearest(word: str, choices: Iterable[str], *, limit: int = 3) -> list[str]:
+def nearest(word: str, choices: Iterable[str], *, limit: int = 3, cutoff: float = 0.6) -> list[str]:
     """Return the *choices* that look most like *word*, best first."""
     from difflib import get_close_matches  # only mistakes need it
 
-    return get_close_matches(word, list(choices), n=limit)
+    return get_close_matches(word, list(choices), n=limit, cutoff=cutoff)
 
 
 def is_binary(data: bytes) -> bool:

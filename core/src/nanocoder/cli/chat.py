@@ -7,7 +7,7 @@ from nanocoder.cli.host import Host
 from nanocoder.errors import UsageError
 from nanocoder.session import SessionStore
 
-NO_SCREEN = """nothing installed can talk in a terminal; pip install nanocoder-ui-terminal does.
+NO_SCREEN = """nothing installed can talk in a terminal; nanocoder plugins install ui-terminal does.
 Without it: nanocoder run "PROMPT" does one task, nanocoder --help lists every command."""
 
 

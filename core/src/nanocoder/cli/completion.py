@@ -12,7 +12,7 @@ def run(arguments: argparse.Namespace) -> int:
         import shtab
     except ImportError as error:
         raise UsageError(
-            "completion needs one more package: pip install 'nanocoder-core[completion]'"
+            "completion needs the package shtab beside nanocoder: pip install shtab"
         ) from error
     from nanocoder.cli.parser import build
 

@@ -9,7 +9,9 @@ from typing import Any
 from nanocoder.cli.host import Host
 from nanocoder.cli.output import print_json, print_line, print_table
 from nanocoder.errors import NanocoderError, PersonError
-from nanocoder.models import first_usable
+from nanocoder.models import choose_model
+from nanocoder.opening import misspelt
+from nanocoder.tool import SessionInfo
 from nanocoder.version import VERSION
 
 
@@ -54,8 +56,12 @@ def _plugin_checks(host: Host) -> Iterator[tuple[str, str, str]]:
     for report in plugins.reports:
         yield "plugins", "wrong", str(report)
     yield "tools", "ok" if tools else "note", ", ".join(tools) or "none installed"
-    for name in host.config.unknown_plugins(frozenset(plugins.entries)):
-        yield "configuration", "note", name
+    wrong = misspelt(host.config, plugins)
+    for line in wrong:
+        yield "configuration", "wrong", line
+    for line in host.config.unknown_plugins(frozenset(plugins.entries)):
+        if line not in wrong:
+            yield "configuration", "note", line
 
 
 def _loading_problem(host: Host, name: str) -> str:
@@ -70,11 +76,13 @@ def _loading_problem(host: Host, name: str) -> str:
 
 
 def _model_check(host: Host) -> tuple[str, str, str]:
-    if host.config.core.model:
-        return "model", "ok", host.config.core.model
+    wanted = host.config.core.model
     try:
-        return "model", "ok", str(first_usable(host.plugins))
-    except PersonError:
+        info = SessionInfo("doctor", host.cwd)
+        return "model", "ok", str(choose_model(host.plugins, wanted, info))
+    except PersonError as error:
+        if wanted:
+            return "model", "wrong", str(error)
         return "model", "note", "none configured; `nanocoder models` lists the ways to get one"
 
 

@@ -33,6 +33,9 @@ class _Parser(argparse.ArgumentParser):
                 + (f"did you mean {close[0]!r}? There are: " if close else "there are: ")
                 + choices
             )
+        if message.endswith("required: ACTION"):
+            (actions,) = (one.choices for one in self._actions if one.metavar == "ACTION")
+            message = f"say what to do: {', '.join(actions or ())}"
         raise UsageError(f"{message}; see `{self.prog} --help`")
 
 

@@ -31,7 +31,9 @@ def _list(arguments: argparse.Namespace) -> int:
     rows = [_row(entry, plugins.set_aside.get(entry.name, "")) for entry in entries]
     print_table(("plugin", "version", "package", "offers"), rows)
     if not rows:
-        print_line("No plugin is installed. A set of them is: pip install nanocoder-set-default")
+        print_line(
+            "No plugin is installed. A set of them is: nanocoder plugins install set-default"
+        )
     return 0
 
 

@@ -78,7 +78,7 @@ def check_output(host: Host, form: str) -> None:
         return
     package = PLUGIN_OF_FORM.get(form)
     if package:
-        raise UsageError(f"--output {form} needs the package {package}: pip install {package}")
+        raise UsageError(f"--output {form} needs a package: nanocoder plugins install {package}")
     close = nearest(form, have)
     hint = f"; did you mean {close[0]!r}?" if close else "."
     raise UsageError(f"there is no output form {form!r}{hint} Forms: {', '.join(have)}")

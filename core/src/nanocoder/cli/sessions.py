@@ -28,7 +28,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _list(store: SessionStore, host: Host, arguments: argparse.Namespace) -> int:
-    found = [one for one in store.list() if arguments.all or one.cwd == str(host.cwd)]
+    said = [one for one in store.list() if one.title]
+    found = [one for one in said if arguments.all or one.cwd == str(host.cwd)]
     if arguments.output == "json":
         names = ("id", "started", "updated", "cwd", "model", "title", "turns", "size")
         print_json([{name: getattr(one, name) for name in names} for one in found])

@@ -29,7 +29,7 @@ def run(arguments: argparse.Namespace) -> int:
         rows = [_row(tool) for tool in tools]
         print_table(("tool", "plugin", "version", "risk", "effects", "tokens"), rows)
     else:
-        print_line("No tool is installed. One is: pip install nanocoder-tool-read")
+        print_line("No tool is installed. One is: nanocoder plugins install tool-read")
     return 0
 
 

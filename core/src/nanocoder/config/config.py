@@ -94,6 +94,7 @@ class Config:
         names = {key: "--" + key.replace("_", "-") for key in given}
         layers += [layer for layer in (user, project) if layer is not None]
         layers.append(_environment_layer(environment))
+        notices += _odd_variables(environment)
         layers.append(Layer("flag", given, names=names))
         return cls(layers, tuple(notices), trusted=trusted)
 
@@ -142,14 +143,20 @@ class Config:
             found += _rows(("plugins", plugin), settings, self._resolved["plugins", plugin].origins)
         return found
 
-    def unknown_plugins(self, plugins: frozenset[str]) -> tuple[str, ...]:
-        """Return one line for each table of a plugin that is not among the installed *plugins*."""
+    def unknown_plugins(self, plugins: frozenset[str], *, cutoff: float = 0.0) -> tuple[str, ...]:
+        """Return one line for each table of a plugin that is not among the installed *plugins*.
+
+        With a *cutoff* only those that are at least so alike to one of them.
+        """
+        from nanocoder.text import nearest  # only mistakes need it
+
         return tuple(
             f"{layer.origin(('plugins', name))}: there is no plugin {name!r}"
             f"{hint(name, sorted(plugins))}"
             for layer in self._layers
             for name in _plugin_tables(layer)
             if name not in plugins
+            and (not cutoff or nearest(name, plugins, limit=1, cutoff=cutoff))
         )
 
     @staticmethod
@@ -224,6 +231,22 @@ def _environment_layer(environment: Mapping[str, str]) -> Layer:
             raise ConfigError(f"environment variable {variable}: {error}") from None
         names[key] = variable
     return Layer("environment", values, names=names)
+
+
+def _odd_variables(environment: Mapping[str, str]) -> list[str]:
+    """Return a notice for each variable that looks like one of ours and is none."""
+    known = [one.metadata["env"] for one in keys_of(CoreSettings).values()]
+    odd = [name for name in environment if name.startswith("NANOCODER_") and name not in known]
+    if not odd:
+        return []
+    from nanocoder.text import nearest  # only mistakes need it
+
+    close = {name: nearest(name, known, limit=1, cutoff=0.85) for name in sorted(odd)}
+    return [
+        f"environment variable {name} means nothing; did you mean {found[0]}?"
+        for name, found in close.items()
+        if found
+    ]
 
 
 def _checker(cls: type) -> Check:

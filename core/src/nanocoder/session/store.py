@@ -180,9 +180,10 @@ class SessionStore:
     def _last(self, cwd: Path | None) -> str:
         where = str((cwd or Path.cwd()).resolve())
         for summary in self.list():
-            if summary.cwd == where:
+            # One without a prompt is a single call, or a run that found no model.
+            if summary.cwd == where and summary.title:
                 return summary.id
-        raise _fault("session_not_found", f"there is no session in {where} yet")
+        raise _fault("session_not_found", f"there is no conversation in {where} yet")
 
     def _after_the_newest(self) -> float:
         """Return the time; if the clock was put back, a time after the newest session."""

@@ -15,7 +15,7 @@ from nanocoder.session.transcript import titled
 HEAD_BYTES: Final = 16_384
 TAIL_BYTES: Final = 8_192
 LONG_TAIL_BYTES: Final = 1_048_576  # for journals that end in a large record
-PROMPT: Final = re.compile(rb'"role":"user","text":("(?:[^"\\]|\\.)*)')
+PROMPT: Final = re.compile(rb'"(?:prompt|role":"user","text)":("(?:[^"\\]|\\.)*)')
 
 
 @frozen

@@ -74,6 +74,8 @@ class _Repair:
         data = record.data
         if record.kind == "message":
             self._message(data)
+        elif record.kind == "run.started":
+            self._prompted(data)
         elif record.kind == "call.finished":
             self._finished(data)
         elif record.kind == "transcript.compacted" and isinstance(data.get("messages"), list):
@@ -123,6 +125,12 @@ class _Repair:
         for message in messages:
             self._message(message)
         kept.turns, kept.usage = turns, usage
+
+    def _prompted(self, data: Mapping[str, Any]) -> None:
+        """Take the title from what was typed; the message may hold whole files beside it."""
+        prompt = data.get("prompt")
+        if isinstance(prompt, str) and not self.transcript.title:
+            self.transcript.title = titled(prompt)
 
     def _told(self, data: Mapping[str, Any]) -> None:
         for name in ("model", "mode", "cwd", "title"):
