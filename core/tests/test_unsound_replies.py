@@ -75,3 +75,10 @@ def test_calls_with_one_id_or_none_get_ids_of_their_own_and_each_its_result(tmp_
     ]
     assert len({one.call_id for one in returned}) == 4
     assert all(one.call_id for one in returned)
+
+
+def test_a_call_whose_arguments_were_cut_off_by_the_token_limit_does_not_run(tmp_path):
+    calls = (ToolCall("a", "echo", {"text": "whole"}), ToolCall("b", "echo", {}))
+    _, returned = run(tmp_path, Finished("", calls=calls, truncated=True))
+    assert {one.call_id: one.data["status"] for one in returned} == {"a": "ok", "b": "error"}
+    assert "cut by the token limit" in str([one.data["output"] for one in returned])

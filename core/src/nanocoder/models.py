@@ -20,6 +20,7 @@ NO_MODEL = """No model is configured. Any of these gives you one:
 Then run the same command again, or name one: --model PROVIDER/MODEL"""
 
 ID_BYTES = 8
+CUT_OFF = "the reply was cut by the token limit before the arguments came; make the call again"
 
 
 @frozen
@@ -121,7 +122,11 @@ def _sound(piece: Any) -> TextDelta | ThinkingDelta | Finished:
         raise TypeError(f"{type(piece).__name__}.text is {type(piece.text).__name__}, not str")
     if isinstance(piece, Finished) and piece.calls:
         taken: set[str] = set()
-        return evolve(piece, calls=tuple(_sound_call(call, taken) for call in piece.calls))
+        sound = [_sound_call(call, taken) for call in piece.calls]
+        if piece.truncated and not (sound[-1].arguments or sound[-1].error):
+            # Arguments that were cut off whole look like none at all.
+            sound[-1] = evolve(sound[-1], error=CUT_OFF)
+        return evolve(piece, calls=tuple(sound))
     return piece
 
 
