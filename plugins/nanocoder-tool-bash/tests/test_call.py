@@ -139,4 +139,6 @@ def test_the_preview_is_the_command_and_where_it_runs():
     session = SessionInfo("s", Path("/w"))
     call = ToolCall("1", "bash", {"command": "make test", "workdir": "sub"})
     assert nanocoder_render(call, None, session) == "make test\n(in /w/sub)"
+    here = ToolCall("1", "bash", {"command": "make test"})
+    assert nanocoder_render(here, None, session) == "make test"
     assert nanocoder_render(ToolCall("1", "grep", {}), None, session) is None

@@ -140,8 +140,9 @@ def nanocoder_tools() -> list[Tool[..., Any]]:
 
 @hookimpl
 def nanocoder_render(call: ToolCall, result: ToolResult | None, session: SessionInfo) -> str | None:
-    """Show the command as it would be run, and where."""
+    """Show the command as it would be run, and where it is not the workspace's own folder."""
     if call.name != "bash" or result is not None:
         return None
     where = session.cwd / call.arguments.get("workdir", ".")
-    return f"{call.arguments.get('command', '')}\n(in {where})"
+    command = str(call.arguments.get("command", ""))
+    return command if where == session.cwd else f"{command}\n(in {where})"
