@@ -439,3 +439,11 @@ def test_bad_arguments_of_a_dialect_are_answered(tmp_path):
     played = play(tmp_path, turns, plugins=plugins, dialect="foreign")
     assert [one.name for one in played.model.requests[0].tools] == ["Look"]
     assert [one.output for one in played.results] == ["<nothing>", "<no such tool in this dialect>"]
+
+
+@pytest.mark.parametrize("text", ["", " \n", "\u200b\u2060", "\U000e0041"])
+def test_a_reply_without_a_word_is_a_failure_not_an_answer(tmp_path, text):
+    played = play(tmp_path, [text])
+    assert played.report["stop_reason"] == "provider_error"
+    assert played.report["error"]["kind"] == "empty_response"
+    assert "answered with nothing" in played.report["error"]["message"]

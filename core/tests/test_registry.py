@@ -255,6 +255,50 @@ def test_any_tool_can_be_wrapped_with_a_retry_and_a_fallback(tmp_path):
         assert called(session, "patient", {"times": 3})[0].output == "at last"
 
 
+def composed(name: str, *steps: str) -> Any:
+    def handler(ctx: ToolContext) -> str:
+        return "done"
+
+    return tool(name=name, description=name, risk="safe", composed_of=steps)(handler)
+
+
+@pytest.mark.contract("CO-20")
+def test_tools_that_lead_back_to_themselves_are_not_offered_and_named():
+    alone = composed("alone", "alone")
+    circle = [composed("one", "two"), composed("two", "head", "three"), composed("three", "one")]
+    plugins = plugins_with(mine=Offers(head, alone), yours=Offers(*circle, composed("any", "one")))
+    assert set(plugins.tools()) == {"any", "head"}
+    said = [str(report) for report in plugins.reports]
+    assert said == [
+        "plugin 'mine': tool 'alone' leads back to itself: alone -> alone",
+        "plugin 'yours': tool 'one' leads back to itself: one -> two -> three -> one",
+        "plugin 'yours': tool 'three' leads back to itself: three -> one -> two -> three",
+        "plugin 'yours': tool 'two' leads back to itself: two -> three -> one -> two",
+    ]
+
+
+@pytest.mark.contract("CO-20")
+def test_a_tool_that_nests_too_deep_is_not_offered_and_named(tmp_path):
+    tower = [composed(f"level_{n}", f"level_{n - 1}", "head") for n in range(1, 6)]
+    plugins = plugins_with(mine=Offers(head, composed("level_0"), *tower))
+    assert set(plugins.tools()) == {"head", *(f"level_{n}" for n in range(5))}
+    [report] = plugins.reports
+    assert "plugin 'mine': tool 'level_5' nests deeper than 4" in str(report)
+    with opened(tmp_path, plugins=plugins) as (session, _):
+        assert called(session, "level_5", {})[0].error_class == "unknown_tool"
+
+
+@pytest.mark.contract("CO-20")
+def test_many_tools_that_share_their_steps_are_looked_at_in_no_time():
+    rows = [[f"t{row}_{n}" for n in range(40)] for row in range(4)]
+    tools = [
+        composed(name, *below) for row, below in zip(rows[1:], rows, strict=False) for name in row
+    ]
+    plugins = plugins_with(mine=Offers(*tools, *(composed(name) for name in rows[0])))
+    assert len(plugins.tools()) == 160
+    assert plugins.reports == []
+
+
 @pytest.mark.contract("CO-04")
 @pytest.mark.parametrize("confirm", [lambda arguments: True, lambda arguments: arguments["gone"]])
 def test_a_tool_that_wants_consent_or_cannot_say_is_asked_about(tmp_path, confirm):

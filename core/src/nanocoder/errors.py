@@ -62,8 +62,8 @@ class ProviderError(PersonError):
     """The model could not be asked, or its answer broke off.
 
     *kind* is one of auth, rate_limit, quota, overloaded, not_found, bad_request, context_overflow,
-    network, protocol, unavailable. *status* is the HTTP status when there was one, *retry_after_s*
-    what the server asked us to wait.
+    empty_response, network, protocol, unavailable. *status* is the HTTP status when there was one,
+    *retry_after_s* what the server asked us to wait.
     """
 
     error_class = "provider"

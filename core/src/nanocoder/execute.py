@@ -32,12 +32,10 @@ from nanocoder.results import (
 from nanocoder.running import Running, Said, TmpDir
 from nanocoder.schema import normalise
 from nanocoder.text import for_model
-from nanocoder.tool import ANY_TOOL, Tool, ToolContext, refuse_step, refuse_unsound
+from nanocoder.tool import ANY_TOOL, MAX_DEPTH, Tool, ToolContext, refuse_step, refuse_unsound
 from nanocoder.values import Effect, Event, Question, ToolCall, ToolResult
 from nanocoder.workspace import Workspace
 
-MAX_DEPTH = 4
-"""How deep composed tools may call each other."""
 CLOSE_GRACE_S = 6.0
 """How long the end of a session waits for calls that were left behind.
 

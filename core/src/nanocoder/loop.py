@@ -232,7 +232,7 @@ class Session:
         for _ in range(run.max_turns):
             reply = yield from self._reply(run)
             if not reply.calls:
-                return StopReason.DONE
+                return run.report.answered(reply.text)
             ended = yield from self._answered(reply.calls, run)
             if ended is not None:
                 return ended

@@ -84,6 +84,16 @@ class Report:
         if isinstance(error, ProviderError):
             self.error["kind"] = error.kind
 
+    def answered(self, text: str) -> StopReason:
+        """Tell an answer from nothing: not a word, before anything was done, is a failure.
+
+        Raises: ProviderError.
+        """
+        says_something = any(letter.isprintable() and not letter.isspace() for letter in text)
+        if self.tool_calls or says_something:
+            return StopReason.DONE
+        raise ProviderError(f"{self.model} answered with nothing", kind="empty_response")
+
     def data(self) -> dict[str, Any]:
         """Return the report as JSON-ready data."""
         usage = self.usage

@@ -22,6 +22,8 @@ OUTWARD = frozenset({Effect.WRITE, Effect.EXECUTE, Effect.NETWORK})
 """Effects that somebody else may notice."""
 ANY_TOOL = "*"
 """In `composed_of`: every tool on offer, except those that may call any tool themselves."""
+MAX_DEPTH = 4
+"""How deep composed tools may call each other."""
 MAX_NAME_CHARS = 64
 RESULT_FIELDS: Final[Mapping[str, type]] = {
     **dict.fromkeys(("output", "title", "error_class", "artifact"), str),

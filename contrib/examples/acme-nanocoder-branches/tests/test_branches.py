@@ -126,3 +126,9 @@ def test_shells_that_start_shells_are_followed_some_way():
 def test_a_shell_that_cannot_be_read_is_said():
     with pytest.raises(Unreadable):
         pushed_branches("bash -c 'git push origin $x'")
+
+
+def test_a_command_too_long_to_be_read_asks_when_it_may_push():
+    padding = "x" * 5_000_000
+    assert judged(f"echo {padding}; git push origin main") is Decision.ASK
+    assert judged(f"echo {padding}") is None

@@ -156,6 +156,9 @@ def _read(cache: Path | None) -> dict[str, dict[str, Any]]:
     if cache is None:
         return {}
     try:
+        # A FIFO in its place would never end; whatever is no file is no cache.
+        if not cache.is_file():
+            return {}
         with open(cache, "rb") as file:
             data = json.load(file)
         records = data["plugins"] if data["key"] == _key() else {}

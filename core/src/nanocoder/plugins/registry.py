@@ -10,6 +10,7 @@ from attrs import evolve
 
 from nanocoder.calls import Implementation, Report, attempt, problem_of
 from nanocoder.errors import PluginError, UnknownTool
+from nanocoder.plugins.composition import unsound
 from nanocoder.plugins.discovery import scan, site_directories
 from nanocoder.plugins.manifest import DESCRIBE_DEADLINE_S, Entry, load
 from nanocoder.provider import ProviderSpec
@@ -174,7 +175,7 @@ class Plugins:
         tool and are reported.
         """
         if self._tools is None:
-            self._tools = self._resolved(self._offered_tools())
+            self._tools = self._finite(self._resolved(self._offered_tools()))
         return self._tools
 
     def tool(self, name: str) -> Tool[..., Any]:
@@ -226,6 +227,13 @@ class Plugins:
             )
             self.report(PluginError(offers[-1][0].name, problem))
         return tools
+
+    def _finite(self, tools: dict[str, Tool[..., Any]]) -> dict[str, Tool[..., Any]]:
+        """Leave out and report the composed tools that could call each other without end."""
+        problems = unsound({name: tool.composed_of for name, tool in tools.items()})
+        for name, problem in problems.items():
+            self.report(PluginError(tools[name].plugin, problem))
+        return {name: tool for name, tool in tools.items() if name not in problems}
 
     def _stub(self, name: str, entry: Entry, offer: Mapping[str, Any]) -> Tool[..., Any]:
         original = offer["name"]
