@@ -583,12 +583,18 @@ def test_steps_share_the_state_of_their_operation_and_no_other(tmp_path):
 
 
 def test_composed_tools_do_not_nest_for_ever(tmp_path):
-    @tool(risk="safe", effects={Effect.READ}, composed_of=["deeper"])
-    def deeper(ctx: ToolContext) -> str:
-        """Call itself, for tests."""
-        return ctx.call("deeper", {}).output
+    def level(number: int) -> Any:
+        @tool(name=f"level_{number}", risk="safe", effects={Effect.READ}, composed_of=steps[number])
+        def deeper(ctx: ToolContext) -> str:
+            """Call the level below, for tests."""
+            return ctx.call(f"level_{number - 1}", {}).output if number else "the ground"
 
-    result, _ = one(tmp_path, "deeper", {}, tools=Tools(deeper))
+        return deeper
+
+    steps = [[], *([f"level_{below}"] for below in range(4)), ["*"]]
+    tools = Tools(*map(level, range(6)))
+    assert one(tmp_path, "level_4", {}, tools=tools)[0].output == "the ground"
+    result, _ = one(tmp_path, "level_5", {}, tools=tools)
     assert "may not nest deeper" in result.output
 
 

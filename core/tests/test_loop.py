@@ -447,3 +447,15 @@ def test_a_reply_without_a_word_is_a_failure_not_an_answer(tmp_path, text):
     assert played.report["stop_reason"] == "provider_error"
     assert played.report["error"]["kind"] == "empty_response"
     assert "answered with nothing" in played.report["error"]["message"]
+
+
+def test_an_interrupt_before_the_first_run_stops_it_as_it_begins(tmp_path):
+    with opened(tmp_path, ["not heard", "heard"]) as (session, _):
+        session.interrupt()
+        assert session_end(session) == "interrupted"
+        assert session_end(session) == "done"
+
+
+def session_end(session):
+    list(session.run("go"))
+    return session.report.stop_reason

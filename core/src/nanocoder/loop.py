@@ -5,7 +5,7 @@ from functools import cached_property
 from types import TracebackType
 from typing import Any, Self
 
-from attrs import define, evolve, field
+from attrs import define, evolve
 
 from nanocoder import calls
 from nanocoder.cancel import Cancel
@@ -49,7 +49,7 @@ class _Run:
 
     report: Report
     guard: Guard
-    cancel: Cancel = field(factory=Cancel)
+    cancel: Cancel
     max_turns: int = 50
 
 
@@ -82,6 +82,7 @@ class Session:
         self._messages: list[Message] = list(ground.messages)
         self._size = sum(map(_size_of, self._messages))
         self._current: _Run | None = None
+        self._early = Cancel()
         self._started = False
         self._closed = False
         self.offering = Offering(ground.dialect)
@@ -169,8 +170,8 @@ class Session:
 
     def interrupt(self, reason: str = "interrupted") -> None:
         """Stop the run; may be called from a signal handler or another thread."""
-        if self._current is not None:
-            self._current.cancel.set(reason)
+        # Before the first run there is nothing to stop yet: it stops as soon as it begins.
+        (self._current.cancel if self._current is not None else self._early).set(reason)
 
     def close(self) -> None:
         """End the session: `session.finished` is its last event; everything it opened is closed."""
@@ -189,6 +190,7 @@ class Session:
         run = _Run(
             Report(self.info.id, self.info.model),
             Guard(self.tools),
+            self._early if self._current is None else Cancel(),
             max_turns=self._ground.max_turns,
         )
         self._current, self.report = run, run.report
@@ -209,7 +211,7 @@ class Session:
         yield Event("run.finished", run.report.data())
 
     def _called(self, call: ToolCall) -> Events:
-        run = _Run(self.report, Guard({}))
+        run = _Run(self.report, Guard({}), self._early if self._current is None else Cancel())
         self._current = run
         yield from self._begun()
         result = yield from self.executor.path(call, run.cancel)

@@ -8,7 +8,7 @@ from attrs import evolve
 from nanocoder.errors import NanocoderError
 from nanocoder.offers import Dialect
 from nanocoder.provider import ToolDefinition
-from nanocoder.results import fitted
+from nanocoder.results import cut
 from nanocoder.tool import SessionInfo, Tool
 from nanocoder.values import Effect, Mode, ToolCall, ToolResult
 
@@ -65,7 +65,7 @@ class Offering:
         return [
             evolve(
                 result,
-                output=fitted(text)[0],
+                output=cut(text),
             )
             for text, result in zip(texts, results, strict=True)
         ]

@@ -40,9 +40,13 @@ OUTPUT_TAIL_CHARS = 10_000
 def fitted(output: str) -> tuple[str, bool]:
     """Return *output* as a model may read it, clean and not too long, and whether it was cut."""
     clean = for_model(output)
-    short = clip_lines(clean, head=OUTPUT_HEAD_LINES, tail=OUTPUT_TAIL_LINES)
-    short = clip(short, head=OUTPUT_HEAD_CHARS, tail=OUTPUT_TAIL_CHARS)
+    short = cut(clip_lines(clean, head=OUTPUT_HEAD_LINES, tail=OUTPUT_TAIL_LINES))
     return short, short != clean
+
+
+def cut(text: str) -> str:
+    """Return *text* clean and with no more characters than a model reads of one result."""
+    return clip(for_model(text), head=OUTPUT_HEAD_CHARS, tail=OUTPUT_TAIL_CHARS)
 
 
 def call_data(call: ToolCall) -> dict[str, Any]:
