@@ -128,6 +128,12 @@ def test_the_header_names_tool_owner_risk_and_place_and_a_write_shows_its_diff(r
     talk.type("n").see("All done.")
 
 
+def test_the_folder_is_named_once(run, workspace):
+    talk = run(call("bash", command="touch made"), DONE, columns=250).see(ASKED)
+    assert talk.text.count(str(workspace)) == 1
+    talk.type("n").see("All done.")
+
+
 @pytest.mark.contract("NT-44")
 def test_a_command_is_shown_whole_however_long_it_is(run):
     command = "echo " + " ".join(f"word{number}" for number in range(400)) + " ; touch end"

@@ -69,6 +69,7 @@ def test_tools_mode_and_model_can_be_seen_and_changed(chat):
     talk.type("/mode wrong").see("the modes are plan, ask, edits, auto")
     talk.press("\x1b[Z").see("ask · scripted")
     talk.type("/model nobody/x").see("there is no provider 'nobody'")
+    assert "--model" not in talk.text
     talk.type("hi").see("Hello there.")
 
 
@@ -76,6 +77,12 @@ def test_a_mentioned_file_travels_with_the_prompt(chat, workspace, state):
     chat(HI).type("explain @hello.py, please").see("read_file hello.py").see("Hello there.")
     (journal,) = (state / "sessions").glob("*.jsonl")
     assert "File hello.py:\\n1\\tprint('hello')" in journal.read_text()
+
+
+def test_a_mentioned_file_that_is_not_there_is_told(chat):
+    talk = chat(HI).type("explain @nope.py, @hello.py and @someone").see("Hello there.")
+    assert "@nope.py: there is no such file here" in talk.text
+    assert talk.text.count("there is no such file") == 1
 
 
 def test_a_pasted_mention_is_only_text(chat):
@@ -86,7 +93,13 @@ def test_a_pasted_mention_is_only_text(chat):
 def test_files_are_completed_after_an_at(chat, workspace):
     (workspace / "sub").mkdir()
     (workspace / "sub/unusual_name.py").touch()
-    chat(HI).press("see @unus").see("sub/unusual_name.py")
+    (workspace / "__pycache__").mkdir()
+    (workspace / "__pycache__/unusual_name.pyc").touch()
+    (workspace / ".gitignore").write_text("*.log\n")
+    (workspace / "unusual.log").touch()
+    talk = chat(HI).press("see @unus").see("sub/unusual_name.py")
+    assert "unusual_name.pyc" not in talk.text
+    assert "unusual.log" not in talk.text
 
 
 def test_calls_ask_for_approval_in_between(chat, workspace):
@@ -110,6 +123,18 @@ def test_without_a_model_the_ways_to_get_one_are_shown(start):
     talk.type("hi").see("there is no provider 'nobody'", times=2).type("/mode").see("mode: ask")
 
 
+def test_where_no_model_can_be_used_the_conversation_says_how_to_choose_one(start, tmp_path):
+    config = tmp_path / "config/nanocoder/config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text('[plugins]\ndisable = ["provider-local"]\n')
+    keys = ("NANOCODER_MODEL", "ANTHROPIC_API_KEY", "OPENAI_API_KEY")
+    talk = start([], env=dict.fromkeys(keys, "")).see("No model is configured")
+    talk.see("Then: /model PROVIDER/MODEL").see("ask · ").type("hi")
+    talk.see("No model is configured", times=2).see("Then: /model PROVIDER/MODEL", times=2)
+    assert "same command" not in talk.text
+    assert "--model" not in talk.text
+
+
 def test_a_session_can_be_left_and_gone_on_with(chat, start):
     talk = chat(HI).type("remember me").see("Hello there.").type("/exit")
     assert talk.end() == 0
@@ -123,6 +148,27 @@ def test_a_cleared_session_can_be_resumed_by_its_id(chat):
     line = next(line for line in talk.text.splitlines() if "1 turn  first" in line)
     talk.type(f"/resume {line.split()[0]}").see("first words", times=3)
     talk.type("more").see("Still here.")
+
+
+def test_a_cleared_session_keeps_mode_and_model(chat, workspace):
+    (workspace / "other.json").write_text('{"turns": []}')
+    talk = chat(HI).type("/mode edits").see("edits · ").type("/model scripted/other.json")
+    talk.see("from now on: scripted/other.json").type("/clear").see("Ctrl-D leaves", times=2)
+    talk.type("/mode").see("mode: edits", times=2).type("/model").see("now: scripted/other.json")
+
+
+@pytest.mark.parametrize("leave", ["\x04", "/exit\r"], ids=["Ctrl-D", "exit"])
+def test_who_leaves_is_told_the_way_back(chat, state, leave):
+    talk = chat(HI).type("hi").see("Hello there.").see("1,234 tokens").press(leave)
+    assert talk.end() == 0
+    (journal,) = (state / "sessions").glob("*.jsonl")
+    assert talk.text.endswith(f"go on with: nanocoder sessions resume {journal.stem}")
+
+
+def test_who_said_nothing_is_told_no_way_back(chat):
+    talk = chat().press("\x04")
+    assert talk.end() == 0
+    assert "go on with" not in talk.text
 
 
 def test_an_old_session_with_hostile_text_is_shown_inert(chat, start):

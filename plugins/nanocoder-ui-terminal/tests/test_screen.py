@@ -1,6 +1,7 @@
 """What a run looks like in a real terminal."""
 
 import re
+import time
 
 import pytest
 
@@ -132,6 +133,58 @@ def test_a_change_that_needed_no_question_shows_its_diff(start, workspace):
     assert "• write_file hello.py  +1 -1" in talk.text
     assert "  -print('hello')" in talk.text
     assert "Approve?" not in talk.text
+
+
+def test_a_new_file_shows_its_first_lines_as_a_diff(start):
+    content = "".join(f"line {number}\n" for number in range(40))
+    turns = [call("write_file", path="new.py", content=content), {"text": "Done."}]
+    talk = start(["run", "--mode", "auto", "go"], *turns)
+    assert talk.end() == 0
+    assert "• write_file new.py  +40 -0" in talk.text
+    for part in ("  @@ -0,0 +1,40 @@", "  +line 0\n", "more lines"):
+        assert part in talk.text
+    assert "line 39" not in talk.text
+
+
+def test_the_line_of_an_edit_leaves_the_texts_to_the_diff(start):
+    edit = call("edit_file", path="hello.py", old_string="hello", new_string="bye")
+    talk = start(["run", "--mode", "auto", "go"], edit, {"text": "Done."})
+    assert talk.end() == 0
+    assert "• edit_file hello.py  +1 -1" in talk.text
+    assert "+print('bye')" in talk.text
+
+
+@pytest.mark.parametrize("elsewhere", [False, True], ids=["here", "elsewhere"])
+def test_the_last_line_names_what_changed_and_where(start, tmp_path, elsewhere):
+    folder = tmp_path / "other"
+    folder.mkdir()
+    turns = [
+        {"calls": [call("write_file", path=f"{n}.py", content="x\n")["calls"][0] for n in "abcd"]},
+        {"text": "Done."},
+    ]
+    place = ["--cwd", str(folder)] if elsewhere else []
+    talk = start(["run", "--mode", "auto", *place, "go"], *turns, columns=250)
+    assert talk.end() == 0
+    where = f" in {folder}" if elsewhere else ""
+    assert talk.text.endswith(f" · changed a.py, b.py, c.py and 1 more{where}")
+
+
+def test_a_run_that_changed_nothing_says_nothing_of_files(run):
+    talk = run(call("read_file", path="hello.py"), {"text": "Done."})
+    assert talk.end() == 0
+    assert "changed" not in talk.text
+
+
+def test_the_time_that_a_person_takes_does_not_count(run):
+    talk = run(call("write_file", path="new.py", content="x\n"), {"text": "Done."})
+    talk.see("Approve?")
+    time.sleep(4)
+    talk.type("y").see("Done.")
+    assert talk.end() == 0
+    last = talk.text.splitlines()[-1]
+    took = re.search(r"([\d.]+) (m?s) · changed new.py", last)
+    assert took, last
+    assert float(took[1]) / (1000 if took[2] == "ms" else 1) < 4
 
 
 def test_colours_are_left_out_where_nobody_wants_them(run):

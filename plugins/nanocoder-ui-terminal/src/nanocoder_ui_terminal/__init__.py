@@ -72,11 +72,16 @@ def nanocoder_ask(question: Question, session: SessionInfo) -> str | None:
     return inquire(question)
 
 
-def _open_screen(_info: SessionInfo, settings: Any) -> Any:
+def _open_screen(info: SessionInfo, settings: Any) -> Any:
+    import os
+
     from nanocoder_ui_terminal.screen import TextScreen  # json runs draw nothing
     from nanocoder_ui_terminal.terminal import Terminal
 
-    return TextScreen(Terminal.of_process(), settings or Settings())
+    folder = str(info.cwd)
+    elsewhere = os.path.realpath(folder) != os.path.realpath(os.curdir)
+    screen_settings = settings or Settings()
+    return TextScreen(Terminal.of_process(), screen_settings, folder=folder if elsewhere else "")
 
 
 def _run_chat(words: Sequence[str], host: Any) -> int:

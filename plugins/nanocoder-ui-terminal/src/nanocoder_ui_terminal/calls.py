@@ -4,7 +4,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from attrs import define, frozen
+from attrs import define, evolve, frozen
 
 from nanocoder_ui_terminal.lines import brief, one_line, shown_lines
 from nanocoder_ui_terminal.terminal import Terminal, columns_of, cut
@@ -66,7 +66,7 @@ def returned_lines(
         return [head, INDENT * (call.depth + 1) + terminal.paint(reason, style)]
     outcome = "  ".join(_outcome(call, data, status))
     words_style = "dim" if status == "ok" else style
-    line = _line(call, terminal.paint(sign, style), outcome, terminal, words_style)
+    line = _line(_titled(call, data), terminal.paint(sign, style), outcome, terminal, words_style)
     indent = INDENT * (call.depth + 1)
     return [line, *(indent + one for one in _body(call, data, status, terminal, shown))]
 
@@ -95,6 +95,13 @@ def _line(call: Call, sign: str, tail: str, terminal: Terminal, style: str) -> s
     )
 
 
+def _titled(call: Call, data: Mapping[str, Any]) -> Call:
+    """Leave out the arguments that a diff shows."""
+    if data["metadata"].get("added") is None:
+        return call
+    return evolve(call, arguments=dict(list(call.arguments.items())[:1]))
+
+
 def _outcome(call: Call, data: Mapping[str, Any], status: str) -> list[str]:
     """Return the words at the end of the line."""
     metadata = data["metadata"]
@@ -114,7 +121,7 @@ def _body(
     call: Call, data: Mapping[str, Any], status: str, terminal: Terminal, shown: Shown
 ) -> Sequence[str]:
     metadata, output = data["metadata"], str(data["output"])
-    diff = metadata.get("diff")
+    diff = metadata.get("diff") or _diff_of_new(call, metadata)
     if status == "error":
         return _last_lines(output, shown.error, terminal)
     if isinstance(diff, str) and diff and not call.approved:
@@ -122,6 +129,15 @@ def _body(
     if "exit_code" in metadata:
         return _last_lines(output, shown.output, terminal)
     return ()
+
+
+def _diff_of_new(call: Call, metadata: Mapping[str, Any]) -> str:
+    """Return the content of a file that the call created, as a diff; "" when it is not known."""
+    content = call.arguments.get("content")
+    if not metadata.get("created") or not isinstance(content, str) or not content:
+        return ""
+    lines = content.removesuffix("\n").split("\n")
+    return "\n".join([f"@@ -0,0 +1,{len(lines)} @@", *(f"+{line}" for line in lines)])
 
 
 def _first_lines(text: str, limit: int, terminal: Terminal) -> list[str]:

@@ -10,7 +10,7 @@ from nanocoder import Mode, PersonError, Session, Usage, UsageError, __version__
 
 from nanocoder_ui_terminal.completion import ChatCompleter, Files
 from nanocoder_ui_terminal.entry import Entry, TerminatedError
-from nanocoder_ui_terminal.lines import message_lines, one_line
+from nanocoder_ui_terminal.lines import CHOOSE_HERE, in_conversation, message_lines, one_line
 from nanocoder_ui_terminal.mentions import Typed, with_files
 from nanocoder_ui_terminal.replay import last_exchange
 from nanocoder_ui_terminal.screen import TextScreen
@@ -36,11 +36,13 @@ def run(words: Sequence[str], host: Any) -> int:
     settings = host.plugins.settings(PLUGIN)
     terminal = Terminal.of_process()
     current = ""
+    conversation: Conversation | None = None
     while True:
         try:
             with host.session(interactive=True, output="text", resume=resume) as session:
                 current = session.id
-                following = Conversation(host, session, terminal, settings).talk(first)
+                before, conversation = conversation, Conversation(host, session, terminal, settings)
+                following = conversation.talk(first, before)
         except TerminatedError:
             return TERMINATED
         except KeyboardInterrupt:
@@ -63,6 +65,7 @@ class Conversation:
         self.session = session
         self.usage = Usage()
         self.model = ""
+        self.asked_model = ""
         self._terminal = terminal
         self._settings = settings
         self._reported = len(session.plugins.reports)
@@ -80,23 +83,32 @@ class Conversation:
         try:
             self.model = str(self.session.chosen)
         except PersonError as error:
-            return str(error)
+            return in_conversation(str(error))
         return ""
 
-    def talk(self, first: str = "") -> Next:
-        """Go on until the person wants another session, or to leave."""
+    def talk(self, first: str = "", before: "Conversation | None" = None) -> Next:
+        """Go on until the person wants another session, or to leave.
+
+        Mode and model stay as the person set them in the session *before*.
+        """
         signal.signal(signal.SIGTERM, _terminate)  # the host puts its own back with the session
+        if before is not None:
+            self._take_over(before)
         self._greet()
         typed = Typed(first) if first else self._read()
         while typed is not None:
             if _is_command(typed.text):
                 following = act(self, typed.text)
                 if following is not None:
-                    return following
+                    break
             else:
                 self._work(typed)
             typed = self._read()
-        return Next(None)
+        else:
+            following = Next(None)
+        if following.resume is None:
+            self._tell_way_back()
+        return following
 
     def say(self, text: str, *styles: str) -> None:
         """Show a message."""
@@ -106,6 +118,20 @@ class Conversation:
     def show_table(self, rows: Sequence[Sequence[str]]) -> None:
         """Show rows in aligned columns."""
         self._write(table_lines(rows, self._terminal))
+
+    def _take_over(self, before: "Conversation") -> None:
+        self.session.set_mode(before.session.info.mode)
+        if before.asked_model:
+            try:
+                self.session.set_model(before.asked_model)
+                self.asked_model = before.asked_model
+            except PersonError as error:
+                self.say(in_conversation(str(error)), "yellow")
+
+    def _tell_way_back(self) -> None:
+        if self.session.info.folder is not None and self.session.messages:
+            way = f"go on with: nanocoder sessions resume {self.session.id}"
+            self._terminal.write(f"{self._terminal.paint(way, 'dim')}\n")
 
     def _write(self, lines: Any) -> None:
         self._terminal.write("".join(f"{line}\n" for line in lines) + "\n")
@@ -125,7 +151,7 @@ class Conversation:
             with self._interruptible():
                 self._show_run(typed, screen)
         except PersonError as error:
-            screen.say(str(error), "yellow")
+            screen.say(in_conversation(str(error)), "yellow")
         finally:
             screen.close()
             self._terminal.write("\n")
@@ -135,7 +161,9 @@ class Conversation:
         self._reported = len(self.session.plugins.reports)
 
     def _show_run(self, typed: Typed, screen: TextScreen) -> None:
-        prompt = with_files(typed, self.session, screen.show)
+        prompt = with_files(
+            typed, self.session, screen.show, lambda text: screen.say(text, "yellow")
+        )
         for event in self.session.run(prompt):
             screen.show(event)
         self.usage += self.session.report.usage
@@ -171,7 +199,8 @@ class Conversation:
         self._write([paint(f"/help lists commands and keys{dot}Ctrl-D leaves", "dim")])
         problem = self.find_model()
         if problem:
-            self.say(f"{problem}\nHere: /model PROVIDER/MODEL", "yellow")
+            way = "" if CHOOSE_HERE in problem else f"\n{CHOOSE_HERE}"
+            self.say(f"{problem}{way}", "yellow")
 
     def _toolbar(self) -> str:
         tokens = self.usage.input_tokens + self.usage.output_tokens

@@ -11,6 +11,8 @@ from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
 FRAGMENT: Final = re.compile(r'(?:^|\s)@("?)([^\s"]*)$')
+SKIPPED: Final = frozenset({"__pycache__", "node_modules", ".venv", "venv", ".tox", ".nox"})
+"""Folders of files that nobody wrote, also where no `.gitignore` names them."""
 MAX_FILES: Final = 20_000
 MAX_WALK_S: Final = 1.0
 FRESH_S: Final = 15.0
@@ -42,7 +44,7 @@ class Files:
         deadline = time.monotonic() + MAX_WALK_S
         try:
             with Workspace(self._root) as workspace:
-                for number, entry in enumerate(workspace.walk(details=False)):
+                for number, entry in enumerate(workspace.walk(skip=SKIPPED, details=False)):
                     if number >= MAX_FILES or time.monotonic() > deadline:
                         return
                     # A name that cannot be shown as it is cannot be offered.

@@ -10,6 +10,7 @@ from nanocoder import for_terminal
 from nanocoder_ui_terminal.terminal import Terminal, cut, folded
 
 TAB_COLUMNS: Final = 4
+CHOOSE_HERE: Final = "Then: /model PROVIDER/MODEL"
 JOINER: Final = "\u200d"
 SHORT_COLUMNS: Final = 40
 """A value beside a call's first argument is shown when it is no longer than this."""
@@ -45,6 +46,13 @@ def message_lines(text: str, columns: int) -> Iterator[str]:
         indent = line[: len(line) - len(line.lstrip(" "))]
         for part in textwrap.wrap(line, columns, subsequent_indent=indent) or [""]:
             yield from folded(part, columns)
+
+
+def in_conversation(text: str) -> str:
+    """Return an error's *text* with the conversation's words instead of the command line's."""
+    text = re.sub(r" \(of --model [^)\n]*\)", "", text)
+    text = re.sub(r"^Then run the same command again.*$", CHOOSE_HERE, text, flags=re.MULTILINE)
+    return text.replace("--model ", "/model ")
 
 
 def is_diff(text: str) -> bool:

@@ -17,7 +17,7 @@ from nanocoder_ui_terminal.calls import (
     running_line,
 )
 from nanocoder_ui_terminal.echo import Echo
-from nanocoder_ui_terminal.lines import message_lines
+from nanocoder_ui_terminal.lines import in_conversation, message_lines, one_line
 from nanocoder_ui_terminal.live import Live
 from nanocoder_ui_terminal.terminal import Terminal, cut
 
@@ -26,6 +26,9 @@ QUIET_S: Final = 0.15
 """For so long nothing is said of what is going on; most tools are done by then."""
 MAX_RUNNING_LINES: Final = 8
 CHARS_PER_TOKEN: Final = 4
+MAX_FILES: Final = 3
+"""So many changed files are named at the end of a run."""
+NAME_COLUMNS: Final = 200
 ENDINGS: Final = {
     "turn_limit": "stopped: the turn limit is reached",
     "budget": "stopped: the budget is spent",
@@ -48,11 +51,15 @@ class TextScreen:
     """Draws one session. A thread of its own keeps the clock on the screen going.
 
     With *errors* the message of a run that failed is shown, too; the command line shows its own.
+    *folder* is named beside the files that a run changed.
     """
 
-    def __init__(self, terminal: Terminal, settings: Limits, *, errors: bool = False) -> None:
+    def __init__(
+        self, terminal: Terminal, settings: Limits, *, errors: bool = False, folder: str = ""
+    ) -> None:
         self._terminal = terminal
         self._errors = errors
+        self._folder = folder
         self._shown = Shown(settings.diff_lines, settings.output_lines)
         self._live = Live(terminal)
         self._echo = Echo(terminal.moves)
@@ -62,6 +69,7 @@ class TextScreen:
         self._last = ""
         self._busy = ""
         self._since = self._began = time.monotonic()
+        self._asking: tuple[str, float] | None = None
         self._tokens = 0
         self._written = 0
         self._lock = threading.RLock()
@@ -72,10 +80,10 @@ class TextScreen:
     def show(self, event: Event) -> None:
         """Show an event; those that mean nothing to a person are passed over."""
         react = getattr(self, f"_on_{event.kind.replace('.', '_')}", None)
-        if react is None:
-            return
         with self._lock:
-            react(event)
+            self._leave_out_waiting(event)
+            if react is not None:
+                react(event)
 
     def close(self) -> None:
         """Show what is left and give the terminal back."""
@@ -144,8 +152,21 @@ class TextScreen:
         if call is not None:
             call.progress = event.data["text"]
 
-    def _on_call_approval_requested(self, _event: Event) -> None:
+    def _leave_out_waiting(self, event: Event) -> None:
+        """Take the time that a person needed for an answer out of the clocks."""
+        if self._asking is None or event.call_id != self._asking[0]:
+            return
+        if event.kind == "call.progress":
+            return
+        waited = time.monotonic() - self._asking[1]
+        self._asking = None
+        self._began += waited
+        for call in self._calls.values():
+            call.started += waited if call.started else 0.0
+
+    def _on_call_approval_requested(self, event: Event) -> None:
         # Whoever asks draws below; from here on nothing may move.
+        self._asking = event.call_id, time.monotonic()
         self._finish_answer()
         self._rest()
         if self._last and self._last != "question":
@@ -183,8 +204,9 @@ class TextScreen:
         if ending and not error:
             self.say(ending, "yellow")
         if error and self._errors:
-            self.say(error["message"], "red")
-        self._commit([self._terminal.paint(self._summary(report), "dim")], "summary")
+            self.say(in_conversation(error["message"]), "red")
+        summary = message_lines(self._summary(report), self._terminal.width)
+        self._commit([self._terminal.paint(line, "dim") for line in summary], "summary")
         self._rest()
 
     def _summary(self, report: Mapping[str, Any]) -> str:
@@ -198,7 +220,14 @@ class TextScreen:
         if report["cost"]:
             words.append(f"${report['cost']:.4f}")
         words.append(duration(time.monotonic() - self._began))
+        if report["files_changed"]:
+            words.append(self._changed(report["files_changed"]))
         return dot.join(words)
+
+    def _changed(self, files: Sequence[str]) -> str:
+        names = ", ".join(one_line(name, NAME_COLUMNS) for name in files[:MAX_FILES])
+        more = f" and {len(files) - MAX_FILES} more" if len(files) > MAX_FILES else ""
+        return f"changed {names}{more}{f' in {self._folder}' if self._folder else ''}"
 
     def _start(self, what: str) -> None:
         self._busy = what

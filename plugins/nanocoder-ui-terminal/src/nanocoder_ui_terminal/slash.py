@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from attrs import frozen
 from nanocoder import Mode, PersonError
 
-from nanocoder_ui_terminal.lines import one_line
+from nanocoder_ui_terminal.lines import in_conversation, one_line
 
 if TYPE_CHECKING:
     from nanocoder_ui_terminal.chat import Conversation
@@ -57,7 +57,7 @@ def act(conversation: "Conversation", line: str) -> Next | None:
     try:
         return command.act(conversation, argument.strip())
     except PersonError as error:
-        conversation.say(str(error), "yellow")
+        conversation.say(in_conversation(str(error)), "yellow")
         return None
 
 
@@ -90,6 +90,7 @@ def _model(conversation: "Conversation", argument: str) -> None:
     session = conversation.session
     if argument:
         session.set_model(argument)
+        conversation.asked_model = argument
         conversation.find_model()
         conversation.say(f"from now on: {session.info.model}")
         return
