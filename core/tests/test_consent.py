@@ -329,6 +329,61 @@ def test_the_same_policy_gives_the_same_decision_on_every_way_in(tmp_path):
     assert said == ["denied: look away"] * 5
 
 
+# Order
+
+REFUSED_EARLY = [
+    ("lunch", {"target": "x"}, "unknown_tool", []),
+    ("launch", {"target": ""}, "invalid_arguments", ["call.normalised"]),
+    ("launch", {"target": "home"}, "denied", ["call.normalised", "call.validated", "call.decided"]),
+]
+
+
+@pytest.mark.contract("MA-104")
+@pytest.mark.parametrize(("name", "arguments", "error_class", "steps"), REFUSED_EARLY)
+def test_nobody_is_asked_about_a_call_that_cannot_run(
+    tmp_path, name, arguments, error_class, steps
+):
+    heard: list[Any] = []
+
+    def guard(call):
+        heard.append(call)
+        return Verdict(DENY if call.arguments["target"] == "home" else ASK, "not at home")
+
+    person = Person(yes)
+    result, kinds = ask(tmp_path, name, arguments, person, p=Policy(guard))
+    assert result.error_class == error_class
+    assert [kind for kind in kinds if kind not in OUTER] == steps
+    assert len(heard) == ("call.decided" in steps)
+    assert person.requests == []
+
+
+OUTER = ("call.received", "call.failed", "call.denied", "call.returned")
+
+
+@pytest.mark.contract("MA-104")
+def test_a_call_is_found_then_checked_then_judged_then_agreed_to_then_run(tmp_path):
+    order: list[str] = []
+
+    def person(request):
+        order.append("person")
+        return yes(request)
+
+    policy = Policy(lambda _: order.append("policy") or Verdict(ASK, "sure?"))
+    result, kinds = ask(tmp_path, "launch", {"target": "x"}, person, p=policy)
+    assert (result.output, order) == ("launched at x", ["policy", "person"])
+    assert kinds == [
+        "call.received",
+        "call.normalised",
+        "call.validated",
+        "call.decided",
+        "call.approval_requested",
+        "call.approved",
+        "call.started",
+        "call.finished",
+        "call.returned",
+    ]
+
+
 # Editing
 
 

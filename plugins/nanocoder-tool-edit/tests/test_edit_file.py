@@ -321,6 +321,17 @@ def test_the_mode_stays_and_the_old_content_is_kept(ctx, file):
     assert Path(metadata["backup"]).read_text() == CODE
 
 
+@pytest.mark.contract("MA-37")
+def test_an_edit_replaces_the_file_whole_and_leaves_nothing_but_its_backup(ctx, file, tmp_path):
+    with file.open() as reader:
+        backup = Path(edit(ctx, "return 0", "return 1").metadata["backup"])
+        assert reader.read() == CODE  # who was reading never sees half of the new content
+    assert file.read_text() == CODE.replace("return 0", "return 1")
+    assert backup.read_text() == CODE
+    assert backup.is_relative_to(tmp_path / "backups")
+    assert list(ctx.working_directory.iterdir()) == [file]
+
+
 @pytest.mark.parametrize("before", [None, ""])
 def test_an_empty_old_string_fills_a_missing_or_empty_file(ctx, file, before):
     if before is None:
