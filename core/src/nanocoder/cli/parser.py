@@ -2,7 +2,7 @@
 
 import argparse
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from importlib import import_module
 from typing import Any, NoReturn
@@ -44,8 +44,14 @@ def command_of(words: Sequence[str]) -> Callable[[], int]:
     first = next((word for word in words if not word.startswith("-")), None)
     if first is not None and words[0] == first and first not in COMMANDS:
         return _plugin_command(first, words[1:])
-    parser = build()
-    arguments, rest = parser.parse_known_args(list(words))
+    named = [word for word in words if word in COMMANDS]
+    try:
+        parser = build(named)
+        arguments, rest = parser.parse_known_args(list(words))
+    except UsageError:
+        # What is wrong is said by the parser that knows everything.
+        parser = build()
+        arguments, rest = parser.parse_known_args(list(words))
     if rest:
         options = _options(parser, arguments.command)
         close = nearest(rest[0].split("=")[0], options)
@@ -55,8 +61,11 @@ def command_of(words: Sequence[str]) -> Callable[[], int]:
     return partial(module.run, arguments)
 
 
-def build() -> argparse.ArgumentParser:
-    """Return the whole parser."""
+def build(named: Collection[str] | None = None) -> argparse.ArgumentParser:
+    """Return the whole parser, or one that knows the commands that *named* holds.
+
+    Making all of them is a good part of a start; where none is named, their names are enough.
+    """
     parser = _Parser(
         "nanocoder",
         description=DESCRIPTION,
@@ -67,7 +76,10 @@ def build() -> argparse.ArgumentParser:
     _session_options(parser, inherited=False)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
     for name, (text, add) in COMMANDS.items():
-        add(commands.add_parser(name, help=text, description=text))
+        if named is None or name in named:
+            add(commands.add_parser(name, help=text, description=text))
+        elif not named:
+            commands.add_parser(name, help=text)
     return parser
 
 
