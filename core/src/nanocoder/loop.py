@@ -18,12 +18,11 @@ from nanocoder.models import Chosen, choose_model, open_provider, streamed
 from nanocoder.offering import Offering
 from nanocoder.opening import Ground, open_ground
 from nanocoder.plugins import Plugins
-from nanocoder.prompt import NAMED_FILE_CHARS, named_files, system_prompt
+from nanocoder.prompt import NAMED_FILE_CHARS, named_files, size_of, system_prompt
 from nanocoder.provider import Finished, Provider, Request, TextDelta, ThinkingDelta
 from nanocoder.report import Report
 from nanocoder.results import not_run
 from nanocoder.session import encode_message, encode_usage
-from nanocoder.text import count_tokens
 from nanocoder.tool import SessionInfo, Tool
 from nanocoder.values import (
     Attachment,
@@ -80,7 +79,7 @@ class Session:
         )
         self.report = Report(session_id=self.info.id)
         self._messages: list[Message] = list(ground.messages)
-        self._size = sum(map(_size_of, self._messages))
+        self._size = sum(map(size_of, self._messages))
         self._current: _Run | None = None
         self._early = Cancel()
         self._started = False
@@ -152,6 +151,13 @@ class Session:
         self._set_info(model=str(chosen), profile=provider.profile)
 
     def run(self, prompt: str, *, attachments: Sequence[Attachment] = ()) -> Iterator[Event]:
+    def reload(self) -> None:
+        """Read the configuration again: the next call is judged by its rules.
+
+        Raises: ConfigError or PluginError, and the rules stay as they were.
+        """
+        self.config = self._ground.reload()
+
         """Work on *prompt* until the model answers; yields events, the last is `run.finished`.
 
         Raises: UsageError or ProviderError when there is no model to ask. What goes wrong later is
@@ -220,12 +226,9 @@ class Session:
     def _begun(self) -> Events:
         if not self._started:
             self._started = True
-            data: dict[str, Any] = {
-                "session_id": self.info.id,
-                "model": self.info.model,
-                "cwd": str(self.info.cwd),
-            }
-            data |= {"mode": str(self.info.mode), "resumed": bool(self._messages)}
+            info = self.info
+            data: dict[str, Any] = {"session_id": info.id, "model": info.model}
+            data |= {"cwd": str(info.cwd), "mode": str(info.mode), "resumed": bool(self._messages)}
             yield Event("session.started", data)
             if self.info.model:
                 yield Event("session.changed", {"model": self.info.model})
@@ -329,7 +332,7 @@ class Session:
         )
         if shorter is not None:
             self._messages = list(shorter)
-            self._size = sum(map(_size_of, self._messages))
+            self._size = sum(map(size_of, self._messages))
             messages = [encode_message(message) for message in self._messages]
             yield Event("transcript.compacted", {"messages": messages})
 
@@ -350,7 +353,7 @@ class Session:
 
     def _added(self, message: Message) -> Event:
         self._messages.append(message)
-        self._size += _size_of(message)
+        self._size += size_of(message)
         return Event("message", encode_message(message))
 
     def _added_results(self, results: Sequence[ToolResult], told: Collection[str]) -> Event:
@@ -391,7 +394,3 @@ def open_session(cwd: Any = ".", **options: Any) -> Session:
     Raises: ConfigError, UsageError, PluginError (a policy that does not load).
     """
     return Session(open_ground(cwd, **options))
-
-
-def _size_of(message: Message) -> int:
-    return count_tokens(message.text) + sum(count_tokens(one.output) for one in message.results)

@@ -126,6 +126,18 @@ class Ground:
         except ToolError:
             return ""
 
+    def reload(self) -> Config:
+        """Read the configuration again; policies, tools and settings go by it from the next call.
+
+        Raises: ConfigError or PluginError, and the rules stay as they were.
+        """
+        config = self.config.reread()
+        refuse_misspelt(config, self.plugins)
+        self.plugins.renew_settings(config.settings)
+        _configure(self.plugins, config)
+        self.config = config
+        return config
+
     def close(self) -> None:
         """Close what was opened, the last first."""
         for resource in reversed(list(self._resources.values())):
@@ -233,6 +245,11 @@ def installed_plugins(config: Config, environment: Mapping[str, str] = os.enviro
     plugins = Plugins.installed(cache)
     if config.strict:
         refuse_unlocked(plugins, environment)
+    _configure(plugins, config)
+    return plugins
+
+
+def _configure(plugins: Plugins, config: Config) -> None:
     plugins.configure(
         config.settings,
         disabled=config.disabled_plugins,
@@ -240,7 +257,6 @@ def installed_plugins(config: Config, environment: Mapping[str, str] = os.enviro
         names=config.tool_rename,
         hidden=config.disabled_tools,
     )
-    return plugins
 
 
 def refuse_misspelt(config: Config, plugins: Plugins) -> None:

@@ -4,8 +4,9 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 
+from nanocoder.text import count_tokens
 from nanocoder.tool import SessionInfo
-from nanocoder.values import Mode
+from nanocoder.values import Message, Mode
 
 FULL = """You are a coding agent in a terminal. You work in the directory {cwd} ({system});
 paths are relative to it. Do what the user asks with the tools, then answer briefly.
@@ -47,3 +48,8 @@ def named_files(text: str) -> Iterator[str]:
             yield path
             if len(seen) == NAMED_FILES:
                 return
+
+
+def size_of(message: Message) -> int:
+    """Return about how many tokens a message takes."""
+    return count_tokens(message.text) + sum(count_tokens(one.output) for one in message.results)

@@ -4,7 +4,8 @@ Each plugin's table is checked when it is first asked for.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -58,6 +59,7 @@ class Config:
         self._notices = list(notices)
         self._resolved = {path: self._resolve(cls, path, checked) for path, cls in TABLES.items()}
         self._settings: dict[str, Any] = {}
+        self._again: Callable[[], Config] | None = None
         self.trusted = trusted
         self.core = CoreSettings(**self._resolved[()].values)
         plugins = PluginsTable(**self._resolved["plugins",].values)
@@ -84,6 +86,7 @@ class Config:
         Raises: ConfigError (exit code 2) for a file or variable that is wrong, UsageError for a
         flag.
         """
+        again = partial(cls.load, cwd, flags=flags, config_dir=config_dir, trusted=trusted)
         layers: list[Layer] = []
         notices = list(refuse_inside(cwd, environment))
         if trusted is None:
@@ -96,7 +99,16 @@ class Config:
         layers.append(_environment_layer(environment))
         notices += _odd_variables(environment)
         layers.append(Layer("flag", given, names=names))
-        return cls(layers, tuple(notices), trusted=trusted)
+        config = cls(layers, tuple(notices), trusted=trusted)
+        config._again = partial(again, environment=environment)
+        return config
+
+    def reread(self) -> "Config":
+        """Read the same layers as they are now; one that was not read from files stays as it is.
+
+        Raises: ConfigError, as `load` does.
+        """
+        return self if self._again is None else self._again()
 
     @property
     def notices(self) -> tuple[str, ...]:

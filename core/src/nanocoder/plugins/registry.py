@@ -105,6 +105,16 @@ class Plugins:
             self.set_aside.pop(name, None)
         self._forget()
 
+    def renew_settings(self, settings_of: SettingsOf) -> None:
+        """Structure the settings of policies, and those in use, anew with *settings_of*.
+
+        Raises ConfigError or PluginError and changes nothing when one cannot be read.
+        """
+        wanted = {name for name, entry in self.entries.items() if entry.is_policy}
+        classes = {name: self.settings_class(name) for name in (wanted | set(self._settings))}
+        fresh = {name: settings_of(name, cls) for name, cls in classes.items() if cls is not None}
+        self._settings_of, self._settings = settings_of, fresh
+
     def require_policies(self) -> None:
         """Load every plugin that stands in the way of a call.
 
