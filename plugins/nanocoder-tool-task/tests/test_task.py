@@ -1,0 +1,242 @@
+"""What sub-agents can do, what holds them back, and what comes of them."""
+
+import json
+import threading
+import time
+from types import SimpleNamespace
+
+import nanocoder_tool_task
+import pytest
+from nanocoder import ApprovalAnswer, Cancel, Decision, ToolResult, Verdict, hookimpl, tool
+from nanocoder.testing import opened, play
+from nanocoder.testing.playing import called
+from nanocoder_tool_task import Settings
+
+
+@tool(risk="safe", effects={"read"})
+def read_file(ctx, path: str) -> str:
+    """Read a file."""
+    return ctx.workspace.read_text(path)
+
+
+@tool(risk="medium", effects={"write"})
+def write_file(ctx, path: str, content: str) -> ToolResult:
+    """Write a file."""
+    (ctx.working_directory / path).write_text(content, encoding="utf-8")
+    return ToolResult("written", metadata={"path": path})
+
+
+FILES = SimpleNamespace(nanocoder_tools=hookimpl(lambda: [read_file, write_file]))
+TOOLS = {"tool-task": nanocoder_tool_task, "files": FILES}
+WRITE = {"name": "write_file", "arguments": {"path": "new.txt", "content": "text\n"}}
+READ = {"name": "read_file", "arguments": {"path": "hello.txt"}}
+MISSING = {"name": "read_file", "arguments": {"path": "missing.txt"}}
+
+
+@pytest.fixture
+def run(tmp_path, script):
+    (tmp_path / "hello.txt").write_text("one line\n")
+
+    def run_task(*turns, plugins=(), limits=(), cancel=None, arguments=(), **options):
+        settings = Settings(model=script(*turns), **dict(limits))
+        together = {**TOOLS, **dict(plugins)}
+        given = {"description": "try it", "prompt": "go", **dict(arguments)}
+        options = {"settings": {"tool-task": settings}, "approve": yes, **options}
+        with opened(tmp_path, plugins=together, **options) as (session, _):
+            return called(session, "task", given, cancel=cancel)
+
+    return run_task
+
+
+def yes(request):
+    return ApprovalAnswer(request.id, request.digest, approved=True)
+
+
+def no(request):
+    return ApprovalAnswer(request.id, request.digest, approved=False)
+
+
+def policy(judge):
+    return {"policy": SimpleNamespace(nanocoder_before_execute=hookimpl(judge))}
+
+
+def calls(*wanted):
+    return {"calls": list(wanted)}
+
+
+@pytest.mark.contract("NA-53")
+def test_the_answer_of_a_sub_agent_is_the_result(run):
+    result, _ = run(calls(READ), {"text": "It has one line."})
+    assert (result.output, result.is_error) == ("It has one line.", False)
+    (agent,) = result.data["agents"]
+    assert (agent["turns"], agent["calls"], agent["stop_reason"]) == (2, 1, "done")
+
+
+@pytest.mark.contract("NA-53")
+def test_a_model_gets_the_answer_and_not_the_way_to_it(tmp_path, script):
+    (tmp_path / "hello.txt").write_text("one line\n")
+    settings = {"tool-task": Settings(model=script(calls(READ), {"text": "One line."}))}
+    turns = [[("task", {"description": "count", "prompt": "How many lines?"})], "Done."]
+    played = play(tmp_path, turns, plugins=TOOLS, approve=yes, settings=settings)
+    assert played.text == "Done."
+    assert [one.output for one in played.results] == ["One line."]
+
+
+@pytest.mark.contract("MA-85")
+def test_a_call_that_the_parent_denies_is_denied(run, tmp_path):
+    def judge(call):
+        denied = call.name == "write_file"
+        return Verdict(Decision.DENY if denied else Decision.ALLOW, "no writing here")
+
+    result, events = run(calls(WRITE), {"text": "I could not."}, plugins=policy(judge))
+    assert result.output == "I could not."
+    assert not (tmp_path / "new.txt").exists()
+    refused = [one for one in events if one.kind == "call.denied"]
+    assert [one.data["message"] for one in refused] == ["denied: no writing here"]
+
+
+@pytest.mark.contract("MA-85")
+@pytest.mark.parametrize(("answer", "is_written"), [(yes, True), (no, False)])
+def test_the_person_of_the_parent_is_asked(run, tmp_path, answer, is_written):
+    asked = []
+
+    def approve(request):
+        asked.append((request.call.name, request.call.parent_id))
+        return answer(request)
+
+    run(calls(WRITE), {"text": "Done."}, approve=approve)
+    assert asked == [("write_file", "call-1")]
+    assert (tmp_path / "new.txt").exists() is is_written
+
+
+@pytest.mark.contract("MA-85")
+def test_without_a_person_a_call_that_needs_one_is_refused_and_the_task_says_so(run, tmp_path):
+    result, _ = run(calls(WRITE), {"text": "I could not."}, approve=None)
+    assert (result.is_error, result.error_class) == (True, "approval_needed")
+    assert "I could not." in result.output
+    assert not (tmp_path / "new.txt").exists()
+
+
+@pytest.mark.contract("MA-85")
+def test_hooks_of_the_parent_see_every_result(run):
+    seen = []
+
+    def after(call, result):
+        seen.append((call.name, result.output))
+
+    hook = SimpleNamespace(nanocoder_after_execute=hookimpl(after))
+    run(calls(READ), {"text": "Done."}, plugins={"hook": hook})
+    assert seen == [("read_file", "one line\n"), ("task", "Done.")]
+
+
+def test_every_call_is_a_step_of_the_parent_s_call_in_its_journal(run):
+    _, events = run(calls(READ), calls(MISSING), {"text": "Done."})
+    started = [one for one in events if one.kind == "call.started"]
+    assert [(one.call_id, one.data["parent"]) for one in started] == [
+        ("call-1", ""),
+        ("call-1.1", "call-1"),
+        ("call-1.2", "call-1"),
+    ]
+    shown = [one.data["text"] for one in events if one.kind == "call.progress"]
+    assert shown == ["try it: read_file"] * 2
+
+
+@pytest.mark.parametrize("profile", ["explore", "plan", "review", "security"])
+def test_profiles_that_only_read_get_no_tool_that_writes(run, tmp_path, profile):
+    result, events = run(calls(WRITE), {"text": "Done."}, arguments={"name": profile})
+    assert not (tmp_path / "new.txt").exists()
+    assert [one.call_id for one in events if one.kind == "call.received"] == ["call-1"]
+    assert not result.is_error
+
+
+@pytest.mark.parametrize("profile", ["build", "general"])
+def test_other_profiles_write_and_say_what(run, tmp_path, profile):
+    result, _ = run(calls(WRITE), {"text": "Done."}, arguments={"name": profile})
+    assert (tmp_path / "new.txt").read_text() == "text\n"
+    assert result.metadata["files_changed"] == ["new.txt"]
+
+
+def test_a_sub_agent_starts_no_sub_agent(run):
+    nested = {"name": "task", "arguments": {"description": "x", "prompt": "y"}}
+    _, events = run(calls(nested), {"text": "Done."})
+    assert [one.data["tool"] for one in events if one.kind == "call.started"] == ["task"]
+
+
+def test_calls_over_the_budget_are_not_run_and_the_sub_agent_can_still_answer(run):
+    result, events = run(calls(READ, READ, READ), {"text": "Two."}, limits={"max_calls": 2})
+    assert result.output == "Two."
+    assert sum(one.kind == "call.started" for one in events) == 3
+
+
+def test_a_sub_agent_that_goes_on_without_budget_is_ended(run):
+    turns = [{**calls(READ), "usage": {"input_tokens": 60}}] * 3
+    result, events = run(*turns, limits={"max_tokens": 50})
+    assert (result.is_error, result.error_class) == (True, "budget")
+    assert "50 tokens" in result.output
+    assert sum(one.kind == "call.started" for one in events) == 1
+
+
+def test_the_turn_limit_ends_with_what_there_is(run):
+    turns = [calls({**READ, "arguments": {"path": f"{n}.txt"}}) for n in range(2)]
+    result, _ = run(*turns, {"text": "So far."}, limits={"max_turns": 2})
+    assert result.output == "[the turn limit was reached]\nSo far."
+
+
+@pytest.mark.contract("MA-82")
+def test_sub_agents_work_at_the_same_time(run):
+    meeting = threading.Barrier(3)
+
+    @tool(name="read_file", risk="safe", effects={"read"})
+    def meet(path: str) -> str:
+        """Wait until three are here."""
+        meeting.wait(timeout=5)
+        return path
+
+    others = {"files": SimpleNamespace(nanocoder_tools=hookimpl(lambda: [meet]))}
+    also = [{"description": f"number {n}", "prompt": "go"} for n in (2, 3)]
+    result, _ = run(calls(READ), {"text": "Met."}, plugins=others, arguments={"also": also})
+    assert result.output == "[1] try it\nMet.\n\n[2] number 2\nMet.\n\n[3] number 3\nMet."
+    assert result.metadata["succeeded"] == 3
+
+
+@pytest.mark.contract("MA-82")
+def test_the_ninth_is_not_run(run):
+    also = [{"description": f"number {n}", "prompt": "go"} for n in range(2, 10)]
+    result, _ = run({"text": "Hello."}, arguments={"also": also})
+    classes = [one["error_class"] for one in result.data["agents"]]
+    assert classes == [""] * 8 + ["too_many_agents"]
+    assert not result.is_error
+
+
+def test_an_interrupt_ends_it_within_a_second(run):
+    cancel = Cancel()
+    threading.Timer(0.5, cancel.set).start()
+    started = time.monotonic()
+    result, _ = run({"text": "late", "delay_s": 8}, cancel=cancel)
+    assert result.error_class == "cancelled"
+    assert time.monotonic() - started < 3
+
+
+def test_a_model_that_fails_is_an_error_of_the_task(run):
+    result, _ = run({"error": "no capacity"})
+    assert result.is_error
+    assert "no capacity" in result.output
+
+
+def test_a_model_that_is_not_there_is_an_error_of_the_task(tmp_path):
+    settings = {"tool-task": Settings(model="nowhere/none")}
+    with opened(tmp_path, plugins=TOOLS, approve=yes, settings=settings) as (session, _):
+        result, _ = called(session, "task", {"description": "try it", "prompt": "go"})
+    assert result.is_error
+    assert "there is no provider 'nowhere'" in result.output
+
+
+def test_tools_that_the_configuration_withholds_are_not_there(run):
+    _, events = run(calls(READ), {"text": "Done."}, limits={"without": ("read_file",)})
+    assert [one.call_id for one in events if one.kind == "call.started"] == ["call-1"]
+
+
+def test_the_result_is_json_ready(run):
+    result, _ = run({"text": "Hello."})
+    assert isinstance(result, ToolResult)
+    assert json.loads(json.dumps(result.data)) == result.data
