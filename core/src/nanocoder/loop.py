@@ -150,7 +150,6 @@ class Session:
         self.__dict__["provider"] = provider
         self._set_info(model=str(chosen), profile=provider.profile)
 
-    def run(self, prompt: str, *, attachments: Sequence[Attachment] = ()) -> Iterator[Event]:
     def reload(self) -> None:
         """Read the configuration again: the next call is judged by its rules.
 
@@ -158,6 +157,7 @@ class Session:
         """
         self.config = self._ground.reload()
 
+    def run(self, prompt: str, *, attachments: Sequence[Attachment] = ()) -> Iterator[Event]:
         """Work on *prompt* until the model answers; yields events, the last is `run.finished`.
 
         Raises: UsageError or ProviderError when there is no model to ask. What goes wrong later is
