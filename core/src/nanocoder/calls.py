@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from attrs import evolve, frozen
 
 from nanocoder.errors import NanocoderError, PluginError
-from nanocoder.values import Decision, Verdict
+from nanocoder.values import Decision, Shown, Verdict
 
 T = TypeVar("T")
 Report = Callable[[PluginError], None]
@@ -19,8 +19,8 @@ Report = Callable[[PluginError], None]
 STRICTNESS = {Decision.ALLOW: 0, Decision.ASK: 1, Decision.DENY: 2}
 
 
-@frozen(eq=False)
-class Implementation:
+@frozen(eq=False, repr=False)
+class Implementation(Shown):
     """One plugin's function for one hook, and the names of the arguments that it takes."""
 
     plugin: str

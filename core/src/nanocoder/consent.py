@@ -21,7 +21,9 @@ from nanocoder.values import (
     Event,
     Question,
     Risk,
+    Shown,
     ToolCall,
+    Value,
     Verdict,
 )
 
@@ -33,8 +35,8 @@ MAX_EDITS = 10
 """How often a person may edit the arguments of one call before it is refused."""
 
 
-@define(eq=False)
-class Ask:
+@define(eq=False, repr=False)
+class Ask(Shown):
     """A question on its way to whoever can put it to a person.
 
     It travels like an event and comes back answered.
@@ -44,8 +46,8 @@ class Ask:
     answer: ApprovalAnswer | str | None = None
 
 
-@frozen
-class Granted:
+@frozen(eq=False, repr=False)
+class Granted(Value):
     """A call that may run: its frozen form, and the checked arguments that its handler gets.
 
     *consented* tells whether somebody agreed to this call: a person who was asked, or who wrote a

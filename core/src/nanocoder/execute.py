@@ -33,7 +33,7 @@ from nanocoder.running import Running, Said, TmpDir
 from nanocoder.schema import normalise
 from nanocoder.text import for_model
 from nanocoder.tool import ANY_TOOL, MAX_DEPTH, Tool, ToolContext, refuse_step, refuse_unsound
-from nanocoder.values import Effect, Event, Question, ToolCall, ToolResult
+from nanocoder.values import Effect, Event, Question, Shown, ToolCall, ToolResult, Value
 from nanocoder.workspace import Workspace
 
 CLOSE_GRACE_S = 6.0
@@ -47,8 +47,8 @@ Steps = Generator[Said, None, ToolResult]
 T = TypeVar("T")
 
 
-@define(eq=False)
-class Scope:
+@define(eq=False, repr=False)
+class Scope(Shown):
     """Where a call stands: how deep, with whose consent, and how long that holds."""
 
     consented: bool = False
@@ -57,8 +57,8 @@ class Scope:
     active: bool = True
 
 
-@frozen
-class Services:
+@frozen(eq=False, repr=False)
+class Services(Value):
     """What a session offers to its tools.
 
     *call_timeout_s* is the limit, in seconds, of tools that set none (0: no limit).

@@ -30,6 +30,7 @@ from nanocoder.values import (
     Event,
     Message,
     Mode,
+    Shown,
     StopReason,
     ToolCall,
     ToolResult,
@@ -42,8 +43,8 @@ COMPACT_AT = 0.8
 Events = Generator[Event, None, Any]
 
 
-@define(eq=False)
-class _Run:
+@define(eq=False, repr=False)
+class _Run(Shown):
     """One prompt and what belongs to it alone."""
 
     report: Report

@@ -13,7 +13,7 @@ from nanocoder.plugins import Plugins
 from nanocoder.provider import Finished, Provider, Request, TextDelta, ThinkingDelta
 from nanocoder.text import nearest
 from nanocoder.tool import SessionInfo
-from nanocoder.values import ToolCall
+from nanocoder.values import ToolCall, Value
 
 NO_MODEL = """No model is configured. Any of these gives you one:
 {ways}
@@ -23,8 +23,8 @@ ID_BYTES = 8
 CUT_OFF = "the reply was cut by the token limit before the arguments came; make the call again"
 
 
-@frozen
-class Chosen:
+@frozen(eq=False, repr=False)
+class Chosen(Value):
     """A provider's name and the model's name behind it."""
 
     provider: str

@@ -10,11 +10,11 @@ from typing import Any, Protocol, runtime_checkable
 from attrs import frozen
 
 from nanocoder.tool import SessionInfo, Tool
-from nanocoder.values import Event, ToolCall, ToolResult
+from nanocoder.values import Event, ToolCall, ToolResult, Value
 
 
-@frozen
-class Command:
+@frozen(eq=False, repr=False)
+class Command(Value):
     """A sub-command of the command line: `nanocoder NAME …`.
 
     *run* gets the words after the name and the host, through which it opens sessions, and returns
@@ -38,8 +38,8 @@ class Display(Protocol):
         ...
 
 
-@frozen
-class Screen:
+@frozen(eq=False, repr=False)
+class Screen(Value):
     """A way to show a session: *name* is a value of `--output` ("text" draws on a terminal).
 
     *open* gets the session's info and the plugin's settings.
@@ -50,8 +50,8 @@ class Screen:
     description: str = ""
 
 
-@frozen
-class Resource:
+@frozen(eq=False, repr=False)
+class Resource(Value):
     """Something that a plugin keeps open for one session: a job table, a cache, a client.
 
     *open* is called at the first `ctx.resource(name)`; what it returns is closed (its close method)

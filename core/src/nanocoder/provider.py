@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from attrs import field, frozen
 
-from nanocoder.values import Message, ToolCall, Usage
+from nanocoder.values import Message, ToolCall, Usage, Value
 
 if TYPE_CHECKING:
     from nanocoder.cancel import Cancel
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 Profile = Literal["full", "small"]
 
 
-@frozen
-class ToolDefinition:
+@frozen(eq=False, repr=False)
+class ToolDefinition(Value):
     """What a model is told of a tool: *parameters* is a closed JSON Schema object."""
 
     name: str
@@ -25,8 +25,8 @@ class ToolDefinition:
     parameters: Mapping[str, Any]
 
 
-@frozen
-class Request:
+@frozen(eq=False, repr=False)
+class Request(Value):
     """One request.
 
     *messages* only ever grows within a session and its members are compared by identity.
@@ -45,8 +45,8 @@ class Request:
     session_id: str = ""
 
 
-@frozen
-class TextDelta:
+@frozen(eq=False, repr=False)
+class TextDelta(Value):
     """A piece of the answer.
 
     Pieces that arrive together should be joined: one delta for one network read.
@@ -55,15 +55,15 @@ class TextDelta:
     text: str
 
 
-@frozen
-class ThinkingDelta:
+@frozen(eq=False, repr=False)
+class ThinkingDelta(Value):
     """A piece of the model's reasoning, shown but never sent back as text."""
 
     text: str
 
 
-@frozen
-class Finished:
+@frozen(eq=False, repr=False)
+class Finished(Value):
     """The protocol's own end of the reply.
 
     A stream that ends without one was cut, and its calls must not run.
@@ -82,8 +82,8 @@ class Finished:
 StreamEvent = TextDelta | ThinkingDelta | Finished
 
 
-@frozen
-class ModelInfo:
+@frozen(eq=False, repr=False)
+class ModelInfo(Value):
     """A model that a provider knows of. *context* is in tokens, 0 when unknown."""
 
     name: str
@@ -126,8 +126,8 @@ class Provider(Protocol):
         ...
 
 
-@frozen
-class ProviderSpec:
+@frozen(eq=False, repr=False)
+class ProviderSpec(Value):
     """What a plugin offers in `nanocoder_providers`.
 
     *name* is what stands before the slash of `--model name/model`.

@@ -8,7 +8,7 @@ from attrs import define, field
 from nanocoder.errors import NanocoderError, ProviderError
 from nanocoder.results import status_of
 from nanocoder.tool import Tool
-from nanocoder.values import Effect, StopReason, ToolCall, ToolResult, Usage
+from nanocoder.values import Effect, Shown, StopReason, ToolCall, ToolResult, Usage
 
 EXIT_CODES = {
     StopReason.DONE: 0,
@@ -22,8 +22,8 @@ EXIT_CODES = {
 }
 
 
-@define(eq=False)
-class Report:
+@define(eq=False, repr=False)
+class Report(Shown):
     """Grows while a run goes on; `data` is its JSON-ready form."""
 
     session_id: str = ""

@@ -17,7 +17,7 @@ from attrs import define, field
 from nanocoder.cancel import Cancel
 from nanocoder.consent import Ask
 from nanocoder.errors import Cancelled, TimedOut
-from nanocoder.values import Event
+from nanocoder.values import Event, Shown
 
 T = TypeVar("T")
 Said = Event | Ask
@@ -26,13 +26,13 @@ GRACE_S = 1.0
 """How long a cancelled handler may take to end by itself before it is left behind."""
 
 
-@define(eq=False)
-class _Returned:
+@define(eq=False, repr=False)
+class _Returned(Shown):
     value: Any
 
 
-@define(eq=False)
-class _Forward:
+@define(eq=False, repr=False)
+class _Forward(Shown):
     item: Said
     seen: threading.Event = field(factory=threading.Event)
 

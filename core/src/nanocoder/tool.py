@@ -9,7 +9,17 @@ from attrs import define, evolve, field, frozen
 from nanocoder.cancel import Cancel
 from nanocoder.errors import PluginError, ToolError
 from nanocoder.schema import Signature, canonical_json
-from nanocoder.values import EMPTY, Attachment, Effect, Mode, Question, Risk, ToolResult
+from nanocoder.values import (
+    EMPTY,
+    Attachment,
+    Effect,
+    Mode,
+    Question,
+    Risk,
+    Shown,
+    ToolResult,
+    Value,
+)
 
 if TYPE_CHECKING:
     from nanocoder.workspace import Workspace
@@ -34,8 +44,8 @@ RESULT_FIELDS: Final[Mapping[str, type]] = {
 """What the fields of a result must be, whoever made it."""
 
 
-@frozen
-class SessionInfo:
+@frozen(eq=False, repr=False)
+class SessionInfo(Value):
     """What plugins may know of a session.
 
     *interactive* is host state, whether a person is there to answer.
@@ -55,8 +65,8 @@ class SessionInfo:
     folder: Path | None = None
 
 
-@define(eq=False)
-class ToolContext:
+@define(eq=False, repr=False)
+class ToolContext(Shown):
     """What a handler gets besides its arguments.
 
     The session it serves, and the only ways to touch the world.
@@ -124,8 +134,8 @@ class ToolContext:
         return None if self._ask is None else self._ask(question)
 
 
-@frozen(eq=False)
-class Tool(Generic[P, R]):
+@frozen(eq=False, repr=False)
+class Tool(Shown, Generic[P, R]):
     """One tool. Effects drive parallelism, plan mode, retry, undo, risk display and the sandbox.
 
     *timeout_s* is the limit of one call in seconds (None: the session's, 0: none, the tool watches

@@ -9,7 +9,7 @@ from nanocoder.config.document import Document
 from nanocoder.config.origin import LayerName, Origin
 from nanocoder.config.settings import keys_of
 from nanocoder.errors import ConfigError, PersonError, UsageError
-from nanocoder.values import Mode
+from nanocoder.values import Mode, Shown
 
 MANY: Final = 8
 """How many keys a message still lists."""
@@ -17,8 +17,8 @@ MANY: Final = 8
 Check = Callable[["Attribute[Any]", Any], Any]
 
 
-@frozen(eq=False)
-class Layer:
+@frozen(eq=False, repr=False)
+class Layer(Shown):
     """One source of values: *data* is nested like the file, *document* is set for files."""
 
     name: LayerName
@@ -53,8 +53,8 @@ class Layer:
         return ConfigError(f"{self.origin(key)}: {'.'.join(key)}: {problem}")
 
 
-@frozen(eq=False)
-class Resolved:
+@frozen(eq=False, repr=False)
+class Resolved(Shown):
     """The values that layers set, without defaults, their origins, and what was ignored."""
 
     values: dict[str, Any]

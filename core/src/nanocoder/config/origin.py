@@ -4,11 +4,13 @@ from typing import Literal
 
 from attrs import frozen
 
+from nanocoder.values import Value
+
 LayerName = Literal["default", "user", "project", "environment", "flag"]
 
 
-@frozen
-class Origin:
+@frozen(eq=False, repr=False)
+class Origin(Value):
     """One value's layer, with *file* and *line*, or the *name* of a variable or a flag."""
 
     layer: LayerName

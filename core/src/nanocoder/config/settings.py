@@ -22,15 +22,15 @@ from typing import Any, Final, Literal
 
 from attrs import Attribute, field, fields, frozen
 
-from nanocoder.values import Mode
+from nanocoder.values import Mode, Value
 
 
 def _mode(value: str) -> Mode:
     return Mode(value)
 
 
-@frozen
-class CoreSettings:
+@frozen(eq=False, repr=False)
+class CoreSettings(Value):
     """The top-level keys of config.toml."""
 
     model: str = field(
@@ -128,8 +128,8 @@ class CoreSettings:
     )
 
 
-@frozen
-class PluginsTable:
+@frozen(eq=False, repr=False)
+class PluginsTable(Value):
     """The keys of `[plugins]` that are not a plugin's table."""
 
     disable: tuple[str, ...] = field(
@@ -141,8 +141,8 @@ class PluginsTable:
     )
 
 
-@frozen
-class ToolsTable:
+@frozen(eq=False, repr=False)
+class ToolsTable(Value):
     """The keys of `[tools]`."""
 
     disable: tuple[str, ...] = field(

@@ -10,13 +10,15 @@ from collections.abc import Iterable, Iterator
 
 from attrs import frozen
 
+from nanocoder.values import Value
+
 GROUP = "nanocoder"
 PREFIX = "nanocoder-"
 MAX_ENTRY_POINTS_BYTES = 65_536
 
 
-@frozen
-class Found:
+@frozen(eq=False, repr=False)
+class Found(Value):
     """An entry point of our group: the plugin's *name*, its distribution and the module behind it.
 
     *stamp* changes when the distribution is installed anew.

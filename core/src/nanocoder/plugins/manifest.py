@@ -11,6 +11,7 @@ from typing import Any
 from attrs import field, frozen
 
 from nanocoder.plugins.discovery import Found, mtime_of, package_files
+from nanocoder.values import Value
 from nanocoder.version import VERSION
 
 FORMAT = 3
@@ -20,8 +21,8 @@ DESCRIBE_DEADLINE_S = 10.0
 _CHILD = "from nanocoder.plugins.describe import main; main()"
 
 
-@frozen
-class Entry:
+@frozen(eq=False, repr=False)
+class Entry(Value):
     """One plugin as the manifest knows it.
 
     *error* says why it is set aside, *clash* that its name is taken.
@@ -53,8 +54,8 @@ class Entry:
         return self.description.get(what, ())  # type: ignore[no-any-return]
 
 
-@frozen
-class Manifest:
+@frozen(eq=False, repr=False)
+class Manifest(Value):
     """All entries by name, and the names of those that are new or changed since last time."""
 
     entries: Mapping[str, Entry]

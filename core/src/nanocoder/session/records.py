@@ -15,6 +15,7 @@ from typing import Any, BinaryIO, Final
 from attrs import frozen
 
 from nanocoder.errors import UsageError
+from nanocoder.values import Shown, Value
 
 MAX_LINE_BYTES: Final = 268_435_456
 BOM: Final = b"\xef\xbb\xbf"
@@ -23,8 +24,8 @@ SEAL: Final = b',"crc":"%08x"}\n'
 SEAL_BYTES: Final = len(SEAL % 0)
 
 
-@frozen
-class Record:
+@frozen(eq=False, repr=False)
+class Record(Value):
     """One record.
 
     *seq* counts from 1, *at* is seconds since the epoch and never falls within a session.
@@ -38,8 +39,8 @@ class Record:
     turn: int = 0
 
 
-@frozen(eq=False)
-class Scan:
+@frozen(eq=False, repr=False)
+class Scan(Shown):
     """The whole records of a file, the offset where they end, and the size of the file in bytes."""
 
     records: list[Record]

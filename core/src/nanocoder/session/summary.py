@@ -11,6 +11,7 @@ from attrs import frozen
 
 from nanocoder.session.records import Record, decode
 from nanocoder.session.transcript import titled
+from nanocoder.values import Value
 
 HEAD_BYTES: Final = 16_384
 TAIL_BYTES: Final = 8_192
@@ -18,8 +19,8 @@ LONG_TAIL_BYTES: Final = 1_048_576  # for journals that end in a large record
 PROMPT: Final = re.compile(rb'"(?:prompt|role":"user","text)":("(?:[^"\\]|\\.)*)')
 
 
-@frozen
-class SessionSummary:
+@frozen(eq=False, repr=False)
+class SessionSummary(Value):
     """One session; *started* and *updated* in seconds since the epoch, *size* in bytes."""
 
     id: str

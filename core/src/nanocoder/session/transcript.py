@@ -8,14 +8,14 @@ from attrs import define, field
 
 from nanocoder.session.messages import decode_message, decode_result, decode_usage
 from nanocoder.session.records import Record
-from nanocoder.values import Message, ToolCall, ToolResult, Usage
+from nanocoder.values import Message, Shown, ToolCall, ToolResult, Usage
 
 INTERRUPTED: Final = "interrupted: the program ended before this call finished"
 TITLE_CHARS: Final = 80
 
 
-@define(eq=False)
-class Transcript:
+@define(eq=False, repr=False)
+class Transcript(Shown):
     """The messages of a session, which only grow, and what is known about it.
 
     *turns* counts the model's answers, *interrupted* holds the calls that got a result by repair.

@@ -8,6 +8,7 @@ from attrs import frozen
 
 from nanocoder.errors import WorkspaceError
 from nanocoder.text import is_binary
+from nanocoder.values import Value
 
 Newline = Literal["\n", "\r\n", "\r", "mixed", "raw"]
 
@@ -22,8 +23,8 @@ _MARKS = (
 _LINE_END = re.compile("\r?\n")
 
 
-@frozen
-class TextFile:
+@frozen(eq=False, repr=False)
+class TextFile(Value):
     r"""A text file as it was read.
 
     *text* has "\n" at its line ends; *newline* is what the file has. "mixed" is "\n" and "\r\n" in

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from attrs import frozen
 
+from nanocoder.values import Value
 from nanocoder.workspace.patterns import Malformed, translate
 
 MAX_RULES = 10_000
@@ -18,8 +19,8 @@ MAX_FILES_KEPT = 2_000
 ReadRules = Callable[[str], tuple[bytes, object] | None]
 
 
-@frozen
-class Rule:
+@frozen(eq=False, repr=False)
+class Rule(Value):
     """One line of an ignore file."""
 
     pattern: re.Pattern[bytes]

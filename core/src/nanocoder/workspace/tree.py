@@ -9,6 +9,7 @@ from typing import Literal
 from attrs import evolve, frozen
 
 from nanocoder.errors import WorkspaceError
+from nanocoder.values import Value
 from nanocoder.workspace.beneath import LISTING
 from nanocoder.workspace.ignore import Chain, Ignore, ignored
 from nanocoder.workspace.protected import is_git_name
@@ -22,8 +23,8 @@ MAX_OPEN = 32
 Kind = Literal["file", "dir", "link", "other"]
 
 
-@frozen
-class Entry:
+@frozen(eq=False, repr=False)
+class Entry(Value):
     """One thing in a directory; *size* in bytes and *mtime* in seconds are of the thing itself.
 
     *path* is relative to the workspace. A link is a "link", whatever it points to; "other" is a

@@ -9,6 +9,7 @@ from pathlib import Path
 from attrs import frozen
 
 from nanocoder.errors import WorkspaceError
+from nanocoder.values import Value
 from nanocoder.workspace.beneath import LISTING, Place
 from nanocoder.workspace.content import digest
 
@@ -17,8 +18,8 @@ _STRAY = re.compile(r"\..*\.nc-(\d+)-[0-9a-f]{8}", re.DOTALL)
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-@frozen
-class Written:
+@frozen(eq=False, repr=False)
+class Written(Value):
     """What a write did. *old* is the content before, None if there was none; *backup* its copy."""
 
     path: str
@@ -29,8 +30,8 @@ class Written:
     old: bytes | None = None
 
 
-@frozen
-class Old:
+@frozen(eq=False, repr=False)
+class Old(Value):
     """The file that is to be replaced, as it was when it was read."""
 
     data: bytes
