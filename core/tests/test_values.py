@@ -14,7 +14,7 @@ def test_values_with_the_same_fields_are_equal_and_those_of_other_classes_are_no
 
 def test_a_message_is_equal_to_itself_alone():
     message = Message("user", "hi")
-    assert message in [message]
+    assert message == next(iter([message]))
     assert message != Message("user", "hi")
 
 
