@@ -1,0 +1,43 @@
+"""Token buckets: each call takes a token, and tokens come back while nobody looks."""
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+
+MAX_KEPT = 1_024
+"""How many buckets are kept; the one that nobody used for longest is forgotten first."""
+
+
+class Buckets:
+    """Buckets by key. Nothing runs between calls: what came back is worked out when one is asked.
+
+    *clock* returns seconds and never goes back.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.clock = clock
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[Hashable, tuple[float, float]] = OrderedDict()
+
+    def __len__(self) -> int:
+        """Return how many buckets are kept."""
+        return len(self._kept)
+
+    def wait_s(self, key: Hashable, burst: int, per_s: float) -> float:
+        """Take a token and return 0.0, or take none and return the seconds until there is one.
+
+        A bucket holds *burst* tokens at the most and gets *per_s* back each second; where none come
+        back the wait is infinite.
+        """
+        with self._lock:
+            now = self.clock()
+            left, since = self._kept.pop(key, (float(burst), now))
+            left = min(float(burst), left + (now - since) * per_s)
+            is_taken = left >= 1.0
+            self._kept[key] = (left - is_taken, now)
+            if len(self._kept) > MAX_KEPT:
+                self._kept.popitem(last=False)
+        if is_taken:
+            return 0.0
+        return (1.0 - left) / per_s if per_s else float("inf")
