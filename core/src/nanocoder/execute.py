@@ -11,7 +11,7 @@ import itertools
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from attrs import define, evolve, field, frozen
 
@@ -34,7 +34,9 @@ from nanocoder.schema import normalise
 from nanocoder.text import for_model
 from nanocoder.tool import ANY_TOOL, MAX_DEPTH, Tool, ToolContext, refuse_step, refuse_unsound
 from nanocoder.values import Effect, Event, Question, Shown, ToolCall, ToolResult, Value
-from nanocoder.workspace import Workspace
+
+if TYPE_CHECKING:
+    from nanocoder.workspace import Workspace
 
 CLOSE_GRACE_S = 6.0
 """How long the end of a session waits for calls that were left behind.
@@ -73,12 +75,12 @@ class Services(Value):
 
 
 class Executor:
-    """Runs calls for one session."""
+    """Runs calls for one session; *workspace* is asked for at the first of them."""
 
     def __init__(
         self,
         plugins: Plugins,
-        workspace: Workspace,
+        workspace: "Callable[[], Workspace]",
         consent: Consent,
         services: Services | None = None,
     ) -> None:
@@ -303,11 +305,12 @@ class Executor:
             step = ToolCall(f"{call.id}.{next(numbers)}", name, dict(arguments), parent_id=call.id)
             return running.drive(self._steps(step, cancel, scope))
 
+        workspace = self._workspace()
         return ToolContext(
             session_id=services.session_id,
             message_id=call.id,
-            workspace=self._workspace,
-            working_directory=self._workspace.root,
+            workspace=workspace,
+            working_directory=workspace.root,
             cancelled=cancel,
             settings=self._plugins.settings(tool.plugin) if tool.plugin else None,
             session=self._consent.session,

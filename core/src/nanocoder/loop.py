@@ -67,7 +67,7 @@ class Session:
         self.consent = Consent(self.plugins, self.info, ground.approve, ground.ask)
         self.executor = Executor(
             self.plugins,
-            ground.workspace,
+            lambda: ground.workspace,
             self.consent,
             Services(
                 session_id=self.info.id,

@@ -3,8 +3,9 @@
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import define, field
 
@@ -17,7 +18,9 @@ from nanocoder.session import Journal, SessionStore, Transcript, repaired
 from nanocoder.text import nearest
 from nanocoder.tool import SessionInfo
 from nanocoder.values import Event, Message, Mode
-from nanocoder.workspace import Workspace
+
+if TYPE_CHECKING:
+    from nanocoder.workspace import Workspace
 
 RECORDED = frozenset(
     {
@@ -50,16 +53,26 @@ class Ground:
 
     plugins: Plugins
     config: Config
-    workspace: Workspace
     info: SessionInfo
+    _open: "Callable[[], Workspace]"
     journal: Journal | None = None
     approve: Approver | None = None
     ask: Asker | None = None
     messages: Sequence[Message] = ()
     max_turns: int = 50
     dialect: Dialect | None = None
+    _workspace: "Workspace | None" = None
     _resources: dict[tuple[str, str], Any] = field(factory=dict)
     _lock: threading.Lock = field(factory=threading.Lock)
+    _opening: threading.Lock = field(factory=threading.Lock)
+
+    @property
+    def workspace(self) -> "Workspace":
+        """The workspace, opened before the first call runs: a run without calls needs none."""
+        with self._opening:
+            if self._workspace is None:
+                self._workspace = self._open()
+            return self._workspace
 
     def record(self, event: Event) -> None:
         """Journal an event before the next step is taken."""
@@ -117,7 +130,7 @@ class Ground:
             raise ToolError(
                 f"the sandbox {name!r} cannot be used: {problem}", error_class="sandbox_unavailable"
             )
-        return sandbox.wrap(argv, self.workspace.root, self.info)
+        return sandbox.wrap(argv, self.info.cwd, self.info)
 
     def small_file(self, path: str, limit: int) -> str:
         """Return the text of a file of at most *limit* bytes, or nothing."""
@@ -147,7 +160,8 @@ class Ground:
         self._resources.clear()
         if self.journal is not None:
             self.journal.close()
-        self.workspace.close()
+        if self._workspace is not None:
+            self._workspace.close()
 
 
 def open_ground(  # noqa: PLR0913 - these are the options of open_session, by name
@@ -199,13 +213,10 @@ def open_ground(  # noqa: PLR0913 - these are the options of open_session, by na
         output=output,
         folder=journal.artifacts if journal is not None else None,
     )
-    workspace = open_workspace(root, journal, environment)
-    if transcript.interrupted:
-        workspace.sweep()  # a write that was killed half-way left its temporary file
-    return Ground(
+    ground = Ground(
         plugins=plugins,
         config=config,
-        workspace=workspace,
+        open=partial(open_workspace, root, journal, environment),
         info=info,
         journal=journal,
         approve=approve,
@@ -214,6 +225,9 @@ def open_ground(  # noqa: PLR0913 - these are the options of open_session, by na
         max_turns=config.core.max_turns,
         dialect=_dialect(plugins, config.core.dialect),
     )
+    if transcript.interrupted:
+        ground.workspace.sweep()  # a write that was killed half-way left its temporary file
+    return ground
 
 
 def existing_directory(cwd: str | os.PathLike[str]) -> Path:
@@ -303,8 +317,10 @@ def refuse_unlocked(plugins: Plugins, environment: Mapping[str, str]) -> None:
 
 def open_workspace(
     root: Path, journal: Journal | None, environment: Mapping[str, str] = os.environ
-) -> Workspace:
+) -> "Workspace":
     """Open the workspace with its backups outside of it and our own places protected."""
+    from nanocoder.workspace import Workspace  # 14 modules that a run without calls does not need
+
     protected = []
     for place in (user_config_dir, state_dir, cache_dir):
         try:
