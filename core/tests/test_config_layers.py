@@ -515,3 +515,16 @@ def test_a_variable_that_is_nearly_one_of_ours_is_noticed(tmp_path):
     (notice,) = config.notices
     assert "NANOCODER_MAX_TURN" in notice
     assert notice.endswith("did you mean NANOCODER_MAX_TURNS?")
+
+
+def test_what_is_no_setting_is_not_in_the_schema_for_editors():
+    class Clock:
+        """Of a type that no file can hold."""
+
+    @frozen
+    class WithState:
+        size: int = 1
+        clock: Clock = field(factory=Clock, init=False)
+
+    schema = Config.json_schema({"p": WithState})
+    assert set(schema["properties"]["plugins"]["properties"]["p"]["properties"]) == {"size"}

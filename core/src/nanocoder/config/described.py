@@ -17,7 +17,14 @@ def described(
 ) -> dict[str, Any]:
     """Return the schema of a file with the core's *tables* and one for each plugin."""
     classes = [*tables.values(), *plugin_classes.values()]
-    roots, components = schema_components(classes, ref_template="#/$defs/{name}")
+    inner = {one.type for cls in classes for one in fields(cls) if not one.init}
+
+    def hook(kind: type) -> dict[str, Any]:
+        if kind in inner:
+            return {"not": {}}  # no setting, and taken out below
+        raise NotImplementedError(kind)
+
+    roots, components = schema_components(classes, schema_hook=hook, ref_template="#/$defs/{name}")
     of_class = {
         cls: _closed(cls, root, components) for cls, root in zip(classes, roots, strict=True)
     }
@@ -37,6 +44,8 @@ def _closed(cls: type, root: Mapping[str, Any], components: dict[str, Any]) -> d
     schema: dict[str, Any] = {**components[name], "additionalProperties": False}
     schema["properties"] = {key: dict(value) for key, value in schema["properties"].items()}
     for attribute in fields(cls):
+        if not attribute.init:
+            schema["properties"].pop(attribute.name, None)
         found = schema["properties"].get(attribute.alias)
         if found is not None and "description" in attribute.metadata:
             found["description"] = attribute.metadata["description"]
