@@ -113,7 +113,7 @@ def test_6_when_a_policy_denies_a_call(nanocoder, denying):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_130_when_interrupted_while_the_model_thinks(nanocoder, number):
+def test_130_when_interrupted_while_the_model_thinks(nanocoder, number, heeded):
     script = nanocoder.script({"text": "late", "delay_s": 30})
     with running(nanocoder, "run", "--model", script, "go") as process:
         wait_for_session(nanocoder)
@@ -121,6 +121,14 @@ def test_130_when_interrupted_while_the_model_thinks(nanocoder, number):
         process.send_signal(number)
         assert process.wait(5) == 130
         assert time.monotonic() - started < 1.5
+
+
+@pytest.fixture
+def heeded():
+    """Heed SIGHUP: what nohup has set, and we inherited, the child would inherit, too."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
 
 
 def test_130_without_a_traceback_when_interrupted_while_still_importing(nanocoder, tmp_path):

@@ -1,6 +1,6 @@
 """Streaming HTTP for providers: server-sent events, retries, timers, cancelling.
 
-Importing this module does not import httpx; the first request does.
+Importing this module does not import httpcore; the first request does.
 """
 
 from nanocoder_kit_http.client import WHOLE_REPLY, Client

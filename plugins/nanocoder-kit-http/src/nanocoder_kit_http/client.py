@@ -17,7 +17,7 @@ from nanocoder_kit_http.watch import Timeouts, Watch
 if TYPE_CHECKING:
     from types import ModuleType
 
-    import httpx
+    from nanocoder_kit_http.transport import Answer, Connections
 
 WHOLE_REPLY: Final = "whole-reply"
 """The event type of a reply that came as one JSON body although a stream was asked for."""
@@ -57,7 +57,7 @@ class Client:
         self._proxy = "" if self.is_local else proxy
         self._secrets = tuple(secrets)
         self._transport: ModuleType | None = None
-        self._http: httpx.Client | None = None
+        self._connections: Connections | None = None
         self._line: Any = None
 
     @property
@@ -75,7 +75,7 @@ class Client:
         Raises: ProviderError; Cancelled, within a second after *cancel* is set.
         """
         with self._exchange("POST", path, body, cancel) as (response, watch):
-            chunks = iter(response.iter_raw())
+            chunks = response.chunks()
             first = _first(chunks)
             if self._is_stream(response.headers.get("content-type", ""), first):
                 yield from _events(first, chunks, watch)
@@ -85,25 +85,31 @@ class Client:
     def get_json(self, path: str, cancel: Cancel | None = None) -> Any:
         """Return the JSON at *path*; raises ProviderError, Cancelled."""
         with self._exchange("GET", path, None, cancel or Cancel()) as (response, _):
-            return loads(_joined(b"", response.iter_raw(), EVENT_LIMIT_BYTES))
+            return loads(_joined(b"", response.chunks(), EVENT_LIMIT_BYTES))
 
     def close(self) -> None:
         """Close the connections; a later request opens new ones."""
-        http, self._http = self._http, None
-        if http is not None:
-            http.close()
+        connections, self._connections = self._connections, None
+        if connections is not None:
+            connections.close()
 
     @contextmanager
     def _exchange(
         self, method: str, path: str, body: bytes | None, cancel: Cancel
-    ) -> Iterator[tuple["httpx.Response", Watch]]:
+    ) -> Iterator[tuple["Answer", Watch]]:
         cancel.check()
-        http, transport = self._opened()
+        connections, transport = self._opened()
         watch = Watch(self._timeouts, self.host)
         self._line.watch, self._line.cancel = watch, cancel
         forget = cancel.on_set(watch.abort)
         try:
-            response = http.send(self._request(http, transport, method, path, body), stream=True)
+            response = connections.send(
+                method,
+                self._base_url + path,
+                body,
+                connect_s=self._timeouts.connect_s,
+                write_s=self._timeouts.idle_s,
+            )
             try:
                 watch.body_begins()
                 self._check(response)
@@ -117,39 +123,24 @@ class Client:
             forget()
         cancel.check()  # a shut socket can look like the end of a reply
 
-    def _opened(self) -> tuple["httpx.Client", "ModuleType"]:
+    def _opened(self) -> tuple["Connections", "ModuleType"]:
         if self._transport is None:
-            from nanocoder_kit_http import transport  # httpx costs 50 ms; only a request needs it
+            from nanocoder_kit_http import (
+                transport,  # httpcore takes 20 ms; only a request needs it
+            )
 
             self._transport = transport
             self._line = transport.Line()
-        if self._http is None:
+        if self._connections is None:
             proxy = (
                 _from_environment(self._base_url) if self._proxy == "environment" else self._proxy
             )
-            self._http = self._transport.open_client(
+            self._connections = self._transport.Connections(
                 self._line, self._base_url, self._headers, proxy
             )
-        return self._http, self._transport
+        return self._connections, self._transport
 
-    def _request(
-        self,
-        http: "httpx.Client",
-        transport: "ModuleType",
-        method: str,
-        path: str,
-        body: bytes | None,
-    ) -> "httpx.Request":
-        limits = self._timeouts
-        return http.build_request(
-            method,
-            self._base_url + path,
-            content=body,
-            headers={"content-type": "application/json"} if body is not None else None,
-            timeout=transport.timeout(limits.connect_s, limits.idle_s),
-        )
-
-    def _check(self, response: "httpx.Response") -> None:
+    def _check(self, response: "Answer") -> None:
         encoding = response.headers.get("content-encoding", "identity")
         if encoding != "identity":
             raise FinalError(
@@ -166,7 +157,7 @@ class Client:
                 kind="protocol",
                 status=status,
             )
-        body = _joined(b"", response.iter_raw(), ERROR_BYTES)
+        body = _joined(b"", response.chunks(), ERROR_BYTES)
         raise failure_of_status(
             status, body, host=self.host, headers=response.headers, secrets=self._secrets
         )
@@ -233,7 +224,7 @@ def _host(address: str) -> str:
 
 
 def _from_environment(base_url: str) -> str:
-    from urllib.request import getproxies, proxy_bypass  # httpx has imported it already
+    from urllib.request import getproxies, proxy_bypass  # only servers elsewhere need it
 
     parts = urlsplit(base_url)
     if proxy_bypass(parts.netloc):

@@ -1,29 +1,22 @@
-"""The only module that imports httpx: connections whose every wait obeys a `Watch`."""
+"""The only module that imports httpcore: connections whose every wait obeys a `Watch`.
 
+httpcore is the engine of httpx. What httpx adds, cookies, redirects, clients in two colours, is not
+wanted here, and importing it would take a seventh of the time to the first request.
+"""
+
+import os
 import queue
 import socket
-import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from ssl import SSLContext
 from typing import Any, Final
+from urllib.parse import unquote, urlsplit
 
+import httpcore
 from nanocoder import Cancel, ProviderError
 
 from nanocoder_kit_http.watch import Watch
-
-# httpx imports its own command line, with click and rich, where click is installed; hidden, it does
-# without.
-_COMMAND_LINE: Final = "httpx._main"
-_hidden = _COMMAND_LINE not in sys.modules
-if _hidden:
-    sys.modules[_COMMAND_LINE] = None  # type: ignore[assignment]
-try:
-    import httpcore
-    import httpx
-finally:
-    if _hidden:
-        del sys.modules[_COMMAND_LINE]
 
 NETWORK_ERRORS: Final = (
     httpcore.NetworkError,
@@ -31,8 +24,6 @@ NETWORK_ERRORS: Final = (
     httpcore.ProxyError,
     httpcore.TimeoutException,
     httpcore.UnsupportedProtocol,
-    httpx.TransportError,
-    httpx.StreamError,
 )
 CONNECT_ERRORS: Final = (httpcore.ConnectError, httpcore.ConnectTimeout)
 CUT_ERRORS: Final = (httpcore.RemoteProtocolError, httpcore.ReadError)
@@ -158,77 +149,104 @@ class WatchedStream(httpcore.NetworkStream):
         return self._stream.get_extra_info(info)
 
 
-class Transport(httpx.BaseTransport):
-    """httpx's way to the connections of a `Line`."""
+class Connections:
+    """The open connections to one server; the TLS context (15 ms) is made for https only."""
 
-    def __init__(self, line: Line, context: SSLContext | None, proxy: str) -> None:
+    def __init__(
+        self, line: Line, base_url: str, headers: Mapping[str, str], proxy: str = ""
+    ) -> None:
+        self._headers = dict(headers)
         self._pool = httpcore.ConnectionPool(
-            ssl_context=context,
+            ssl_context=tls_context() if base_url.startswith("https:") else None,
             proxy=_proxy(proxy) if proxy else None,
             keepalive_expiry=KEEPALIVE_S,
             network_backend=line,
         )
 
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Send one request; errors are httpcore's own."""
-        url = request.url
-        answer = self._pool.handle_request(
-            httpcore.Request(
-                method=request.method,
-                url=httpcore.URL(
-                    scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path
-                ),
-                headers=request.headers.raw,
-                content=request.stream,
-                extensions=request.extensions,
-            )
+    def send(
+        self, method: str, url: str, body: bytes | None, *, connect_s: float, write_s: float
+    ) -> "Answer":
+        """Send one request and return its answer, whose body has not been read.
+
+        Reads obey the line's watch. Raises: httpcore's errors.
+        """
+        address = httpcore.URL(url)
+        headers = {"host": _host_header(url), "accept": "*/*", **self._headers}
+        if body is not None:
+            headers |= {"content-type": "application/json", "content-length": str(len(body))}
+        limits = {"connect": connect_s, "read": None, "write": write_s, "pool": connect_s}
+        request = httpcore.Request(
+            method,
+            address,
+            headers=[(name.encode(), _header(value)) for name, value in headers.items()],
+            content=body or b"",
+            extensions={"timeout": limits},
         )
-        return httpx.Response(
-            answer.status,
-            headers=answer.headers,
-            stream=Body(answer.stream),
-            extensions=answer.extensions,
-        )
+        return Answer(self._pool.handle_request(request))
 
     def close(self) -> None:
         """Close all connections."""
         self._pool.close()
 
 
-class Body(httpx.SyncByteStream):
-    """The bytes of an answer, as they come."""
+class Answer:
+    """A status, headers by their names in lower case, and a body that arrives in chunks."""
 
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
+    def __init__(self, response: httpcore.Response) -> None:
+        self._response = response
+        self.status_code = response.status
+        self.headers = {
+            name.decode("latin-1").lower(): value.decode("latin-1")
+            for name, value in response.headers
+        }
 
-    def __iter__(self) -> Iterator[bytes]:
-        return iter(self._stream)
+    def chunks(self) -> Iterator[bytes]:
+        """Yield the body as it comes."""
+        return self._response.iter_stream()
 
     def close(self) -> None:
         """Give the connection back, or close it when the body was not read to its end."""
-        self._stream.close()
+        self._response.close()
 
 
-def open_client(line: Line, base_url: str, headers: dict[str, str], proxy: str) -> httpx.Client:
-    """Return an httpx client; the TLS context (15 ms) is made for https only."""
-    context = httpx.create_ssl_context() if base_url.startswith("https:") else None
-    return httpx.Client(
-        transport=Transport(line, context, proxy),
-        headers=headers,
-        trust_env=False,
-        follow_redirects=False,
-    )
+def tls_context() -> SSLContext:
+    """Return what https connections are checked with: SSL_CERT_FILE, SSL_CERT_DIR or certifi."""
+    import ssl
+
+    file, folder = os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")
+    if file or folder:
+        return ssl.create_default_context(cafile=file or None, capath=folder or None)
+    import certifi
+
+    return ssl.create_default_context(cafile=certifi.where())
 
 
-def timeout(connect_s: float, write_s: float) -> httpx.Timeout:
-    """Return the limits that httpx keeps itself; reads obey the watch."""
-    return httpx.Timeout(connect=connect_s, read=None, write=write_s, pool=connect_s)
+def _host_header(url: str) -> str:
+    parts = urlsplit(url)
+    standard = {"http": 80, "https": 443}[parts.scheme]
+    host = parts.netloc.rpartition("@")[2]
+    return host.removesuffix(f":{standard}")
+
+
+def _header(value: str) -> bytes:
+    """Return a header's bytes; a line end in a key would begin a header of its own."""
+    if "\r" in value or "\n" in value:
+        raise ProviderError("a header value holds a line end; is the key right?", kind="auth")
+    try:
+        return value.encode("ascii")
+    except UnicodeEncodeError:
+        raise ProviderError(
+            "a header value holds a letter that is not ASCII; is the key right?", kind="auth"
+        ) from None
 
 
 def _proxy(address: str) -> httpcore.Proxy:
-    if not address.startswith(("http://", "https://")):
+    parts = urlsplit(address)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise ProviderError(
             f"the proxy {address!r} is not an http:// or https:// address", kind="bad_request"
         )
-    proxy = httpx.Proxy(address)
-    return httpcore.Proxy(url=str(proxy.url), auth=proxy.raw_auth)
+    bare = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+    if not parts.username:
+        return httpcore.Proxy(url=bare)
+    return httpcore.Proxy(url=bare, auth=(unquote(parts.username), unquote(parts.password or "")))
