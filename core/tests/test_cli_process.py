@@ -451,3 +451,11 @@ def test_a_single_call_is_no_conversation_to_continue(nanocoder):
     again = nanocoder("run", "--model", model, "--continue", "--output", "json", "Which number?")
     assert json.loads(again.stdout)["session_id"] == json.loads(first.stdout)["session_id"]
     assert json.loads(again.stdout)["text"] == "still seven"
+
+
+def test_plain_output_ends_with_the_files_that_changed_and_where(nanocoder):
+    call = {"name": "write_file", "arguments": {"path": "new.txt", "content": "hi\n"}}
+    model = nanocoder.script({"calls": [call]}, {"text": "Written."})
+    done = nanocoder("run", "--mode", "edits", "--model", model, "Write.")
+    assert done.stdout == "Written.\n"
+    assert done.stderr.splitlines()[-1] == f"changed new.txt in {nanocoder.cwd}"

@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from pathlib import Path
 from typing import Any
 
 from nanocoder.cli.host import Host
@@ -90,7 +91,7 @@ def open_display(host: Host, info: SessionInfo) -> Display:
     if info.output != "text" or host.is_interactive:
         found = host.plugins.offered("screens", info.output)
     if found is None:
-        return PlainText()
+        return PlainText(info.cwd)
     plugin, screen = found
     display: Display = screen.open(info, host.plugins.settings(plugin))
     return display
@@ -102,11 +103,12 @@ class PlainText:
     No colours, nothing to install.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
         self._ends_open = False
 
     def show(self, event: Event) -> None:
-        """Write text pieces and a line for each call."""
+        """Write text pieces, a line for each call, and at last which files changed."""
         if event.kind == "text":
             sys.stdout.write(_for_reader(event.data["text"]))
             sys.stdout.flush()
@@ -117,6 +119,9 @@ class PlainText:
             _chatter(f"- {event.data['tool']} {_brief(event.data['arguments'])}")
         elif event.kind in {"call.denied", "call.failed"}:
             _chatter(f"  {event.data['message']}")
+        elif event.kind == "run.finished" and event.data["files_changed"]:
+            self._end_line()
+            _chatter(f"changed {', '.join(event.data['files_changed'])} in {self._folder}")
 
     def close(self) -> None:
         """End the last line."""
