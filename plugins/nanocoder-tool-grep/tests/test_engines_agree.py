@@ -39,7 +39,7 @@ def root(tmp_path_factory):
 
 def answers(root, **arguments):
     with Workspace(root) as workspace:
-        for engine in ("auto", "python"):
+        for engine in ("ripgrep", "python"):
             ctx = ToolContext(
                 session_id="s",
                 message_id="c1",

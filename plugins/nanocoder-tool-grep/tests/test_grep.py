@@ -17,7 +17,7 @@ TREE = {
 }
 
 
-@pytest.fixture(params=["auto", "python"])
+@pytest.fixture(params=["ripgrep", "python"])
 def ctx(request, tmp_path):
     root = tmp_path / "root"
     root.mkdir()
@@ -66,8 +66,16 @@ def test_ripgrep_is_here_so_that_both_engines_are_tested():
 @pytest.mark.contract("MA-47")
 @pytest.mark.contract("NT-39")
 def test_each_engine_is_used_when_it_is_asked_for(ctx, tree):
-    expected = "ripgrep" if ctx.settings.engine == "auto" else "python"
-    assert run(ctx, "main").metadata["engine"] == expected
+    assert run(ctx, "main").metadata["engine"] == ctx.settings.engine
+
+
+def test_plain_text_in_a_few_small_files_is_found_without_starting_a_program(ctx, tree):
+    ctx.settings = Settings()
+    assert run(ctx, "main").metadata["engine"] == "python"
+    assert run(ctx, "ma.n").metadata["engine"] == "ripgrep"
+    assert run(ctx, "main", ignore_case=True).metadata["engine"] == "ripgrep"
+    (tree / "large.txt").write_text("main line\n" * 60_000)
+    assert run(ctx, "main").metadata["engine"] == "ripgrep"
 
 
 @pytest.mark.contract("NT-33")
@@ -383,7 +391,7 @@ def test_ripgrep_in_the_workspace_is_not_trusted(ctx, tree, monkeypatch):
     (tree / "rg").write_text("#!/bin/sh\ntouch pwned\n")
     (tree / "rg").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tree}:.:bin")
-    ctx.settings = Settings()
+    ctx.settings = Settings(engine="ripgrep")
     assert run(ctx, "def helper").metadata["engine"] == "python"
     assert not (tree / "pwned").exists()
 

@@ -21,11 +21,12 @@ from nanocoder_tool_grep.query import MAX_CONTEXT, Output, Query, check
 class Settings:
     """What `[plugins.tool-grep]` may set.
 
-    *engine* "python" does without ripgrep. A search that takes longer than *time_limit_s* seconds
-    is ended, and what was found so far is the answer.
+    *engine* "python" does without ripgrep, "ripgrep" asks it wherever it can; "auto" looks for
+    plain text in a few small files itself, as starting a program takes longer. A search that takes
+    longer than *time_limit_s* seconds is ended, and what was found so far is the answer.
     """
 
-    engine: Literal["auto", "python"] = "auto"
+    engine: Literal["auto", "ripgrep", "python"] = "auto"
     time_limit_s: float = 30.0
 
 

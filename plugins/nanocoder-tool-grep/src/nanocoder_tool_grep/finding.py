@@ -16,6 +16,10 @@ from nanocoder_tool_grep.query import (
     path_filter,
 )
 
+QUICK_FILES = 100
+QUICK_BYTES = 500_000
+"""Up to so many entries of a tree, and bytes, ripgrep (5 ms) is not worth its start."""
+
 
 class _Enough(Exception):
     """There is more than anybody counts."""
@@ -83,7 +87,8 @@ def find(ctx: ToolContext, query: Query, *, limit: int, engine: str, limit_s: fl
     Raises: ToolError for a pattern or a glob that is none.
     """
     allowed = path_filter(query)
-    program = ripgrep.find_ripgrep(ctx.workspace.root) if engine != "python" else ""
+    itself = engine == "python" or (engine == "auto" and _is_quick(ctx, query))
+    program = "" if itself else ripgrep.find_ripgrep(ctx.workspace.root)
     if program and ripgrep.can_search(ctx.workspace, query):
         try:
             return _by_ripgrep(ctx, program, query, allowed, limit=limit, limit_s=limit_s)
@@ -92,6 +97,20 @@ def find(ctx: ToolContext, query: Query, *, limit: int, engine: str, limit_s: fl
     found = Found("python", limit, query.context)
     found.take(scan.search(ctx, query, allowed, limit_s=limit_s))
     return found
+
+
+def _is_quick(ctx: ToolContext, query: Query) -> bool:
+    """Tell whether looking at every file takes less time than starting ripgrep."""
+    if not query.is_plain or query.ignore_case:
+        return False  # a pattern costs the import of its engine
+    if ctx.workspace.is_file(query.path):
+        return ctx.workspace.stat(query.path).st_size <= QUICK_BYTES
+    files = size = 0
+    for entry in ctx.workspace.walk(query.path):
+        files, size = files + 1, size + entry.size
+        if files > QUICK_FILES or size > QUICK_BYTES:
+            return False
+    return True
 
 
 def _by_ripgrep(
