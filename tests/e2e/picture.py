@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PICTURE = ROOT / "docs/picture.svg"
-COLUMNS, LINES = 96, 22
+COLUMNS, LINES = 96, 28
 STILL_S = 4.0
 DEADLINE_S = 180.0
 MODEL = "local/qwen2.5-coder-1.5b"
