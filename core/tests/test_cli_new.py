@@ -48,11 +48,11 @@ def test_a_new_package_has_one_name_everywhere(tmp_path: Path, kind: str) -> Non
 
 
 @pytest.mark.contract("NA-01")
-def test_the_smallest_plugin_is_sixteen_lines_and_sixteen_of_toml(tmp_path: Path) -> None:
+def test_the_smallest_plugin_is_sixteen_lines_and_at_most_thirteen_of_toml(tmp_path: Path) -> None:
     folder = make_package("tool", "count", tmp_path)
     (source,) = folder.glob("src/*/__init__.py")
     assert len(source.read_text().splitlines()) == 16
-    assert len((folder / "pyproject.toml").read_text().splitlines()) == 16
+    assert len((folder / "pyproject.toml").read_text().splitlines()) <= 13
 
 
 @pytest.mark.parametrize(

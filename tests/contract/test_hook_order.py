@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 from attrs import frozen
 from nanocoder import ApprovalAnswer, Plugins, Question, hookimpl, hookspecs, open_session, tool
+from nanocoder.plugins.describe import OFFERS
 from nanocoder.testing import Scripted
 
 
@@ -39,7 +40,7 @@ def specifications():
 def recording(name, specification, fired):
     """Make an implementation that takes what the specification names, notes it, and answers."""
     arguments = list(inspect.signature(specification).parameters)
-    offers = "[]" if name in hookspecs.STATIC else "None"
+    offers = "[]" if name in OFFERS or name == "nanocoder_settings" else "None"
     source = f"def {name}({', '.join(arguments)}):\n    return note({name!r}, locals())\n"
     space = {"note": lambda hook, given: note(hook, given, eval(offers))}
 

@@ -60,9 +60,6 @@ STYLES: Final = {
 }
 """Each hook's calling style, in firing order."""
 
-STATIC: Final = frozenset(name for name in list(STYLES)[:9])
-"""Hooks that describe a plugin: answered from the manifest, so that asking them imports nothing."""
-
 
 @hookspec
 def nanocoder_settings() -> type:  # type: ignore[empty-body]

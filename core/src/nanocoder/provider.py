@@ -79,9 +79,6 @@ class Finished(Value):
     truncated: bool = False
 
 
-StreamEvent = TextDelta | ThinkingDelta | Finished
-
-
 @frozen(eq=False, repr=False)
 class ModelInfo(Value):
     """A model that a provider knows of. *context* is in tokens, 0 when unknown."""
