@@ -6,9 +6,9 @@ import subprocess
 import sys
 
 import pytest
-from acme_nanocoder_loop import Model, Response, Tools, agent_loop
 from nanocoder import Finished, Message, Plugins, ToolCall, open_session
 from nanocoder.testing import Scripted
+from s02 import Model, Response, Tools, agent_loop
 
 
 @pytest.fixture
@@ -177,7 +177,7 @@ def test_a_conversation_shows_the_tools_and_leaves(home, tmp_path, leave):
     script.write_text(json.dumps({"turns": [{"calls": calls}, {"text": "Done."}]}))
     kept = {"PATH": os.environ["PATH"], "HOME": str(home), "NANOCODER_MODE": "auto"}
     done = subprocess.run(
-        [sys.executable, "-m", "acme_nanocoder_loop"],
+        [sys.executable, "-m", "s02"],
         input=f"go\n{leave}more\n" if leave else "go\n",
         env=kept | {"MODEL_ID": f"scripted/{script}"},
         cwd=tmp_path,

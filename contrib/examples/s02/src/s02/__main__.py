@@ -1,4 +1,4 @@
-"""A conversation: `python -m acme_nanocoder_loop`, in the directory to work in.
+"""A conversation: `python -m s02`, in the directory to work in.
 
 `MODEL_ID` names the model ("anthropic/…"); its key and its base URL come from the variables of its
 provider, such as `ANTHROPIC_BASE_URL`.
@@ -11,7 +11,7 @@ from typing import Any
 
 from nanocoder import PersonError, open_session
 
-from acme_nanocoder_loop import Model, Tools, agent_loop
+from s02 import Model, Tools, agent_loop
 
 PROMPT = "s02 >> "
 SHOWN_CHARS = 200
