@@ -9,7 +9,7 @@ from nanocoder.cli.host import Host
 from nanocoder.cli.output import complain
 from nanocoder.errors import PersonError, UsageError
 from nanocoder.offers import Display
-from nanocoder.text import nearest, one_line
+from nanocoder.text import for_terminal, nearest, one_line
 from nanocoder.tool import SessionInfo
 from nanocoder.values import Event
 
@@ -110,7 +110,8 @@ class PlainText:
     def show(self, event: Event) -> None:
         """Write text pieces, a line for each call, and at last which files changed."""
         if event.kind == "text":
-            sys.stdout.write(_for_reader(event.data["text"]))
+            # A file or a pipe often ends on a terminal; whole bytes are in --output json.
+            sys.stdout.write(for_terminal(event.data["text"]))
             sys.stdout.flush()
             self._ends_open = not event.data["text"].endswith("\n")
         elif event.kind == "request.finished":
@@ -134,20 +135,9 @@ class PlainText:
             self._ends_open = False
 
 
-def _for_reader(text: str) -> str:
-    """Return a piece of an answer as it is for a program, and harmless for a terminal."""
-    if not sys.stdout.isatty():
-        return text
-    from nanocoder.text import for_terminal
-
-    return for_terminal(text)
-
-
 def _chatter(line: str) -> None:
-    from nanocoder.text import for_terminal
-
     try:
-        sys.stderr.write(for_terminal(one_line(line, 200)) + "\n")
+        sys.stderr.write(one_line(line, 200) + "\n")
     except (OSError, ValueError):
         return
 

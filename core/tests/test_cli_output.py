@@ -1,0 +1,112 @@
+"""What models and tools say is inert on a terminal and in a file; the names are the cases'."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.timeout(60)
+COMMAND = str(Path(sys.executable).with_name("nanocoder"))
+
+HOSTILE = "a\x1b]52;c;eA==\x07b\x1b[2Jc\x9b31md\u202ee\u2066f\u200bg\u2028h\U000e0041i\rj\x7fk\x00l"
+INERT = "a\\x1b]52;c;eA==\\x07b\\x1b[2Jc\\x9b31md\\u202ee\\u2066f\\u200bg\\u2028h\\U000e0041i\\x0dj\\x7fk\\x00l"
+ANSWER = {"text": HOSTILE, "deltas": 7}
+
+
+def only_text(printed):
+    """Tell whether nothing but letters, line feeds and tabs was printed."""
+    return all(one.isprintable() or one in "\n\t" for one in printed)
+
+
+def hostile_file(nanocoder):
+    # As e.txt of INJ-057: what reads it hands it on to whoever watches.
+    (nanocoder.cwd / "e\x1b[31m.txt").write_bytes(HOSTILE.replace("\x00", "").encode())
+    return {"path": "e\x1b[31m.txt"}
+
+
+def test_inj_057_an_answer_in_a_pipe_is_as_inert_as_on_a_terminal(nanocoder):
+    done = nanocoder("run", "--model", nanocoder.script(ANSWER), "go")
+    assert done.stdout == f"{INERT}\n"
+
+
+def test_inj_057_an_answer_in_a_file_is_as_inert_as_on_a_terminal(nanocoder, tmp_path):
+    with open(tmp_path / "out.log", "wb") as log:
+        words = ("run", "--model", nanocoder.script(ANSWER), "go")
+        nanocoder(*words, stdout=log, stderr=subprocess.STDOUT)
+    assert (tmp_path / "out.log").read_text() == f"{INERT}\n"
+
+
+def test_inj_057_what_is_told_of_the_calls_is_inert(nanocoder):
+    read = {"calls": [{"name": "read_file", "arguments": hostile_file(nanocoder)}]}
+    gone = {"calls": [{"name": "read_file", "arguments": {"path": "gone\x1b]0;x\x07\u202e"}}]}
+    done = nanocoder("run", "--model", nanocoder.script(read, gone, ANSWER), "go")
+    assert "gone\\x1b]0;x\\x07\\u202e" in done.stderr
+    assert only_text(done.stdout + done.stderr)
+
+
+def test_inj_057_a_called_tools_output_is_inert(nanocoder):
+    done = nanocoder("call", "read_file", json.dumps(hostile_file(nanocoder)))
+    assert "c31md\\u202ee" in done.stdout
+    assert only_text(done.stdout + done.stderr)
+    done = nanocoder("call", "read_file", '{"path": "gone\\u001b[2J\\u202e"}')
+    assert done.returncode == 1
+    assert only_text(done.stdout + done.stderr)
+
+
+@pytest.mark.parametrize("form", ["json", "jsonl"])
+def test_inj_057_json_holds_every_character_escaped(nanocoder, form):
+    done = nanocoder("run", "--output", form, "--model", nanocoder.script(ANSWER), "go")
+    last = json.loads(done.stdout.splitlines()[-1] if form == "jsonl" else done.stdout)
+    assert last["text"] == HOSTILE
+    assert only_text(done.stdout)
+
+
+@pytest.mark.parametrize("words", [["run", "--model"], ["call"]])
+def test_inj_057_a_terminal_at_one_end_alone_gets_the_same(nanocoder, words):
+    """Standard output is a terminal and standard input is not, as in `echo go | nanocoder run -`."""
+    model = nanocoder.script(ANSWER)
+    arguments = json.dumps(hostile_file(nanocoder))
+    more = [model, "go"] if words[0] == "run" else ["read_file", arguments]
+    leader, follower = os.openpty()
+    with subprocess.Popen(
+        [COMMAND, *words, *more],
+        cwd=nanocoder.cwd,
+        env=nanocoder.environment,
+        stdin=subprocess.DEVNULL,
+        stdout=follower,
+        stderr=follower,
+    ) as process:
+        os.close(follower)
+        printed = b""
+        while piece := _piece(leader):
+            printed += piece
+        assert process.wait(30) == 0
+    os.close(leader)
+    shown = printed.decode().replace("\r\n", "\n")
+    assert "\\u202ee" in shown
+    assert only_text(shown)
+
+
+def test_inj_056_an_old_session_is_shown_inert(nanocoder):
+    nanocoder("run", "--model", nanocoder.script(ANSWER), f"go {HOSTILE[:-3]}")
+    for words in (["sessions", "show"], ["sessions", "list"]):
+        done = nanocoder(*words)
+        assert "\\x1b]52;c;eA==\\x07b" in done.stdout
+        assert only_text(done.stdout)
+
+
+def test_inj_058_what_the_environment_says_is_shown_inert(nanocoder):
+    odd = {"NANOCODER_MODEL": "\x1b[2Jx/\u202ey", "NANOCODER_X": "\x1b[2J"}
+    for words in (["doctor"], ["models"], ["config", "show"], ["run", "go"]):
+        done = nanocoder(*words, env=odd)
+        assert only_text(done.stdout + done.stderr), words
+
+
+def _piece(leader):
+    try:
+        return os.read(leader, 65_536)
+    except OSError:  # whoever wrote has closed the terminal
+        return b""
