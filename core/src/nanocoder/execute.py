@@ -10,12 +10,13 @@ import contextlib
 import itertools
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from attrs import define, evolve, field, frozen
 
 from nanocoder import calls
+from nanocoder.admission import Admission
 from nanocoder.cancel import Cancel
 from nanocoder.consent import Ask, Consent, Granted, copied
 from nanocoder.errors import BadArguments, Cancelled, NanocoderError, PluginError, ToolError
@@ -33,7 +34,7 @@ from nanocoder.running import Running, Said, TmpDir
 from nanocoder.schema import normalise
 from nanocoder.text import for_model
 from nanocoder.tool import ANY_TOOL, MAX_DEPTH, Tool, ToolContext, refuse_step, refuse_unsound
-from nanocoder.values import Effect, Event, Question, Shown, ToolCall, ToolResult, Value
+from nanocoder.values import Event, Question, Shown, ToolCall, ToolResult, Value
 
 if TYPE_CHECKING:
     from nanocoder.workspace import Workspace
@@ -43,7 +44,6 @@ CLOSE_GRACE_S = 6.0
 
 Killing a process takes up to 5 s.
 """
-PATH_ARGUMENTS = ("path", "file_path", "source", "destination", "target")
 
 Steps = Generator[Said, None, ToolResult]
 T = TypeVar("T")
@@ -88,8 +88,7 @@ class Executor:
         self._workspace = workspace
         self._consent = consent
         self._services = services or Services()
-        self._slots = threading.BoundedSemaphore(self._services.concurrency)
-        self._paths: dict[str, threading.Lock] = {}
+        self._admission = Admission(self._services.concurrency)
         self._left_behind: list[threading.Thread] = []
 
     def turn(
@@ -229,7 +228,8 @@ class Executor:
     ) -> Steps:
         call = granted.call
         cancel.check()
-        with self._admitted(tool, call, scope):
+        with self._admission.seat(tool, call.arguments, scope.depth) as seat:
+            seat.wait(cancel)
             yield Event("call.started", call_data(call), call.id)
             result = yield from self._run(tool, granted, cancel, scope)
         if call.edited:
@@ -240,20 +240,6 @@ class Executor:
         outcome = {"is_error": result.is_error, "error_class": result.error_class}
         yield Event("call.finished", outcome, call.id)
         return result
-
-    @contextlib.contextmanager
-    def _admitted(self, tool: Tool[..., Any], call: ToolCall, scope: Scope) -> Iterator[None]:
-        """Hold a slot, and for a writing call the turn of its paths.
-
-        A step has its composed call's slot.
-        """
-        with contextlib.ExitStack() as held:
-            if scope.depth == 0:
-                held.enter_context(self._slots)
-            if Effect.WRITE in tool.effects and not tool.composed_of:
-                for path in _paths_of(call.arguments):
-                    held.enter_context(self._paths.setdefault(path, threading.Lock()))
-            yield
 
     def _run(self, tool: Tool[..., Any], granted: Granted, cancel: Cancel, scope: Scope) -> Steps:
         own = Cancel(cancel)
@@ -380,8 +366,3 @@ def _inquiry(question: Question) -> Generator[Said, None, str | None]:
 def _raising(error: NanocoderError) -> Steps:
     raise error
     yield  # makes this a generator
-
-
-def _paths_of(arguments: Mapping[str, Any]) -> list[str]:
-    found = {value for key in PATH_ARGUMENTS if isinstance(value := arguments.get(key), str)}
-    return sorted(found)
