@@ -6,7 +6,7 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from nanocoder_kit_diff import changed, clip_lines, unified
+from nanocoder_kit_diff import Part, changed, clip_lines, unified, unified_parts
 
 lines = st.lists(st.sampled_from(["a", "b", "", "  a", "\x0c", "c\r", "\u2028"]), max_size=12)
 texts = st.builds(lambda parts, end: "\n".join(parts) + end, lines, st.sampled_from(["", "\n"]))
@@ -109,3 +109,13 @@ def test_the_change_knows_its_line_and_its_surroundings():
 def test_a_long_text_is_clipped_with_a_count(limit):
     assert clip_lines("a\nb\nc", limit).endswith(f"[{3 - limit} more lines]")
     assert clip_lines("a\nb\nc", 3) == "a\nb\nc"
+
+
+def test_parts_of_a_text_give_the_diff_of_the_whole():
+    lines = [f"{n}\n" for n in range(100)]
+    after = [*lines[:10], "ten\n", "more\n", *lines[11:80], *lines[81:]]
+    parts = [
+        Part("".join(lines[7:14]), "".join(after[7:15]), 8, 8),
+        Part("".join(lines[77:84]), "".join(after[78:84]), 78, 79),
+    ]
+    assert unified_parts(parts, "n") == unified("".join(lines), "".join(after), "n")

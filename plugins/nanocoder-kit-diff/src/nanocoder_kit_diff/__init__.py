@@ -1,6 +1,6 @@
 """The difference between two texts, cheaply also for large files with a small change."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from attrs import frozen
 
@@ -8,7 +8,17 @@ CONTEXT_LINES = 3
 EXACT_LINES = 10_000  # difflib is quadratic at its worst; beyond this the change is one block
 SHOWN_LINES = 200
 
-__all__ = ["CONTEXT_LINES", "SHOWN_LINES", "Change", "Diff", "changed", "clip_lines", "unified"]
+__all__ = [
+    "CONTEXT_LINES",
+    "SHOWN_LINES",
+    "Change",
+    "Diff",
+    "Part",
+    "changed",
+    "clip_lines",
+    "unified",
+    "unified_parts",
+]
 
 
 @frozen
@@ -35,22 +45,34 @@ class Diff:
     removed: int = 0
 
 
+@frozen
+class Part:
+    """Whole lines of two texts, from *old_line* and *new_line* on, that may differ."""
+
+    old: str
+    new: str
+    old_line: int = 1
+    new_line: int = 1
+
+
 def unified(old: str, new: str, path: str, *, context: int = CONTEXT_LINES) -> Diff:
     """Return the unified diff from *old* to *new*, with *path* on both sides of its header."""
-    if old == new:
+    return unified_parts([Part(old, new)], path, context=context)
+
+
+def unified_parts(parts: Iterable[Part], path: str, *, context: int = CONTEXT_LINES) -> Diff:
+    """Return one unified diff of *parts*, which are in order and have their context in them."""
+    body: list[str] = []
+    starts_empty = ends_empty = False
+    for part in parts:
+        if part.old != part.new:
+            body += _hunks(part, context)
+            starts_empty, ends_empty = not part.old, not part.new
+    if not body:
         return Diff()
-    change = changed(old, new, context=context)
-    before = [*change.head, *change.old, *change.tail]
-    after = [*change.head, *change.new, *change.tail]
-    offset = change.first - 1 - len(change.head)
-    body = [
-        line
-        for group in _groups(change, before, after, context)
-        for line in _hunk(group, before, after, offset)
-    ]
     header = [
-        f"--- a/{path}" if old else "--- /dev/null",
-        f"+++ b/{path}" if new else "+++ /dev/null",
+        "--- /dev/null" if starts_empty else f"--- a/{path}",
+        "+++ /dev/null" if ends_empty else f"+++ b/{path}",
     ]
     return Diff(
         "\n".join(header + body),
@@ -171,9 +193,22 @@ def _groups(change: Change, before: list[str], after: list[str], context: int) -
     return SequenceMatcher(None, before, after).get_grouped_opcodes(context)
 
 
-def _hunk(group: _Group, before: list[str], after: list[str], offset: int) -> list[str]:
-    old_range = _range(group[0][1] + offset, group[-1][2] + offset)
-    new_range = _range(group[0][3] + offset, group[-1][4] + offset)
+def _hunks(part: Part, context: int) -> Iterator[str]:
+    change = changed(part.old, part.new, context=context)
+    before = [*change.head, *change.old, *change.tail]
+    after = [*change.head, *change.new, *change.tail]
+    skipped = change.first - 1 - len(change.head)
+    offsets = skipped + part.old_line - 1, skipped + part.new_line - 1
+    for group in _groups(change, before, after, context):
+        yield from _hunk(group, before, after, offsets)
+
+
+def _hunk(
+    group: _Group, before: list[str], after: list[str], offsets: tuple[int, int]
+) -> list[str]:
+    old, new = offsets
+    old_range = _range(group[0][1] + old, group[-1][2] + old)
+    new_range = _range(group[0][3] + new, group[-1][4] + new)
     lines = [f"@@ -{old_range} +{new_range} @@"]
     for tag, old_from, old_to, new_from, new_to in group:
         if tag == "equal":
