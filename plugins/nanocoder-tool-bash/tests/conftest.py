@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 from nanocoder import Cancel, ToolContext, ToolResult, Workspace
-from nanocoder_tool_bash import Settings, bash
+from nanocoder_tool_bash import Settings, bash, bash_job
+from nanocoder_tool_bash.jobs import open_jobs
 
 
 class Shell:
@@ -17,9 +18,19 @@ class Shell:
         self.settings = Settings()
         self.wrap: Callable[[list[str]], list[str]] | None = None
         self.workspace = Workspace(root)
+        self.jobs = open_jobs()
 
     def __call__(self, command: str, **more: object) -> ToolResult:
-        ctx = ToolContext(
+        return bash.invoke(self.context(), bash.signature.check({"command": command, **more}))
+
+    def job(self, action: str, **more: object) -> ToolResult:
+        """Call bash_job."""
+        given = {"action": action, **more}
+        return bash_job.invoke(self.context(), bash_job.signature.check(given))
+
+    def context(self) -> ToolContext:
+        """Return what a handler gets."""
+        return ToolContext(
             session_id="s",
             message_id="call-1",
             workspace=self.workspace,
@@ -28,8 +39,8 @@ class Shell:
             settings=self.settings,
             artifact=self.keep,
             wrap=self.wrap,
+            resource=lambda _: self.jobs,
         )
-        return bash.invoke(ctx, bash.signature.check({"command": command, **more}))
 
     def keep(self, name: str, data: bytes) -> str:
         path = self.kept / name
@@ -44,6 +55,7 @@ def shell(tmp_path: Path) -> Iterator[Shell]:
     kept.mkdir()
     made = Shell(root.resolve(), kept)
     yield made
+    made.jobs.close()
     made.workspace.close()
 
 

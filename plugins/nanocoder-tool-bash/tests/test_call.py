@@ -13,7 +13,7 @@ from nanocoder_tool_bash import (
 
 
 def test_the_plugin_offers_bash_and_its_settings():
-    assert [tool.name for tool in nanocoder_tools()] == ["bash"]
+    assert [tool.name for tool in nanocoder_tools()] == ["bash", "bash_job"]
     assert nanocoder_settings() is Settings
 
 

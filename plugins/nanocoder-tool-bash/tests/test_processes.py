@@ -223,6 +223,7 @@ import sys
 from pathlib import Path
 from nanocoder import Cancel, ToolContext, Workspace
 from nanocoder_tool_bash import Settings, bash
+from nanocoder_tool_bash.jobs import open_jobs
 
 root = Path.cwd()
 ctx = ToolContext(
@@ -232,6 +233,7 @@ ctx = ToolContext(
     working_directory=root,
     cancelled=Cancel(),
     settings=Settings(),
+    resource=lambda _: open_jobs(),
 )
 bash.invoke(ctx, bash.signature.check({"command": sys.argv[1]}))
 """

@@ -15,7 +15,7 @@ from nanocoder import BadArguments, Cancel, Cancelled, ToolError
 from nanocoder.testing import opened
 from nanocoder.testing.playing import called
 from nanocoder_tool_devserver import Settings, dev_server, nanocoder_render
-from nanocoder_tool_devserver.servers import Servers, is_listening
+from nanocoder_tool_devserver.servers import MAX_SERVERS, Servers, is_listening
 
 SERVE = f"exec {sys.executable} -m http.server --bind 127.0.0.1 {{}}"
 pytestmark = pytest.mark.timeout(30)
@@ -198,9 +198,9 @@ def test_odd_arguments_are_refused(arguments):
     assert dev_server.risk == "medium"
 
 
-def test_there_is_a_limit(run, monkeypatch):
-    monkeypatch.setattr("nanocoder_tool_devserver.servers.MAX_SERVERS", 1)
-    run("start", command="sleep 1000")
+def test_there_is_a_limit(run):
+    for _ in range(MAX_SERVERS):
+        run("start", command="sleep 1000")
     assert refusal(run, "start", command="sleep 1000").error_class == "too_many_servers"
 
 

@@ -1,14 +1,14 @@
-"""bash: one shell command with its own environment and a limit; nothing keeps running."""
+"""bash: one shell command with its own environment and a limit, or a job in the background."""
 
 import math
 import os
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-from attrs import field, frozen
 from nanocoder import (
     Effect,
     Param,
+    Resource,
     SessionInfo,
     Tool,
     ToolCall,
@@ -19,33 +19,18 @@ from nanocoder import (
     tool,
 )
 from nanocoder_kit_process import environment
+from nanocoder_kit_process.kept import Kept
 
+from nanocoder_tool_bash.jobs import Jobs, bash_job, open_jobs, told
 from nanocoder_tool_bash.process import Command
-from nanocoder_tool_bash.report import Facts, report
+from nanocoder_tool_bash.report import TITLE_CHARS, Facts, report
+from nanocoder_tool_bash.settings import MAX_TIMEOUT_S, Settings
 from nanocoder_tool_bash.watch import Limits
 
 DEFAULT_TIMEOUT_S: Final = 120
-MAX_TIMEOUT_S: Final = 1_800
 MAX_COMMAND_BYTES: Final = 131_071  # the longest argument that Linux passes to a program
 BASH: Final = "/bin/bash"
 SH: Final = "/bin/sh"
-
-
-@frozen
-class Settings:
-    """The table [plugins.tool-bash].
-
-    *environment*: names of variables that commands get besides the usual ones, secrets included.
-    *max_timeout_s*: the longest limit a call may ask for, in seconds. *output_chars*: how much of
-    the output the model reads, in characters. *interrupt_grace_s* and *terminate_grace_s*: what a
-    command gets to end after SIGINT and after SIGTERM, in seconds.
-    """
-
-    environment: tuple[str, ...] = ()
-    max_timeout_s: float = field(default=MAX_TIMEOUT_S, metadata={"tighten": "min"})
-    output_chars: int = 30_000
-    interrupt_grace_s: float = 2.0
-    terminate_grace_s: float = 3.0
 
 
 @tool(
@@ -62,6 +47,8 @@ def bash(
         float, Param("Limit in seconds.", gt=0, le=MAX_TIMEOUT_S)
     ] = DEFAULT_TIMEOUT_S,
     workdir: Annotated[str, Param("Directory.")] = ".",
+    *,
+    background: Annotated[bool, "Run on as a job, for bash_job."] = False,
 ) -> ToolResult:
     """Run a shell command. It gets no input; nothing keeps running afterwards."""
     settings = ctx.settings or Settings()
@@ -71,8 +58,12 @@ def bash(
     cwd = _directory(ctx, workdir)
     argv, notes = _shell(command)
     env = environment(os.environ, settings.environment)
+    jobs: Jobs = ctx.resource("jobs")
+    if background:
+        return _started(jobs, command, ctx.wrap(argv), cwd, env)
     with Command(ctx.wrap(argv), cwd, env) as running:
         ended = running.finish(limits, ctx.cancelled)
+        notes += told(jobs)
         facts = Facts(command, limits.command_s, settings.output_chars, not cwd.is_dir(), notes)
         return report(
             facts,
@@ -81,6 +72,19 @@ def bash(
             running.stderr,
             lambda name, data: ctx.artifact(f"{ctx.message_id}-{name}", data),
         )
+
+
+def _started(
+    jobs: Jobs, command: str, argv: list[str], cwd: Path, env: dict[str, str]
+) -> ToolResult:
+    job = jobs.start(lambda identity: Kept(identity, command, argv, cwd, env))
+    return ToolResult(
+        f"[started as {job.id}: bash_job reads what it prints and kills it;"
+        " it ends with the session at the latest]",
+        title=f"{job.id}: {command[:TITLE_CHARS]}",
+        data={"id": job.id, "command": command},
+        metadata={"command": command, "background": True},
+    )
 
 
 def _check(command: str) -> None:
@@ -134,8 +138,14 @@ def nanocoder_settings() -> type:
 
 @hookimpl
 def nanocoder_tools() -> list[Tool[..., Any]]:
-    """Offer bash."""
-    return [bash]
+    """Offer bash and bash_job."""
+    return [bash, bash_job]
+
+
+@hookimpl
+def nanocoder_resources() -> list[Resource]:
+    """Keep a session's jobs, and end them with it."""
+    return [Resource("jobs", lambda _session, _settings: open_jobs())]
 
 
 @hookimpl
@@ -145,4 +155,6 @@ def nanocoder_render(call: ToolCall, result: ToolResult | None, session: Session
         return None
     where = session.cwd / call.arguments.get("workdir", ".")
     command = str(call.arguments.get("command", ""))
-    return command if where == session.cwd else f"{command}\n(in {where})"
+    notes = ["in the background"] if call.arguments.get("background") else []
+    notes += [f"in {where}"] if where != session.cwd else []
+    return f"{command}\n({', '.join(notes)})" if notes else command

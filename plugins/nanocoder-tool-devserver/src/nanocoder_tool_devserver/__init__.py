@@ -60,11 +60,11 @@ class Settings:
 def dev_server(
     ctx: ToolContext,
     action: Annotated[Action, "What to do."],
-    command: Annotated[str, "To start: a shell command."] = "",
-    port: Annotated[int, Param("Port it listens on.", ge=0, le=MAX_PORT)] = 0,
+    command: Annotated[str, "Shell command to start."] = "",
+    port: Annotated[int, Param("Where it listens.", ge=0, le=MAX_PORT)] = 0,
     id: Annotated[str, "Which server."] = "",  # noqa: A002 - the name in the tool's schema
 ) -> ToolResult:
-    """Run servers in the background; they end with the session."""
+    """Run servers beside your work, until the session ends."""
     servers: Servers = ctx.resource("servers")
     if action == "start":
         return _start(ctx, servers, command, port)
@@ -120,7 +120,7 @@ def _start(ctx: ToolContext, servers: Servers, command: str, port: int) -> ToolR
     shell = [BASH, "--norc", "--noprofile", "-c"] if Path(BASH).exists() else [SH, "-c"]
     ctx.cancelled.check()
     argv = ctx.wrap([*shell, command])
-    server = servers.start(command, port, argv, ctx.working_directory, env)
+    server = servers.run(command, argv, ctx.working_directory, env, port)
     try:
         ready = _wait(ctx, server, settings)
     except BaseException:

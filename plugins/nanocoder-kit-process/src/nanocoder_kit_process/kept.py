@@ -1,0 +1,207 @@
+"""Processes that run in the background of a session, and end with it or with nanocoder."""
+
+import codecs
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Final, Generic, NamedTuple, TypeVar
+
+from nanocoder import ToolError
+
+KEPT_BYTES: Final = 256_000
+"""How much of the output is kept: its end."""
+STOP_S: Final = 7.0  # what the keeper may take: three seconds politely, two by force
+KEEPER: Final = Path(__file__).with_name("keeper.py")
+
+
+class News(NamedTuple):
+    """Output since the last look; of it *lost* bytes came too fast to be kept."""
+
+    text: str
+    lost: int
+
+
+class Kept:
+    """One process behind its keeper; methods may be called from any thread.
+
+    Raises OSError or ValueError when it cannot be started.
+    """
+
+    def __init__(
+        self, identity: str, command: str, argv: Sequence[str], cwd: Path, env: Mapping[str, str]
+    ) -> None:
+        self.id = identity
+        self.command = command
+        self._log = bytearray()
+        self._size = 0
+        self._read_until = 0
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._changed = threading.Condition()
+        self._started = time.monotonic()
+        self._ended = 0.0
+        # -I and -S: nothing that lies in the workspace or is installed changes the keeper.
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", "-S", str(KEEPER), *argv],
+            cwd=cwd,
+            env=dict(env),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            bufsize=0,
+            start_new_session=True,
+        )
+        self._reader = threading.Thread(target=self._read, daemon=True, name="nanocoder-kept")
+        self._reader.start()
+
+    @property
+    def pid(self) -> int:
+        """The keeper's process."""
+        return self._process.pid
+
+    @property
+    def exit_code(self) -> int | None:
+        """The process's exit code; None while it runs."""
+        code = self._process.poll()
+        if code is not None and not self._ended:
+            self._ended = time.monotonic()
+        return code
+
+    @property
+    def uptime_s(self) -> float:
+        """For how many seconds it has run, or ran."""
+        self.exit_code  # noqa: B018 - takes note of an end
+        return (self._ended or time.monotonic()) - self._started
+
+    @property
+    def has_news(self) -> bool:
+        """Tell whether there is output that `news` has not returned."""
+        with self._changed:
+            return self._size > self._read_until
+
+    def log(self, lines: int) -> str:
+        """Return the last *lines* lines of what it printed."""
+        with self._changed:
+            text = self._log.decode("utf-8", "replace")
+        return "\n".join(text.splitlines()[-lines:])
+
+    def news(self) -> News:
+        """Return what it has printed since the last look; what was cut off counts as lost."""
+        with self._changed:
+            unread = self._size - self._read_until
+            data = bytes(self._log[-unread:]) if unread else b""
+            self._read_until = self._size
+            # Half a character waits for its other half, unless nothing will follow.
+            text = self._decoder.decode(data, final=self.exit_code is not None)
+        return News(text, unread - len(data))
+
+    def wait(self, seconds: float) -> None:
+        """Return after *seconds*, or sooner when it prints something or ends."""
+        with self._changed:
+            if self._size == self._read_until and self._reader.is_alive():
+                self._changed.wait(seconds)
+
+    def stop(self) -> bool:
+        """End it and everything that came from it; tell whether it was running."""
+        was_running = self.exit_code is None
+        self.release()
+        try:
+            self._process.wait(STOP_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait(STOP_S)
+        self._reader.join(1.0)
+        if not self._reader.is_alive() and self._process.stdout is not None:
+            self._process.stdout.close()
+        return was_running
+
+    def release(self) -> None:
+        """Tell the keeper to stop, without waiting for it."""
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+
+    def _read(self) -> None:
+        pipe = self._process.stdout
+        while pipe is not None and (piece := os.read(pipe.fileno(), 65_536)):
+            with self._changed:
+                self._log += piece
+                self._size += len(piece)
+                del self._log[:-KEPT_BYTES]
+                self._changed.notify_all()
+        self._process.wait()  # the end of the output comes a moment before the exit code
+        with self._changed:
+            self._changed.notify_all()
+
+
+K = TypeVar("K", bound=Kept)
+
+
+class Background(Generic[K]):
+    """All processes of one kind that a session keeps, at most *most* at once."""
+
+    def __init__(self, kind: str, most: int) -> None:
+        self._kind = kind
+        self._most = most
+        self._kept: dict[str, K] = {}
+        self._count = 0
+        self._lock = threading.Lock()
+        self._closed = False
+
+    def start(self, make: Callable[[str], K]) -> K:
+        """Start one with the next id, as in "server-1".
+
+        Raises: ToolError (too_many_servers, spawn_failed).
+        """
+        with self._lock:
+            running = [one for one in self._kept.values() if one.exit_code is None]
+            if self._closed or len(running) >= self._most:
+                raise ToolError(
+                    f"{len(running)} {self._kind}s are running, and {self._most} are the most;"
+                    " stop one",
+                    error_class=f"too_many_{self._kind}s",
+                )
+            self._count += 1
+            try:
+                made = make(f"{self._kind}-{self._count}")
+            except (OSError, ValueError) as error:
+                raise ToolError(
+                    f"the {self._kind} could not be started: {error}", error_class="spawn_failed"
+                ) from error
+            self._kept[made.id] = made
+            return made
+
+    def get(self, identity: str) -> K:
+        """Return one by its id; raises ToolError (unknown_server, where the kind is server)."""
+        with self._lock:
+            found = self._kept.get(identity)
+            have = ", ".join(self._kept) or "none"
+        if found is None:
+            raise ToolError(
+                f"there is no {self._kind} {identity!r}; there are: {have}",
+                error_class=f"unknown_{self._kind}",
+            )
+        return found
+
+    def all(self) -> list[K]:
+        """Return all, the ended ones too, in the order in which they were started."""
+        with self._lock:
+            return list(self._kept.values())
+
+    def forget(self, one: K) -> None:
+        """Leave out one that has been stopped."""
+        with self._lock:
+            self._kept.pop(one.id, None)
+
+    def close(self) -> None:
+        """Stop all of them, at once."""
+        with self._lock:
+            self._closed = True
+            kept = list(self._kept.values())
+            self._kept.clear()
+        for one in kept:
+            one.release()
+        for one in kept:
+            one.stop()

@@ -1,0 +1,108 @@
+"""bash_job: what commands that were started in the background have printed, and their end."""
+
+import time
+from typing import Annotated, Any, Final, Literal
+
+from nanocoder import Cancel, Effect, Param, ToolContext, ToolError, ToolResult, tool
+from nanocoder_kit_process.kept import Background, Kept
+
+from nanocoder_tool_bash.settings import Settings
+
+MAX_JOBS: Final = 8
+MAX_WAIT_S: Final = 60
+LOOK_S: Final = 0.5
+
+Action = Literal["list", "read", "kill"]
+Jobs = Background[Kept]
+
+
+def open_jobs() -> Jobs:
+    """Return the jobs of a new session: none yet."""
+    return Background("job", MAX_JOBS)
+
+
+@tool(
+    risk="safe",
+    effects={Effect.READ},
+    timeout_s=0,
+    repeatable=True,
+    examples=[{"action": "list"}],
+)
+def bash_job(
+    ctx: ToolContext,
+    action: Annotated[Action, "Read gives new output."],
+    id: Annotated[str, "Which job."] = "",  # noqa: A002 - the name in the tool's schema
+    wait: Annotated[float, Param("Seconds to wait for output.", ge=0, le=MAX_WAIT_S)] = 0,
+) -> ToolResult:
+    """List, read or kill commands that bash runs in the background."""
+    jobs: Jobs = ctx.resource("jobs")
+    if action == "list":
+        return _listed(jobs)
+    if not id:
+        raise ToolError(f"{action} needs 'id'", error_class="invalid_arguments")
+    job = jobs.get(id)
+    if action == "kill":
+        return _killed(jobs, job)
+    _wait(job, wait, ctx.cancelled)
+    settings: Settings = ctx.settings or Settings()
+    return _read(jobs, job, settings.output_chars)
+
+
+def told(jobs: Jobs) -> tuple[str, ...]:
+    """Return a line for each job that has ended and was not read to its end."""
+    ended = [job for job in jobs.all() if job.exit_code is not None]
+    return tuple(f"{job.id} {_state(job)}; bash_job reads its last output" for job in ended)
+
+
+def _listed(jobs: Jobs) -> ToolResult:
+    every = jobs.all()
+    lines = [f"{job.id}: {_state(job)}, {job.uptime_s:.0f} s: {job.command}" for job in every]
+    return ToolResult(
+        "\n".join(lines) or "There are no jobs.",
+        title="Jobs",
+        data={"jobs": [_data(job) for job in every]},
+    )
+
+
+def _read(jobs: Jobs, job: Kept, limit: int) -> ToolResult:
+    # Asked for before the output: what comes in between is read the next time.
+    code = job.exit_code
+    if code is not None:
+        jobs.forget(job)
+        job.stop()  # all of its output is here after that
+    text, lost = job.news()
+    data = {**_data(job), "exit_code": code}
+    cut = max(0, len(text) - limit)
+    notes = [f"[{lost:,} bytes before this came too fast and are lost]"] if lost else []
+    notes += [f"[{cut:,} characters before this are left out]"] if cut else []
+    shown = [*notes, text[cut:].rstrip("\n") or "(no new output)", f"[{_state(job)}]"]
+    return ToolResult("\n".join(shown), title=job.id, data=data)
+
+
+def _killed(jobs: Jobs, job: Kept) -> ToolResult:
+    was_running = job.stop()
+    jobs.forget(job)
+    how = "and everything it had started were ended" if was_running else "had ended already"
+    last = job.news().text.rstrip("\n")
+    return ToolResult("\n".join(filter(None, [last, f"[{job.id} {how}]"])), title=job.id)
+
+
+def _wait(job: Kept, seconds: float, cancelled: Cancel) -> None:
+    until = time.monotonic() + seconds
+    while not job.has_news and job.exit_code is None and time.monotonic() < until:
+        job.wait(min(LOOK_S, max(0.0, until - time.monotonic())))
+        cancelled.check()
+
+
+def _state(job: Kept) -> str:
+    code = job.exit_code
+    return "running" if code is None else f"ended with exit code {code}"
+
+
+def _data(job: Kept) -> dict[str, Any]:
+    return {
+        "id": job.id,
+        "command": job.command,
+        "exit_code": job.exit_code,
+        "uptime_s": round(job.uptime_s, 1),
+    }

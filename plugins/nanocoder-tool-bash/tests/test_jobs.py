@@ -1,0 +1,179 @@
+"""Commands in the background: started, read, ended, and never left behind."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import nanocoder_tool_bash
+import pytest
+from nanocoder import ApprovalAnswer, Cancelled, SessionInfo, ToolCall, ToolError
+from nanocoder.testing import opened
+from nanocoder_tool_bash import nanocoder_render
+from nanocoder_tool_bash.jobs import MAX_JOBS
+
+pytestmark = pytest.mark.timeout(30)
+
+
+def start(shell, command):
+    return shell(command, background=True).data["id"]
+
+
+def read_until(shell, job, wanted):
+    """Read until *wanted* was printed; returns all that was read."""
+    output = ""
+    until = time.monotonic() + 10
+    while wanted not in output:
+        assert time.monotonic() < until, output
+        output += shell.job("read", id=job, wait=1).output
+    return output
+
+
+def wait_until(condition):
+    until = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < until, "it did not happen in time"
+        time.sleep(0.02)
+
+
+def test_a_job_is_started_at_once_and_its_output_is_read_piece_by_piece(shell):
+    job = start(shell, "echo one; while [ ! -e go ]; do sleep 0.02; done; echo two")
+    first = read_until(shell, job, "one")
+    assert "[running]" in first
+    (shell.root / "go").touch()
+    rest = read_until(shell, job, "[ended with exit code 0]")
+    assert "two" in rest
+    assert "one" not in rest
+
+
+def test_what_was_read_to_its_end_is_gone(shell):
+    job = start(shell, "exit 3")
+    assert "exit code 3" in read_until(shell, job, "ended")
+    with pytest.raises(ToolError) as caught:
+        shell.job("read", id=job)
+    assert caught.value.error_class == "unknown_job"
+    assert shell.job("list").output == "There are no jobs."
+
+
+def test_both_streams_and_long_last_words_are_read(shell):
+    job = start(shell, "echo out; echo err >&2; head -c 20000 /dev/zero | tr '\\0' x")
+    wait_until(lambda: "ended" in shell.job("list").output)
+    output = shell.job("read", id=job).output
+    assert {"out", "err", "x" * 20_000} <= set(output.splitlines())
+
+
+def test_output_that_comes_too_fast_loses_its_beginning_and_says_so(shell):
+    job = start(shell, "seq 200000; echo last")
+    wait_until(lambda: "ended" in shell.job("list").output)
+    output = shell.job("read", id=job).output
+    assert "bytes before this came too fast and are lost" in output
+    assert "characters before this are left out" in output
+    assert "last\n[ended with exit code 0]" in output
+
+
+def test_half_a_character_waits_for_its_other_half(shell):
+    job = start(
+        shell, "printf 'a\\xc3'; while [ ! -e go ]; do sleep 0.02; done; printf '\\xa4z\\xff'"
+    )
+    assert read_until(shell, job, "a").startswith("a\n")
+    (shell.root / "go").touch()
+    assert "äz\ufffd" in read_until(shell, job, "ended")
+
+
+def test_jobs_are_listed_with_state_and_command(shell):
+    first, second = start(shell, "sleep 300"), start(shell, "exit 4")
+    wait_until(lambda: "exit code 4" in shell.job("list").output)
+    listed = shell.job("list")
+    assert [one["id"] for one in listed.data["jobs"]] == [first, second]
+    assert listed.output.splitlines()[0].startswith(f"{first}: running, ")
+    assert listed.output.splitlines()[0].endswith(": sleep 300")
+
+
+def test_killing_a_job_ends_everything_it_started(shell, seconds, is_running):
+    job = start(shell, f"setsid sleep {seconds} & echo started; sleep {seconds}")
+    read_until(shell, job, "started")
+    assert "were ended" in shell.job("kill", id=job).output
+    assert not is_running(seconds)
+
+
+def test_other_commands_leave_jobs_alone_and_tell_of_their_end(shell, seconds, is_running):
+    job = start(shell, f"sleep {seconds} & wait")
+    wait_until(lambda: is_running(seconds))
+    assert shell("echo hello").output == "hello"
+    assert is_running(seconds)
+    shell(f"pkill -f 'sleep {seconds}'; true")
+    wait_until(lambda: "ended" in shell.job("list").output)
+    assert f"{job} ended with exit code" in shell("echo hello").output
+
+
+def test_there_is_a_limit(shell):
+    for _ in range(MAX_JOBS):
+        start(shell, "sleep 300")
+    with pytest.raises(ToolError) as caught:
+        start(shell, "sleep 300")
+    assert caught.value.error_class == "too_many_jobs"
+    assert "8 jobs are running" in str(caught.value)
+
+
+@pytest.mark.parametrize("action", ["read", "kill"])
+def test_a_job_has_to_be_named(shell, action):
+    with pytest.raises(ToolError, match="needs 'id'"):
+        shell.job(action)
+
+
+def test_waiting_ends_when_the_call_is_cancelled(shell):
+    job = start(shell, "sleep 300")
+    shell.cancel.set("interrupted")
+    started = time.monotonic()
+    with pytest.raises(Cancelled, match="interrupted"):
+        shell.job("read", id=job, wait=60)
+    assert time.monotonic() - started < 5
+
+
+def test_jobs_get_the_environment_directory_and_sandbox_of_commands(shell, monkeypatch):
+    monkeypatch.setenv("ACME_TOKEN", "hunter2")
+    (shell.root / "sub").mkdir()
+    shell.wrap = lambda argv: ["env", "WRAPPED=yes", *argv]
+    job = shell("env; pwd", background=True, workdir="sub").data["id"]
+    output = read_until(shell, job, "ended")
+    assert "WRAPPED=yes" in output
+    assert "GIT_TERMINAL_PROMPT=0" in output
+    assert "hunter2" not in output
+    assert str(shell.root / "sub") in output
+
+
+def test_the_preview_says_that_a_command_goes_on(shell):
+    call = ToolCall("c", "bash", {"command": "make watch", "background": True})
+    text = nanocoder_render(call, None, SessionInfo("s", shell.root))
+    assert text == "make watch\n(in the background)"
+
+
+def test_jobs_end_with_the_session(tmp_path, seconds, is_running):
+    cwd = tmp_path / "work"
+    cwd.mkdir()
+    with opened(cwd, plugins=[nanocoder_tool_bash], mode="auto", approve=_yes) as (session, _):
+        arguments = {"command": f"sleep {seconds}", "background": True}
+        assert list(session.call("bash", arguments))[-1].data["status"] == "ok"
+        wait_until(lambda: is_running(seconds))
+    assert not is_running(seconds)
+
+
+def test_jobs_end_when_we_are_killed(tmp_path, seconds, is_running):
+    program = f"""
+import sys, time
+from pathlib import Path
+from nanocoder_kit_process.kept import Kept
+Kept("job-1", "x", ["/bin/sh", "-c", "setsid sleep {seconds} & sleep {seconds}"],
+     Path({str(tmp_path)!r}), {{"PATH": "/usr/bin:/bin"}})
+time.sleep(60)
+"""
+    ours = subprocess.Popen([sys.executable, "-c", program])
+    wait_until(lambda: is_running(seconds))
+    os.kill(ours.pid, signal.SIGKILL)
+    ours.wait()
+    wait_until(lambda: not is_running(seconds))
+
+
+def _yes(request):
+    return ApprovalAnswer(request.id, request.digest, approved=True)
