@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     )
     from nanocoder.schema import Param, anthropic_tool, openai_tool, parse_json
     from nanocoder.text import clip, count_tokens, for_model, for_terminal
-    from nanocoder.tool import SessionInfo, Tool, ToolContext, tool
+    from nanocoder.tool import SessionInfo, Tool, ToolContext, ToolInfo, tool
     from nanocoder.values import (
         ApprovalAnswer,
         ApprovalRequest,
@@ -99,7 +99,7 @@ _ROOMS = {
     ),
     "schema": ("Param", "anthropic_tool", "openai_tool", "parse_json"),
     "text": ("clip", "count_tokens", "for_model", "for_terminal"),
-    "tool": ("SessionInfo", "Tool", "ToolContext", "tool"),
+    "tool": ("SessionInfo", "Tool", "ToolContext", "ToolInfo", "tool"),
     "values": (
         "ApprovalAnswer",
         "ApprovalRequest",
@@ -170,6 +170,7 @@ __all__ = [
     "ToolContext",
     "ToolDefinition",
     "ToolError",
+    "ToolInfo",
     "ToolResult",
     "UnknownTool",
     "Usage",

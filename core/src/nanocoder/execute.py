@@ -33,7 +33,15 @@ from nanocoder.results import (
 from nanocoder.running import Running, Said, TmpDir
 from nanocoder.schema import normalise
 from nanocoder.text import for_model
-from nanocoder.tool import ANY_TOOL, MAX_DEPTH, Tool, ToolContext, refuse_step, refuse_unsound
+from nanocoder.tool import (
+    ANY_TOOL,
+    MAX_DEPTH,
+    Tool,
+    ToolContext,
+    ToolInfo,
+    refuse_step,
+    refuse_unsound,
+)
 from nanocoder.values import Event, Question, Shown, ToolCall, ToolResult, Value
 
 if TYPE_CHECKING:
@@ -70,6 +78,7 @@ class Services(Value):
     resource: Callable[[str, str], Any] | None = None
     artifact: Callable[[str, bytes], str] | None = None
     wrap: Callable[[list[str]], list[str]] | None = None
+    tools: Callable[[], tuple[ToolInfo, ...]] | None = None
     call_timeout_s: float = 0.0
     concurrency: int = 8
 
@@ -307,6 +316,7 @@ class Executor:
             progress=lambda text: running.say(Event("call.progress", {"text": text}, call.id)),
             make_tmp=room.path,
             wrap=services.wrap,
+            tools=services.tools,
             artifact=services.artifact,
             ask=lambda question: running.drive(_inquiry(evolve(question, call_id=call.id))),
         )

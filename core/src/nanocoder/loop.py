@@ -74,6 +74,7 @@ class Session:
                 resource=ground.resource,
                 artifact=ground.artifact,
                 wrap=ground.wrap,
+                tools=lambda: self.offering.infos(self.tools, self.info),
                 call_timeout_s=self.config.core.call_timeout_s,
                 concurrency=self.config.core.concurrency,
             ),
@@ -85,7 +86,7 @@ class Session:
         self._early = Cancel()
         self._started = False
         self._closed = False
-        self.offering = Offering(ground.dialect)
+        self.offering = Offering(ground.dialect, lambda: self.config.always_told)
 
     def __enter__(self) -> Self:
         return self
@@ -311,7 +312,7 @@ class Session:
             model=self.chosen.model,
             system=system,
             messages=self._messages,
-            tools=self.offering.definitions(self.tools, self.info),
+            tools=self.offering.definitions(self.tools, self.info, self._messages),
             session_id=self.info.id,
         )
         chain = self.plugins.implementations("nanocoder_before_request")

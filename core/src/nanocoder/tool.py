@@ -65,6 +65,21 @@ class SessionInfo(Value):
     folder: Path | None = None
 
 
+@frozen(eq=False, repr=False)
+class ToolInfo(Value):
+    """What one tool may know of another that is on offer.
+
+    *parameters* is a closed JSON Schema object; *deferred* says that the model has not been told of
+    it so far.
+    """
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+    risk: Risk = Risk.MEDIUM
+    deferred: bool = False
+
+
 @define(eq=False, repr=False)
 class ToolContext(Shown):
     """What a handler gets besides its arguments.
@@ -93,6 +108,12 @@ class ToolContext(Shown):
     _wrap: Callable[[list[str]], list[str]] | None = None
     _artifact: Callable[[str, bytes], str] | None = None
     _ask: Callable[[Question], str | None] | None = None
+    _tools: Callable[[], tuple[ToolInfo, ...]] | None = None
+
+    @property
+    def tools(self) -> tuple[ToolInfo, ...]:
+        """The tools that this session offers now, the calling one among them; to read only."""
+        return () if self._tools is None else self._tools()
 
     @property
     def tmp_dir(self) -> Path:
@@ -141,8 +162,8 @@ class Tool(Shown, Generic[P, R]):
     *timeout_s* is the limit of one call in seconds (None: the session's, 0: none, the tool watches
     its own). *composed_of* names the sub-tools it may call ("*": any); *single_confirmation* asks
     once for all that are named; *transactional* restores every file after a failure. *repeatable*
-    exempts polling tools from the loop guard. *load* is set on a tool that is known from the
-    manifest alone.
+    exempts polling tools from the loop guard. *reveals* marks the tool by which a model finds
+    those that requests leave out. *load* is set on a tool that is known from the manifest alone.
     """
 
     name: str
@@ -158,6 +179,7 @@ class Tool(Shown, Generic[P, R]):
     confirm: Callable[[Mapping[str, Any]], bool] | None = None
     examples: tuple[Mapping[str, Any], ...] = ()
     repeatable: bool = False
+    reveals: bool = False
     short: str = ""
     plugin: str = ""
     version: str = ""
@@ -277,6 +299,7 @@ def tool(
     confirm: Callable[[Mapping[str, Any]], bool] | None = ...,
     examples: Iterable[Mapping[str, Any]] = ...,
     repeatable: bool = ...,
+    reveals: bool = ...,
     short: str = ...,
     parameters: type | None = ...,
 ) -> Callable[[Callable[P, R]], Tool[P, R]]: ...

@@ -47,8 +47,9 @@ class Config:
     """What the layers come to. Values are read as attributes, plugins' settings through `settings`.
 
     *core* holds the core's settings, *strict* and *disabled_plugins* say what is loaded,
-    *tool_owner*, *tool_rename* and *disabled_tools* what tools are offered, *trusted* whether the
-    folder is trusted, so that its file counts in full.
+    *tool_owner*, *tool_rename* and *disabled_tools* what tools are offered, *always_told* which of
+    them each request names, *trusted* whether the folder is trusted, so that its file counts in
+    full.
     """
 
     def __init__(
@@ -69,6 +70,7 @@ class Config:
         self.disabled_tools = frozenset(tools.disable)
         self.tool_owner = tools.owner
         self.tool_rename = tools.rename
+        self.always_told = frozenset(tools.always)
 
     @classmethod
     def load(

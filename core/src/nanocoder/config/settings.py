@@ -25,6 +25,9 @@ from attrs import Attribute, field, fields, frozen
 from nanocoder.values import Mode, Value
 
 
+EVERYDAY = ("read_file", "write_file", "edit_file", "bash", "grep", "glob", "list_files")
+
+
 def _mode(value: str) -> Mode:
     return Mode(value)
 
@@ -154,6 +157,10 @@ class ToolsTable(Value):
     )
     rename: dict[str, str] = field(
         factory=dict, metadata={"description": "Other names for tools, old name to new name."}
+    )
+    always: tuple[str, ...] = field(
+        default=EVERYDAY,
+        metadata={"description": "Tools in every request, where the others wait to be found."},
     )
 
 

@@ -20,7 +20,7 @@ from nanocoder.hookspecs import PROJECT, STYLES
 from nanocoder.offers import Command, Dialect, Resource, Runner, Sandbox, Screen
 from nanocoder.plugins.discovery import package_files
 from nanocoder.provider import ProviderSpec
-from nanocoder.schema import canonical_json
+from nanocoder.schema import canonical_json, told
 from nanocoder.text import count_tokens, nearest
 from nanocoder.tool import Tool
 
@@ -176,7 +176,7 @@ def tool_manifest(plugin: str, tool: Tool[..., Any]) -> dict[str, Any]:
         raise PluginError(
             plugin, f"tool {tool.name!r} has no schema: {problem_of(error)}"
         ) from error
-    wire = {"name": tool.name, "description": tool.description, "parameters": parameters}
+    wire = {"name": tool.name, "description": tool.description, "parameters": told(parameters)}
     return {
         "name": tool.name,
         "description": tool.description,
@@ -189,6 +189,7 @@ def tool_manifest(plugin: str, tool: Tool[..., Any]) -> dict[str, Any]:
         "timeout_s": tool.timeout_s,
         "examples": [dict(example) for example in tool.examples],
         "repeatable": tool.repeatable,
+        "reveals": tool.reveals,
         "short": tool.short,
         "tokens": count_tokens(canonical_json(wire)),
     }

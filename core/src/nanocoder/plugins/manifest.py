@@ -14,7 +14,7 @@ from nanocoder.plugins.discovery import Found, mtime_of, package_files
 from nanocoder.values import Value
 from nanocoder.version import VERSION
 
-FORMAT = 3
+FORMAT = 4
 DESCRIBE_DEADLINE_S = 10.0
 """How long one plugin may take to import before it is set aside."""
 

@@ -269,6 +269,7 @@ class Plugins:
             timeout_s=offer["timeout_s"],
             examples=tuple(offer["examples"]),
             repeatable=offer["repeatable"],
+            reveals=offer["reveals"],
             short=offer["short"],
             plugin=entry.name,
             version=entry.version,

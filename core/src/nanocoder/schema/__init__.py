@@ -6,6 +6,7 @@ Importing this package is cheap: cattrs and msgspec come with the first check an
 from nanocoder.schema.json_text import canonical_json, parse_json
 from nanocoder.schema.param import Param
 from nanocoder.schema.signature import Signature, structure
+from nanocoder.schema.told import told
 from nanocoder.schema.wire import anthropic_tool, normalise, openai_tool
 
 __all__ = [
@@ -17,4 +18,5 @@ __all__ = [
     "openai_tool",
     "parse_json",
     "structure",
+    "told",
 ]
