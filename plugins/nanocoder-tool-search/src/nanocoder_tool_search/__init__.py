@@ -1,0 +1,47 @@
+"""The tool tool_search: a model asks for the tools that requests leave out."""
+
+from typing import Annotated, Any
+
+from attrs import field, frozen
+from nanocoder import Effect, Param, Tool, ToolContext, ToolResult, hookimpl, tool
+
+from nanocoder_tool_search.answer import answer
+from nanocoder_tool_search.ranking import found_for
+
+
+@frozen
+class Settings:
+    """The keys of `[plugins.tool-search]`."""
+
+    max_results: Annotated[int, Param(ge=1)] = field(
+        default=5, metadata={"description": "How many tools one search by words finds at most."}
+    )
+
+
+@tool(
+    risk="safe",
+    effects={Effect.READ, Effect.IDEMPOTENT},
+    reveals=True,
+    examples=[{"query": "delete a file"}, {"query": "select:read_file,bash"}],
+)
+def tool_search(
+    ctx: ToolContext,
+    query: Annotated[str, "Words, or select:name,name."],
+) -> ToolResult:
+    """Find more tools; call what it found from then on."""
+    settings: Settings = ctx.settings or Settings()
+    others = [one for one in ctx.tools if one.name != tool_search.name]
+    ctx.cancelled.check()
+    return answer(query, found_for(query, others, settings.max_results), others)
+
+
+@hookimpl
+def nanocoder_tools() -> list[Tool[..., Any]]:
+    """Offer tool_search."""
+    return [tool_search]
+
+
+@hookimpl
+def nanocoder_settings() -> type:
+    """Return the class of `[plugins.tool-search]`."""
+    return Settings
