@@ -225,7 +225,8 @@ class ApprovalRequest(Value):
     The answer must echo *id* and *digest*; each request takes one answer.
 
     *digest* is the SHA-256 of the canonical JSON of the frozen arguments, *preview* what the call
-    would do (a diff, a command), *sequence* counts up within the session.
+    would do (a diff, a command), *sequence* counts up within the session. After *timeout_s* seconds
+    (0: no limit) the call is denied, and an answer counts no more.
     """
 
     id: str
@@ -239,6 +240,7 @@ class ApprovalRequest(Value):
     preview: str = ""
     cwd: str = ""
     steps: tuple[str, ...] = ()
+    timeout_s: float = 0.0
 
 
 @frozen(eq=False, repr=False)

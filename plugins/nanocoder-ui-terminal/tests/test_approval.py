@@ -111,6 +111,15 @@ def test_leaving_the_question_refuses_and_the_loop_goes_on(run, workspace, key):
     assert not (workspace / "new.py").exists()
 
 
+@pytest.mark.contract("MA-116")
+def test_a_question_that_nobody_answers_is_taken_back(run, workspace):
+    talk = run(write(), DONE, env={"NANOCODER_APPROVAL_TIMEOUT_S": "1"}).see(ASKED)
+    talk.see("nobody answered within 1 s").see("All done.")
+    assert talk.end() == 0
+    assert "denied: nobody answered within 1 s" in talk.text
+    assert not (workspace / "new.py").exists()
+
+
 def test_what_was_typed_before_the_question_is_no_answer(run, workspace):
     slow = {**write(), "delay_s": 3}
     talk = run(slow, DONE).see("waiting").press("y\ry\r").see(ASKED)

@@ -44,4 +44,5 @@ def nanocoder_approve(
         return None
     from nanocoder_ui_json.answers import answer_to  # most runs ask nobody
 
-    return answer_to(request, settings.approval_timeout_s)
+    limits = (settings.approval_timeout_s, request.timeout_s or settings.approval_timeout_s)
+    return answer_to(request, min(limits))

@@ -1,6 +1,7 @@
 """The question whether a call may run. Everything that is not a clear yes is a no."""
 
 import sys
+import time
 from collections.abc import Mapping
 from typing import Any, Final, Protocol
 
@@ -85,15 +86,20 @@ def ask(request: ApprovalRequest, settings: Limits) -> ApprovalAnswer | None:
         return None
     terminal = Terminal.of_process()
     asked = _Asked(request, terminal, Draft(request.call.arguments))
+    deadline = time.monotonic() + request.timeout_s if request.timeout_s else None
     try:
         with line_mode(), stoppable():
             text, asked.clipped = question(request, terminal, settings.preview_lines)
             terminal.write(text)
             for _ in range(MAX_QUESTIONS):
-                answer = asked.answer(read_line(terminal, "Approve?", asked.prompt))
+                answer = asked.answer(read_line(terminal, "Approve?", asked.prompt, deadline))
                 if answer is not None:
                     return answer
         return asked.refusal("asked too often")
+    except TimeoutError:
+        why = f"nobody answered within {request.timeout_s:g} s"
+        terminal.write(f"\n{terminal.paint(why, 'yellow')}\n")
+        return asked.refusal(why)
     except (StoppedError, EOFError):
         terminal.write("\n")
         return asked.refusal()
