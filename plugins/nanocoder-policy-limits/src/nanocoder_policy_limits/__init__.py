@@ -1,12 +1,28 @@
-"""How many calls of each risk may follow each other: a policy that only ever denies."""
+"""How many calls of each risk may follow each other, and how often a tool may fail.
+
+A policy that only ever denies.
+"""
 
 import math
 from typing import Any
 
 from attrs import field, frozen
-from nanocoder import Decision, SessionInfo, Tool, ToolCall, Verdict, hookimpl
+from nanocoder import Decision, Event, SessionInfo, Tool, ToolCall, Verdict, hookimpl
 
+from nanocoder_policy_limits.breakers import Breakers
 from nanocoder_policy_limits.buckets import Buckets
+
+FAULTS = (
+    "broken_answer",
+    "io_error",
+    "rate_limited",
+    "sandbox_unavailable",
+    "spawn_failed",
+    "timeout",
+    "tool_broken",
+    "withheld",
+)
+"""Error classes that say that the tool, not its arguments, is the problem."""
 
 
 def _not_negative(_: object, attribute: Any, value: float) -> None:
@@ -28,9 +44,9 @@ def _per_s(risk: str, default: float) -> Any:
 
 @frozen
 class Settings:
-    """The table [plugins.policy-limits]. A project's file may lower each number.
+    """The table [plugins.policy-limits]. A project's file may lower each number but the cool-down.
 
-    *buckets* is no setting: what is left of them lives as long as the settings do.
+    *buckets* and *breakers* are no settings: what they hold lives as long as the settings do.
     """
 
     safe_burst: int = _burst("safe", 200)
@@ -41,6 +57,28 @@ class Settings:
     dangerous_per_s: float = _per_s("dangerous", 5.0)
     destructive_burst: int = _burst("destructive", 20)
     destructive_per_s: float = _per_s("destructive", 1.0)
+    breaker_failures: int = field(
+        default=5,
+        validator=_not_negative,
+        metadata={
+            "description": "After how many failures in a row a tool is left alone; 0: never.",
+            "tighten": "min",
+            "unlimited": 0,
+        },
+    )
+    breaker_cooldown_s: float = field(
+        default=30.0,
+        validator=_not_negative,
+        metadata={"description": "For how long it is left alone, in seconds, before one trial."},
+    )
+    breaker_faults: tuple[str, ...] = field(
+        default=FAULTS,
+        metadata={
+            "description": "The error classes that count as the tool's failure.",
+            "tighten": "union",
+        },
+    )
+    breakers: Breakers = field(factory=Breakers, init=False, repr=False, eq=False)
     buckets: Buckets = field(factory=Buckets, init=False, repr=False, eq=False)
 
 
@@ -54,7 +92,47 @@ def nanocoder_settings() -> type:
 def nanocoder_before_execute(
     call: ToolCall, tool: "Tool[..., object]", session: SessionInfo, settings: Settings
 ) -> Verdict | None:
-    """Deny a call that comes too soon after too many others of its risk in its session."""
+    """Deny a call whose tool keeps failing, or that comes too soon after too many of its risk."""
+    return _broken(call, tool, session, settings) or _too_soon(call, tool, session, settings)
+
+
+@hookimpl
+def nanocoder_event(event: Event, session: SessionInfo, settings: Settings) -> None:
+    """Learn how each call ended."""
+    if event.kind != "call.returned" or not settings.breaker_failures:
+        return
+    key, threshold = (session.id, event.data["tool"]), settings.breaker_failures
+    error_class = event.data["error_class"]
+    if error_class in settings.breaker_faults:
+        settings.breakers.failed(key, event.call_id, threshold, error_class)
+    elif event.data["ran_ms"] and error_class != "cancelled":
+        settings.breakers.worked(key, event.call_id, threshold)
+    else:
+        settings.breakers.came_to_nothing(key, event.call_id)
+
+
+def _broken(
+    call: ToolCall, tool: "Tool[..., object]", session: SessionInfo, settings: Settings
+) -> Verdict | None:
+    failures = settings.breaker_failures
+    if not failures:
+        return None
+    wait_s, error_class = settings.breakers.refusal(
+        (session.id, tool.name), call.id, failures, settings.breaker_cooldown_s
+    )
+    if not wait_s:
+        return None
+    return Verdict(
+        Decision.DENY,
+        f"{tool.name} keeps failing ({error_class}): {_advice(wait_s)}, or use another tool",
+        rule=f"{failures} failures in a row, then {settings.breaker_cooldown_s:g} s",
+        source="plugins.policy-limits.breaker_failures",
+    )
+
+
+def _too_soon(
+    call: ToolCall, tool: "Tool[..., object]", session: SessionInfo, settings: Settings
+) -> Verdict | None:
     burst = getattr(settings, f"{tool.risk}_burst")
     if not burst or call.edited:
         return None  # what a person edited was counted before it reached them

@@ -1,0 +1,94 @@
+"""Circuit breakers: a tool that keeps failing is left alone for a while, then tried once.
+
+Closed: calls pass. Open: after so many failures in a row none does, until the cool-down is over.
+Half open: one call may try; if it works the breaker closes, if it fails the cool-down begins anew.
+"""
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+
+from attrs import define
+
+MAX_KEPT = 1_024
+"""How many tools are remembered; the one that failed longest ago is forgotten first."""
+
+
+@define
+class _Breaker:
+    failures: int = 0
+    failed_at: float = 0.0
+    error_class: str = ""
+    trial: str = ""
+    tried_at: float = 0.0
+
+
+class Breakers:
+    """Breakers by key; all methods may be called from any thread.
+
+    *clock* returns seconds and never goes back.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.clock = clock
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[Hashable, _Breaker] = OrderedDict()
+
+    def __len__(self) -> int:
+        """Return how many tools are remembered: those whose last call failed."""
+        return len(self._kept)
+
+    def refusal(
+        self, key: Hashable, call_id: str, threshold: int, cooldown_s: float
+    ) -> tuple[float, str]:
+        """Return the seconds that a call has to wait, and how the tool failed; 0.0 lets it pass.
+
+        A call that passes after the cool-down is the one trial, also when it is asked about again.
+        One of which nothing is heard for another cool-down is given up.
+        """
+        with self._lock:
+            breaker = self._kept.get(key)
+            if breaker is None or breaker.failures < threshold:
+                return 0.0, ""
+            now = self.clock()
+            since = breaker.failed_at
+            if breaker.trial and breaker.trial != call_id:
+                since = max(since, breaker.tried_at)
+            wait_s = since + cooldown_s - now
+            if wait_s > 0:
+                return wait_s, breaker.error_class
+            breaker.trial, breaker.tried_at = call_id, now
+            return 0.0, ""
+
+    def worked(self, key: Hashable, call_id: str, threshold: int) -> None:
+        """Close the breaker, unless only a trial may."""
+        with self._lock:
+            breaker = self._kept.get(key)
+            if breaker is not None and _counts(breaker, call_id, threshold):
+                del self._kept[key]
+
+    def failed(self, key: Hashable, call_id: str, threshold: int, error_class: str) -> None:
+        """Count a failure; enough of them in a row, or that of a trial, open the breaker."""
+        with self._lock:
+            breaker = self._kept.pop(key, None) or _Breaker()
+            self._kept[key] = breaker
+            if _counts(breaker, call_id, threshold):
+                breaker.failures += 1
+                breaker.failed_at = self.clock()
+                breaker.error_class = error_class
+                breaker.trial = ""
+            if len(self._kept) > MAX_KEPT:
+                self._kept.popitem(last=False)
+
+    def came_to_nothing(self, key: Hashable, call_id: str) -> None:
+        """Let another call be the trial when this one was and never ran."""
+        with self._lock:
+            breaker = self._kept.get(key)
+            if breaker is not None and breaker.trial == call_id:
+                breaker.trial = ""
+
+
+def _counts(breaker: _Breaker, call_id: str, threshold: int) -> bool:
+    """Tell whether a call's end says something: once the breaker is open only a trial's does."""
+    return breaker.failures < threshold or breaker.trial == call_id
