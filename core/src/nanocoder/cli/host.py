@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -10,10 +10,14 @@ from typing import Any
 
 from nanocoder.cli.output import complain
 from nanocoder.config import Config, state_dir
+from nanocoder.errors import UsageError
 from nanocoder.loop import Session, open_session
 from nanocoder.opening import existing_directory, installed_plugins
 from nanocoder.plugins import Plugins
 from nanocoder.session import SessionStore, SessionSummary
+
+Say = Callable[[str], object]
+Agree = Callable[[], bool]
 
 
 class Host:
@@ -68,6 +72,23 @@ class Host:
         self.tell_news()
         with opened, _interruptible(opened):
             yield opened
+
+    def undo(self, session: Session, say: Say, agree: Agree, *, redo: bool = False) -> list[str]:
+        """Put back what the last run of *session* changed, or with *redo* take that back.
+
+        *say* is told what would be done, *agree* decides. Returns the paths, none when it does not.
+        Raises: PersonError.
+        """
+        from nanocoder.cli.undo import Desk, Wanted, what  # few conversations undo anything
+        from nanocoder.session import read
+
+        ground = session._ground  # noqa: SLF001 - what a session stands on is the core's alone
+        journal = ground.journal
+        if journal is None or journal.path is None:
+            raise UsageError("this session is not kept, so nothing of it can be undone")
+        taken = what(read(journal.path), Wanted(redo=redo))
+        desk = Desk(ground.workspace, journal, session.plugins, say, agree)
+        return desk.undo(taken) or []
 
     def tell_news(self) -> None:
         """Say once what is new, set aside, or was ignored."""

@@ -202,8 +202,29 @@ def _sessions(parser: argparse.ArgumentParser) -> None:
         one.add_argument("id", nargs="?", default="last", help="its id, or how that begins")
         if name == "show":
             _with_output(one)
-    for action in ("list", "show", "resume"):
-        _of_directory(actions.choices[action])
+    _session_changes(actions)
+    for one in actions.choices.values():
+        _of_directory(one)
+
+
+def _session_changes(actions: Any) -> None:
+    """Add what makes, changes or deletes something."""
+    fork = actions.add_parser("fork", help="a new session with the messages of another")
+    undo = actions.add_parser("undo", help="put back the files that a session changed")
+    export = actions.add_parser("export", help="print a session, to keep it or pass it on")
+    remove = actions.add_parser("remove", help="delete a session and what was kept with it")
+    for one in (fork, undo, export):
+        one.add_argument("id", nargs="?", default="last", help="its id, or how that begins")
+    remove.add_argument("id", help="its id, or how that begins")
+    _with_output(fork)
+    which = undo.add_mutually_exclusive_group()
+    which.add_argument("--call", default="", metavar="CALL", help="one call, not the last run")
+    which.add_argument("--all", action="store_true", help="all that the session changed")
+    which.add_argument("--redo", action="store_true", help="take the last undo back")
+    undo.add_argument("--yes", action="store_true", help="do it without asking")
+    export.add_argument(
+        "--output", default="markdown", choices=("markdown", "json"), help="the form"
+    )
 
 
 def _config(parser: argparse.ArgumentParser) -> None:
@@ -242,7 +263,7 @@ COMMANDS: dict[str, tuple[str, Adder]] = {
     "doctor": ("say what is wrong with this installation", _with_output),
     "policy": ("explain what the policies say of a call", _policy),
     "models": ("the models that can be used", _models),
-    "sessions": ("list, show and resume sessions", _sessions),
+    "sessions": ("list, show, resume, undo and export sessions", _sessions),
     "config": ("show the configuration and where it comes from", _config),
     "completion": ("print a completion script for a shell", _completion),
 }

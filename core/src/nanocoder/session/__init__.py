@@ -1,9 +1,10 @@
 """Sessions on disk: the journal, what it says after a crash, and the store that finds them again.
 
 Kinds of records: `session.started`, `session.resumed`, `session.changed` (new model, mode, cwd or
-title), `message`, `call.started` (before the call runs), `call.finished`, `transcript.compacted`
-(its messages replace those before), `session.finished`, and any event. Readers keep kinds they do
-not know.
+title), `message`, `call.started` (before the call runs), `call.finished`, `file.changed` (before
+a file is), `undo.started` and `undo.finished` (which changes it took back),
+`transcript.compacted` (its messages replace those before), `session.finished`, and any event.
+Readers keep kinds they do not know.
 """
 
 from nanocoder.session.journal import Journal

@@ -78,6 +78,8 @@ class _Repair:
             self._prompted(data)
         elif record.kind == "call.finished":
             self._finished(data)
+        elif record.kind == "undo.finished":
+            self._taken_back(data)
         elif record.kind == "transcript.compacted" and isinstance(data.get("messages"), list):
             self._compacted(data["messages"])
         elif record.kind in {"session.started", "session.resumed", "session.changed"}:
@@ -125,6 +127,15 @@ class _Repair:
         for message in messages:
             self._message(message)
         kept.turns, kept.usage = turns, usage
+
+    def _taken_back(self, data: Mapping[str, Any]) -> None:
+        """Let the model know that files are no longer as it left them."""
+        files = data.get("files")
+        if isinstance(files, list) and files:
+            self.settle()
+            how = "put its own undoing back" if data.get("again") else "took back your changes"
+            note = f"[the user {how}; read again before you go on: {', '.join(map(str, files))}]"
+            self.transcript.add(Message("user", note))
 
     def _prompted(self, data: Mapping[str, Any]) -> None:
         """Take the title from what was typed; the message may hold whole files beside it."""

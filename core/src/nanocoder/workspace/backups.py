@@ -7,7 +7,10 @@ from pathlib import Path
 
 
 class Backups:
-    """Keeps at most *keep* copies of each file in *folder*, readable by their owner alone."""
+    """Keeps at most *keep* copies of each file in *folder*, readable by their owner alone.
+
+    They are the first, which is the file as the session found it, and the newest.
+    """
 
     def __init__(self, folder: Path, keep: int) -> None:
         self._folder = folder
@@ -44,7 +47,7 @@ class Backups:
         return self._folder / sha256(os.fsencode(path)).hexdigest()[:32]
 
     def _prune(self, folder: Path) -> None:
-        for old in sorted(folder.iterdir())[: -self._keep or None]:
+        for old in sorted(folder.iterdir())[1 : 1 - self._keep or None]:
             with contextlib.suppress(OSError):
                 old.unlink()
 

@@ -1,0 +1,140 @@
+"""`nanocoder sessions undo`: put back what a session changed; a conversation uses the same."""
+
+import argparse
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+from nanocoder.cli.host import Agree, Host, Say
+from nanocoder.cli.output import print_line
+from nanocoder.errors import PersonError, UsageError
+from nanocoder.opening import open_workspace
+from nanocoder.plugins import Plugins
+from nanocoder.session import Journal, Record, SessionStore
+from nanocoder.session.changed import FileChange, History, Piece
+from nanocoder.session.undoing import Plan, Undoing, beyond, refusal
+from nanocoder.values import Shown, Value
+
+if TYPE_CHECKING:
+    from nanocoder.workspace import Workspace
+
+NEEDS_PERSON = 3
+NOTHING = "there is nothing to undo: no file was changed, or all of it was taken back already"
+NO_CALL = "no change of a call {!r} stands; `nanocoder sessions show ID --output json` has the ids"
+NO_REDO = "there is no undoing to take back"
+
+
+@frozen(eq=False, repr=False)
+class Wanted(Value):
+    """What is to be taken back: the last run, one *call*, *everything*, or the last undoing."""
+
+    call: str = ""
+    everything: bool = False
+    redo: bool = False
+
+
+@frozen(eq=False, repr=False)
+class Taken(Value):
+    """What is taken back: a piece of the session, its changes, and those that stand again then."""
+
+    piece: Piece
+    changes: list[FileChange]
+    again: tuple[FileChange, ...] = ()
+
+
+@frozen(eq=False, repr=False)
+class Desk(Shown):
+    """What is needed to undo: the files, the session's journal, and whoever is asked."""
+
+    workspace: "Workspace"
+    journal: Journal
+    plugins: Plugins
+    say: Say
+    agree: Agree
+
+    def undo(self, taken: Taken) -> list[str] | None:
+        """Show what would be done, ask, do it.
+
+        Returns the paths that were put back, None without consent. Raises: PersonError.
+        """
+        artifacts = self.journal.artifacts
+        undoing = Undoing(self.workspace, artifacts / "backups" if artifacts else None)
+        plan = undoing.plan(taken.piece, taken.changes)
+        self._show(plan)
+        if not self.agree():
+            return None
+        undoing.carry_out(plan, self.journal, taken.again)
+        return list(dict.fromkeys(one.path for one in plan.steps if one.action != "clear"))
+
+    def _show(self, plan: Plan) -> None:
+        if plan.problems:
+            raise PersonError(refusal(plan))
+        if diff := plan.diff():
+            self.say(diff)
+        for line in plan.lines() or ["every file is already as it was before"]:
+            self.say(line)
+        tools = self.plugins.tools().items()
+        effects = {name: [str(one) for one in tool.effects] for name, tool in tools}
+        if more := beyond(plan.piece.tools, effects):
+            self.say(f"not undone, since nobody keeps account of it: what {', '.join(more)} did")
+
+
+def run(store: SessionStore, host: Host, arguments: argparse.Namespace) -> int:
+    """Undo from the command line; without a person it takes `--yes`."""
+    records, journal = store.open(arguments.id, cwd=host.cwd)
+    wanted = Wanted(arguments.call, arguments.all, arguments.redo)
+    is_asked = not arguments.yes and host.is_interactive
+    try:
+        taken = what(records, wanted)
+        with open_workspace(Path(taken.changes[0].root), journal) as workspace:
+            desk = Desk(
+                workspace,
+                journal,
+                host.plugins,
+                print_line,
+                _agreed if is_asked else lambda: bool(arguments.yes),
+            )
+            files = desk.undo(taken)
+    finally:
+        journal.close()
+    if files is None and not is_asked:
+        host.say("nothing was changed: nobody is here to say yes; --yes does it without asking")
+        return NEEDS_PERSON
+    way = f"sessions undo {journal.id}{'' if wanted.redo else ' --redo'}"
+    print_line("Nothing was changed." if files is None else f"Done; nanocoder {way} takes it back.")
+    return 0
+
+
+def what(records: Iterable[Record], wanted: Wanted) -> Taken:
+    """Return what is taken back; raises PersonError when there is nothing."""
+    history = History(records)
+    if wanted.redo:
+        return _undoing(history)
+    if wanted.call:
+        piece = history.of_call(wanted.call)
+        if piece is None:
+            raise UsageError(NO_CALL.format(wanted.call))
+    else:
+        piece = history.all() if wanted.everything else history.last()
+    changes = history.standing(piece) if piece is not None else []
+    if piece is None or not changes:
+        raise PersonError(NOTHING)
+    return Taken(piece, changes)
+
+
+def _undoing(history: History) -> Taken:
+    piece = history.last_undoing()
+    if piece is None:
+        raise PersonError(NO_REDO)
+    every = (one for other in history.pieces for one in other.changes)
+    again = tuple(one for one in every if one.seq in piece.undoes)
+    return Taken(piece, history.standing(piece), again)
+
+
+def _agreed() -> bool:
+    try:
+        return input("Put these files back? [y/N] ").strip().casefold() in {"y", "yes"}
+    except EOFError:
+        return False

@@ -1,0 +1,162 @@
+"""Which files a session changed, and in which of its runs: what the journal tells of both."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from attrs import define, field, frozen
+
+from nanocoder.session.records import Record
+from nanocoder.values import Shown, Value
+
+
+@frozen(eq=False, repr=False)
+class FileChange(Value):
+    """One change as it was announced; it may not have come to it.
+
+    *change* is write, delete, move, make_dirs or remove_dir, *kind* file, directory or other.
+    *before* and *after* are digests of the content, "" where there was none; *backup* is the copy
+    of what *before* is the digest of, below the session's backups. *made* are directories that were
+    made on the way.
+    """
+
+    seq: int
+    root: str
+    change: str
+    path: str
+    kind: str = "file"
+    target: str = ""
+    before: str = ""
+    after: str = ""
+    backup: str = ""
+    mode: int = 0
+    made: tuple[str, ...] = ()
+    call_id: str = ""
+
+
+@define(eq=False, repr=False)
+class Piece(Shown):
+    """A piece of a session that is undone as one: a run, a single call, an undoing, or its reverse.
+
+    *tools* are those that ran in it. *undoes* are the changes that an undoing took back; it is
+    empty while the undoing has not come to its end.
+    """
+
+    kind: str
+    at: float
+    about: str = ""
+    changes: list[FileChange] = field(factory=list)
+    tools: list[str] = field(factory=list)
+    undoes: tuple[int, ...] = ()
+
+
+class History:
+    """The pieces of a session, oldest first, and which changes have been taken back since."""
+
+    def __init__(self, records: Iterable[Record]) -> None:
+        self.pieces: list[Piece] = []
+        self._undone: set[int] = set()
+        self._calls: list[str] = []
+        self._open = False
+        for record in records:
+            self._take(record)
+
+    def last(self) -> Piece | None:
+        """Return the last run or call whose changes still stand."""
+        pieces = (piece for piece in reversed(self.pieces) if not piece.undoes)
+        return next((piece for piece in pieces if self.standing(piece)), None)
+
+    def last_undoing(self) -> Piece | None:
+        """Return the last undoing that has not been taken back itself."""
+        pieces = (piece for piece in reversed(self.pieces) if piece.kind == "undo" and piece.undoes)
+        return next((piece for piece in pieces if self.standing(piece)), None)
+
+    def all(self) -> Piece:
+        """Return everything that still stands as one piece."""
+        whole = Piece("session", self.pieces[0].at if self.pieces else 0.0)
+        for piece in self.pieces:
+            if not piece.undoes and self.standing(piece):
+                whole.changes += self.standing(piece)
+                whole.tools += piece.tools
+        return whole
+
+    def of_call(self, call_id: str) -> Piece | None:
+        """Return what the last call of that id changed, the calls that it made included."""
+        for piece in reversed(self.pieces):
+            found = [
+                one
+                for one in self.standing(piece)
+                if one.call_id == call_id or one.call_id.startswith(f"{call_id}.")
+            ]
+            if found and not piece.undoes:
+                return Piece("call", piece.at, f"call {call_id}", found)
+        return None
+
+    def standing(self, piece: Piece) -> list[FileChange]:
+        """Return the changes of *piece* that have not been taken back."""
+        return [one for one in piece.changes if one.seq not in self._undone]
+
+    def _take(self, record: Record) -> None:
+        data = record.data
+        if record.kind == "run.started":
+            self._begin("run", record, data.get("prompt"))
+        elif record.kind == "undo.started":
+            self._begin("undo", record, data.get("of"))
+        elif record.kind == "call.started":
+            self._called(record)
+        elif record.kind == "call.finished":
+            self._calls = [one for one in self._calls if one != data.get("call_id")]
+            self._open = self._open and (bool(self._calls) or self.pieces[-1].kind != "call")
+        elif record.kind == "file.changed":
+            self._changed(record)
+        elif record.kind == "undo.finished":
+            self._undid(data)
+        elif record.kind in {"run.finished", "session.finished", "session.resumed"}:
+            self._open, self._calls = False, []
+
+    def _begin(self, kind: str, record: Record, about: object = "") -> Piece:
+        self._open, self._calls = True, []
+        self.pieces.append(Piece(kind, record.at, about if isinstance(about, str) else ""))
+        return self.pieces[-1]
+
+    def _called(self, record: Record) -> None:
+        tool, call_id = str(record.data.get("tool", "")), str(record.data.get("call_id", ""))
+        piece = self.pieces[-1] if self._open else self._begin("call", record, tool)
+        piece.tools.append(tool)
+        self._calls.append(call_id)
+
+    def _changed(self, record: Record) -> None:
+        # A call that was left behind may change a file when its run is over.
+        piece = self.pieces[-1] if self.pieces else self._begin("call", record)
+        change = _decoded(record, self._calls[-1] if self._calls else "")
+        if change is not None:
+            piece.changes.append(change)
+
+    def _undid(self, data: Mapping[str, Any]) -> None:
+        undone, again = _numbers(data.get("undoes")), _numbers(data.get("again"))
+        self._undone |= set(undone)
+        self._undone -= set(again)
+        if self.pieces and self.pieces[-1].kind == "undo":
+            self.pieces[-1].undoes = undone
+            self.pieces[-1].kind = "redo" if again else "undo"
+        self._open = False
+
+
+def _numbers(value: object) -> tuple[int, ...]:
+    return tuple(one for one in value if isinstance(one, int)) if isinstance(value, list) else ()
+
+
+def _decoded(record: Record, call_id: str) -> FileChange | None:
+    data = record.data
+    texts = ("root", "change", "path", "kind", "target", "before", "after", "backup")
+    found = {name: data[name] for name in texts if isinstance(data.get(name), str)}
+    if not {"root", "change", "path"} <= found.keys():
+        return None
+    mode = data.get("mode")
+    made: Sequence[Any] = data["made"] if isinstance(data.get("made"), list) else ()
+    return FileChange(
+        record.seq,
+        **found,
+        mode=mode if isinstance(mode, int) else 0,
+        made=tuple(one for one in made if isinstance(one, str)),
+        call_id=call_id,
+    )
