@@ -6,7 +6,7 @@ from typing import Any
 BOUNDS = frozenset(
     {
         *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
-        *("minLength", "maxLength", "minItems", "maxItems"),
+        *("minLength", "maxLength", "minItems", "maxItems", "uniqueItems", "pattern"),
     }
 )
 

@@ -31,9 +31,9 @@ MAX_QUESTION_CHARS = 2_000
 def ask_user(
     ctx: ToolContext,
     question: Annotated[str, "What to ask."],
-    choices: Annotated[tuple[str, ...], "Answers to choose from."] = (),
+    choices: Annotated[tuple[str, ...], "Answers to offer."] = (),
     *,
-    custom: Annotated[bool, "Allow other answers."] = True,
+    custom: Annotated[bool, "Allow others."] = True,
     timeout: Annotated[float, Param("Seconds.", gt=0, le=MAX_TIMEOUT_S)] = DEFAULT_TIMEOUT_S,
 ) -> ToolResult:
     """Ask the person when only they can decide."""

@@ -50,7 +50,7 @@ def bash(
     *,
     background: Annotated[bool, "Run on as a job, for bash_job."] = False,
 ) -> ToolResult:
-    """Run a shell command. It gets no input; nothing keeps running afterwards."""
+    """Run a shell command. It gets no input; its processes end with it."""
     settings = ctx.settings or Settings()
     _check(command)
     limits = _limits(timeout, settings)

@@ -28,9 +28,9 @@ OUTPUT_CHARS = 40_000
 )
 def batch(
     ctx: ToolContext,
-    tool_calls: Annotated[list[Call], Param(f"1 to {MAX_CALLS} calls.", min_length=1)],
+    tool_calls: Annotated[list[Call], Param(f"Up to {MAX_CALLS}.", min_length=1)],
 ) -> ToolResult:
-    """Run independent tool calls at the same time. It cannot call itself."""
+    """Run independent calls at the same time."""
     ctx.cancelled.check()
     calls = tool_calls[:MAX_CALLS]
     results = run_together(ctx, calls, lambda done: ctx.progress(f"{done} of {len(calls)} done"))

@@ -55,7 +55,7 @@ class Settings:
 def code_map(
     ctx: ToolContext,
     operation: Annotated[Operation, "What to show."] = "structure",
-    target: Annotated[str, "Path, name, words."] = ".",
+    target: Annotated[str, "Path, name or words."] = ".",
 ) -> ToolResult:
     """Map code: upstream is what target needs."""
     from nanocoder_tool_codemap.budget import Budget

@@ -28,10 +28,10 @@ class Settings:
 )
 def code_complexity(
     ctx: ToolContext,
-    skip_dirs: Annotated[tuple[str, ...], "More folders to skip."] = (),
-    extensions: Annotated[tuple[str, ...], "Default: .go and .py."] = (),
+    skip_dirs: Annotated[tuple[str, ...], "Folders to skip, too."] = (),
+    extensions: Annotated[tuple[str, ...], "Else .go and .py."] = (),
 ) -> ToolResult:
-    """Measure the size of packages and files, and the hardest functions."""
+    """Measure code; find the hardest functions."""
     from nanocoder_tool_complexity.answer import answer
     from nanocoder_tool_complexity.measure import measure
 

@@ -26,9 +26,9 @@ from nanocoder import (
 )
 def delete_file(
     ctx: ToolContext,
-    path: Annotated[str, Param("File, relative to the workspace.", min_length=1)],
+    path: Annotated[str, Param("File to delete.", min_length=1)],
 ) -> ToolResult:
-    """Delete one file. A copy is kept. Directories are refused."""
+    """Delete one file; a copy is kept."""
     where = ctx.workspace.relative(path)
     _refuse_git(ctx.workspace, where)
     what, size = _what(ctx.workspace, where)

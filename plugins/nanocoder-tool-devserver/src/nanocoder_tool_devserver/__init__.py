@@ -60,11 +60,11 @@ class Settings:
 def dev_server(
     ctx: ToolContext,
     action: Annotated[Action, "What to do."],
-    command: Annotated[str, "Shell command to start."] = "",
+    command: Annotated[str, "Command to start."] = "",
     port: Annotated[int, Param("Where it listens.", ge=0, le=MAX_PORT)] = 0,
     id: Annotated[str, "Which server."] = "",  # noqa: A002 - the name in the tool's schema
 ) -> ToolResult:
-    """Run servers beside your work, until the session ends."""
+    """Run servers in the background."""
     servers: Servers = ctx.resource("servers")
     if action == "start":
         return _start(ctx, servers, command, port)

@@ -37,8 +37,8 @@ class Settings:
 )
 def glob(
     ctx: ToolContext,
-    pattern: Annotated[str, "Like **/*.go or src/**/*.{ts,tsx}."],
-    path: Annotated[str, "Directory to look in."] = ".",
+    pattern: Annotated[str, "Like src/**/*.{ts,tsx}."],
+    path: Annotated[str, "Where to look."] = ".",
 ) -> ToolResult:
     """Find files by name; newest first."""
     settings: Settings = ctx.settings or Settings()

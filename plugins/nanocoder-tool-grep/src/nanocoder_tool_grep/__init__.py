@@ -38,13 +38,13 @@ class Settings:
 )
 def grep(  # noqa: PLR0913 - one argument for each thing that can be asked
     ctx: ToolContext,
-    pattern: Annotated[str, "Regular expression."],
-    path: Annotated[str, "File or directory."] = ".",
-    glob: Annotated[str, "Files, like *.py."] = "",
-    output: Annotated[Output, "Lines, file names, or numbers."] = "content",
+    pattern: Annotated[str, "A regex."],
+    path: Annotated[str, "Where."] = ".",
+    glob: Annotated[str, "Like *.py."] = "",
+    output: Annotated[Output, "What to show."] = "content",
     context: Annotated[int, Param("Lines around.", ge=0, le=MAX_CONTEXT)] = 0,
     *,
-    ignore_case: Annotated[bool, "Upper or lower."] = False,
+    ignore_case: Annotated[bool, "Any case."] = False,
     fixed_string: Annotated[bool, "Plain text."] = False,
     limit: Annotated[int, Param("Results.", ge=1)] = 100,
 ) -> ToolResult:

@@ -69,16 +69,16 @@ def _needs_person(arguments: Mapping[str, Any]) -> bool:
 )
 def http_check(
     ctx: ToolContext,
-    url: Annotated[str, "Address to ask."],
+    url: Annotated[str, "Address."],
     method: Annotated[Method, "HTTP method."] = "GET",
     expected_status: Annotated[int, "Final status."] = 200,
-    expected_content: Annotated[tuple[str, ...], "Texts the body has."] = (),
-    not_expected_content: Annotated[tuple[str, ...], "Texts it lacks."] = (),
+    expected_content: Annotated[tuple[str, ...], "In the body."] = (),
+    not_expected_content: Annotated[tuple[str, ...], "Not in it."] = (),
     max_body_bytes: Annotated[
-        int, Param("Bytes to read.", ge=1, le=MAX_BODY_BYTES)
+        int, Param("How much of it.", ge=1, le=MAX_BODY_BYTES)
     ] = MAX_BODY_BYTES,
 ) -> ToolResult:
-    """Check what a server, such as your dev server, answers."""
+    """Check what a server answers."""
     settings: Settings = ctx.settings or Settings()
     answer = fetch(
         parse_url(url),

@@ -28,9 +28,9 @@ def move_file(
     source: Annotated[str, Param("What to move.", min_length=1)],
     destination: Annotated[str, Param("Its new path.", min_length=1)],
     *,
-    replace: Annotated[bool, "Replace a file there; a copy is kept."] = False,
+    replace: Annotated[bool, "Replace a file there."] = False,
 ) -> ToolResult:
-    """Move or rename a file or directory inside the workspace."""
+    """Move or rename a file or directory."""
     plan = _plan(ctx.workspace, source, destination)
     ctx.cancelled.check()
     try:

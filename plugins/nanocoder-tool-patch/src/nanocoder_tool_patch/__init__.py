@@ -45,13 +45,13 @@ def apply_patch(
     patch: Annotated[
         str,
         Param(
-            "Unified diff, or *** Begin Patch … *** End Patch with *** Add File: / Update File: /"
-            " Delete File: / Move to: and hunks after @@.",
+            "Unified diff; or *** Begin Patch to *** End Patch, in it *** Add File: (Update, Delete),"
+            " Move to:, hunks after @@.",
             min_length=1,
         ),
     ],
 ) -> ToolResult:
-    """Apply a patch to one or more files: all of it or nothing."""
+    """Apply a patch: all of it or nothing."""
     from nanocoder_tool_patch.answer import answer
     from nanocoder_tool_patch.parse import parse
     from nanocoder_tool_patch.perform import perform

@@ -29,9 +29,9 @@ PROMPT_DESCRIPTION_CHARS = 200
 def skill(
     ctx: ToolContext,
     name: Annotated[str, "Skill; empty lists all."] = "",
-    file: Annotated[str, "A file of it to read."] = "",
+    file: Annotated[str, "One in its folder."] = "",
 ) -> ToolResult:
-    """Load the instructions of a skill before you do that kind of task."""
+    """Load a skill before you do such work."""
     skills = found(ctx.settings or Settings(), ctx.workspace)
     if not name:
         return _listing(skills, ctx.workspace)

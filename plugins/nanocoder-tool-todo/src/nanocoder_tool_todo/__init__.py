@@ -31,7 +31,7 @@ def todo_write(
     ctx: ToolContext,
     todos: Annotated[list[Task], Param("All tasks.", max_length=MAX_TASKS)],
 ) -> ToolResult:
-    """Replace your task list. Keep it current in work of many steps."""
+    """Replace your task list; keep it current."""
     board: Board = ctx.resource("board")
     board.write(written(todos))
     return _result(f"Tasks saved. {summary(todos).capitalize()}.", todos, todos, board)

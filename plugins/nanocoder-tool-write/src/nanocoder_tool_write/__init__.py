@@ -46,10 +46,10 @@ class Settings:
 )
 def write_file(
     ctx: ToolContext,
-    path: Annotated[str, "File, relative to the workspace."],
+    path: Annotated[str, "File in the workspace."],
     content: Annotated[str, "The whole file."],
 ) -> ToolResult:
-    """Create a file or replace all of it. To change a part use edit_file."""
+    """Create or overwrite a file; read it first. For parts use edit_file."""
     settings: Settings = ctx.settings or Settings()
     plan = plan_write(ctx.workspace, path, content)
     if plan.old and plan.changes_nothing():

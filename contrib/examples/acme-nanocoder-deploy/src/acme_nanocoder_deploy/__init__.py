@@ -25,7 +25,7 @@ def deploy_ticket(
     ctx: ToolContext,
     number: Annotated[str, Param("Ticket number, as in DEP-7.", pattern=r"^DEP-\d+$")],
 ) -> ToolResult:
-    """Look up a deploy ticket: service, version, state, owner. Use it before you name a deploy."""
+    """Look up a deploy ticket: service, version, state, owner."""
     settings: Settings = ctx.settings or Settings()
     tickets = _tickets(ctx, settings.file)
     if number not in tickets:

@@ -35,7 +35,7 @@ class Settings:
 )
 def run_tests(
     ctx: ToolContext,
-    pattern: Annotated[str, "Run only the tests that match; all when empty."] = "",
+    pattern: Annotated[str, "Run only tests that match."] = "",
     watch: Annotated[bool, "Keep watching files until the time is up."] = False,  # noqa: FBT002
 ) -> ToolResult:
     """Run the project's tests and return what they print. Use it after every change."""
