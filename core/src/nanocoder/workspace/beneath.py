@@ -30,6 +30,14 @@ _ALWAYS = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NOCTTY
 _PERHAPS_A_LINK = {errno.ENOTDIR, errno.ELOOP, errno.EMLINK}
 
 
+class Made(list[str]):
+    """The directories that were made on the way; *announce* is told of each before it is made."""
+
+    def __init__(self, announce: Callable[[str], None] | None = None) -> None:
+        super().__init__()
+        self.announce = announce
+
+
 class Place:
     """A name in an open directory; *path* is where that is below the root, links resolved."""
 
@@ -84,7 +92,7 @@ class Beneath:
                         raise
         raise _loop(path)
 
-    def locate(self, path: str, *, follow: bool = True, made: list[str] | None = None) -> Place:
+    def locate(self, path: str, *, follow: bool = True, made: Made | None = None) -> Place:
         """Open the directory that holds *path*; with *follow*, what a final link points to.
 
         With *made*, missing directories are created, and their paths appended to it.
@@ -123,9 +131,7 @@ def _cuts(absolute: str) -> list[int]:
 class _Walk:
     """One walk: *pending* are the components still to go, last first; *trail* those behind us."""
 
-    def __init__(
-        self, beneath: Beneath, path: str, *, follow: bool, made: list[str] | None
-    ) -> None:
+    def __init__(self, beneath: Beneath, path: str, *, follow: bool, made: Made | None) -> None:
         self._beneath = beneath
         self._path = path
         self._follow = follow
@@ -185,12 +191,15 @@ class _Walk:
         self._make(name, self._made)
         return os.open(name, DIRECTORY, dir_fd=self._fd)
 
-    def _make(self, name: str, made: list[str]) -> None:
+    def _make(self, name: str, made: Made) -> None:
         if is_git_name(name):  # git would read its settings from there
             raise git_refused(name)
+        path = "/".join([*self._trail, name])
+        if made.announce is not None:
+            made.announce(path)
         with contextlib.suppress(FileExistsError):
             os.mkdir(name, dir_fd=self._fd)
-            made.append("/".join([*self._trail, name]))
+            made.append(path)
 
     def _up(self) -> None:
         if not self._trail:
@@ -235,7 +244,7 @@ class KernelBeneath(Beneath):
             return super().open(path, flags)
         return fd, (os.path.normpath(path) if ".." in path else path)
 
-    def locate(self, path: str, *, follow: bool = True, made: list[str] | None = None) -> Place:
+    def locate(self, path: str, *, follow: bool = True, made: Made | None = None) -> Place:
         """Open the directory that holds *path*; see `Beneath.locate`."""
         head, _, name = path.rpartition("/")
         if not head or ".." in path:

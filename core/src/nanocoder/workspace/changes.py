@@ -5,12 +5,14 @@ import errno
 import os
 import stat as mode_of
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from copy import copy
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 from nanocoder.errors import WorkspaceError
 from nanocoder.workspace.backups import Backups
-from nanocoder.workspace.beneath import Place
+from nanocoder.workspace.beneath import Made, Place
 from nanocoder.workspace.content import digest
 from nanocoder.workspace.protected import git_refused, is_git_name
 from nanocoder.workspace.root import READ, Root
@@ -19,41 +21,82 @@ from nanocoder.workspace.writing import (
     Old,
     Written,
     check_unchanged,
+    content_of,
     read_old,
     replace,
     stale,
     sync_directory,
 )
 
+if TYPE_CHECKING:
+    from nanocoder.workspace.intents import Intents
+    from nanocoder.workspace.rollback import Rollback
+
+Watch = Callable[[Mapping[str, Any]], object]
+"""Is told of each change before it is made."""
+DIGEST_BYTES: Final = 8_000_000
+"""Up to this size a file that is moved is read: one can tell later whether it is the same."""
+
 
 class Changes:
-    """Writes, deletes and moves below one root.
+    """Writes, deletes and moves below one root; *watch* is told of each before it is made.
 
     *seen* holds the digest of each file that this session has read or written, by its path with
     links resolved; a file that differs is not overwritten.
     """
 
-    def __init__(self, root: Root, backups: Backups | None, max_bytes: int) -> None:
+    def __init__(
+        self, root: Root, backups: Backups | None, max_bytes: int, watch: Watch | None = None
+    ) -> None:
         self._root = root
         self._backups = backups
         self._max_bytes = max_bytes
+        self._watch = watch
         # Two threads must not both find a file unchanged and then both replace it.
         self._lock = threading.RLock()
         self.seen: dict[str, str] = {}
+        self.rollback: Rollback | None = None
+
+    def recording(self, begin: "Callable[[], Intents]") -> "tuple[Changes, Rollback]":
+        """Return these changes for one call that can be taken back; see `Workspace.recording`."""
+        from nanocoder.workspace.replay import OwnReplay  # few calls need it
+        from nanocoder.workspace.rollback import Rollback
+
+        view = copy(self)  # everything is shared but what this call notes
+        replay = OwnReplay(self._root, self._backups, self.seen)
+        view.rollback = Rollback(begin, replay, self._lock, self.seen)
+        return view, view.rollback
+
+    def _made(self) -> Made:
+        return Made(self.rollback.makes if self.rollback is not None else None)
 
     def write(
-        self, raw: str, data: bytes, *, expect_digest: str | None, create_parents: bool
+        self,
+        raw: str,
+        data: bytes,
+        *,
+        expect_digest: str | None,
+        expect: bytes | None,
+        create_parents: bool,
+        mode: int | None = None,
     ) -> Written:
         """Replace or create a file; see `Workspace.write_bytes`."""
         _refuse_git(raw)
-        made: list[str] | None = [] if create_parents else None
+        made = self._made() if create_parents else None
         with self._lock, self._undone(raw, made), self._root.place(raw, made=made) as place:
             self._refuse_names(place)
-            old = self._old(place)
-            self._check(place, old, expect_digest)
+            old = self._old(place, expect)
+            if expect is None:
+                self._check(place, old, expect_digest)
+            elif old is None or old.data != expect:
+                raise stale(shown(place.path))
             backup = self._backup(place.path, old.data) if old else None
-            replace(place, data, old)
-            self.seen[place.path] = new = digest(data)
+            new = digest(data)
+            self._tell("write", place.path, old, backup, after=new, made=_names(made))
+            if self.rollback is not None:
+                self.rollback.writes(place.path, old, new, len(data))
+            replace(place, data, old, mode)
+            self.seen[place.path] = new
         path, before = shown(place.path), old.data if old else None
         return Written(path, old is None, len(data), new, backup, before)
 
@@ -61,12 +104,16 @@ class Changes:
         """Delete a file, or a link itself; see `Workspace.delete`."""
         with self._lock, self._errors(raw), self._root.place(raw, follow=False) as place:
             self._refuse(place)
-            old = self._old(place) if mode_of.S_ISREG(place.stat().st_mode) else None
+            status = place.stat()
+            old = self._old(place) if mode_of.S_ISREG(status.st_mode) else None
             backup = None
             if old:
                 self._check(place, old, None)
                 backup = self._backup(place.path, old.data)
                 check_unchanged(place, old)
+            self._tell("delete", place.path, old, backup, kind=_kind(status))
+            if self.rollback is not None:
+                self.rollback.removes(place, old)
             os.unlink(place.name, dir_fd=place.fd)
             sync_directory(place.fd)
             self.seen.pop(place.path, None)
@@ -74,7 +121,7 @@ class Changes:
 
     def move(self, source: str, target: str, *, overwrite: bool) -> Written:
         """Rename a file, link or directory; see `Workspace.move`."""
-        made: list[str] = []
+        made = self._made()
         with (
             self._lock,
             self._undone(target, made),
@@ -86,10 +133,16 @@ class Changes:
             status = self._status(here, source)
             old = self._replaced(there) if overwrite else None
             backup = self._backup(there.path, old.data) if old else None
+            if self._watch is not None:
+                about = {"kind": _kind(status), "after": self._digest(here, status)}
+                to = {"target": shown(there.path), "made": _names(made)}
+                self._tell("move", here.path, old, backup, **about, **to)
+            if self.rollback is not None:
+                self.rollback.moves(here, there, old)
             _rename(here, there, status, overwrite=overwrite)
             for place in (there, here):
                 sync_directory(place.fd)
-            self._follow(here.path, there.path)
+            follow(self.seen, here.path, there.path)
         before = old.data if old else None
         known = self.seen.get(there.path, "")
         return Written(shown(there.path), old is None, status.st_size, known, backup, before)
@@ -97,22 +150,52 @@ class Changes:
     def make_dirs(self, raw: str) -> None:
         """Create a directory and those above it; see `Workspace.make_dirs`."""
         _refuse_git(raw)
-        made: list[str] = []
-        # What is asked for is the directory of a name in it.
-        with self._undone(raw, made), self._root.place(raw + "/name", made=made, follow=False):
-            return
+        made, place = self._made(), raw + "/name"  # what is asked for is the directory of a name
+        with self._lock, self._undone(raw, made), self._root.place(place, made=made, follow=False):
+            if made:
+                self._tell("make_dirs", raw, made=_names(made))
 
     def remove_dir(self, raw: str) -> None:
         """Remove an empty directory; see `Workspace.remove_dir`."""
-        with self._errors(raw), self._root.place(raw, follow=False) as place:
+        with self._lock, self._errors(raw), self._root.place(raw, follow=False) as place:
             self._refuse(place, directories=True)
+            self._tell("remove_dir", place.path)
+            if self.rollback is not None:
+                self.rollback.removes(place)
             os.rmdir(place.name, dir_fd=place.fd)
+
+    def _tell(
+        self,
+        change: str,
+        path: str,
+        old: Old | None = None,
+        backup: Path | None = None,
+        **more: Any,
+    ) -> None:
+        """Let *watch* know what is about to change; what is empty or None is left out."""
+        if self._watch is None:
+            return
+        told = {"root": str(self._root.path), "change": change, "path": shown(path), **more}
+        if old:
+            told |= {"before": old.digest, "mode": mode_of.S_IMODE(old.status.st_mode)}
+        if backup:
+            told["backup"] = f"{backup.parent.name}/{backup.name}"
+        self._watch({name: value for name, value in told.items() if value})
+
+    def _digest(self, place: Place, status: os.stat_result) -> str:
+        """Return the digest of a small file that will be moved, "" of anything else."""
+        if not mode_of.S_ISREG(status.st_mode) or status.st_size > DIGEST_BYTES:
+            return ""
+        with contextlib.suppress(OSError, WorkspaceError):
+            old = self._old(place)
+            return old.digest if old else ""
+        return ""
 
     def _status(self, place: Place, raw: str) -> os.stat_result:
         with self._errors(raw):
             return place.stat()
 
-    def _old(self, place: Place) -> Old | None:
+    def _old(self, place: Place, expect: bytes | None = None) -> Old | None:
         """Read the file that will be replaced; None where there is none."""
         try:
             fd = os.open(place.name, READ | os.O_NOFOLLOW, dir_fd=place.fd)
@@ -123,7 +206,7 @@ class Changes:
             self._check_kind(place.path, status)
             if status.st_size > self._max_bytes:
                 raise _too_large(place.path, self._max_bytes)
-            return read_old(fd, _all(fd, status.st_size), status)
+            return read_old(fd, content_of(fd, status.st_size, expect), status)
         finally:
             os.close(fd)
 
@@ -143,7 +226,7 @@ class Changes:
     def _check(self, place: Place, old: Old | None, expect_digest: str | None) -> None:
         if expect_digest is None:
             # A file that is gone has nothing left to lose.
-            if old and self.seen.get(place.path, old.digest) != old.digest:
+            if old and self.seen.get(place.path, known := old.digest) != known:
                 raise stale(shown(place.path))
         elif expect_digest == "" and old:
             raise self._root.problem(OSError(errno.EEXIST, ""), place.path)
@@ -175,10 +258,6 @@ class Changes:
         _refuse_git(place.path)
         self._root.refuse_own(place.path)
 
-    def _follow(self, source: str, target: str) -> None:
-        for path in [path for path in self.seen if path == source or path.startswith(source + "/")]:
-            self.seen[target + path[len(source) :]] = self.seen.pop(path)
-
     @contextlib.contextmanager
     def _errors(self, raw: str) -> Iterator[None]:
         try:
@@ -200,6 +279,23 @@ class Changes:
                 ):
                     os.rmdir(place.name, dir_fd=place.fd)
             raise
+
+
+def follow(seen: dict[str, str], source: str, target: str) -> None:
+    """Know what was moved, and what is below it, by its new name."""
+    for path in [path for path in seen if path == source or path.startswith(source + "/")]:
+        seen[target + path[len(source) :]] = seen.pop(path)
+
+
+def _names(made: list[str] | None) -> list[str]:
+    return [shown(path) for path in made or ()]
+
+
+def _kind(status: os.stat_result) -> str:
+    """Return "file", "directory" or "other": a link, or something special."""
+    if mode_of.S_ISREG(status.st_mode):
+        return "file"
+    return "directory" if mode_of.S_ISDIR(status.st_mode) else "other"
 
 
 def _refuse_git(path: str) -> None:
@@ -238,13 +334,6 @@ def _exists(place: Place) -> bool:
     except FileNotFoundError:
         return False
     return True
-
-
-def _all(fd: int, size: int) -> bytes:
-    pieces = []
-    while piece := os.read(fd, size + 1):
-        pieces.append(piece)
-    return b"".join(pieces)
 
 
 def _too_large(path: str, limit: int) -> WorkspaceError:

@@ -2,6 +2,7 @@
 
 import codecs
 import re
+from functools import cached_property
 from typing import Literal
 
 from attrs import frozen
@@ -31,8 +32,8 @@ class TextFile(Value):
     one file (*endings* then has one letter per line, "n" or "r"), "raw" is a file whose line ends
     *text* keeps as they are, because they would not survive. A "\r" alone ends a line only in files
     that have no "\n". *encoding* is utf-8, utf-16-le and its like (where *bom* is the mark), or for
-    bytes that are not UTF-8 cp1252 or latin-1, so that each byte survives. *digest* is the SHA-256
-    of the bytes, *size* their number, *mode* the permission bits.
+    bytes that are not UTF-8 cp1252 or latin-1, so that each byte survives. *data* are the bytes,
+    *mode* the permission bits.
     """
 
     path: str
@@ -41,11 +42,24 @@ class TextFile(Value):
     bom: bytes
     newline: Newline
     final_newline: bool
-    size: int
-    lines: int
-    digest: str
+    data: bytes
     mode: int
     endings: str = ""
+
+    @property
+    def size(self) -> int:
+        """The number of bytes."""
+        return len(self.data)
+
+    @cached_property
+    def lines(self) -> int:
+        """The number of lines."""
+        return self.text.count("\n") + (not self.final_newline and self.text != "")
+
+    @cached_property
+    def digest(self) -> str:
+        """The SHA-256 of the bytes in hexadecimal; taken when asked for, 0.6 ms for each MB."""
+        return digest(self.data)
 
 
 def digest(data: bytes) -> str:
@@ -66,11 +80,7 @@ def decode(path: str, data: bytes, mode: int = 0o644) -> TextFile:
     except UnicodeDecodeError:
         raise _binary(path) from None
     text, newline, endings = _normalised(raw)
-    final = text.endswith("\n")
-    lines = text.count("\n") + (not final and text != "")
-    return TextFile(
-        path, text, encoding, bom, newline, final, len(data), lines, digest(data), mode, endings
-    )
+    return TextFile(path, text, encoding, bom, newline, text.endswith("\n"), data, mode, endings)
 
 
 def encode(text: str, like: TextFile | None = None) -> bytes:

@@ -12,6 +12,7 @@ from nanocoder.workspace.beneath import (
     LISTING,
     Beneath,
     KernelBeneath,
+    Made,
     Place,
     find_openat2,
     outside,
@@ -118,7 +119,7 @@ class Root:
         if self._extra and protected.touches(self._prefix + path, self._extra):
             raise protected.own_refused(spelling.shown(path))
 
-    def place(self, raw: str, *, follow: bool = True, made: list[str] | None = None) -> Place:
+    def place(self, raw: str, *, follow: bool = True, made: Made | None = None) -> Place:
         """Open the directory that holds *raw*; see `Beneath.locate`. Raises WorkspaceError."""
         try:
             return self.beneath.locate(raw, follow=follow, made=made)

@@ -3,19 +3,25 @@
 import os
 import stat as mode_of
 from collections.abc import Collection, Iterable, Iterator
+from copy import copy
+from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, Self
+from typing import TYPE_CHECKING, BinaryIO, Self
 
 from nanocoder.errors import WorkspaceError
 from nanocoder.workspace import content
 from nanocoder.workspace.backups import Backups
-from nanocoder.workspace.changes import Changes
+from nanocoder.workspace.changes import Changes, Watch
 from nanocoder.workspace.content import TextFile
 from nanocoder.workspace.root import Root
 from nanocoder.workspace.spelling import shown
 from nanocoder.workspace.tree import Entry, Tree
 from nanocoder.workspace.writing import Written, stray_owner
+
+if TYPE_CHECKING:
+    from nanocoder.workspace.intents import Intents
+    from nanocoder.workspace.rollback import Rollback
 
 MAX_BYTES = 50_000_000
 
@@ -32,22 +38,28 @@ class Workspace:
         root: Path,
         *,
         backups: Path | None = None,
-        keep_backups: int = 10,
+        keep_backups: int = 30,
         force_walk: bool = False,
         extra_protected: Iterable[str] = (),
+        watch: Watch | None = None,
+        intents: Path | None = None,
     ) -> None:
         """Open *root*.
 
         *backups* is a directory outside the workspace that takes the old content of changed files,
-        at most *keep_backups* for each; None keeps none. *extra_protected* are absolute paths of
-        our own: `is_protected` reports them beside the names it knows, and no change is made in
-        them (protected_path). *force_walk* does without openat2.
+        the first and the newest, *keep_backups* for each; None keeps none. *extra_protected* are
+        absolute paths of our own: `is_protected` reports them beside the names it knows, and no
+        change is made in them (protected_path). *force_walk* does without openat2. *watch* is told
+        of each change before it is made, as the journal's `file.changed`. *intents* is a directory
+        outside the workspace where `recording` keeps what a killed process has to leave behind;
+        None: a temporary one, which nobody finds afterwards.
         """
         self._root = Root(root, force_walk=force_walk, extra_protected=extra_protected)
         self.root = self._root.path
         self._tree = Tree(self._root)
         self._backups = Backups(backups, keep_backups) if backups else None
-        self._changes = Changes(self._root, self._backups, MAX_BYTES)
+        self._changes = Changes(self._root, self._backups, MAX_BYTES, watch)
+        self._intents = intents
 
     def __enter__(self) -> Self:
         return self
@@ -214,18 +226,26 @@ class Workspace:
         data: bytes,
         *,
         expect_digest: str | None = None,
+        expect: bytes | None = None,
         create_parents: bool = True,
+        mode: int | None = None,
     ) -> Written:
         """Replace or create a file; at no moment is it half written.
 
         Mode, owner and extended attributes stay; a link stays and what it leads to is replaced;
         other hard links keep the old content. *expect_digest* is the SHA-256 that the file must
-        have now, "" when it must not exist. Without it the file must be as this session last read
-        or wrote it, if it did. Raises: stale_read, file_exists, is_a_directory, not_a_regular_file,
-        permission_denied, protected_path, disk_full, too_large.
+        have now, "" when it must not exist; *expect* is that content itself, which costs less.
+        Without them the file must be as this session last read or wrote it, if it did. A new file
+        gets *mode*, or what the umask leaves. Raises: stale_read, file_exists, is_a_directory,
+        not_a_regular_file, permission_denied, protected_path, disk_full, too_large.
         """
         return self._changes.write(
-            self._root.raw(path), data, expect_digest=expect_digest, create_parents=create_parents
+            self._root.raw(path),
+            data,
+            expect_digest=expect_digest,
+            expect=expect,
+            create_parents=create_parents,
+            mode=mode,
         )
 
     def write_text(
@@ -267,6 +287,28 @@ class Workspace:
         Raises: file_exists when it is not empty, protected_path, not_a_directory, file_not_found.
         """
         self._changes.remove_dir(self._root.raw(path))
+
+    def recording(self, name: str, about: str) -> "tuple[Workspace, Rollback]":
+        """Return this workspace for one call, and what takes back all that is changed through it.
+
+        Each change is on the disk as an intent before it is made, in a file called like *name*;
+        *about* tells a person which call it was, should it be killed. Changes that are not made
+        through the workspace, those of processes, are not known here.
+        """
+        changes, rollback = self._changes.recording(partial(self._begun, name, about))
+        view = copy(self)
+        view._changes = changes  # noqa: SLF001 - the copy is ours
+        return view, rollback
+
+    def _begun(self, name: str, about: str) -> "Intents":
+        from nanocoder.workspace.intents import begun  # few calls need it
+        from nanocoder.workspace.rollback import folder_of
+
+        if self._intents is not None:
+            return begun(folder_of(self._intents, self.root), name, about)
+        import tempfile
+
+        return begun(Path(tempfile.mkdtemp(prefix="nanocoder-")) / "intents", name, about)
 
     def backups_of(self, path: str) -> list[Path]:
         """Return the copies of what *path* held before changes, oldest first."""

@@ -14,6 +14,7 @@ from nanocoder.workspace.beneath import LISTING, Place
 from nanocoder.workspace.content import digest
 
 MAX_NAME_BYTES = 200
+COMPARED_BYTES = 65_536
 _STRAY = re.compile(r"\..*\.nc-(\d+)-[0-9a-f]{8}", re.DOTALL)
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -36,20 +37,24 @@ class Old(Value):
 
     data: bytes
     status: os.stat_result
-    digest: str
     attributes: tuple[tuple[str, bytes], ...] = ()
 
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the content; taken anew each time."""
+        return digest(self.data)
 
-def replace(place: Place, data: bytes, old: Old | None) -> None:
+
+def replace(place: Place, data: bytes, old: Old | None, mode: int | None = None) -> None:
     """Put *data* at *place*: a new file beside it, flushed to the disk, then renamed over it.
 
-    Hard links to the old file keep the old content. Raises: WorkspaceError (stale_read) when the
-    file changed since *old* was read, OSError; either way nothing has changed and no new file is
-    left.
+    A file that replaces none gets *mode*, or what the umask leaves. Hard links to the old file keep
+    the old content. Raises: WorkspaceError (stale_read) when the file changed since *old* was read,
+    OSError; either way nothing has changed and no new file is left.
     """
-    temporary = _temporary(place.name)
+    temporary = temporary_name(place.name)
     try:
-        _write(place, temporary, data, old)
+        _write(place, temporary, data, old, mode)
         check_unchanged(place, old)
         os.rename(temporary, place.name, src_dir_fd=place.fd, dst_dir_fd=place.fd)
     except BaseException:
@@ -89,13 +94,31 @@ def sync_directory(fd: int) -> None:
             os.close(listing)
 
 
+def content_of(fd: int, size: int, expected: bytes | None = None) -> bytes:
+    """Read all of *fd*, which has *size* bytes now; *expected* itself where it holds just that.
+
+    Comparing piece by piece spares the copy, which costs more than the comparison.
+    """
+    if expected is not None and len(expected) == size:
+        at = 0
+        while (piece := os.read(fd, COMPARED_BYTES)) and expected.startswith(piece, at):
+            at += len(piece)
+        if not piece and at == size:
+            return expected
+        os.lseek(fd, 0, os.SEEK_SET)
+    pieces = []
+    while piece := os.read(fd, size + 1):
+        pieces.append(piece)
+    return b"".join(pieces)
+
+
 def read_old(fd: int, data: bytes, status: os.stat_result) -> Old:
     """Return what *fd*, with the content *data*, has beside its content."""
     attributes: list[tuple[str, bytes]] = []
     if hasattr(os, "listxattr"):
         with contextlib.suppress(OSError):
             attributes.extend((name, os.getxattr(fd, name)) for name in os.listxattr(fd))
-    return Old(data, status, digest(data), tuple(attributes))
+    return Old(data, status, tuple(attributes))
 
 
 def stray_owner(name: str) -> int:
@@ -104,12 +127,13 @@ def stray_owner(name: str) -> int:
     return int(found[1]) if found else 0
 
 
-def _temporary(name: str) -> str:
+def temporary_name(name: str) -> str:
+    """Return a name for a file that will replace *name*; `stray_owner` knows it."""
     kept = os.fsdecode(os.fsencode(name)[:MAX_NAME_BYTES])
     return f".{kept}.nc-{os.getpid()}-{os.urandom(4).hex()}"
 
 
-def _write(place: Place, temporary: str, data: bytes, old: Old | None) -> None:
+def _write(place: Place, temporary: str, data: bytes, old: Old | None, mode: int | None) -> None:
     # A new file gets the mode that the umask leaves; one that replaces another starts out private.
     fd = os.open(temporary, _NEW_FILE, 0o600 if old else 0o666, dir_fd=place.fd)
     try:
@@ -118,6 +142,8 @@ def _write(place: Place, temporary: str, data: bytes, old: Old | None) -> None:
             view = view[os.write(fd, view) :]
         if old:
             _copy_metadata(fd, old)
+        elif mode is not None:
+            os.fchmod(fd, mode & 0o777)
         os.fsync(fd)
     finally:
         os.close(fd)

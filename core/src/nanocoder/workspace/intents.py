@@ -1,0 +1,226 @@
+"""What one call is about to change: a file on disk with what was there before.
+
+Each intent is one line of JSON with the old content behind it, and is on the disk before the change
+is begun. The file is locked while its owner lives, so that what a killed process has left can be
+told from the work of one that runs. It is removed when the call has succeeded: that is the moment
+from which its changes stay.
+"""
+
+import contextlib
+import errno
+import fcntl
+import json
+import os
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from attrs import evolve, frozen
+
+from nanocoder.values import Value
+from nanocoder.workspace.state import State
+
+SUFFIX: Final = ".intents"
+TRIES: Final = 20
+MAX_NAME_CHARS: Final = 100
+
+
+@frozen(eq=False, repr=False)
+class Intent(Value):
+    """A change of *path* from *before* to *after*.
+
+    With a *target* it is a move of what is *after*, and *before* is what was at the target. *at* is
+    nanoseconds since the epoch; *offset* is where the old content, *size* bytes, begins.
+    """
+
+    path: str
+    before: State
+    after: State
+    target: str = ""
+    at: int = 0
+    offset: int = 0
+    size: int = 0
+
+
+class Intents:
+    """The file of one call, open and locked; *intents* are those that are wholly in it."""
+
+    def __init__(self, path: Path, fd: int) -> None:
+        self.path = path
+        self.about = ""
+        self.owners: set[int] = set()
+        self.intents: list[Intent] = []
+        self._fd = fd
+        self._end = 0
+
+    def start(self, about: str) -> None:
+        """Write who owns the file; *about* tells a person later which call it is of."""
+        self._append({"about": about, "pid": os.getpid()})
+        for folder in self.path.parents[:3]:
+            _sync(folder)
+
+    def take_over(self) -> None:
+        """Read what the owner, who is dead, has written, and own it; raises OSError."""
+        self._read()
+        os.ftruncate(self._fd, self._end)
+        self._append({"pid": os.getpid()})
+
+    def append(self, intent: Intent, data: bytes = b"") -> Intent:
+        """Put an intent on the disk and return it with its place in the file; raises OSError."""
+        last = self.intents[-1].at if self.intents else 0
+        intent = evolve(intent, at=max(time.time_ns(), last + 1), size=len(data))
+        told = {
+            "at": intent.at,
+            "path": intent.path,
+            "target": intent.target,
+            "before": intent.before.data(),
+            "after": intent.after.data(),
+            "size": intent.size,
+        }
+        offset = self._append(told, data + b"\n")
+        self.intents.append(evolve(intent, offset=offset))
+        return self.intents[-1]
+
+    def mark(self, intent: Intent) -> None:
+        """Put on the disk that *intent* is undone: it is not among those that are read later."""
+        self._append({"undone": intent.at})
+
+    def data(self, intent: Intent) -> bytes:
+        """Return the old content that belongs to an intent; raises OSError if it is damaged."""
+        from nanocoder.workspace.content import digest
+
+        data = os.pread(self._fd, intent.size, intent.offset)
+        if intent.before.digest and digest(data) != intent.before.digest:
+            raise OSError(errno.EIO, "its saved copy is damaged")
+        return data
+
+    def remove(self) -> None:
+        """Remove the file, and its folders where they are empty; raises OSError if it stays."""
+        try:
+            self.path.unlink(missing_ok=True)
+        except OSError:
+            os.ftruncate(self._fd, 0)  # then it says nothing any more
+        _sync(self.path.parent)
+        self.close()
+        tidied(self.path.parent)
+
+    def close(self) -> None:
+        """Let go of the file, which stays for the next session that is opened."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def _append(self, told: Mapping[str, Any], data: bytes = b"") -> int:
+        line = json.dumps(told).encode() + b"\n"
+        view = memoryview(line + data)
+        try:
+            while view:
+                view = view[os.write(self._fd, view) :]
+            os.fsync(self._fd)
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._fd, self._end)
+            raise
+        begin = self._end + len(line)
+        self._end = begin + len(data)
+        return begin
+
+    def _read(self) -> None:
+        """Read up to the first line that is not whole: its change was never begun."""
+        total = os.fstat(self._fd).st_size
+        with os.fdopen(os.dup(self._fd), "rb") as file:
+            file.seek(0)
+            with contextlib.suppress(ValueError, KeyError, TypeError):
+                for line in iter(file.readline, b""):
+                    told = json.loads(line)
+                    if "path" in told:
+                        begin, size = file.tell(), int(told["size"])
+                        if begin + size >= total:
+                            return
+                        file.seek(begin + size)
+                        if file.read(1) != b"\n":
+                            return
+                        self.intents.append(_intent(told, begin))
+                    elif "undone" in told:
+                        self.intents = [one for one in self.intents if one.at != told["undone"]]
+                    else:
+                        self.about = told.get("about", self.about)
+                        self.owners.add(int(told["pid"]))
+                    self._end = file.tell()
+
+
+def begun(folder: Path, name: str, about: str) -> Intents:
+    """Make a file in *folder*, which is made with the one above it; raises OSError."""
+    for _ in range(TRIES):
+        for directory in (folder.parent, folder):
+            with contextlib.suppress(FileExistsError):
+                directory.mkdir(mode=0o700)
+        path = folder / f"{_plain(name)}-{os.urandom(4).hex()}{SUFFIX}"
+        # Whoever tidies up may take the folder away, or the file before it is locked.
+        with contextlib.suppress(FileNotFoundError):
+            made = _locked(path, os.O_CREAT | os.O_EXCL, fcntl.LOCK_EX)
+            if made is not None:
+                made.start(about)
+                return made
+    raise OSError(errno.EBUSY, "no file could be made", str(folder))
+
+
+def leftovers(folder: Path) -> Iterator[Intents]:
+    """Take over what dead processes have left in *folder*; raises OSError."""
+    for name in sorted(os.listdir(folder)):
+        if not name.endswith(SUFFIX):
+            continue
+        with contextlib.suppress(FileNotFoundError, BlockingIOError):  # gone, or its owner lives
+            found = _locked(folder / name, 0, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if found is not None:
+                found.take_over()
+                yield found
+
+
+def tidied(folder: Path) -> None:
+    """Remove *folder* and the one above it where they are empty."""
+    with contextlib.suppress(OSError):
+        folder.rmdir()
+        folder.parent.rmdir()
+
+
+def _locked(path: Path, flags: int, lock: int) -> Intents | None:
+    """Open and lock; None where the file was removed meanwhile. Raises OSError."""
+    wanted = flags | os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+    fd = os.open(path, wanted, 0o600)
+    try:
+        fcntl.flock(fd, lock)
+        if os.fstat(fd).st_nlink:
+            return Intents(path, fd)
+    except BaseException:
+        os.close(fd)
+        raise
+    os.close(fd)
+    return None
+
+
+def _intent(told: Mapping[str, Any], offset: int) -> Intent:
+    return Intent(
+        path=str(told["path"]),
+        before=State.of_data(told["before"]),
+        after=State.of_data(told["after"]),
+        target=str(told["target"]),
+        at=int(told["at"]),
+        offset=offset,
+        size=int(told["size"]),
+    )
+
+
+def _plain(name: str) -> str:
+    kept = "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in name)
+    return kept[:MAX_NAME_CHARS]
+
+
+def _sync(folder: Path) -> None:
+    with contextlib.suppress(OSError):
+        fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)

@@ -1,0 +1,58 @@
+"""What killed processes have left half done in a directory is taken back before anything else."""
+
+import fcntl
+import os
+from contextlib import closing
+from pathlib import Path
+
+from nanocoder.workspace.intents import Intents, leftovers, tidied
+from nanocoder.workspace.replay import LateReplay
+from nanocoder.workspace.rollback import folder_of
+from nanocoder.workspace.root import Root
+
+
+def recover(base: Path, root: Path) -> list[str]:
+    """Take back the changes of transactional calls in *root* that were killed.
+
+    *base* is where workspaces keep their intents. Returns lines for the person, none where nothing
+    had to be done. Calls of processes that live are left alone. Raises OSError, WorkspaceError.
+    """
+    folder = folder_of(base, Path(os.path.realpath(root)))
+    try:
+        guard = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return []
+    try:
+        # A second session waits here until the first one is through.
+        fcntl.flock(guard, fcntl.LOCK_EX)
+        found = list(leftovers(folder))
+        return _taken_back(found, root, base.parent / "kept") if found else []
+    finally:
+        os.close(guard)
+        tidied(folder)
+
+
+def _taken_back(found: list[Intents], root: Path, kept: Path) -> list[str]:
+    owners = {owner for intents in found for owner in intents.owners}
+    with closing(Root(root, force_walk=False, extra_protected=())) as opened:
+        replay = LateReplay(opened, owners, kept)
+        # Calls that were killed together may have worked on the same files.
+        changes = [(intent, intents) for intents in found for intent in intents.intents]
+        for intent, intents in sorted(changes, key=lambda one: one[0].at, reverse=True):
+            replay.undo(intents, intent)
+    for intents in found:
+        if replay.failed:
+            intents.close()
+        else:
+            intents.remove()
+    return _told(found, replay)
+
+
+def _told(found: list[Intents], replay: LateReplay) -> list[str]:
+    restored, lines = replay.restored, []
+    if restored.paths:
+        what = " and ".join(dict.fromkeys(intents.about for intents in found if intents.intents))
+        lines.append(
+            f"{what} was cut off; these are as they were before it: {', '.join(restored.paths)}"
+        )
+    return [*lines, *(f"{line} [a call was cut off]" for line in restored.lost)]

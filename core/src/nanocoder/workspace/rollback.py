@@ -1,0 +1,119 @@
+"""The changes of one call, which are kept or taken back together."""
+
+import errno
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Final
+
+from nanocoder.errors import Cancelled, WorkspaceError
+from nanocoder.workspace.beneath import Place
+from nanocoder.workspace.intents import Intent, Intents
+from nanocoder.workspace.replay import OwnReplay, Restored
+from nanocoder.workspace.spelling import shown
+from nanocoder.workspace.state import DIRECTORY, FILE, OTHER, State, state_of
+from nanocoder.workspace.writing import Old
+
+FULL: Final = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+
+
+class Rollback:
+    """Notes each change before it is made, until `restore` or `discard` ends the call.
+
+    Afterwards whoever still holds the call's workspace changes nothing any more. *begin* makes the
+    file of the intents, at the first change.
+    """
+
+    def __init__(
+        self,
+        begin: Callable[[], Intents],
+        replay: OwnReplay,
+        lock: AbstractContextManager[object],
+        seen: dict[str, str],
+    ) -> None:
+        self._begin = begin
+        self._replay = replay
+        self._lock = lock
+        self._seen = seen
+        self._seen_before: list[str] = []
+        self._intents: Intents | None = None
+        self._is_over = False
+
+    # What is about to happen
+
+    def makes(self, path: str) -> None:
+        """Note that a directory will be made."""
+        self._note(Intent(path, State(), State(DIRECTORY)))
+
+    def writes(self, path: str, old: Old | None, digest: str, size: int) -> None:
+        """Note that a file will be replaced or made."""
+        before = State.of_old(old) if old else State()
+        self._note(Intent(path, before, State(FILE, digest, size)), old.data if old else b"")
+
+    def removes(self, place: Place, old: Old | None = None) -> None:
+        """Note that a file, a link or a directory will go.
+
+        Raises: WorkspaceError (not_a_regular_file) for what could not be made again.
+        """
+        before = State.of_old(old) if old else state_of(place)
+        if before.kind == OTHER:
+            raise WorkspaceError(
+                f"{shown(place.path)!r} is a pipe, socket or device; a call that can be undone does"
+                " not delete it",
+                error_class="not_a_regular_file",
+            )
+        self._note(Intent(place.path, before, State()), old.data if old else b"")
+
+    def moves(self, here: Place, there: Place, old: Old | None) -> None:
+        """Note that a thing will get another name, where *old* may be."""
+        replaced = State.of_old(old) if old else State()
+        intent = Intent(here.path, replaced, state_of(here), target=there.path)
+        self._note(intent, old.data if old else b"")
+
+    def _note(self, intent: Intent, data: bytes = b"") -> None:
+        if self._is_over:
+            raise Cancelled("the call that this belongs to has ended; nothing is changed any more")
+        try:
+            if self._intents is None:
+                self._intents = self._begin()
+            self._intents.append(intent, data)
+        except OSError as error:
+            raise WorkspaceError(
+                f"{shown(intent.path)!r} was not changed, since what there is could not be kept to"
+                f" be put back: {error}",
+                error_class="disk_full" if error.errno in FULL else "io_error",
+            ) from error
+        self._seen_before.append(self._seen.get(intent.target or intent.path, ""))
+
+    # The end of the call
+
+    def restore(self) -> Restored:
+        """Put everything back; what could not be put back is tried again in the next session."""
+        with self._lock:
+            self._is_over = True
+            intents, self._intents = self._intents, None
+            if intents is None:
+                return Restored()
+            for intent in reversed(intents.intents):
+                self._replay.seen_before = self._seen_before.pop()
+                self._replay.undo(intents, intent)
+            if self._replay.failed:
+                intents.close()
+            else:
+                intents.remove()
+            return self._replay.restored
+
+    def discard(self) -> None:
+        """Keep what was changed; from here on it stays. Raises OSError, and nothing is certain."""
+        with self._lock:
+            self._is_over = True
+            intents, self._intents = self._intents, None
+            if intents is not None:
+                intents.remove()
+
+
+def folder_of(base: Path, root: Path) -> Path:
+    """Return where the intents of calls in *root* are kept, below *base*."""
+    from hashlib import sha256  # as in content.digest
+
+    return base / sha256(bytes(root)).hexdigest()[:32]
