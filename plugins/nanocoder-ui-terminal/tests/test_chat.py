@@ -73,6 +73,56 @@ def test_tools_mode_and_model_can_be_seen_and_changed(chat):
     talk.type("hi").see("Hello there.")
 
 
+def test_the_words_that_people_try_mean_something(chat):
+    talk = chat().type("/stats").see("0 tokens").type("/new").see("Ctrl-D leaves", times=2)
+    assert talk.type("/quit").end() == 0
+
+
+@pytest.mark.contract("MA-118")
+def test_reloading_says_what_changed_and_counts_at_once(chat, tmp_path, workspace):
+    config = tmp_path / "config/nanocoder/config.toml"
+    config.parent.mkdir(parents=True)
+    script = (call("write_file", path="new.py", content="x\n"), {"text": "No."}, HI)
+    talk = chat(*script).type("/reload").see("says what it said before")
+    config.write_text('[plugins.policy-rules]\ndeny = ["write_file"]\n')
+    talk.type("/reload").see("policy-rules.deny").see("config.toml:2").see("from the next call on")
+    talk.type("write").see("No.")
+    assert "Approve?" not in talk.text
+    assert not (workspace / "new.py").exists()
+    config.write_text("[plugins.policy-rules]\ndeny = 3\n")
+    talk.type("/reload").see("nothing was changed, the rules stay as they were").see(
+        "config.toml:2"
+    )
+
+
+def test_the_last_run_can_be_undone_and_redone(chat, workspace, state):
+    edit = call("edit_file", path="hello.py", old_string="hello", new_string="bye")
+    new = call("write_file", path="new.py", content="x\n")
+    talk = chat(edit, new, {"text": "Written."}, HI).type("/undo").see("nothing to undo")
+    talk.type("/mode edits").see("edits · ").type("go").see("Written.").see("3 turns")
+    talk.type("/undo").see("+print('hello')").see("remove new.py").see("Put these files back?")
+    talk.type("n").see("nothing was changed")
+    assert (workspace / "new.py").exists()
+    talk.type("/undo").see("Put these files back?", times=2).type("y").see("/redo takes it back")
+    assert (workspace / "hello.py").read_text() == "print('hello')\n"
+    assert not (workspace / "new.py").exists()
+    talk.type("/redo").see("Put these files back?", times=3).type("y").see("/undo takes it back")
+    assert (workspace / "hello.py").read_text() == "print('bye')\n"
+    assert (workspace / "new.py").read_text() == "x\n"
+    talk.type("/undo").see("Put these files back?", times=4).type("y").see("done; /redo", times=2)
+    talk.type("and now").see("Hello there.")
+    (journal,) = (state / "sessions").glob("*.jsonl")
+    assert "took back your changes; read again" in journal.read_text()
+
+
+def test_a_file_that_was_changed_since_is_named_and_nothing_is_undone(chat, workspace):
+    edit = call("edit_file", path="hello.py", old_string="hello", new_string="bye")
+    talk = chat(edit, HI).type("/mode edits").see("edits · ").type("go").see("Hello there.")
+    (workspace / "hello.py").write_text("mine\n")
+    talk.type("/undo").see("hello.py has been changed since")
+    assert (workspace / "hello.py").read_text() == "mine\n"
+
+
 def test_a_mentioned_file_travels_with_the_prompt(chat, workspace, state):
     chat(HI).type("explain @hello.py, please").see("read_file hello.py").see("Hello there.")
     (journal,) = (state / "sessions").glob("*.jsonl")

@@ -10,7 +10,13 @@ from nanocoder import Mode, PersonError, Session, Usage, UsageError, __version__
 
 from nanocoder_ui_terminal.completion import ChatCompleter, Files
 from nanocoder_ui_terminal.entry import Entry, TerminatedError
-from nanocoder_ui_terminal.lines import CHOOSE_HERE, in_conversation, message_lines, one_line
+from nanocoder_ui_terminal.lines import (
+    CHOOSE_HERE,
+    in_conversation,
+    message_lines,
+    one_line,
+    shown_lines,
+)
 from nanocoder_ui_terminal.mentions import Typed, with_files
 from nanocoder_ui_terminal.replay import last_exchange
 from nanocoder_ui_terminal.screen import TextScreen
@@ -66,8 +72,9 @@ class Conversation:
         self.usage = Usage()
         self.model = ""
         self.asked_model = ""
-        self._terminal = terminal
+        self.terminal = terminal
         self._settings = settings
+        self._news: list[str] = []
         self._reported = len(session.plugins.reports)
         commands = {name: one.meaning for name, one in COMMANDS.items()}
         completer = ChatCompleter(
@@ -112,12 +119,20 @@ class Conversation:
 
     def say(self, text: str, *styles: str) -> None:
         """Show a message."""
-        lines = message_lines(text, self._terminal.width)
-        self._write(self._terminal.paint(line, *(styles or ("dim",))) for line in lines)
+        lines = message_lines(text, self.terminal.width)
+        self._write(self.terminal.paint(line, *(styles or ("dim",))) for line in lines)
+
+    def show_change(self, text: str) -> None:
+        """Show a message, as a diff if it is one."""
+        self._write(shown_lines(text, self.terminal.width, self.terminal))
+
+    def tell_model(self, news: str) -> None:
+        """Send *news* along with the next prompt."""
+        self._news.append(news)
 
     def show_table(self, rows: Sequence[Sequence[str]]) -> None:
         """Show rows in aligned columns."""
-        self._write(table_lines(rows, self._terminal))
+        self._write(table_lines(rows, self.terminal))
 
     def _take_over(self, before: "Conversation") -> None:
         self.session.set_mode(before.session.info.mode)
@@ -131,22 +146,22 @@ class Conversation:
     def _tell_way_back(self) -> None:
         if self.session.info.folder is not None and self.session.messages:
             way = f"go on with: nanocoder sessions resume {self.session.id}"
-            self._terminal.write(f"{self._terminal.paint(way, 'dim')}\n")
+            self.terminal.write(f"{self.terminal.paint(way, 'dim')}\n")
 
     def _write(self, lines: Any) -> None:
-        self._terminal.write("".join(f"{line}\n" for line in lines) + "\n")
+        self.terminal.write("".join(f"{line}\n" for line in lines) + "\n")
 
     def _read(self) -> Typed | None:
         try:
             typed = self._entry.read()
         except EOFError:
             return None
-        self._terminal.write("\n")
+        self.terminal.write("\n")
         return typed
 
     def _work(self, typed: Typed) -> None:
         """Run one prompt; raises KeyboardInterrupt when the person wants out of the program."""
-        screen = TextScreen(self._terminal, self._settings, errors=True)
+        screen = TextScreen(self.terminal, self._settings, errors=True)
         try:
             with self._interruptible():
                 self._show_run(typed, screen)
@@ -154,7 +169,7 @@ class Conversation:
             screen.say(in_conversation(str(error)), "yellow")
         finally:
             screen.close()
-            self._terminal.write("\n")
+            self.terminal.write("\n")
         self.find_model()
         for report in self.session.plugins.reports[self._reported :]:
             self.say(str(report), "yellow")
@@ -164,6 +179,8 @@ class Conversation:
         prompt = with_files(
             typed, self.session, screen.show, lambda text: screen.say(text, "yellow")
         )
+        prompt = "\n\n".join([*self._news, prompt])
+        self._news.clear()
         for event in self.session.run(prompt):
             screen.show(event)
         self.usage += self.session.report.usage
@@ -187,13 +204,13 @@ class Conversation:
             signal.signal(signal.SIGINT, before)
 
     def _greet(self) -> None:
-        paint, dot = self._terminal.paint, f" {self._terminal.sign('dot')} "
+        paint, dot = self.terminal.paint, f" {self.terminal.sign('dot')} "
         where = for_terminal(_shortened(self.session.info.cwd))
         name = paint("nanocoder", "bold")
-        self._terminal.write(f"{name} {paint(__version__ + dot + where, 'dim')}\n")
+        self.terminal.write(f"{name} {paint(__version__ + dot + where, 'dim')}\n")
         if self.session.messages:
             self.find_model()
-            lines = last_exchange(self.session.messages, self._terminal)
+            lines = last_exchange(self.session.messages, self.terminal)
             self._write(["", *lines])
             return
         self._write([paint(f"/help lists commands and keys{dot}Ctrl-D leaves", "dim")])
@@ -210,7 +227,7 @@ class Conversation:
             words.append(f"{tokens:,} tokens")
         if self.usage.cost:
             words.append(f"${self.usage.cost:.4f}")
-        return f" {self._terminal.sign('dot')} ".join(words)
+        return f" {self.terminal.sign('dot')} ".join(words)
 
     def _next_mode(self) -> None:
         mode = self.session.info.mode

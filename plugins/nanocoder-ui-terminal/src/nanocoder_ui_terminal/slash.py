@@ -9,6 +9,8 @@ from attrs import frozen
 from nanocoder import Mode, PersonError
 
 from nanocoder_ui_terminal.lines import in_conversation, one_line
+from nanocoder_ui_terminal.reloading import reload
+from nanocoder_ui_terminal.undoing import put_back
 
 if TYPE_CHECKING:
     from nanocoder_ui_terminal.chat import Conversation
@@ -48,9 +50,10 @@ class SlashCommand:
 def act(conversation: "Conversation", line: str) -> Next | None:
     """Do what *line* says; returns how to go on if not with the same session."""
     name, _, argument = line[1:].partition(" ")
-    command = COMMANDS.get(name.casefold())
+    name = name.casefold()
+    command = COMMANDS.get(ALIASES.get(name, name))
     if command is None:
-        close = get_close_matches(name.casefold(), list(COMMANDS), n=1)
+        close = get_close_matches(name, list(COMMANDS), n=1)
         hint = f"; did you mean /{close[0]}?" if close else "; /help lists them"
         conversation.say(f"there is no /{one_line(name, 40)}{hint}", "yellow")
         return None
@@ -153,6 +156,18 @@ def _sessions(conversation: "Conversation", _argument: str) -> None:
         conversation.say("there is no earlier session in this directory")
 
 
+def _undo(conversation: "Conversation", _argument: str) -> None:
+    put_back(conversation, redo=False)
+
+
+def _redo(conversation: "Conversation", _argument: str) -> None:
+    put_back(conversation, redo=True)
+
+
+def _reload(conversation: "Conversation", _argument: str) -> None:
+    reload(conversation)
+
+
 def _clear(_conversation: "Conversation", _argument: str) -> Next:
     return Next("")
 
@@ -169,6 +184,17 @@ COMMANDS: Final[Mapping[str, SlashCommand]] = {
     "cost": SlashCommand("", "tokens and money so far", _cost),
     "sessions": SlashCommand("", "earlier sessions in this directory", _sessions),
     "resume": SlashCommand("[ID]", "go on with an earlier session", _resume),
+    "undo": SlashCommand("", "put back the files that the last run changed", _undo),
+    "redo": SlashCommand("", "take the last undo back", _redo),
+    "reload": SlashCommand("", "read the configuration again", _reload),
     "clear": SlashCommand("", "start a new session", _clear),
     "exit": SlashCommand("", "leave", _exit),
 }
+ALIASES: Final[Mapping[str, str]] = {
+    "new": "clear",
+    "q": "exit",
+    "quit": "exit",
+    "stats": "cost",
+    "usage": "cost",
+}
+"""Other words that people try; help and completion leave them out."""

@@ -1,0 +1,46 @@
+"""`/undo` and `/redo`: the host does it, here it is shown and asked."""
+
+from typing import TYPE_CHECKING, Final
+
+from nanocoder import NanocoderError
+
+from nanocoder_ui_terminal.answering import StoppedError, line_mode, read_line, stoppable
+from nanocoder_ui_terminal.lines import in_conversation
+
+if TYPE_CHECKING:
+    from nanocoder_ui_terminal.chat import Conversation
+    from nanocoder_ui_terminal.terminal import Terminal
+
+QUESTION: Final = "Put these files back?"
+
+
+def put_back(conversation: "Conversation", *, redo: bool) -> None:
+    """Undo the last run of the session, or take the last undo back, if the person agrees."""
+
+    def agree() -> bool:
+        return _agreed(conversation.terminal)
+
+    try:
+        paths = conversation.host.undo(
+            conversation.session, conversation.show_change, agree, redo=redo
+        )
+    except NanocoderError as error:
+        conversation.say(in_conversation(str(error)), "yellow")
+        return
+    if not paths:
+        conversation.say("nothing was changed")
+        return
+    conversation.say(f"done; /{'undo' if redo else 'redo'} takes it back")
+    how = "put its own undoing back" if redo else "took back your changes"
+    conversation.tell_model(f"[the user {how}; read again before you go on: {', '.join(paths)}]")
+
+
+def _agreed(terminal: "Terminal") -> bool:
+    try:
+        with line_mode(), stoppable():
+            typed = read_line(terminal, QUESTION, "[y/n]").strip().casefold()
+    except (StoppedError, EOFError):
+        terminal.write("\n")
+        return False
+    terminal.write("\n")
+    return typed in {"y", "yes"}
