@@ -1,5 +1,7 @@
 """What edit_file does and answers."""
 
+import hashlib
+import sys
 import time
 from pathlib import Path
 
@@ -43,6 +45,15 @@ def edit(ctx, old, new, path="m.py", **arguments):
         {"path": path, "old_string": old, "new_string": new, **arguments}
     )
     return edit_file.invoke(ctx, checked)
+
+
+def edit_all(ctx, *edits, path="m.py"):
+    checked = edit_file.signature.check({"path": path, "edits": list(edits)})
+    return edit_file.invoke(ctx, checked)
+
+
+def edit_lines(ctx, start, end, new):
+    return edit_all(ctx, {"start_line": start, "end_line": end, "new_string": new})
 
 
 def error_of(ctx, old, new, path="m.py", **arguments):
@@ -118,7 +129,7 @@ def test_replace_all_replaces_all(ctx, file):
 )
 def test_a_range_of_lines_is_replaced(ctx, file, start, end, new, expected):
     file.write_text("one\n2\n3\n4")
-    result = edit(ctx, "", new, start_line=start, end_line=end)
+    result = edit_lines(ctx, start, end, new)
     assert file.read_text() == expected
     assert result.metadata["strategy"] == "line_range"
 
@@ -126,14 +137,17 @@ def test_a_range_of_lines_is_replaced(ctx, file, start, end, new, expected):
 @pytest.mark.contract("MA-31")
 @pytest.mark.parametrize(("start", "end"), [(9, 9), (3, 2), (0, 2), (1, 99)])
 def test_an_impossible_range_is_refused(ctx, file, start, end):
-    error = error_of(ctx, "", "x", start_line=start, end_line=end)
-    assert error.error_class == "invalid_arguments"
+    with pytest.raises(ToolError) as caught:
+        edit_lines(ctx, start, end, "x")
+    assert caught.value.error_class == "invalid_arguments"
     assert file.read_text() == CODE
 
 
 @pytest.mark.contract("MA-31")
 def test_a_range_and_a_text_exclude_each_other(ctx, file):
-    assert "not both" in str(error_of(ctx, "value", "x", start_line=1))
+    both = {"old_string": "value", "new_string": "x", "start_line": 1}
+    with pytest.raises(ToolError, match="not both"):
+        edit_all(ctx, both)
 
 
 @pytest.mark.parametrize(
@@ -305,7 +319,7 @@ def test_no_other_line_end_changes_when_lines_come_and_go(ctx, file, ends, data)
     first = data.draw(st.integers(1, len(ends)))
     last = data.draw(st.integers(first, len(ends)))
     new = data.draw(st.sampled_from(["", "x\n", "x\ny\nz\nz\n"]))
-    edit(ctx, "", new, start_line=first, end_line=last)
+    edit_lines(ctx, first, last, new)
     after = file.read_bytes()
     assert after.startswith("".join(f"{n}{e}" for n, e in enumerate(ends[: first - 1])).encode())
     assert after.endswith("".join(f"{n}{e}" for n, e in list(enumerate(ends))[last:]).encode())
@@ -450,3 +464,186 @@ def test_five_megabytes_are_edited_quickly(ctx, file):
 def test_its_risk_is_the_stricter_of_what_is_usual():
     assert edit_file.risk == "dangerous"
     assert not edit_file.is_read_only
+
+
+def test_several_edits_are_made_together(ctx, file):
+    result = edit_all(
+        ctx,
+        {"old_string": "return 0", "new_string": "return -1"},
+        {"old_string": "value", "new_string": "number", "replace_all": True},
+        {"start_line": 7, "new_string": "def third(number):"},
+        {"old_string": "    return  -1", "new_string": "    return -2"},
+    )
+    expected = CODE.replace("return 0", "return -2").replace("value", "number")
+    assert file.read_text() == expected.replace("def second", "def third")
+    assert result.output.startswith("Edited m.py: 4 edits, 8 places\n1\tdef first(number):\n")
+    assert "[edit 4: old_string was not there exactly; found by whitespace_norm" in result.output
+    metadata = result.metadata
+    assert [one["strategy"] for one in metadata["edits"]] == [
+        "exact",
+        "exact",
+        "line_range",
+        "whitespace_normalised",
+    ]
+    assert (metadata["replacements"], metadata["confidence"]) == (8, 0.95)
+    assert metadata["strategy"] == "exact, line_range, whitespace_normalised"
+
+
+def test_several_edits_are_one_write_one_backup_and_one_diff(ctx, file, tmp_path):
+    metadata = edit_all(
+        ctx,
+        {"old_string": "first(value):", "new_string": "start(value):"},
+        {"old_string": "first(value)", "new_string": "start(value)"},
+    ).metadata
+    assert [path.read_text() for path in (tmp_path / "backups").glob("*/*")] == [CODE]
+    assert metadata["diff"].count("--- a/m.py") == 1
+    assert (metadata["added"], metadata["removed"]) == (2, 2)
+
+
+def test_a_later_edit_may_change_what_an_earlier_one_wrote(ctx, file):
+    edit_all(
+        ctx,
+        {"old_string": "    return 0\n", "new_string": "    a()\n    b()\n    c()\n"},
+        {"old_string": "a()\n    b()", "new_string": "ab()"},
+        {"old_string": "1\n    ab()", "new_string": "2"},
+    )
+    assert file.read_text() == CODE.replace("1\n    return 0\n", "2\n    c()\n")
+
+
+@pytest.mark.parametrize(
+    ("failing", "error_class", "says"),
+    [
+        ({"old_string": "value", "new_string": "x"}, "several_matches", "stands 5 times in 'm.py'"),
+        ({"old_string": "return 3", "new_string": "x"}, "text_not_found", "The nearest are lines"),
+        ({"old_string": "a", "new_string": "a"}, "invalid_arguments", "equal"),
+        ({"start_line": 99, "new_string": "x"}, "invalid_arguments", "lines 99 to 99 are no range"),
+        ({"old_string": "return 0", "new_string": "# ... rest of code"}, "placeholder", "left out"),
+    ],
+)
+def test_one_edit_that_fails_is_named_and_none_is_made(ctx, file, failing, error_class, says):
+    good = {"old_string": "def first", "new_string": "def start"}
+    with pytest.raises(ToolError) as caught:
+        edit_all(ctx, good, failing, good)
+    error = caught.value
+    assert str(error).startswith("edit 2 of 3: ")
+    assert says in str(error)
+    assert "none of the 3 was made" in str(error)
+    assert (error.error_class, error.data["edit"]) == (error_class, 2)
+    assert file.read_text() == CODE
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"old_string": "a", "new_string": "b", "edits": [{"new_string": ""}]}, "not both"),
+        ({"replace_all": True, "edits": [{"old_string": "a", "new_string": ""}]}, "not both"),
+        ({"old_string": "a"}, "new_string: required, but missing; or give edits"),
+        ({"new_string": "a"}, "old_string: required, but missing; or give edits"),
+        ({"edits": []}, "old_string: required, but missing; or give edits"),
+        ({"edits": [{"old_string": "a"}]}, "edits[0].new_string: required, but missing"),
+        ({"edits": [{"new_strin": ""}]}, "did you mean 'new_string'?"),
+        ({"edits": ["a"]}, "edits[0]: expected an object"),
+        ({"edits": [{"new_string": "x"}] * 101}, "at most 100 in one call"),
+    ],
+)
+def test_either_one_edit_or_several_are_given(ctx, file, arguments, says):
+    with pytest.raises(ToolError) as caught:
+        edit_file.invoke(ctx, edit_file.signature.check({"path": "m.py", **arguments}))
+    assert says in str(caught.value)
+    assert caught.value.error_class == "invalid_arguments"
+    assert file.read_text() == CODE
+
+
+def test_empty_strings_beside_several_edits_count_as_not_given(ctx, file):
+    edits = [{"old_string": "return 0", "new_string": "return 1"}]
+    arguments = {"path": "m.py", "old_string": "", "new_string": "", "edits": edits}
+    edit_file.invoke(ctx, edit_file.signature.check(arguments))
+    assert "return 1\n" in file.read_text()
+
+
+def test_several_edits_can_start_a_file(ctx, file):
+    result = edit_all(
+        ctx,
+        {"old_string": "", "new_string": "a\nb\n"},
+        {"old_string": "b", "new_string": "c"},
+        path="new.py",
+    )
+    assert (ctx.working_directory / "new.py").read_text() == "a\nc\n"
+    assert result.metadata["created"]
+
+
+def test_changes_that_lie_far_apart_are_shown_without_what_is_between(ctx, file):
+    lines = [f"line {n}\n" for n in range(1, 1_001)]
+    file.write_text("".join(lines))
+    metadata = edit_all(
+        ctx,
+        {"old_string": "line 10\n", "new_string": "ten\nand more\n"},
+        {"old_string": "line 900\n", "new_string": ""},
+    ).metadata
+    assert metadata["diff"].split("\n") == [
+        *("--- a/m.py", "+++ b/m.py", "@@ -7,7 +7,8 @@", " line 7", " line 8", " line 9"),
+        *("-line 10", "+ten", "+and more", " line 11", " line 12", " line 13"),
+        *("@@ -897,7 +898,6 @@", " line 897", " line 898", " line 899", "-line 900"),
+        *(" line 901", " line 902", " line 903"),
+    ]
+    assert (metadata["added"], metadata["removed"]) == (2, 2)
+
+
+def test_thousands_of_places_are_one_block(ctx, file):
+    file.write_text("a\nb\n" * 3_000)
+    metadata = edit(ctx, "a", "c", replace_all=True).metadata
+    assert (metadata["replacements"], metadata["diff"].count("@@ -")) == (3_000, 1)
+    assert file.read_text() == "c\nb\n" * 3_000
+
+
+def test_the_preview_shows_all_edits_in_one_diff(ctx, file):
+    edits = [
+        {"old_string": "return 0", "new_string": "return 1"},
+        {"old_string": "first(value)\n", "new_string": "0\n"},
+    ]
+    text = preview(ctx, edits=edits)
+    assert "-    return 0\n+    return 1" in text
+    assert "-    return first(value)\n+    return 0" in text
+    assert file.read_text() == CODE
+    wrong = preview(ctx, edits=[*edits, {"old_string": "zzz", "new_string": ""}])
+    assert "this edit will fail: edit 3 of 3" in wrong
+
+
+def test_an_edit_after_which_the_file_no_longer_parses_says_so(ctx, file):
+    assert edit(ctx, "def second(value):", "def second(value:").output.endswith(
+        "[the file no longer parses, line 7; before this edit it did]"
+    )
+    assert "parses" not in edit(ctx, "return 0", "return 1").output  # it did not before
+    assert "parses" not in edit(ctx, "def second(value:", "def second(value):").output
+
+
+def test_the_content_is_digested_once(ctx, file, monkeypatch):
+    digested = []
+    sha256 = hashlib.sha256
+
+    def counting(data):
+        digested.append(data)
+        return sha256(data)
+
+    monkeypatch.setattr(hashlib, "sha256", counting)
+    edit(ctx, "return 0", "return 1")
+    assert [data for data in digested if len(data) > 50] == [
+        CODE.replace("return 0", "return 1").encode()
+    ]
+
+
+def test_without_the_grammar_nothing_is_said_of_the_syntax(ctx, file, monkeypatch):
+    monkeypatch.setitem(sys.modules, "tree_sitter_python", None)
+    assert "parses" not in edit(ctx, "def second(value):", "def second(value:").output
+
+
+def test_what_changed_meanwhile_is_not_overwritten(ctx, file, monkeypatch):
+    plain = type(ctx.workspace).write_bytes
+
+    def late(self, *args, **options):
+        file.write_text(CODE + "# somebody else\n")
+        return plain(self, *args, **options)
+
+    monkeypatch.setattr(type(ctx.workspace), "write_bytes", late)
+    assert error_of(ctx, "return 0", "return 1").error_class == "stale_read"
+    assert file.read_text() == CODE + "# somebody else\n"

@@ -53,13 +53,15 @@ def edit(
     """Replace text, or a range of lines, in a file."""
     if not (old_string or start_line):
         raise BadArguments(["old_string or start_line: one of them is required"])
+    if start_line or end_line:
+        lines = {"start_line": start_line, "end_line": end_line}
+        one = {"old_string": old_string, "new_string": new_string, **lines}
+        return {"path": path, "edits": [one]}
     return {
         "path": path,
         "old_string": old_string,
         "new_string": new_string,
         "replace_all": replace_all,
-        "start_line": start_line,
-        "end_line": end_line,
     }
 
 

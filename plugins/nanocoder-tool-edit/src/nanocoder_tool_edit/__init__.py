@@ -1,11 +1,10 @@
-"""The tool edit_file: replaces text in one place and keeps every other byte of the file."""
+"""The tool edit_file: replaces text in one place or several, and keeps every other byte."""
 
 from typing import Annotated, Any
 
-from attrs import frozen
+from attrs import Factory, frozen
 from nanocoder import (
     Effect,
-    Param,
     SessionInfo,
     Tool,
     ToolCall,
@@ -19,7 +18,11 @@ from nanocoder import (
 from nanocoder_kit_diff import clip_lines
 
 from nanocoder_tool_edit.answer import answer
-from nanocoder_tool_edit.plan import Request, plan_edit
+from nanocoder_tool_edit.plan import plan_edit
+from nanocoder_tool_edit.request import Request
+
+# A model need not be told of such a default, and what it did not send is told from "".
+NOT_GIVEN: Any = Factory(lambda: None)
 
 
 @frozen
@@ -42,20 +45,30 @@ class Settings:
 )
 def edit_file(
     ctx: ToolContext,
-    path: Annotated[str, "File, relative to the workspace."],
-    old_string: Annotated[str, "Text exactly as in the file, only once in it. Empty: append."],
-    new_string: Annotated[str, "What replaces it."],
-    replace_all: Annotated[bool, "Replace every occurrence."] = False,  # noqa: FBT002
-    start_line: Annotated[int, Param("Replace lines instead.", ge=0)] = 0,
-    end_line: Annotated[int, Param("Last of them.", ge=0)] = 0,
+    path: Annotated[str, "File."],
+    old_string: Annotated[str, "Exact and unique."] = NOT_GIVEN,
+    new_string: Annotated[str, "Replaces it."] = NOT_GIVEN,
+    replace_all: Annotated[bool, "Everywhere."] = False,  # noqa: FBT002
+    edits: Annotated[list[dict[str, Any]], "Several: {old_string, new_string}"] = NOT_GIVEN,
 ) -> ToolResult:
     """Replace text in a file."""
     settings: Settings = ctx.settings or Settings()
-    request = Request(path, old_string, new_string, replace_all, start_line, end_line)
+    request = Request.of(
+        {
+            "path": path,
+            "old_string": old_string,
+            "new_string": new_string,
+            "replace_all": replace_all,
+            "edits": edits,
+        }
+    )
     plan = plan_edit(ctx.workspace, request, tolerant=settings.tolerant)
     # Between reading and writing somebody else may have been here.
-    digest = plan.file.digest if plan.file else ""
-    written = ctx.workspace.write_bytes(path, plan.data, expect_digest=digest)
+    written = (
+        ctx.workspace.write_bytes(path, plan.data, expect=plan.file.data)
+        if plan.file
+        else ctx.workspace.write_bytes(path, plan.data, expect_digest="")
+    )
     return answer(plan, request, written)
 
 
@@ -83,19 +96,12 @@ def nanocoder_render(
     if tool.name != edit_file.name or result is not None:
         return None
     settings = settings or Settings()
-    arguments = edit_file.signature.check(call.arguments)
-    request = Request(
-        arguments["path"],
-        arguments["old_string"],
-        arguments["new_string"],
-        arguments["replace_all"],
-        arguments["start_line"],
-        arguments["end_line"],
-    )
+    path = call.arguments["path"]
     with Workspace(session.cwd) as workspace:
         try:
+            request = Request.of(edit_file.signature.check(call.arguments))
             plan = plan_edit(workspace, request, tolerant=settings.tolerant)
         except ToolError as error:
-            return f"{request.path}\n[this edit will fail: {error}]"
-    how = "" if plan.found.confidence == 1.0 else f"\n[found by {plan.found.strategy}]"
+            return f"{path}\n[this edit will fail: {error}]"
+    how = "" if plan.confidence() == 1.0 else f"\n[found by {plan.strategies()}]"
     return clip_lines(plan.diff().text, settings.preview_lines) + how

@@ -1,13 +1,16 @@
 """What an edit answers: the changed region, and what is worth knowing about it."""
 
-from attrs import frozen
+from collections.abc import Iterator
+
 from nanocoder import ToolResult, Written
-from nanocoder_kit_diff import clip_lines
+from nanocoder_kit_diff import Part, clip_lines
 
 from nanocoder_tool_edit.leftovers import SHOWN_PLACES, leftovers
-from nanocoder_tool_edit.plan import Plan, Request
+from nanocoder_tool_edit.plan import Plan
+from nanocoder_tool_edit.request import Request
+from nanocoder_tool_edit.syntax import new_fault
+from nanocoder_tool_edit.view import CONTEXT_LINES, Region
 
-CONTEXT_LINES = 3
 SHOWN_LINES = 40
 SHOWN_REGIONS = 3
 KEPT_DIFF_LINES = 2_000
@@ -16,11 +19,13 @@ MAX_LINE = 500
 
 def answer(plan: Plan, request: Request, written: Written) -> ToolResult:
     """Describe the edit that was *written*."""
-    count = len(plan.found.spans)
-    regions = _regions(plan)
+    count = sum(len(found.spans) for found in plan.founds)
+    places = [(view.part, region) for view in plan.views for region in view.regions]
+    regions = [region for _, region in places]
     diff = plan.diff()
+    notes = list(_notes(plan, request))
     return ToolResult(
-        "\n".join([_headline(plan, written), *_shown(plan, regions), *_notes(plan, request)]),
+        "\n".join([_headline(plan, written, count), *_shown(plan, places), *notes]),
         title=written.path,
         data={
             "path": written.path,
@@ -31,8 +36,16 @@ def answer(plan: Plan, request: Request, written: Written) -> ToolResult:
             "path": written.path,
             "replacements": count,
             "created": written.created,
-            "strategy": plan.found.strategy,
-            "confidence": round(plan.found.confidence, 2),
+            "strategy": plan.strategies(),
+            "confidence": round(plan.confidence(), 2),
+            "edits": [
+                {
+                    "strategy": found.strategy,
+                    "confidence": round(found.confidence, 2),
+                    "replacements": len(found.spans),
+                }
+                for found in plan.founds
+            ],
             "first": regions[0].first,
             "last": regions[-1].last,
             "size": written.size,
@@ -44,79 +57,59 @@ def answer(plan: Plan, request: Request, written: Written) -> ToolResult:
     )
 
 
-def _headline(plan: Plan, written: Written) -> str:
+def _headline(plan: Plan, written: Written, count: int) -> str:
     if written.created:
         return f"File created: {written.path} ({written.size} bytes)"
-    count = len(plan.found.spans)
-    return f"Edited {written.path}: {count} place{'s' if count != 1 else ''}"
+    several = f"{len(plan.founds)} edits, " if len(plan.founds) > 1 else ""
+    return f"Edited {written.path}: {several}{count} place{'s' if count != 1 else ''}"
 
 
-@frozen
-class Region:
-    """The changed lines *first* to *last*, and where in the new text the change begins."""
-
-    first: int
-    last: int
-    start: int
-
-
-def _regions(plan: Plan) -> list[Region]:
-    """Return each changed place, in the text after the edit."""
-    regions = []
-    shift = position = 0
-    line = 1
-    for span in plan.found.spans:
-        start = span.start + shift
-        line += plan.after.count("\n", position, start)
-        position = start
-        inside = span.new.removesuffix("\n").count("\n")
-        regions.append(Region(line, line + inside, start))
-        shift += len(span.new) - (span.end - span.start)
-    return regions
-
-
-def _shown(plan: Plan, regions: list[Region]) -> list[str]:
+def _shown(plan: Plan, places: list[tuple[Part, Region]]) -> Iterator[str]:
     if plan.file is None:
-        return []
-    result = []
-    for region in regions[:SHOWN_REGIONS]:
-        result += _window(plan.after, region)
+        return
+    shown = 0  # the last line that was shown: regions may lie close together
+    for part, region in places[:SHOWN_REGIONS]:
+        for number, line in _window(part, region):
+            if number > shown:
+                yield f"{number}\t{line[:MAX_LINE]}"
+                shown = number
         if region.last - region.first >= SHOWN_LINES:
-            result.append(f"[up to line {region.last}]")
-    if len(regions) > SHOWN_REGIONS:
-        others = regions[SHOWN_REGIONS:]
-        numbers = ", ".join(str(region.first) for region in others[:SHOWN_PLACES])
-        result.append(f"[and in {len(others)} more places: lines {numbers}]")
-    return result
+            yield f"[up to line {region.last}]"
+    others = places[SHOWN_REGIONS:]
+    if others:
+        numbers = ", ".join(str(region.first) for _, region in others[:SHOWN_PLACES])
+        yield f"[and in {len(others)} more places: lines {numbers}]"
 
 
-def _window(text: str, region: Region) -> list[str]:
-    """Return the lines of *region* and around it, without cutting all of *text* into lines."""
+def _window(part: Part, region: Region) -> Iterator[tuple[int, str]]:
+    """Yield the lines of *region* and around it, with their numbers."""
     number = region.first
-    at = text.rfind("\n", 0, region.start) + 1
+    at = part.new.rfind("\n", 0, region.start) + 1
     while at and number > region.first - CONTEXT_LINES:
-        at = text.rfind("\n", 0, at - 1) + 1
+        at = part.new.rfind("\n", 0, at - 1) + 1
         number -= 1
     last = min(region.last, region.first + SHOWN_LINES) + CONTEXT_LINES
-    lines = []
-    while at < len(text) and number <= last:
-        end = text.find("\n", at)
-        end = len(text) if end < 0 else end
-        lines.append(f"{number}\t{text[at:end][:MAX_LINE]}")
+    while at < len(part.new) and number <= last:
+        end = part.new.find("\n", at)
+        end = len(part.new) if end < 0 else end
+        yield number, part.new[at:end]
         at = end + 1
         number += 1
-    return lines
 
 
-def _notes(plan: Plan, request: Request) -> list[str]:
-    notes = []
-    if plan.found.confidence < 1.0:
-        notes.append(
-            f"[old_string was not there exactly; found by {plan.found.strategy},"
-            f" confidence {plan.found.confidence:.2f}: check the lines above]"
-        )
-    for name, lines in leftovers(request.old, request.new, plan.after) if request.old else ():
-        where = ", ".join(map(str, lines[:SHOWN_PLACES]))
-        more = ", \u2026" if len(lines) > SHOWN_PLACES else ""
-        notes.append(f"[{name!r} still stands in line {where}{more}]")
-    return notes
+def _notes(plan: Plan, request: Request) -> Iterator[str]:
+    for number, found in enumerate(plan.founds, 1):
+        if found.confidence < 1.0:
+            which = f"edit {number}: " if len(plan.founds) > 1 else ""
+            yield (
+                f"[{which}old_string was not there exactly; found by {found.strategy},"
+                f" confidence {found.confidence:.2f}: check the lines above]"
+            )
+    for edit in request.edits:
+        for name, lines in leftovers(edit.old, edit.new, plan.after) if edit.old else ():
+            where = ", ".join(map(str, lines[:SHOWN_PLACES]))
+            more = ", \u2026" if len(lines) > SHOWN_PLACES else ""
+            yield f"[{name!r} still stands in line {where}{more}]"
+    fault = new_fault(plan.path, plan.before, plan.after)
+    if fault:
+        yield f"[the file no longer parses, line {fault}; before this edit it did]"

@@ -1,8 +1,11 @@
 """Lines of a file against lines that a model remembers."""
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
+from itertools import accumulate
+from operator import eq
 
-from attrs import field, frozen
+from attrs import frozen
 
 from nanocoder_tool_edit.document import Span
 
@@ -25,32 +28,47 @@ class Block:
         return cls(lines, ends_line=False)
 
 
-@frozen
 class Lines:
     """A text as lines that know where they start."""
 
-    text: str
-    all: list[str] = field(init=False)
-
-    def __attrs_post_init__(self) -> None:
-        """Cut the text."""
-        object.__setattr__(self, "all", self.text.split("\n"))
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.all = text.split("\n")
+        self._starts = [0, *accumulate(len(line) + 1 for line in self.all)]
 
     def span(self, first: int, last: int, new: str, *, ends_line: bool) -> Span:
         """Replace the lines *first* to *last* (from 0, both included) by *new*."""
-        start = sum(len(line) + 1 for line in self.all[:first])
-        end = start + sum(len(line) + 1 for line in self.all[first : last + 1])
+        start, end = self._starts[first], self._starts[last + 1]
         if end > len(self.text):  # the last line has no newline, and does not get one
             return Span(start, len(self.text), new.removesuffix("\n") if ends_line else new)
         return Span(start, end if ends_line else end - 1, new)
 
+    def having(self, text: str) -> Iterator[int]:
+        """Yield the numbers, from 0, of the lines that *text*, which has no newline, is in."""
+        at = self.text.find(text)
+        while at >= 0:
+            number = bisect_right(self._starts, at) - 1
+            yield number
+            at = self.text.find(text, self._starts[number + 1])
+
     def windows(self, wanted: list[str], key: Callable[[str], str]) -> Iterator[int]:
-        """Yield where as many lines as *wanted* are equal to them by *key*."""
-        keyed = [key(line) for line in self.all]
+        """Yield where as many lines as *wanted* are equal to them by *key*.
+
+        A *key* may change white space, and nothing else.
+        """
+        offset, word = _rarest(wanted)
         target = [key(line) for line in wanted]
-        for start in range(len(keyed) - len(target) + 1):
-            if keyed[start] == target[0] and keyed[start : start + len(target)] == target:
+        for number in self.having(word):
+            start = number - offset
+            window = self.all[start : start + len(target)] if start >= 0 else []
+            if len(window) == len(target) and all(map(eq, map(key, window), target)):
                 yield start
+
+
+def _rarest(wanted: list[str]) -> tuple[int, str]:
+    """Return the longest word of *wanted*, with the number of its line."""
+    words = ((number, word) for number, line in enumerate(wanted) for word in line.split())
+    return max(words, key=lambda one: len(one[1]), default=(0, ""))
 
 
 def collapsed(line: str) -> str:

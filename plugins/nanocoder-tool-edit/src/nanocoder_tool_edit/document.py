@@ -2,8 +2,10 @@ r"""A text file that is edited with "\n" at its line ends, and keeps every other
 
 from collections.abc import Sequence
 
-from attrs import frozen
+from attrs import evolve, frozen
 from nanocoder import TextFile, Workspace
+
+SINGLE_BYTE = frozenset({"cp1252", "latin-1"})
 
 
 @frozen
@@ -25,19 +27,63 @@ def edited_text(text: str, spans: Sequence[Span]) -> str:
     return "".join([*pieces, text[position:]])
 
 
-def edited_bytes(workspace: Workspace, file: TextFile, spans: Sequence[Span], after: str) -> bytes:
+def composed(first: Sequence[Span], text: str, then: Sequence[Span]) -> list[Span]:
+    """Return spans that do at once what *first*, which made *text*, and *then* do in turn.
+
+    Spans that overlap or touch become one.
+    """
+    steps: list[tuple[int, int, int, Span | None]] = []
+    shift = 0
+    for span in first:
+        grown = len(span.new) - (span.end - span.start)
+        start = span.start + shift
+        steps.append((start, start + len(span.new), grown, None))
+        shift += grown
+    steps += [(span.start, span.end, 0, span) for span in then]
+    result: list[Span] = []
+    shift = at = 0
+    steps.sort(key=lambda step: step[:2])
+    while at < len(steps):
+        low, high = steps[at][:2]
+        end = at
+        while end < len(steps) and steps[end][0] <= high:
+            high = max(high, steps[end][1])
+            end += 1
+        group = steps[at:end]
+        inner = [Span(s.start - low, s.end - low, s.new) for *_, s in group if s is not None]
+        before = shift
+        shift += sum(grown for _, _, grown, _ in group)
+        result.append(Span(low - before, high - shift, edited_text(text[low:high], inner)))
+        at = end
+    return result
+
+
+def edited_bytes(workspace: Workspace, file: TextFile, spans: Sequence[Span]) -> bytes:
     """Return the bytes of *file* with *spans* of its text replaced; all others stay as they are.
 
-    *after* is the text with the spans replaced.
+    Raises: WorkspaceError (invalid_arguments) for a character that the encoding does not have.
     """
-    from attrs import evolve
-
-    if file.newline in {"\n", "raw"}:
-        raw = after
-    else:
-        raw = edited_text(_raw_text(file), _raw_spans(file, spans))
-    # "raw" lets the workspace add encoding and mark, and leave the line ends alone.
-    return workspace.encode(raw, evolve(file, newline="raw"))
+    # "raw" lets the workspace encode what is new, and leave its line ends alone.
+    plain = evolve(file, newline="raw", bom=b"")
+    data = memoryview(file.data)
+    pieces: list[bytes | memoryview] = []
+    position = char = line = 0
+    byte = len(file.bom)
+    for span in spans:
+        edges = []
+        for edge in (span.start, span.end):
+            passed = _passed(file, char, edge, line)
+            byte += passed.size
+            line += passed.lines
+            char = edge
+            edges.append((byte, line))
+        (start, first), (end, last) = edges
+        pieces += [
+            data[position:start],
+            workspace.encode(_raw_new(file, span.new, first, last), plain),
+        ]
+        position = end
+    return b"".join([*pieces, data[position:]])
 
 
 def without_returns(file: TextFile, text: str) -> str:
@@ -50,37 +96,32 @@ def line_of(text: str, position: int) -> int:
     return text.count("\n", 0, position) + 1
 
 
-def _raw_text(file: TextFile) -> str:
-    if file.newline == "mixed":
-        lines = file.text.split("\n")
-        ends = ["\r\n" if end == "r" else "\n" for end in file.endings]
-        return "".join(line + end for line, end in zip(lines, ends, strict=False)) + lines[-1]
-    return file.text.replace("\n", file.newline)
+@frozen
+class _Passed:
+    size: int
+    lines: int
 
 
-def _raw_spans(file: TextFile, spans: Sequence[Span]) -> list[Span]:
-    result = []
-    position = line = 0
-    returns = 0  # how many "\r" stand before *position* and not in the text
-    for span in spans:
-        for edge in (span.start, span.end):
-            passed = file.text.count("\n", position, edge)
-            returns += _returns(file, line, line + passed)
-            position, line = edge, line + passed
-            if edge == span.start:
-                start, first = edge + returns, line
-        result.append(Span(start, span.end + returns, _raw_new(file, span.new, first, line)))
-    return result
+def _passed(file: TextFile, start: int, end: int, line: int) -> _Passed:
+    """Return how many bytes and lines of *file* lie between two positions in its text.
 
-
-def _returns(file: TextFile, first: int, last: int) -> int:
-    if file.newline == "\r\n":
-        return last - first
-    return file.endings.count("r", first, last)
+    Lines are counted only where each has an end of its own, *line* being that of *start*.
+    """
+    if file.encoding in SINGLE_BYTE or (file.encoding == "utf-8" and file.text.isascii()):
+        size = end - start
+    else:
+        size = len(file.text[start:end].encode(file.encoding))
+    if file.newline not in {"\r\n", "mixed"}:
+        return _Passed(size, 0)
+    lines = file.text.count("\n", start, end)
+    returns = lines if file.newline == "\r\n" else file.endings.count("r", line, line + lines)
+    return _Passed(size + returns * len("\r".encode(file.encoding)), lines)
 
 
 def _raw_new(file: TextFile, new: str, first: int, last: int) -> str:
     """Give *new* the line ends of what it replaces, and of the last of these where it has more."""
+    if file.newline == "raw":
+        return new
     if file.newline != "mixed":
         return new.replace("\n", file.newline)
     lines = new.split("\n")

@@ -1,10 +1,12 @@
 """Where an old name still stands after an edit that took it away."""
 
+from collections.abc import Callable
+
 SHOWN_PLACES = 10
 SHORTEST = 3
 
 
-def leftovers(old: str, new: str, after: str) -> list[tuple[str, list[int]]]:
+def leftovers(old: str, new: str, after: Callable[[], str]) -> list[tuple[str, list[int]]]:
     """Return names that *old* has, *new* has not, and the text *after* the edit still has.
 
     Only where as many names came as went, as in a renaming; each with the lines that hold it.
@@ -18,7 +20,7 @@ def leftovers(old: str, new: str, after: str) -> list[tuple[str, list[int]]]:
     come = [name for name in names(new) if name not in names(old)]
     if len(gone) != 1 or len(come) != 1:
         return []
-    return [(name, lines) for name in gone if (lines := _lines(name, after))]
+    return [(name, lines) for name in gone if (lines := _lines(name, after()))]
 
 
 def _lines(name: str, text: str) -> list[int]:

@@ -26,6 +26,7 @@ class Found:
 
 
 Strategy = Callable[[Lines, Block, str], list[Span]]
+Outline = list[tuple[int, str]]
 
 
 def exact(text: str, old: str, new: str) -> list[Span]:
@@ -90,15 +91,17 @@ def fuzzy_anchor(lines: Lines, block: Block, new: str) -> list[tuple[float, Span
     first, last = block.lines[0].strip(), block.lines[-1].strip()
     if count < FUZZY_LINES or not first or not last:
         return []
-    stripped = [line.strip() for line in lines.all]
+    wanted = outline(block.lines)
     slack = max(1, count // 4)
     places = []
-    for start in (number for number, line in enumerate(stripped) if line == first):
+    for start in lines.having(first):
+        if lines.all[start].strip() != first:
+            continue
         ends = range(max(start + 2, start + count - 1 - slack), start + count + slack)
         scored = [
-            (_similarity(lines.all[start : end + 1], block.lines), end)
+            (_similarity(outline(lines.all[start : end + 1]), wanted), end)
             for end in ends
-            if end < len(stripped) and stripped[end] == last
+            if end < len(lines.all) and lines.all[end].strip() == last
         ]
         score, end = max(scored, default=(0.0, 0))
         if score >= FUZZY_SIMILARITY:
@@ -133,14 +136,13 @@ def _windows(lines: Lines, block: Block, new: str, key: Callable[[str], str]) ->
     ]
 
 
-def _similarity(found: list[str], wanted: list[str]) -> float:
+def _similarity(there: Outline, here: Outline) -> float:
     """Compare the middle lines; 0 when the outer ones are not indented alike."""
     from rapidfuzz.distance import Levenshtein  # 12 MB that an exact edit does not load
 
-    there, here = outline(found), outline(wanted)
     if (there[0], there[-1]) != (here[0], here[-1]):
         return 0.0
     texts = (
         "\n".join(" " * columns + line for columns, line in lines[1:-1]) for lines in (there, here)
     )
-    return Levenshtein.normalized_similarity(*texts)
+    return Levenshtein.normalized_similarity(*texts, score_cutoff=FUZZY_SIMILARITY)

@@ -1,0 +1,50 @@
+"""Why an edit is not made: what the model needs to know to send a better one."""
+
+from nanocoder import ToolError
+
+from nanocoder_tool_edit.document import line_of
+from nanocoder_tool_edit.strategies import SHOWN_PLACES, Found
+
+SHOWN_LINES = 8
+MAX_LINE = 500
+
+
+def several(path: str, text: str, found: Found) -> ToolError:
+    """Return the error for a text that stands in several places."""
+    lines = [line_of(text, span.start) for span in found.spans[:SHOWN_PLACES]]
+    more = ", \u2026" if len(found.spans) > SHOWN_PLACES else ""
+    shown = ", ".join(map(str, dict.fromkeys(lines)))
+    advice = (
+        "add lines around it until it is unique, or set replace_all"
+        if found.strategy == "exact"
+        else "copy it from the file exactly, with lines around it"
+    )
+    like = "stands" if found.strategy == "exact" else f"is like text ({found.strategy}) that stands"
+    return ToolError(
+        f"old_string {like} {len(found.spans)} times in {path!r}, in lines {shown}{more}; {advice}",
+        error_class="several_matches",
+        data={"lines": lines, "count": len(found.spans), "strategy": found.strategy},
+    )
+
+
+def not_found(path: str, text: str, old: str) -> ToolError:
+    """Return the error for a text that is not there, with the lines that are most like it."""
+    from nanocoder_tool_edit.nearest import nearest  # loads rapidfuzz, for a failed edit only
+
+    sizes = f"old_string ({_count(old)}) is not in {path!r} ({_count(text)})"
+    near = nearest(text, old)
+    if near is None:
+        return ToolError(f"{sizes}; read the file again", error_class="text_not_found")
+    shown = near.lines[:SHOWN_LINES]
+    region = "\n".join(f"{n}\t{line[:MAX_LINE]}" for n, line in enumerate(shown, near.first))
+    last = near.first + len(near.lines) - 1
+    return ToolError(
+        f"{sizes}. {near.difference}.\nThe nearest are lines {near.first}-{last}:\n{region}",
+        error_class="text_not_found",
+        data={"first": near.first, "last": last, "difference": near.difference},
+    )
+
+
+def _count(text: str) -> str:
+    lines = text.count("\n") + (not text.endswith("\n") and text != "")
+    return f"{lines:,} line{'s' if lines != 1 else ''}, {len(text):,} characters"
