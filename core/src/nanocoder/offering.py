@@ -8,7 +8,7 @@ from attrs import evolve
 from nanocoder.errors import NanocoderError
 from nanocoder.offers import Dialect
 from nanocoder.provider import ToolDefinition
-from nanocoder.results import cut
+from nanocoder.results import cut, noted
 from nanocoder.schema import told
 from nanocoder.tool import SessionInfo, Tool, ToolInfo
 from nanocoder.values import Effect, Message, Mode, ToolCall, ToolResult
@@ -135,7 +135,7 @@ class Offering:
         return [
             evolve(
                 result,
-                output=cut(text),
+                output=cut(noted(result, text)),
             )
             for text, result in zip(texts, results, strict=True)
         ]

@@ -2,14 +2,18 @@
 
 import os
 import traceback
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from attrs import evolve
+
+from nanocoder import calls
 from nanocoder.calls import problem_of
-from nanocoder.errors import NanocoderError, ToolError
+from nanocoder.errors import NanocoderError, PluginError, ToolError
+from nanocoder.plugins import Plugins
 from nanocoder.schema import canonical_json
 from nanocoder.text import clip, clip_lines, for_model
-from nanocoder.tool import Tool
+from nanocoder.tool import Tool, refuse_unsound
 from nanocoder.values import ToolCall, ToolResult
 
 FORBIDDEN = frozenset(
@@ -49,6 +53,38 @@ def cut(text: str) -> str:
     return clip(for_model(text), head=OUTPUT_HEAD_CHARS, tail=OUTPUT_TAIL_CHARS)
 
 
+def seen(plugins: Plugins, about: Mapping[str, Any], result: ToolResult) -> ToolResult:
+    """Pass a result through the after_execute chain; one that fails withholds it.
+
+    Raises: ToolError (withheld).
+    """
+    chain = plugins.implementations("nanocoder_after_execute")
+    try:
+        for one in chain:
+            told = {**about, "settings": plugins.settings, "result": result}
+            after = calls.chain([one], told, "result", ToolResult, refuse_unsound)
+            result = _consistent(result, after)
+    except PluginError as error:
+        plugins.report(error)
+        raise ToolError(f"the result is withheld: {error}", error_class="withheld") from error
+    return result
+
+
+def bounded(
+    call: ToolCall, result: ToolResult, keep: Callable[[str, bytes], str] | None
+) -> ToolResult:
+    """Make a result fit to be read by a model; what is cut is kept as an artifact."""
+    shown, is_cut = fitted(result.output)
+    if not is_cut:
+        return result if shown is result.output else evolve(result, output=shown)
+    kept = result.artifact
+    if not kept and keep is not None:
+        whole = for_model(result.output).encode("utf-8", "replace")
+        kept = keep(f"{call.id}.txt", whole)
+    metadata = {**result.metadata, "truncated": True}
+    return evolve(result, output=shown, artifact=kept, metadata=metadata)
+
+
 def call_data(call: ToolCall) -> dict[str, Any]:
     """Return a call as JSON-ready data."""
     return {
@@ -63,6 +99,19 @@ def edited_note(call: ToolCall) -> str:
     """Tell the model that a person changed its call: the transcript holds what it had asked for."""
     said = clip(canonical_json(dict(call.arguments)), head=1_000, tail=500)
     return f"[a person changed the arguments to {said}]"
+
+
+def marked(result: ToolResult, note: str) -> ToolResult:
+    """Put *note* before what the model reads; `noted` finds it again when that is reworded."""
+    metadata = {**result.metadata, "note": note}
+    return evolve(result, output=f"{note}\n{result.output}", metadata=metadata)
+
+
+def noted(result: ToolResult, text: str) -> str:
+    """Return *text*, which somebody made of the result's data, with the result's note before it."""
+    note = result.metadata.get("note")
+    # Some words for an error begin with the output itself, and so with the note.
+    return text if not isinstance(note, str) or note[:20] in text else f"{note}\n{text}"
 
 
 def result_data(call: ToolCall, result: ToolResult) -> dict[str, Any]:
@@ -102,6 +151,12 @@ def failure(call: ToolCall, error: NanocoderError) -> ToolResult:
         error_class=error.error_class,
         call_id=call.id,
     )
+
+
+def _consistent(before: ToolResult, after: ToolResult) -> ToolResult:
+    """Drop the data of a text that was changed: who takes out a secret means it there, too."""
+    is_stale = after.output != before.output and after.data is before.data
+    return evolve(after, data=None) if is_stale else after
 
 
 def broken(call: ToolCall, tool: Tool[..., Any], error: BaseException) -> ToolResult:

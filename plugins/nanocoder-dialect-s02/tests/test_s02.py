@@ -1,7 +1,16 @@
 """The reference's shapes and texts, played by a scripted model with the installed tools."""
 
 import pytest
-from nanocoder import Decision, Denied, ToolCall, ToolResult, Verdict, hookimpl, tool
+from nanocoder import (
+    ApprovalAnswer,
+    Decision,
+    Denied,
+    ToolCall,
+    ToolResult,
+    Verdict,
+    hookimpl,
+    tool,
+)
 from nanocoder_dialect_s02 import nanocoder_dialects
 from nanocoder_dialect_s02.texts import SHOWN_CHARS
 
@@ -188,3 +197,17 @@ def _nothing() -> str:
 
 def _call(name, **arguments):
     return ToolCall("1", name, arguments)
+
+
+def test_the_model_is_told_that_a_person_changed_its_call(tmp_path, said):
+    def change(request):
+        changed = {**request.call.arguments, "content": "a person's"}
+        return ApprovalAnswer(request.id, request.digest, approved=True, arguments=changed)
+
+    wanted = {"path": "a.txt", "content": "model"}
+    (text,) = said(("write_file", wanted), mode="ask", interactive=True, approve=change)
+    note, _, rest = text.partition("\n")
+    assert note.startswith("[a person changed the arguments to {")
+    assert "a person's" in note
+    (tmp_path / "a.txt").unlink()
+    assert [rest] == said(("write_file", {**wanted, "content": "a person's"}))
