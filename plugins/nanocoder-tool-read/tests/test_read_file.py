@@ -16,6 +16,12 @@ def ctx(tmp_path):
         )
 
 
+@pytest.fixture
+def bare(monkeypatch):
+    """Do without the libraries of the extras."""
+    monkeypatch.setattr("nanocoder_tool_read.viewing.has", lambda _: False)
+
+
 def read(ctx, path, **arguments):
     return read_file.invoke(ctx, read_file.signature.check({"path": path, **arguments}))
 
@@ -215,7 +221,9 @@ def test_a_file_that_grew_past_a_window_can_still_be_written(ctx, tmp_path):
         (b"%PDF-1.7\n\0", "application/pdf"),
     ],
 )
-def test_images_and_pdf_are_attached(ctx, tmp_path, data, media):
+def test_without_the_extras_images_and_pdf_are_attached_as_they_are(
+    ctx, tmp_path, data, media, bare
+):
     (tmp_path / "picture.bin").write_bytes(data * 2_000)
     result = read(ctx, "picture.bin")
     [attachment] = result.attachments
@@ -224,10 +232,19 @@ def test_images_and_pdf_are_attached(ctx, tmp_path, data, media):
 
 
 @pytest.mark.contract("MA-10")
-def test_an_image_over_the_cap_is_refused(ctx, tmp_path):
+def test_an_image_over_the_cap_is_refused(ctx, tmp_path, bare):
     ctx.settings = Settings(max_bytes=10)
     (tmp_path / "p.png").write_bytes(b"\x89PNG\r\n\x1a\n" + b"\0" * 10)
-    assert error_of(ctx, "p.png").error_class == "too_large"
+    error = error_of(ctx, "p.png")
+    assert error.error_class == "too_large"
+    assert "install nanocoder-tool-read[images]" in str(error)
+
+
+def test_without_the_extra_an_image_too_large_for_models_is_named(ctx, tmp_path, bare):
+    (tmp_path / "p.png").write_bytes(b"\x89PNG\r\n\x1a\n" + b"\0" * 4_000_000)
+    result = read(ctx, "p.png")
+    assert result.attachments == ()
+    assert "not attached: to make it smaller install nanocoder-tool-read[images]" in result.output
 
 
 @pytest.mark.contract("MA-15")

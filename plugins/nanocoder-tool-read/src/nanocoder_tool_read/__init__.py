@@ -3,7 +3,7 @@
 import os
 from typing import Annotated, Any, BinaryIO
 
-from attrs import frozen
+from attrs import Factory, frozen
 from nanocoder import (
     Attachment,
     Effect,
@@ -22,6 +22,19 @@ from nanocoder_tool_read.window import Window, is_binary, of_text, stream
 DEFAULT_LINES = 2_000
 SNIFFED_BYTES = 8_192
 WHOLE_BYTES = 1_000_000  # up to here a file is read at once; larger ones pass by in pieces
+# Defaults that a model need not be told of.
+FIRST = Factory(lambda: 1)
+ALL = Factory(lambda: DEFAULT_LINES)
+
+
+@frozen
+class Media:
+    """A file that is no text: its *type*, its first bytes and its size in bytes."""
+
+    path: str
+    type: str
+    head: bytes
+    size: int
 
 
 @frozen
@@ -29,10 +42,12 @@ class Settings:
     """What `[plugins.tool-read]` may set.
 
     *max_bytes* is the size up to which a file is read without naming a window, and the limit for
-    images, PDF and notebooks; *max_line* the characters of a line that are shown.
+    notebooks and for what is attached as it is; *max_media_bytes* that of images and PDF where the
+    extras are there to read them; *max_line* the characters of a line that are shown.
     """
 
     max_bytes: int = 5_000_000
+    max_media_bytes: int = 50_000_000
     max_line: int = 2_000
 
 
@@ -44,18 +59,18 @@ class Settings:
 )
 def read_file(
     ctx: ToolContext,
-    path: Annotated[str, "File, relative to the workspace."],
-    offset: Annotated[int, Param("First line, from 1.", ge=1)] = 1,
-    limit: Annotated[int, Param("Lines.", ge=1)] = DEFAULT_LINES,
+    path: Annotated[str, "File."],
+    offset: Annotated[int, Param("First line or PDF page, from 1.", ge=1)] = FIRST,
+    limit: Annotated[int, Param("How many.", ge=1)] = ALL,
 ) -> ToolResult:
-    """Read a file: text as number, tab, line; images and PDF as they are."""
+    """Read a file: numbered lines, image, PDF."""
     settings: Settings = ctx.settings or Settings()
     with _opened(ctx, path) as file:
         size = os.fstat(file.fileno()).st_size
         head = file.read(SNIFFED_BYTES)
         media = attachment_type(head)
         if media:
-            return _attached(ctx, file, head, path, media, size, settings)
+            return _media(ctx, file, Media(path, media, head, size), offset, limit, settings)
         if is_binary(head):
             return _placeholder(ctx, head, path, size)
         if path.endswith(".ipynb"):
@@ -172,39 +187,68 @@ def _check_offset(path: str, window: Window) -> None:
 
 def _check_size(path: str, size: int, offset: int, limit: int, settings: Settings) -> None:
     if size > settings.max_bytes and offset == 1 and limit >= DEFAULT_LINES:
-        raise _too_large(
-            path, size, settings, "read a part of it: give offset and a smaller limit, or use grep"
-        )
+        advice = "read a part of it: give offset and a smaller limit, or use grep"
+        raise _too_large(path, size, settings.max_bytes, advice)
 
 
-def _too_large(path: str, size: int, settings: Settings, advice: str) -> WorkspaceError:
+def _too_large(path: str, size: int, most: int, advice: str) -> WorkspaceError:
     return WorkspaceError(
-        f"{path!r} has {size:,} bytes, more than the {settings.max_bytes:,} that are read"
-        f" at once; {advice}",
+        f"{path!r} has {size:,} bytes, more than the {most:,} that are read at once; {advice}",
         error_class="too_large",
-        data={"size": size, "limit": settings.max_bytes},
+        data={"size": size, "limit": most},
     )
 
 
-def _attached(
-    ctx: ToolContext,
-    file: BinaryIO,
-    head: bytes,
-    path: str,
-    media: str,
-    size: int,
-    settings: Settings,
+def _media(
+    ctx: ToolContext, file: BinaryIO, media: Media, offset: int, limit: int, settings: Settings
 ) -> ToolResult:
-    if size > settings.max_bytes:
-        raise _too_large(path, size, settings, "make a smaller copy")
-    where = ctx.workspace.relative(path)
-    data = head + file.read(settings.max_bytes)
+    """Show an image or PDF, by the library that reads it or else as it is."""
+    from nanocoder_tool_read import viewing
+
+    is_pdf = media.type == "application/pdf"
+    extra, library = ("pdf", "pypdfium2") if is_pdf else ("images", "PIL")
+    if not viewing.has(library):
+        return _as_it_is(ctx, file, media, settings, f"nanocoder-tool-read[{extra}]")
+    if media.size > settings.max_media_bytes:
+        raise _too_large(media.path, media.size, settings.max_media_bytes, "make a smaller copy")
+    where = ctx.workspace.relative(media.path)
+    about: dict[str, Any] = {"path": where, "size": media.size, "media_type": media.type}
+    if is_pdf:
+        text, more, attached = viewing.pages(ctx, file, where, offset, limit)
+        about |= more
+    else:
+        image, text = viewing.image(ctx, file, where)
+        attached = (image,)
+        about |= {"media_type": image.media_type, "truncated": False}
+    return ToolResult(text, title=where, data=about, metadata=about, attachments=attached)
+
+
+def _as_it_is(
+    ctx: ToolContext, file: BinaryIO, media: Media, settings: Settings, package: str
+) -> ToolResult:
+    """Attach a file that no library is there to read, if it is small enough."""
+    from nanocoder_tool_read.viewing import MAX_IMAGE_BYTES
+
+    if media.size > settings.max_bytes:
+        advice = f"make a smaller copy, or install {package}"
+        raise _too_large(media.path, media.size, settings.max_bytes, advice)
+    where = ctx.workspace.relative(media.path)
+    data = media.head + file.read(settings.max_bytes)
+    is_small = media.type == "application/pdf" or len(data) <= MAX_IMAGE_BYTES
+    how = "attached" if is_small else f"not attached: to make it smaller install {package}"
+    if media.type == "application/pdf":
+        how += f"; to read it by page install {package}"
     return ToolResult(
-        f"[{media}, {len(data):,} bytes, attached]",
+        f"[{media.type}, {len(data):,} bytes, {how}]",
         title=where,
-        data={"path": where, "media_type": media, "size": len(data)},
-        metadata={"path": where, "size": len(data), "media_type": media, "truncated": False},
-        attachments=(Attachment(media, data, where),),
+        data={"path": where, "media_type": media.type, "size": len(data)},
+        metadata={
+            "path": where,
+            "size": len(data),
+            "media_type": media.type,
+            "truncated": not is_small,
+        },
+        attachments=(Attachment(media.type, data, where),) if is_small else (),
     )
 
 

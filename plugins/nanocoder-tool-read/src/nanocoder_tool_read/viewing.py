@@ -1,0 +1,169 @@
+"""Images and PDF as a model takes them; a process of its own unpacks them."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from nanocoder import Attachment, ToolContext, ToolError
+
+VIEWER = Path(__file__).with_name("viewer.py")
+WAIT_S = 30.0
+MAX_SIDE = 1_568  # pixels; more is made smaller by the models' own servers
+MAX_PIXELS = 50_000_000
+MAX_IMAGE_BYTES = 3_750_000  # 5 MB in base64
+MAX_PAGES = 20
+MAX_PICTURES = 10
+MAX_CHARACTERS = 20_000  # of a page
+MAX_ANSWER_BYTES = MAX_PICTURES * MAX_IMAGE_BYTES + 4 * MAX_PAGES * MAX_CHARACTERS + 1_000_000
+
+
+def has(module: str) -> bool:
+    """Tell whether the library of an extra is installed."""
+    from importlib.util import find_spec  # only images and PDF ask
+
+    return bool(sys.executable) and find_spec(module) is not None
+
+
+def look(
+    ctx: ToolContext, file: BinaryIO, path: str, options: dict[str, Any]
+) -> tuple[dict[str, Any], list[bytes]]:
+    """Return what the viewer tells of *file*, and its pictures.
+
+    Raises: ToolError (too_large, broken_file, encrypted, timed_out).
+    """
+    asked = {"side": MAX_SIDE, "bytes": MAX_IMAGE_BYTES, "pixels": MAX_PIXELS, **options}
+    # The two share one position in the file.
+    os.lseek(file.fileno(), 0, os.SEEK_SET)
+    out, code = _run(ctx, file, [sys.executable, "-I", str(VIEWER), json.dumps(asked)])
+    head, _, rest = out.partition(b"\n")
+    if code or len(out) > MAX_ANSWER_BYTES:
+        raise ToolError(
+            f"{path!r} cannot be read: what looked at it failed ({code})", error_class="broken_file"
+        )
+    about: dict[str, Any] = json.loads(head)
+    if "error" in about:
+        raise ToolError(f"{path!r} {about['message']}", error_class=about["error"])
+    pictures, at = [], 0
+    for size in about["sizes"]:
+        pictures.append(rest[at : at + size])
+        at += size
+    return about, pictures
+
+
+def _run(ctx: ToolContext, file: BinaryIO, argv: list[str]) -> tuple[bytes, int]:
+    """Return what the viewer wrote, and its exit code; a negative one is the signal that ended it.
+
+    Raises: ToolError (timed_out).
+    """
+    late = threading.Event()
+    with subprocess.Popen(
+        argv,
+        stdin=file,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={"PATH": os.defpath},
+        start_new_session=True,
+    ) as child:
+
+        def end() -> None:
+            late.set()
+            child.kill()
+
+        clock = threading.Timer(WAIT_S, end)
+        clock.start()
+        forget = ctx.cancelled.on_set(child.kill)
+        try:
+            out = child.stdout.read(MAX_ANSWER_BYTES + 1) if child.stdout else b""
+            if len(out) > MAX_ANSWER_BYTES:
+                child.kill()
+            code = child.wait()
+        except BaseException:
+            child.kill()
+            raise
+        finally:
+            clock.cancel()
+            forget()
+    ctx.cancelled.check()
+    if late.is_set() or code == -signal.SIGXCPU:
+        raise ToolError(f"the file could not be read in {WAIT_S:.0f} s", error_class="timed_out")
+    return out, code
+
+
+def image(ctx: ToolContext, file: BinaryIO, path: str) -> tuple[Attachment, str]:
+    """Return an image small enough for a model, and what is to say about it.
+
+    Raises: ToolError (too_large, broken_file, timed_out).
+    """
+    about, (data,) = look(ctx, file, path, {"kind": "image"})
+    media = f"image/{about['format'].lower()}" if about["kept"] else about["media_type"]
+    width, height = about["shown"]
+    said = f"{media}, {width} x {height} pixels, {len(data):,} bytes, attached"
+    if (width, height) != (about["width"], about["height"]):
+        said += f"; the file has {about['width']} x {about['height']}"
+    if about["animated"]:
+        said += "; it is animated, this is the first frame"
+    return Attachment(media, data, path), f"[{said}]"
+
+
+def pages(
+    ctx: ToolContext, file: BinaryIO, path: str, first: int, limit: int
+) -> tuple[str, dict[str, Any], tuple[Attachment, ...]]:
+    """Return the text of some pages of a PDF, what is to know of them, and pictures of the others.
+
+    Raises: ToolError (invalid_arguments, encrypted, broken_file, too_large, timed_out).
+    """
+    count, reason = _pictures(ctx)
+    about, pictures = look(
+        ctx,
+        file,
+        path,
+        {
+            "kind": "pdf",
+            "first": first,
+            "limit": min(limit, MAX_PAGES),
+            "characters": MAX_CHARACTERS,
+            "pictures": count,
+            "no_pictures": f"no text; {reason}",
+        },
+    )
+    total = about["total"]
+    if first > total:
+        raise ToolError(
+            f"offset {first} is past the end: {path!r} has {total} pages",
+            error_class="invalid_arguments",
+            data={"pages": total},
+        )
+    told = about["pages"]
+    shown = [page for page in told if "media_type" in page]
+    attached = tuple(
+        Attachment(page["media_type"], data, f"{path}, page {page['number']}")
+        for page, data in zip(shown, pictures, strict=True)
+    )
+    last = told[-1]["number"]
+    more = f"; continue with offset {last + 1}" if last < total else ""
+    text = "\n".join([*map(_page, told), f"[pages {first}-{last} of {total}{more}]"])
+    return text, {"pages": total, "first": first, "last": last, "truncated": last < total}, attached
+
+
+def _page(page: dict[str, Any]) -> str:
+    number = page["number"]
+    if "media_type" in page:
+        return f"[page {number}: no text; attached as an image]"
+    if "note" in page:
+        return f"[page {number}: {page['note']}]"
+    cut = f"\n[{page['cut']:,} characters left out]" if page["cut"] else ""
+    return f"[page {number}]\n{page['text'].rstrip()}{cut}"
+
+
+def _pictures(ctx: ToolContext) -> tuple[int, str]:
+    """Return how many pages may be shown as images, and why if none."""
+    if not has("PIL"):
+        return 0, "to see it install nanocoder-tool-read[images]"
+    if ctx.session is not None and ctx.session.profile == "small":
+        return 0, "this model takes no images"
+    return MAX_PICTURES, ""
