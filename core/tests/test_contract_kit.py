@@ -64,7 +64,7 @@ def test_a_good_plugin_passes_and_what_it_lacks_is_not_skipped_but_left_out(tmp_
     printed = checked(tmp_path, GOOD)
     assert "failed" not in printed
     assert "skipped" not in printed
-    assert "13 passed" in printed
+    assert "15 passed" in printed
 
 
 BAD = {
@@ -134,6 +134,25 @@ BAD = {
         GOOD.replace(BODY, "return open(ctx.working_directory / path).read()"),
         "test_bad_arguments_become_results",
         "it reads outside the workspace; use ctx.workspace",
+    ),
+    "a crash for one value": (
+        GOOD.replace("path: Annotated", "times: Annotated[int, 'How often.'], path: Annotated")
+        .replace('"hello.py"}', '"hello.py", "times": 1}')
+        .replace(BODY, "return str(1 // times)"),
+        "test_arguments_that_were_made_up_become_results",
+        "ZeroDivisionError",
+    ),
+    "a change before the failure": (
+        GOOD.replace('"safe", effects={Effect.READ}', '"medium", effects={Effect.WRITE}').replace(
+            BODY, "ctx.workspace.write_text('x', 'y'); raise ToolError('no ' + path)"
+        ),
+        "test_bad_arguments_become_results",
+        "it failed (tool_failed) and changed the workspace all the same",
+    ),
+    "a safe tool that writes with nobody there": (
+        GOOD.replace(BODY, "ctx.workspace.write_text('x', 'y'); return path"),
+        "test_arguments_that_were_made_up_become_results",
+        "it changed the workspace, and nobody had agreed",
     ),
     "deaf to a cancel": (
         GOOD.replace(BODY, "time.sleep(1.3); return path"),
@@ -209,6 +228,24 @@ def test_what_is_wrong_is_found_by_the_test_that_is_about_it(tmp_path, what):
     assert f"::{test}[" in printed, printed
     assert said in printed
     assert "ERROR" not in printed
+
+
+LEAVING = """
+    import subprocess, tempfile, threading, warnings
+    warnings.simplefilter("ignore")
+    tempfile.mkdtemp()
+    subprocess.Popen(["sleep", "9"])
+    threading.Thread(target=time.sleep, args=(9,), daemon=True).start()
+    return path
+"""
+
+
+def test_what_calls_leave_behind_is_found(tmp_path):
+    source = GOOD.replace(BODY, LEAVING.strip())
+    printed = checked(tmp_path, source, only="test_bad_arguments_become_results")
+    assert "it changed something outside the workspace, where now is" in printed
+    assert "it left the threads" in printed
+    assert "it left the processes" in printed
 
 
 def test_a_readme_that_says_nothing_is_found(tmp_path):

@@ -14,6 +14,11 @@ from pathlib import Path
 import pytest
 
 from nanocoder.calls import problem_of
+from nanocoder.testing.contract_calls import (
+    contract_field,
+    test_arguments_that_were_made_up_become_results,
+    test_bad_arguments_become_results,
+)
 from nanocoder.testing.contract_hooks import (
     test_a_policy_answers_for_every_tool_in_every_mode,
     test_a_policy_says_why,
@@ -31,7 +36,6 @@ from nanocoder.testing.contract_tools import (
     test_a_cancelled_call_ends_at_once,
     test_a_model_understands_the_definition,
     test_a_safe_tool_leaves_the_workspace_as_it_was,
-    test_bad_arguments_become_results,
     test_the_definition_is_affordable,
     test_the_examples_fit_the_schema,
     test_the_examples_work,
@@ -41,6 +45,7 @@ from nanocoder.testing.contract_tools import (
 from nanocoder.testing.subject import Subject
 
 __all__ = [
+    "contract_field",
     "contract_workspace",
     "test_a_cancelled_call_ends_at_once",
     "test_a_model_understands_the_definition",
@@ -55,6 +60,7 @@ __all__ = [
     "test_a_safe_tool_leaves_the_workspace_as_it_was",
     "test_a_screen_shows_every_event",
     "test_additions_to_the_prompt_are_text",
+    "test_arguments_that_were_made_up_become_results",
     "test_bad_arguments_become_results",
     "test_every_setting_has_a_default_and_is_explained",
     "test_importing_it_loads_nothing_slow",

@@ -4,8 +4,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from nanocoder.testing.contract_marks import about, fail_for, needs
 from nanocoder.testing.subject import Subject
 from nanocoder.tool import Tool
@@ -15,7 +13,6 @@ MAX_DEFINITION_TOKENS = 250
 """What a tool's definition may cost in each request."""
 CANCELLED_S = 1.0
 """How long a call may take that was cancelled before it began."""
-OUTSIDE = "what stands outside the workspace"
 
 
 @about("tools")
@@ -90,20 +87,6 @@ def test_a_safe_tool_leaves_the_workspace_as_it_was(
 
 
 @about("tools")
-@pytest.mark.timeout(120)
-def test_bad_arguments_become_results(
-    subject: Subject, part: str, contract_workspace: Path, tmp_path: Path
-) -> None:
-    """Answer whatever a model sends with a result that it can act on, and reach nothing outside."""
-    outside = tmp_path / "outside" / "secret.txt"
-    outside.parent.mkdir()
-    outside.write_text(OUTSIDE, encoding="utf-8")
-    fail_for(_problems_with_bad_arguments(subject, part, contract_workspace, outside))
-    unchanged = [path.read_text(encoding="utf-8") for path in outside.parent.iterdir()] == [OUTSIDE]
-    fail_for([] if unchanged else [f"{part} changed a file outside; use ctx.workspace"])
-
-
-@about("tools")
 def test_a_cancelled_call_ends_at_once(
     subject: Subject, part: str, contract_workspace: Path
 ) -> None:
@@ -165,41 +148,11 @@ def _is_safe(tool: Tool[..., Any]) -> bool:
 
 
 def _example_results(subject: Subject, part: str, cwd: Path) -> Iterator[tuple[Any, Any]]:
-    from nanocoder.testing.playing import called, opened
+    from nanocoder.testing.playing import agree, called, first_choice, opened
 
-    with opened(cwd, plugins=subject.alone(), mode="auto", approve=_yes, ask=_first) as (
+    with opened(cwd, plugins=subject.alone(), mode="auto", approve=agree, ask=first_choice) as (
         session,
         _,
     ):
         for example in subject.tool(part).examples:
             yield dict(example), called(session, part, example)[0]
-
-
-def _problems_with_bad_arguments(
-    subject: Subject, part: str, cwd: Path, outside: Path
-) -> Iterator[str]:
-    from nanocoder.testing.arguments import bad_arguments
-    from nanocoder.testing.playing import called, opened
-
-    tool = subject.tool(part)
-    example = dict(tool.examples[0]) if tool.examples else {}
-    with opened(cwd, plugins=subject.alone(), mode="auto", approve=_yes, ask=_first) as (
-        session,
-        _,
-    ):
-        for label, arguments in bad_arguments(tool.parameters, example, outside):
-            result, _ = called(session, part, arguments)
-            if result.error_class == "tool_broken" or "Traceback" in result.output:
-                yield f"{part}, {label}: {result.output}; raise ToolError saying what to do instead"
-            if OUTSIDE in result.output and Effect.EXECUTE not in tool.effects:
-                yield f"{part}, {label}: it reads outside the workspace; use ctx.workspace"
-
-
-def _yes(request: Any) -> Any:
-    from nanocoder.values import ApprovalAnswer
-
-    return ApprovalAnswer(request.id, request.digest, approved=True)
-
-
-def _first(question: Any) -> str:
-    return str(next(iter(question.choices), "yes"))

@@ -13,7 +13,15 @@ from nanocoder.consent import Approver
 from nanocoder.loop import Session, open_session
 from nanocoder.plugins import Plugins
 from nanocoder.testing.scripted import Scripted, Turn
-from nanocoder.values import Event, Message, ToolCall, ToolResult
+from nanocoder.values import (
+    ApprovalAnswer,
+    ApprovalRequest,
+    Event,
+    Message,
+    Question,
+    ToolCall,
+    ToolResult,
+)
 
 Offered = Plugins | Mapping[str, object] | Iterable[ModuleType]
 """Plugins as a test names them: ready made, objects by name, or modules called after themselves."""
@@ -118,3 +126,13 @@ def called(
             events.append(next(steps))
         except StopIteration as end:
             return end.value, events
+
+
+def agree(request: ApprovalRequest) -> ApprovalAnswer:
+    """Answer an approval request with yes."""
+    return ApprovalAnswer(request.id, request.digest, approved=True)
+
+
+def first_choice(question: Question) -> str:
+    """Answer a tool's question with the first of its choices."""
+    return str(next(iter(question.choices), "yes"))

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 CONTRACT = "nanocoder.testing.contract"
 OPTION = "--nanocoder-plugin"
+USUAL_CALLS = 25
+"""How many calls the contract suite makes up for each tool."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -26,6 +28,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("nanocoder")
     group.addoption(
         OPTION, default="", metavar="NAME", help="run the contract suite on this plugin"
+    )
+    group.addoption(
+        "--nanocoder-calls",
+        type=int,
+        default=USUAL_CALLS,
+        metavar="N",
+        help=f"how many calls the contract suite makes up for each tool ({USUAL_CALLS})",
     )
 
 
