@@ -388,6 +388,21 @@ def test_additions_to_the_prompt_come_in_the_order_of_names(tmp_path):
     assert system.endswith("first\n\nsecond")
 
 
+@pytest.mark.parametrize("odd", [["a list"], b"bytes", 31_415, {"text": "x"}])
+def test_an_addition_to_the_prompt_that_is_no_text_is_reported_and_left_out(tmp_path, odd):
+    class Adds:
+        @hookimpl
+        def nanocoder_prompt(self):
+            return odd
+
+    with opened(tmp_path, ["x"], plugins={"adds": Adds()}) as (session, model):
+        list(session.run("go"))
+        (report,) = map(str, session.plugins.reports)
+        assert "'adds': nanocoder_prompt failed: returned" in report
+        assert "expected str" in report
+        assert str(odd) not in model.requests[0].system
+
+
 def test_a_listener_that_breaks_changes_nothing(tmp_path):
     class Deaf:
         @hookimpl

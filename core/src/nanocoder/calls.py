@@ -73,13 +73,21 @@ def _text_of(error: BaseException) -> str:
 
 
 def collect(
-    implementations: Iterable[Implementation], report: Report, arguments: Mapping[str, Any]
-) -> list[tuple[str, Any]]:
-    """Return what each plugin contributes, beside its name; None contributes nothing."""
-    found = []
+    implementations: Iterable[Implementation],
+    report: Report,
+    arguments: Mapping[str, Any],
+    expected: type[T],
+) -> list[tuple[str, T]]:
+    """Return what each plugin contributes, beside its name; None contributes nothing.
+
+    A failure, or what is not *expected*, is reported and contributes nothing either.
+    """
+    found: list[tuple[str, T]] = []
     for implementation in implementations:
         try:
             value = attempt(implementation, arguments)
+            if value is not None and not isinstance(value, expected):
+                raise implementation.error(wrong_type(value, expected))
         except PluginError as error:
             report(error)
             continue

@@ -129,10 +129,9 @@ class Session:
     @cached_property
     def system(self) -> str:
         """The system prompt, made once."""
-        added = calls.collect(
-            self.plugins.implementations("nanocoder_prompt"), self.plugins.report, self._about()
-        )
-        return system_prompt(self.info, [text for _, text in added if isinstance(text, str)])
+        hooks, report = self.plugins.implementations("nanocoder_prompt"), self.plugins.report
+        added = calls.collect(hooks, report, self._about(), str)
+        return system_prompt(self.info, [text for _, text in added])
 
     def set_mode(self, mode: Mode) -> None:
         """Change how much may be done without asking, from the next call on."""
