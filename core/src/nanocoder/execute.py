@@ -26,6 +26,7 @@ from nanocoder.results import (
     call_data,
     edited_note,
     failure,
+    marked,
     fitted,
     result_data,
     status_of,
@@ -242,7 +243,7 @@ class Executor:
             yield Event("call.started", call_data(call), call.id)
             result = yield from self._run(tool, granted, cancel, scope)
         if call.edited:
-            result = evolve(result, output=f"{edited_note(call)}\n{result.output}")
+            result = marked(result, edited_note(call))
         result = self._bounded(call, self._seen(tool, call, result))
         if result.artifact:
             yield Event("call.truncated", {"artifact": result.artifact}, call.id)
