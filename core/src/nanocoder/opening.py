@@ -329,7 +329,8 @@ def open_workspace(
             continue
     artifacts = journal.artifacts if journal is not None else None
     backups = artifacts / "backups" if artifacts is not None else None
-    return Workspace(root, backups=backups, extra_protected=protected)
+    watch = None if journal is None else partial(journal.append, "file.changed")
+    return Workspace(root, backups=backups, extra_protected=protected, watch=watch)
 
 
 def _opened_journal(
