@@ -21,6 +21,8 @@ from nanocoder import (
     open_session,
     tool,
 )
+from nanocoder.session.changed import History
+from nanocoder.session.records import read
 from nanocoder.testing import opened, play
 from nanocoder.testing.playing import called
 from nanocoder.values import Decision
@@ -547,6 +549,7 @@ def test_the_journal_keeps_what_was_restored(root, state):
         records = [json.loads(line) for line in journal.read_text().splitlines()]
     found = [one for one in records if "call.restored" in json.dumps(one)]
     assert "a.txt" in json.dumps(found)
+    assert History(read(journal)).last() is None, "there is nothing left to undo"
     assert not (state / "intents").exists(), "nothing is kept of a call that has ended"
 
 

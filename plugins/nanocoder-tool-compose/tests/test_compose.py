@@ -1,5 +1,11 @@
 """One question, several steps."""
 
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 from nanocoder import (
     ApprovalAnswer,
@@ -121,11 +127,14 @@ def test_the_preview_is_the_steps_and_one_diff(root):
     assert "+def fetch(path):" in preview
 
 
+@pytest.mark.contract("CO-13")
+@pytest.mark.contract("CO-15")
 def test_a_check_that_fails_puts_every_file_back(root):
     result, _ = run(root, "atomic_refactor", rename("echo why; exit 3"))
     assert result.error_class == "exit_nonzero"
     assert "why" in result.output
-    assert result.output.endswith("[all files are as they were before]")
+    assert result.output.endswith("[as before the call again: a.py, b.py]")
+    assert result.metadata["restored"] == ["a.py", "b.py"]
     assert (root / "a.py").read_bytes() == SOURCE.encode()
     assert (root / "b.py").read_text() == OTHER
 
@@ -139,7 +148,8 @@ def test_what_the_check_changed_or_deleted_is_put_back_as_well(root):
 def test_what_cannot_be_put_back_is_said(root):
     check = "rm a.py && mkdir a.py && false"
     result, _ = run(root, "atomic_refactor", rename(check))
-    assert "a.py could not be restored" in result.output
+    assert "'a.py' could not be restored" in result.output
+    assert result.metadata["restored"] == ["b.py"]
     assert (root / "b.py").read_text() == OTHER
 
 
@@ -196,3 +206,25 @@ def test_a_preview_says_what_will_fail(root):
     exact = nanocoder_render(ToolCall("c", "atomic_edit", EDIT), None, session)
     assert "steps: read_file b.py, edit_file b.py\n--- a/b.py" in exact
     assert nanocoder_render(ToolCall("c", "other", {}), None, session) is None
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.contract("CO-15")
+def test_what_was_replaced_when_the_program_was_killed_is_put_back_by_the_next_one(root, home):
+    state = home / ".local/state/nanocoder"
+    state.mkdir(parents=True)
+    command = [Path(sys.executable).with_name("nanocoder"), "call"]
+    # It is the check that kills: every file has been written by then.
+    arguments = json.dumps(rename(f"grep -q fetch a.py && kill -9 $(cat {home}/pid)"))
+    killing = [*command, "atomic_refactor", arguments, "--mode", "auto"]
+    script = f'echo $$ > {home}/pid; exec "$@"'
+    options = {"cwd": root, "capture_output": True, "text": True}
+    killed = subprocess.run(["bash", "-c", script, "bash", *killing], check=False, **options)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert "fetch" in (root / "a.py").read_text()
+    arguments = json.dumps({"path": "a.py"})
+    done = subprocess.run([*command, "read_file", arguments], check=False, **options)
+    assert "these are as they were before it: a.py, b.py" in done.stderr
+    assert "load" in done.stdout
+    assert (root / "a.py").read_bytes() == SOURCE.encode()
+    assert (root / "b.py").read_text() == OTHER

@@ -82,11 +82,7 @@ class History:
     def of_call(self, call_id: str) -> Piece | None:
         """Return what the last call of that id changed, the calls that it made included."""
         for piece in reversed(self.pieces):
-            found = [
-                one
-                for one in self.standing(piece)
-                if one.call_id == call_id or one.call_id.startswith(f"{call_id}.")
-            ]
+            found = [one for one in self.standing(piece) if _is_of(one, call_id)]
             if found and not piece.undoes:
                 return Piece("call", piece.at, f"call {call_id}", found)
         return None
@@ -108,6 +104,8 @@ class History:
             self._open = self._open and (bool(self._calls) or self.pieces[-1].kind != "call")
         elif record.kind == "file.changed":
             self._changed(record)
+        elif record.kind == "call.restored":
+            self._restored(data)
         elif record.kind == "undo.finished":
             self._undid(data)
         elif record.kind in {"run.finished", "session.finished", "session.resumed"}:
@@ -131,6 +129,13 @@ class History:
         if change is not None:
             piece.changes.append(change)
 
+    def _restored(self, data: Mapping[str, Any]) -> None:
+        """Take no notice of what a transactional call has put back itself."""
+        call_id = str(data.get("call_id", ""))
+        if self.pieces and not data.get("not_restored"):
+            found = (one.seq for one in self.pieces[-1].changes if _is_of(one, call_id))
+            self._undone.update(found)
+
     def _undid(self, data: Mapping[str, Any]) -> None:
         undone, again = _numbers(data.get("undoes")), _numbers(data.get("again"))
         self._undone |= set(undone)
@@ -139,6 +144,11 @@ class History:
             self.pieces[-1].undoes = undone
             self.pieces[-1].kind = "redo" if again else "undo"
         self._open = False
+
+
+def _is_of(change: FileChange, call_id: str) -> bool:
+    """Tell whether a call, or one that it made, has changed something."""
+    return change.call_id == call_id or change.call_id.startswith(f"{call_id}.")
 
 
 def _numbers(value: object) -> tuple[int, ...]:

@@ -19,6 +19,7 @@ from nanocoder import (
     effects={Effect.READ, Effect.WRITE, Effect.REVERSIBLE},
     composed_of=("read_file", "edit_file"),
     single_confirmation=True,
+    transactional=True,
     examples=[{"file_path": "hello.py", "old_string": "hello", "new_string": "good morning"}],
     short="Read a file and replace text in it.",
 )
@@ -47,6 +48,7 @@ def atomic_edit(
     effects={Effect.READ, Effect.WRITE, Effect.EXECUTE, Effect.NETWORK},
     composed_of=("read_file", "write_file", "bash"),
     single_confirmation=True,
+    transactional=True,
     timeout_s=0,
     examples=[
         {"files": ["hello.py"], "old": "hello", "new": "welcome", "check": "test -f hello.py"}

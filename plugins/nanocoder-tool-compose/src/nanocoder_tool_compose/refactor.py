@@ -1,10 +1,10 @@
-"""Replacing a name in several files, with a check afterwards and a way back."""
+"""Replacing a name in several files, with a check afterwards."""
 
 import re
 from collections.abc import Mapping, Sequence
 
 from attrs import frozen
-from nanocoder import NanocoderError, ToolContext, ToolError, ToolResult, Workspace, clip
+from nanocoder import ToolContext, ToolError, ToolResult, Workspace, clip
 from nanocoder_kit_diff import clip_lines, unified
 
 from nanocoder_tool_compose.steps import Steps
@@ -26,34 +26,28 @@ class Refactor:
 
 @frozen
 class Change:
-    """One file: *text* before and *after*, *data* its bytes before, *count* places."""
+    """One file: *text* before and *after*, *count* places."""
 
     path: str
     text: str
     after: str
-    data: bytes
     count: int
 
 
 def refactor(ctx: ToolContext, wanted: Refactor) -> ToolResult:
-    """Read all files, replace, write, check; raises ToolError with all files as they were."""
+    """Read all files, replace, write, check.
+
+    Raises: ToolError, and it is the call's transaction that puts every file back.
+    """
     steps = Steps(ctx)
     for path in wanted.files:
         steps.take("read_file", path=path)
     changes = plan(ctx.workspace, wanted)
-    written: list[Change] = []
-    try:
-        for change in changes:
-            ctx.cancelled.check()
-            written.append(change)
-            _write(steps, change)
-        checked = steps.take("bash", command=wanted.check)
+    for change in changes:
         ctx.cancelled.check()
-    except BaseException as error:
-        lost = _restored(ctx.workspace, written)
-        if not isinstance(error, ToolError):
-            raise
-        raise _explained(error, lost) from error
+        _write(steps, change)
+    checked = steps.take("bash", command=wanted.check)
+    ctx.cancelled.check()
     counts = {change.path: change.count for change in changes}
     lines = [f"{path}: {_places(count)}" for path, count in counts.items()]
     shown = clip(checked.output, head=CHECK_CHARS // 2, tail=CHECK_CHARS // 2)
@@ -89,8 +83,7 @@ def plan(workspace: Workspace, wanted: Refactor) -> list[Change]:
                 " itself; give only files that have it",
                 error_class="text_not_found",
             )
-        data = workspace.encode(file.text, file)
-        changes[file.path] = Change(file.path, file.text, after, data, count)
+        changes[file.path] = Change(file.path, file.text, after, count)
     return list(changes.values())
 
 
@@ -116,26 +109,6 @@ def _write(steps: Steps, change: Change) -> None:
         if error.error_class != LOST_DEFINITIONS:
             raise
         steps.take("write_file", **arguments)
-
-
-def _restored(workspace: Workspace, written: Sequence[Change]) -> list[str]:
-    """Put every file back; return what could not be."""
-    lost = []
-    for change in reversed(written):
-        try:
-            # The check may have changed or deleted it (a formatter): that goes, too.
-            now = workspace.digest_of(change.path) if workspace.exists(change.path) else ""
-            workspace.write_bytes(change.path, change.data, expect_digest=now)
-        except NanocoderError as problem:
-            lost.append(f"{change.path} could not be restored: {problem}")
-    return lost
-
-
-def _explained(error: ToolError, lost: Sequence[str]) -> ToolError:
-    said = "\n".join(lost) if lost else "all files are as they were before"
-    told = type(error)(f"{error}\n[{said}]")
-    told.error_class, told.data = error.error_class, error.data
-    return told
 
 
 def _places(count: int) -> str:
