@@ -3,15 +3,19 @@
 import hashlib
 import itertools
 import os
+import threading
+import time
 from collections.abc import Callable, Generator, Mapping
 from typing import Any
 
 from attrs import define, evolve, frozen
 
 from nanocoder import calls
+from nanocoder.cancel import Cancel
 from nanocoder.errors import ApprovalNeeded, Denied
 from nanocoder.plugins import Plugins
 from nanocoder.schema import canonical_json
+from nanocoder.stages import Watch
 from nanocoder.tool import ANY_TOOL, SessionInfo, Tool
 from nanocoder.values import (
     ApprovalAnswer,
@@ -31,6 +35,7 @@ Approver = Callable[[ApprovalRequest], ApprovalAnswer | None]
 Asker = Callable[[Question], str | None]
 Check = Callable[[Mapping[str, Any]], dict[str, Any]]
 
+APPROVAL_TIMEOUT_S = 300.0
 MAX_EDITS = 10
 """How often a person may edit the arguments of one call before it is refused."""
 
@@ -39,7 +44,8 @@ MAX_EDITS = 10
 class Ask(Shown):
     """A question on its way to whoever can put it to a person.
 
-    It travels like an event and comes back answered.
+    It travels like an event and comes back answered; a text in place of an approval says why there
+    is none.
     """
 
     request: ApprovalRequest | Question
@@ -71,13 +77,17 @@ class Consent:
         session: SessionInfo,
         approve: Approver | None = None,
         ask: Asker | None = None,
+        kept: set[tuple[str, ...]] | None = None,
+        approval_timeout_s: float = APPROVAL_TIMEOUT_S,
     ) -> None:
+        """Judge for *session*; *kept* is the consent that it shares with another one."""
         self.session = session
         self._plugins = plugins
         self._approve = approve
         self._ask = ask
         self._sequence = itertools.count(1)
-        self._kept: set[tuple[str, ...]] = set()
+        self._timeout_s = approval_timeout_s
+        self.kept: set[tuple[str, ...]] = set() if kept is None else kept
 
     def verdict(self, call: ToolCall, tool: Tool[..., Any]) -> Verdict:
         """Return the strictest verdict of all policies; without any, all but safe reading asks."""
@@ -98,7 +108,13 @@ class Consent:
         return heard or [_unjudged(call, tool)]
 
     def obtain(
-        self, call: ToolCall, tool: Tool[..., Any], check: Check, *, consented: bool = False
+        self,
+        call: ToolCall,
+        tool: Tool[..., Any],
+        check: Check,
+        watch: Watch,
+        *,
+        consented: bool = False,
     ) -> Generator[Event | Ask, None, Granted]:
         """Yield what happens on the way to consent and return the call as it may run.
 
@@ -109,6 +125,7 @@ class Consent:
         """
         arguments = check(call.arguments)
         yield Event("call.validated", call_id=call.id)
+        watch.enter("policy")
         agreed: tuple[str, ...] | None = None
         for _ in range(MAX_EDITS):
             verdict = self.verdict(call, tool)
@@ -120,9 +137,9 @@ class Consent:
                 return Granted(call, arguments, consented or bool(verdict.rule))
             if consented or asked == agreed:
                 return Granted(call, arguments)
-            if _key(verdict, call, tool) in self._kept:
+            if _key(verdict, call, tool) in self.kept:
                 return Granted(call, arguments)
-            answer = yield from self._answered(call, tool, verdict)
+            answer = yield from self._answered(call, tool, verdict, watch)
             if answer.arguments is None:
                 yield Event("call.approved", {"always": answer.always}, call.id)
                 return Granted(call, arguments)
@@ -133,13 +150,17 @@ class Consent:
         raise Denied(f"denied: the arguments were edited {MAX_EDITS} times")
 
     def _answered(
-        self, call: ToolCall, tool: Tool[..., Any], verdict: Verdict
+        self, call: ToolCall, tool: Tool[..., Any], verdict: Verdict, watch: Watch
     ) -> Generator[Event | Ask, None, ApprovalAnswer]:
         request = self._request(call, tool, verdict)
         yield Event("call.approval_requested", request_data(request), call.id)
         question = Ask(request)
+        began = time.perf_counter()
         yield question
+        watch.asked_s += time.perf_counter() - began
         answer = question.answer
+        if isinstance(answer, str):
+            raise Denied(f"denied: {answer}")
         if not isinstance(answer, ApprovalAnswer):
             raise ApprovalNeeded(
                 f"approval needed: {call.name} was not run because nobody can answer"
@@ -153,20 +174,31 @@ class Consent:
                 f"denied by the user: {answer.reason}" if answer.reason else "denied by the user"
             )
         if answer.always:
-            self._kept.add(_key(verdict, call, tool))
+            self.kept.add(_key(verdict, call, tool))
         return answer
 
-    def ask(self, request: ApprovalRequest | Question) -> ApprovalAnswer | str | None:
-        """Put a request to whoever answers for the person; None when nobody does."""
+    def ask(
+        self, request: ApprovalRequest | Question, cancel: Cancel
+    ) -> ApprovalAnswer | str | None:
+        """Put a request to whoever answers for the person; None when nobody does.
+
+        An answer that comes after the request's time counts no more: a text says so.
+        """
         about = {"session": self.session, "settings": self._plugins.settings}
         if isinstance(request, Question):
             return self._inquire(request, about)
-        return calls.choose(
-            self._whoever("nanocoder_approve", self._approve, "request"),
-            self._plugins.report,
-            {"request": request, **about},
-            ApprovalAnswer,
-        )
+
+        def approval() -> ApprovalAnswer | None:
+            return calls.choose(
+                self._whoever("nanocoder_approve", self._approve, "request"),
+                self._plugins.report,
+                {"request": request, **about},
+                ApprovalAnswer,
+            )
+
+        # A screen needs this thread for its signals and keeps the time itself.
+        beside = self._approve is not None
+        return in_time(approval, request.timeout_s, cancel, beside=beside)
 
     def _inquire(self, question: Question, about: Mapping[str, Any]) -> str | None:
         if self._ask is None and not self.session.interactive:
@@ -203,6 +235,7 @@ class Consent:
             preview=self.preview(call, tool),
             cwd=str(self.session.cwd),
             steps=tool.composed_of,
+            timeout_s=self._timeout_s,
         )
 
     def preview(self, call: ToolCall, tool: Tool[..., Any]) -> str:
@@ -220,6 +253,45 @@ class Consent:
             "session": self.session,
             "settings": self._plugins.settings,
         }
+
+
+def in_time(
+    approval: Callable[[], ApprovalAnswer | None],
+    limit_s: float,
+    cancel: Cancel,
+    *,
+    beside: bool,
+) -> ApprovalAnswer | str | None:
+    """Return what *approval* returns within *limit_s* seconds, else why there is none; 0: no limit.
+
+    With *beside* it runs on a thread of its own, which is left behind when the time is over or
+    *cancel* is set: whatever blocks there, the run goes on.
+    """
+    deadline = time.monotonic() + (limit_s or float("inf"))
+    if not (beside and limit_s):
+        answer = approval()
+    else:
+        found: list[ApprovalAnswer | None] = []
+        over = threading.Event()
+
+        def work() -> None:
+            try:
+                found.append(approval())
+            finally:
+                over.set()
+
+        threading.Thread(target=work, name="nanocoder-approval", daemon=True).start()
+        forget = cancel.on_set(over.set)
+        over.wait(limit_s)
+        forget()
+        answer = found[0] if found else None
+        if answer is None and not over.is_set():
+            return _nobody(limit_s)
+    return answer if time.monotonic() < deadline else _nobody(limit_s)
+
+
+def _nobody(limit_s: float) -> str:
+    return f"nobody answered within {limit_s:g} s"
 
 
 def digest_of(arguments: Mapping[str, Any]) -> str:
@@ -258,6 +330,7 @@ def request_data(request: ApprovalRequest) -> dict[str, Any]:
         "risk": str(request.risk),
         "reason": request.reason,
         "preview": request.preview,
+        "timeout_s": request.timeout_s,
     }
 
 

@@ -1,7 +1,7 @@
 """The one path of a call; there is no other way to a handler.
 
 received, normalised, found, checked, judged, approved, admitted, journaled as started, run, seen by
-`after_execute`, journaled as finished, returned: every step is an event. The path is a generator,
+`after_execute`, journaled as returned: every step is an event. The path is a generator,
 so that its events reach whoever listens before the next step is taken: the journal has a call
 before it runs.
 """
@@ -11,29 +11,29 @@ import itertools
 import threading
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from attrs import define, evolve, field, frozen
 
-from nanocoder import calls
 from nanocoder.admission import Admission
 from nanocoder.cancel import Cancel
 from nanocoder.consent import Ask, Consent, Granted, copied
-from nanocoder.errors import BadArguments, Cancelled, NanocoderError, PluginError, ToolError
+from nanocoder.errors import BadArguments, Cancelled, NanocoderError, ToolError
 from nanocoder.plugins import Plugins
 from nanocoder.results import (
+    bounded,
     broken,
     call_data,
     edited_note,
     failure,
     marked,
-    fitted,
     result_data,
-    status_of,
+    seen,
 )
-from nanocoder.running import Running, Said, TmpDir
+from nanocoder.running import Caller, Running, Said, TmpDir
 from nanocoder.schema import normalise
-from nanocoder.text import for_model
+from nanocoder.stages import Watch
 from nanocoder.tool import (
     ANY_TOOL,
     MAX_DEPTH,
@@ -41,8 +41,8 @@ from nanocoder.tool import (
     ToolContext,
     ToolInfo,
     refuse_step,
-    refuse_unsound,
 )
+from nanocoder.transaction import Transaction, caught
 from nanocoder.values import Event, Question, Shown, ToolCall, ToolResult, Value
 
 if TYPE_CHECKING:
@@ -66,13 +66,15 @@ class Scope(Shown):
     state: dict[str, Any] = field(factory=dict)
     depth: int = 0
     active: bool = True
+    transaction: Transaction | None = None
 
 
 @frozen(eq=False, repr=False)
 class Services(Value):
     """What a session offers to its tools.
 
-    *call_timeout_s* is the limit, in seconds, of tools that set none (0: no limit).
+    *call_timeout_s* is the limit, in seconds, of tools that set none (0: no limit). *is_inner* says
+    that a call of another session, with which it shares *admission*, waits for this one.
     """
 
     session_id: str = ""
@@ -80,8 +82,10 @@ class Services(Value):
     artifact: Callable[[str, bytes], str] | None = None
     wrap: Callable[[list[str]], list[str]] | None = None
     tools: Callable[[], tuple[ToolInfo, ...]] | None = None
+    child: Callable[..., Any] | None = None
     call_timeout_s: float = 0.0
-    concurrency: int = 8
+    admission: Admission = field(factory=Admission)
+    is_inner: bool = False
 
 
 class Executor:
@@ -98,7 +102,7 @@ class Executor:
         self._workspace = workspace
         self._consent = consent
         self._services = services or Services()
-        self._admission = Admission(self._services.concurrency)
+        self._admission = self._services.admission
         self._left_behind: list[threading.Thread] = []
 
     def turn(
@@ -133,7 +137,7 @@ class Executor:
                 if isinstance(item, Ask) and cancel.is_set():
                     continue  # whoever interrupted the run does not want to be asked
                 if isinstance(item, Ask):
-                    item.answer = self._consent.ask(item.request)
+                    item.answer = self._consent.ask(item.request, cancel)
                 else:
                     yield item
         except StopIteration as end:
@@ -147,8 +151,9 @@ class Executor:
         """Get consent one after the other, then run together; a slot at a time for each."""
         ready = []
         for call in wanted:
-            steps = yield from self._prepared(call, cancel)
-            ready.append(self._settled(call, steps))
+            watch = Watch()
+            steps = yield from self._prepared(call, cancel, watch)
+            ready.append(self._settled(call, steps, watch))
         whole = Cancel(cancel)
         results: list[ToolResult | None] = [None] * len(ready)
         threads = []
@@ -172,40 +177,41 @@ class Executor:
             for call, result in zip(wanted, results, strict=True)
         ]
 
-    def _prepared(self, call: ToolCall, cancel: Cancel) -> Generator[Said, None, Steps]:
+    def _prepared(
+        self, call: ToolCall, cancel: Cancel, watch: Watch
+    ) -> Generator[Said, None, Steps]:
         scope = Scope()
         try:
-            tool, granted = yield from self._granted(call, cancel, scope)
+            tool, granted = yield from self._granted(call, cancel, scope, watch)
         except NanocoderError as error:
             return _raising(error)
-        return self._performed(tool, granted, cancel, scope)
+        return self._whole(tool, granted, cancel, scope, watch)
 
     def _steps(self, call: ToolCall, cancel: Cancel, scope: Scope) -> Steps:
-        return (yield from self._settled(call, self._unsettled(call, cancel, scope)))
+        watch = Watch()
+        return (yield from self._settled(call, self._unsettled(call, cancel, scope, watch), watch))
 
-    def _unsettled(self, call: ToolCall, cancel: Cancel, scope: Scope) -> Steps:
-        tool, granted = yield from self._granted(call, cancel, scope)
-        return (yield from self._performed(tool, granted, cancel, scope))
+    def _unsettled(self, call: ToolCall, cancel: Cancel, scope: Scope, watch: Watch) -> Steps:
+        tool, granted = yield from self._granted(call, cancel, scope, watch)
+        return (yield from self._whole(tool, granted, cancel, scope, watch))
 
-    def _settled(self, call: ToolCall, steps: Steps) -> Steps:
+    def _settled(self, call: ToolCall, steps: Steps, watch: Watch) -> Steps:
         """Turn whatever ends *steps* into the call's one result."""
         started = time.perf_counter()
-        try:
-            result = yield from steps
-        except NanocoderError as error:
-            result = failure(call, error)
-            kind = "call.failed" if status_of(result) == "error" else "call.denied"
-            yield Event(kind, {"error_class": error.error_class, "message": str(error)}, call.id)
+        result = yield from caught(call, steps, watch)
         milliseconds = round((time.perf_counter() - started) * 1000, 3)
         result = evolve(result, call_id=call.id, duration_ms=milliseconds)
-        yield Event("call.returned", result_data(call, result), call.id)
+        yield Event("call.returned", {**result_data(call, result), **watch.data()}, call.id)
         return result
 
     def _granted(
-        self, call: ToolCall, cancel: Cancel, scope: Scope
+        self, call: ToolCall, cancel: Cancel, scope: Scope, watch: Watch
     ) -> Generator[Said, None, tuple[Tool[..., Any], Granted]]:
+        watch.enter("bootstrap")
         yield Event("call.received", call_data(call), call.id)
         cancel.check()
+        self._workspace()
+        watch.enter("input")
         if call.error:
             raise BadArguments([call.error])
         call = self._normalised(call)
@@ -217,8 +223,9 @@ class Executor:
         mine = evolve(call, arguments=copied(call.arguments))
         consented = scope.consented and scope.active
         granted = yield from self._consent.obtain(
-            mine, tool, tool.signature.check, consented=consented
+            mine, tool, tool.signature.check, watch, consented=consented
         )
+        watch.enter("")
         return tool, granted
 
     def _normalised(self, call: ToolCall) -> ToolCall:
@@ -233,25 +240,58 @@ class Executor:
         name, arguments = normalise(given, names)
         return evolve(call, name=name, arguments=arguments)
 
-    def _performed(
-        self, tool: Tool[..., Any], granted: Granted, cancel: Cancel, scope: Scope
+    def _whole(
+        self, tool: Tool[..., Any], granted: Granted, cancel: Cancel, scope: Scope, watch: Watch
     ) -> Steps:
-        call = granted.call
+        """Perform a call; what a transactional one changes is kept wholly or not at all."""
+        if not tool.transactional or scope.transaction is not None:
+            return self._performed(tool, granted, cancel, scope, watch)
+        own = Transaction(self._services.session_id, granted.call, self._workspace)
+        scope = evolve(scope, transaction=own)
+        return own.around(self._performed(tool, granted, cancel, scope, watch), watch)
+
+    def _performed(
+        self, tool: Tool[..., Any], granted: Granted, cancel: Cancel, scope: Scope, watch: Watch
+    ) -> Steps:
+        watch.enter("execution")
         cancel.check()
-        with self._admission.seat(tool, call.arguments, scope.depth) as seat:
-            seat.wait(cancel)
-            yield Event("call.started", call_data(call), call.id)
-            result = yield from self._run(tool, granted, cancel, scope)
-        if call.edited:
-            result = marked(result, edited_note(call))
-        result = self._bounded(call, self._seen(tool, call, result))
-        if result.artifact:
-            yield Event("call.truncated", {"artifact": result.artifact}, call.id)
+        result = yield from self._admitted(tool, granted, cancel, scope, watch)
         outcome = {"is_error": result.is_error, "error_class": result.error_class}
-        yield Event("call.finished", outcome, call.id)
+        yield Event("call.finished", outcome, granted.call.id)
+        watch.enter("output", result.error_class)
+        result = self._composed(tool, granted.call, result)
+        if watch.queued_s:
+            told = {**result.metadata, "queued_ms": round(watch.queued_s * 1_000, 3)}
+            result = evolve(result, metadata=told)
+        if result.artifact:
+            yield Event("call.truncated", {"artifact": result.artifact}, granted.call.id)
         return result
 
-    def _run(self, tool: Tool[..., Any], granted: Granted, cancel: Cancel, scope: Scope) -> Steps:
+    def _admitted(
+        self, tool: Tool[..., Any], granted: Granted, cancel: Cancel, scope: Scope, watch: Watch
+    ) -> Steps:
+        """Run a call as soon as there is room for it."""
+        call = granted.call
+        is_step = scope.depth > 0 or self._services.is_inner
+        with self._admission.seat(tool, call.arguments, is_step=is_step) as seat:
+            if seat.position:
+                yield Event("call.queued", {"position": seat.position}, call.id)
+            watch.queued_s = seat.wait(cancel)
+            yield Event("call.started", call_data(call), call.id)
+            error_class = ""
+            try:
+                result = yield from self._run(tool, granted, cancel, scope, watch)
+                error_class = result.error_class
+            except ToolError as error:
+                error_class = error.error_class
+                raise
+            finally:
+                self._admission.learn(seat, tool.name, watch.ran_s, error_class)
+        return result
+
+    def _run(
+        self, tool: Tool[..., Any], granted: Granted, cancel: Cancel, scope: Scope, watch: Watch
+    ) -> Steps:
         own = Cancel(cancel)
         # Steps of a call that only the mode allowed are asked about where a rule wants that.
         is_one = tool.single_confirmation and ANY_TOOL not in tool.composed_of
@@ -259,6 +299,7 @@ class Executor:
             consented=is_one and granted.consented,
             state=scope.state if scope.depth else {},
             depth=scope.depth + 1,
+            transaction=scope.transaction,
         )
         room = TmpDir()
 
@@ -277,6 +318,7 @@ class Executor:
             result: ToolResult = yield from running.outcome(limit, tool.name)
             return result
         finally:
+            watch.ran_s = running.ran_s()
             inner.active = False
             own.close()
             room.clean()
@@ -301,7 +343,7 @@ class Executor:
             step = ToolCall(f"{call.id}.{next(numbers)}", name, dict(arguments), parent_id=call.id)
             return running.drive(self._steps(step, cancel, scope))
 
-        workspace = self._workspace()
+        workspace = scope.transaction.workspace() if scope.transaction else self._workspace()
         return ToolContext(
             session_id=services.session_id,
             message_id=call.id,
@@ -318,50 +360,21 @@ class Executor:
             make_tmp=room.path,
             wrap=services.wrap,
             tools=services.tools,
+            child=services.child and partial(services.child, Caller(tool, call, cancel, running)),
             artifact=services.artifact,
             ask=lambda question: running.drive(_inquiry(evolve(question, call_id=call.id))),
         )
 
-    def _seen(self, tool: Tool[..., Any], call: ToolCall, result: ToolResult) -> ToolResult:
-        """Pass a result through the after_execute chain; one that fails withholds it."""
-        chain = self._plugins.implementations("nanocoder_after_execute")
-        about = {
-            "call": call,
-            "tool": tool,
-            "session": self._consent.session,
-            "settings": self._plugins.settings,
-        }
-        try:
-            for one in chain:
-                told = {**about, "result": result}
-                seen = calls.chain([one], told, "result", ToolResult, refuse_unsound)
-                result = _consistent(result, seen)
-        except PluginError as error:
-            self._plugins.report(error)
-            raise ToolError(f"the result is withheld: {error}", error_class="withheld") from error
-        return result
-
-    def _bounded(self, call: ToolCall, result: ToolResult) -> ToolResult:
-        """Make a result fit to be read by a model; what is cut is kept as an artifact."""
-        shown, is_cut = fitted(result.output)
-        if not is_cut:
-            return result if shown is result.output else evolve(result, output=shown)
-        kept = result.artifact
-        if not kept and self._services.artifact is not None:
-            whole = for_model(result.output).encode("utf-8", "replace")
-            kept = self._services.artifact(f"{call.id}.txt", whole)
-        metadata = {**result.metadata, "truncated": True}
-        return evolve(result, output=shown, artifact=kept, metadata=metadata)
+    def _composed(self, tool: Tool[..., Any], call: ToolCall, result: ToolResult) -> ToolResult:
+        """Make the one result of a call: marked, seen by the plugins, fit to be read."""
+        if call.edited:
+            result = marked(result, edited_note(call))
+        about = {"call": call, "tool": tool, "session": self._consent.session}
+        return bounded(call, seen(self._plugins, about, result), self._services.artifact)
 
     def _only_reads(self, call: ToolCall) -> bool:
         tool = self._plugins.tools().get(call.name)
         return tool is None or tool.is_read_only
-
-
-def _consistent(before: ToolResult, after: ToolResult) -> ToolResult:
-    """Drop the data of a text that was changed: who takes out a secret means it there, too."""
-    is_stale = after.output != before.output and after.data is before.data
-    return evolve(after, data=None) if is_stale else after
 
 
 def _inquiry(question: Question) -> Generator[Said, None, str | None]:

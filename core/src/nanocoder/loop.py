@@ -1,14 +1,16 @@
 """The loop: ask the model, run its calls, repeat; one session from its first event to its last."""
 
-from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from functools import cached_property, partial
 from types import TracebackType
 from typing import Any, Self
 
-from attrs import define, evolve
+from attrs import define, evolve, field
 
 from nanocoder import calls
+from nanocoder.budget import Budget, is_over
 from nanocoder.cancel import Cancel
+from nanocoder.child import Children
 from nanocoder.config import Config
 from nanocoder.consent import Consent
 from nanocoder.errors import Cancelled, NanocoderError, ProviderError
@@ -18,11 +20,13 @@ from nanocoder.models import Chosen, choose_model, open_provider, streamed
 from nanocoder.offering import Offering
 from nanocoder.opening import Ground, open_ground
 from nanocoder.plugins import Plugins
-from nanocoder.prompt import NAMED_FILE_CHARS, named_files, size_of, system_prompt
+from nanocoder.prompt import NAMED_FILE_CHARS, system_prompt, with_named_files
 from nanocoder.provider import Finished, Provider, Request, TextDelta, ThinkingDelta
 from nanocoder.report import Report
 from nanocoder.results import not_run
-from nanocoder.session import encode_message, encode_usage
+from nanocoder.session import encode_usage
+from nanocoder.talk import Talk
+from nanocoder.telemetry import Telemetry
 from nanocoder.tool import SessionInfo, Tool
 from nanocoder.values import (
     Attachment,
@@ -34,11 +38,10 @@ from nanocoder.values import (
     StopReason,
     ToolCall,
     ToolResult,
+    Usage,
 )
 
 LAST_WORDS = "The turn limit is reached. Answer now with what you have; no more tools will run."
-COMPACT_AT = 0.8
-"""Which part of the model's context may be used before the transcript is compacted."""
 
 Events = Generator[Event, None, Any]
 
@@ -50,6 +53,7 @@ class _Run(Shown):
     report: Report
     guard: Guard
     cancel: Cancel
+    budget: Budget = field(factory=Budget)
     max_turns: int = 50
 
 
@@ -64,7 +68,15 @@ class Session:
         self.plugins: Plugins = ground.plugins
         self.config: Config = ground.config
         self.info: SessionInfo = ground.info
-        self.consent = Consent(self.plugins, self.info, ground.approve, ground.ask)
+        self.children = Children(ground, self)
+        self.consent = Consent(
+            self.plugins,
+            self.info,
+            ground.approve,
+            ground.ask,
+            ground.kept,
+            self.config.core.approval_timeout_s,
+        )
         self.executor = Executor(
             self.plugins,
             lambda: ground.workspace,
@@ -74,14 +86,16 @@ class Session:
                 resource=ground.resource,
                 artifact=ground.artifact,
                 wrap=ground.wrap,
+                child=partial(self.children.open, Session),
                 tools=lambda: self.offering.infos(self.tools, self.info),
                 call_timeout_s=self.config.core.call_timeout_s,
-                concurrency=self.config.core.concurrency,
+                admission=ground.admission,
+                is_inner=ground.parent is not None,
             ),
         )
         self.report = Report(session_id=self.info.id)
-        self._messages: list[Message] = list(ground.messages)
-        self._size = sum(map(size_of, self._messages))
+        self._telemetry = Telemetry(ground)
+        self._talk = Talk(ground.messages)
         self._current: _Run | None = None
         self._early = Cancel()
         self._started = False
@@ -107,7 +121,7 @@ class Session:
     @property
     def messages(self) -> Sequence[Message]:
         """The transcript so far."""
-        return tuple(self._messages)
+        return tuple(self._talk.messages)
 
     @property
     def tools(self) -> dict[str, Tool[..., Any]]:
@@ -136,6 +150,7 @@ class Session:
     def set_mode(self, mode: Mode) -> None:
         """Change how much may be done without asking, from the next call on."""
         self._set_info(mode=mode)
+        self.children.tighten(mode)
         self.__dict__.pop("system", None)
 
     def set_model(self, model: str) -> None:
@@ -165,7 +180,7 @@ class Session:
         in the report.
         """
         message = Message("user", prompt, attachments=tuple(attachments))
-        return self._delivered(self._prompted(message))
+        return self._telemetry.delivered(self._prompted(message), self._about)
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> Iterator[Event]:
         """Take one call down the same path that the model's take.
@@ -173,7 +188,7 @@ class Session:
         The last event is `call.returned`.
         """
         call = ToolCall(f"call-{len(self.report.tool_calls) + 1}", name, dict(arguments))
-        return self._delivered(self._called(call))
+        return self._telemetry.delivered(self._called(call), self._about)
 
     def interrupt(self, reason: str = "interrupted") -> None:
         """Stop the run; may be called from a signal handler or another thread."""
@@ -185,8 +200,10 @@ class Session:
         if self._closed:
             return
         self._closed = True
+        self.children.close(self.report)
         if self._started:
-            self._deliver(Event("session.finished", self.report.data()))
+            last = Event("session.finished", self.report.data())
+            self._telemetry.deliver(last, self._about())
         self.executor.close()
         if "provider" in self.__dict__:
             self.provider.close()
@@ -198,17 +215,20 @@ class Session:
             Report(self.info.id, self.info.model),
             Guard(self.tools),
             self._early if self._current is None else Cancel(),
+            Budget(self._ground.max_calls, self._ground.max_tokens),
             max_turns=self._ground.max_turns,
         )
         self._current, self.report = run, run.report
         yield from self._begun()
-        if self._messages and self._messages[-1].calls:
+        if self._talk.messages and self._talk.messages[-1].calls:
             # Whoever listened to the run before left it in the middle.
-            yield self._added_results(not_run(self._messages[-1].calls, "it was interrupted"), ())
+            yield self._talk.add_results(
+                not_run(self._talk.messages[-1].calls, "it was interrupted"), ()
+            )
         yield Event("run.started", {"prompt": message.text})
         if provider.profile == "small":
-            message = evolve(message, text=self._named_files(message.text) + message.text)
-        yield self._added(message)
+            message = evolve(message, text=with_named_files(message.text, self._small_file))
+        yield self._talk.add(message)
         try:
             run.report.end((yield from self._turns(run)))
         except Cancelled:
@@ -222,14 +242,18 @@ class Session:
         self._current = run
         yield from self._begun()
         result = yield from self.executor.path(call, run.cancel)
-        run.report.note([call], [result], self.tools)
+        self._note([call], [result], run)
 
     def _begun(self) -> Events:
         if not self._started:
             self._started = True
             info = self.info
             data: dict[str, Any] = {"session_id": info.id, "model": info.model}
-            data |= {"cwd": str(info.cwd), "mode": str(info.mode), "resumed": bool(self._messages)}
+            data |= {
+                "cwd": str(info.cwd),
+                "mode": str(info.mode),
+                "resumed": bool(self._talk.messages),
+            }
             yield Event("session.started", data)
             if self.info.model:
                 yield Event("session.changed", {"model": self.info.model})
@@ -242,10 +266,10 @@ class Session:
             ended = yield from self._answered(reply.calls, run)
             if ended is not None:
                 return ended
-        yield self._added(Message("user", LAST_WORDS))
+        yield self._talk.add(Message("user", LAST_WORDS))
         reply = yield from self._reply(run)
         if reply.calls:
-            yield self._added_results(not_run(reply.calls, "the turn limit is reached"), ())
+            yield self._talk.add_results(not_run(reply.calls, "the turn limit is reached"), ())
         return StopReason.TURN_LIMIT
 
     def _answered(
@@ -255,18 +279,23 @@ class Session:
 
         Returns why the run ends, if it does.
         """
+        if run.budget.spent:
+            spent = f"its budget is spent: {run.budget.spent}"
+            yield self._talk.add_results(not_run(wanted, spent), ())
+            run.report.error = {"class": "budget", "message": spent}
+            return StopReason.BUDGET
         canonical = [self.offering.canonical(call) for call in wanted]
         results, told = yield from self._results(canonical, run)
-        run.report.note(canonical, results, self.tools)
+        self._note(canonical, results, run)
         said = self.offering.rendered(wanted, results)
-        yield self._added_results(said, told if self.offering.dialect is None else ())
+        yield self._talk.add_results(said, told if self.offering.dialect is None else ())
         if run.cancel.is_set():
             return StopReason.INTERRUPTED
         stuck = run.guard.seen(canonical, results)
         if stuck:
             run.report.error = {"class": "loop", "message": stuck}
             return StopReason.LOOP
-        return StopReason.BUDGET if self._is_spent(run) else None
+        return StopReason.BUDGET if self.is_over(Usage()) else None
 
     def _results(
         self, canonical: Sequence[ToolCall], run: _Run
@@ -274,14 +303,19 @@ class Session:
         """Return a result for each call, and the ids of those that `call.returned` has told."""
         known = {call.id: run.guard.answered(call) for call in canonical[:1]}
         rest = [call for call in canonical if known.get(call.id) is None]
-        ran = yield from self.executor.turn(rest, run.cancel)
-        found = {call.id: result for call, result in zip(rest, ran, strict=True)}
-        return [known.get(call.id) or found[call.id] for call in canonical], set(found)
+        made = len(run.report.tool_calls)
+        may = run.budget.affords(len(rest), made, run.report.usage)
+        ran = yield from self.executor.turn(rest[:may], run.cancel)
+        why = f"the budget of {run.budget.spent} is spent; answer now with what you have"
+        done = [*ran, *not_run(rest[may:], why)]
+        found = {call.id: result for call, result in zip(rest, done, strict=True)}
+        results = [known.get(call.id) or found[call.id] for call in canonical]
+        return results, {call.id for call in rest[:may]}
 
     def _reply(self, run: _Run) -> Generator[Event, None, Finished]:
         """Ask the model once; the reply is added to the transcript before its calls run."""
         system = self.system
-        yield from self._compacted()
+        yield from self._talk.compacted(self.plugins, self.provider, self._about())
         request = self._request(system)
         run.report.turns += 1
         yield Event("request.started", {"turn": run.report.turns, "model": self.info.model})
@@ -298,10 +332,12 @@ class Session:
                 f"{self.info.model} ended without finishing its reply", kind="protocol"
             )
         run.report.usage += finished.usage
+        if self._ground.parent is not None:
+            self._ground.parent.spend(finished.usage)
         run.report.text = finished.text
         usage = {"input": finished.usage.input_tokens, "output": finished.usage.output_tokens}
         said = Message("assistant", finished.text, calls=finished.calls, native=finished.native)
-        event = self._added(said)
+        event = self._talk.add(said)
         yield evolve(event, data={**event.data, "usage": encode_usage(finished.usage)})
         yield Event("request.finished", {"usage": usage, "truncated": finished.truncated})
         return finished
@@ -310,8 +346,8 @@ class Session:
         request = Request(
             model=self.chosen.model,
             system=system,
-            messages=self._messages,
-            tools=self.offering.definitions(self.tools, self.info, self._messages),
+            messages=self._talk.messages,
+            tools=self.offering.definitions(self.tools, self.info, self._talk.messages),
             session_id=self.info.id,
         )
         chain = self.plugins.implementations("nanocoder_before_request")
@@ -319,67 +355,25 @@ class Session:
             return request
         return calls.chain(chain, {"request": request, **self._about()}, "request", Request)
 
-    def _compacted(self) -> Events:
-        """Let a plugin shorten a transcript that is about to outgrow the model's context."""
-        limit = getattr(self.provider, "context", 0)
-        if not limit or self._size < limit * COMPACT_AT:
-            return
-        about = {"messages": tuple(self._messages), "limit_tokens": limit, **self._about()}
-        shorter = calls.choose(
-            self.plugins.implementations("nanocoder_compact"),
-            self.plugins.report,
-            about,
-            (list, tuple),
-        )
-        if shorter is not None:
-            self._messages = list(shorter)
-            self._size = sum(map(size_of, self._messages))
-            messages = [encode_message(message) for message in self._messages]
-            yield Event("transcript.compacted", {"messages": messages})
-
-    def _named_files(self, text: str) -> str:
-        """Return the files that a request names, whole when they are small.
-
-        The best single help for a small model.
-        """
+    def _small_file(self, path: str) -> str:
+        """Return a small file's text if it may be read without asking, else nothing."""
         reader = self.tools.get("read_file")
-        shown = []
-        for path in named_files(text) if reader is not None else ():
-            call = ToolCall("named-file", "read_file", {"path": path})
-            if self.consent.verdict(call, reader).decision is Decision.ALLOW:  # type: ignore[arg-type]
-                content = self._ground.small_file(path, NAMED_FILE_CHARS)
-                if content:
-                    shown.append(f"The file {path} now reads:\n```\n{content}\n```\n\n")
-        return "".join(shown)
+        call = ToolCall("named-file", "read_file", {"path": path})
+        if reader is None or self.consent.verdict(call, reader).decision is not Decision.ALLOW:
+            return ""
+        return self._ground.small_file(path, NAMED_FILE_CHARS)
 
-    def _added(self, message: Message) -> Event:
-        self._messages.append(message)
-        self._size += size_of(message)
-        return Event("message", encode_message(message))
+    def _note(self, calls: Sequence[ToolCall], results: Sequence[ToolResult], run: _Run) -> None:
+        run.report.note(calls, results, self.tools)
+        self.children.settle(run.report)
+        if self._ground.parent is not None:
+            self._ground.parent.wrote(self.info, run.report.files_changed)
 
-    def _added_results(self, results: Sequence[ToolResult], told: Collection[str]) -> Event:
-        """Add the results of a turn; those that `call.returned` has *told* are not told again."""
-        event = self._added(Message("tool", results=tuple(results)))
-        untold = [one for one in results if one.call_id not in told or one.attachments]
-        data = encode_message(Message("tool", results=tuple(untold)))
-        return evolve(event, data={**data, "call_ids": [one.call_id for one in results]})
-
-    def _is_spent(self, run: _Run) -> bool:
-        core, usage = self.config.core, run.report.usage
-        tokens = usage.input_tokens + usage.output_tokens
-        too_dear = core.max_cost_usd and (usage.cost or 0.0) >= core.max_cost_usd
-        return bool(too_dear or (core.max_tokens and tokens >= core.max_tokens))
-
-    def _delivered(self, events: Events) -> Iterator[Event]:
-        """Let the journal and the plugins know of each event before the next step is taken."""
-        for event in events:
-            self._deliver(event)
-            yield event
-
-    def _deliver(self, event: Event) -> None:
-        self._ground.record(event)
-        about = {"event": event, **self._about()}
-        calls.tell(self.plugins.implementations("nanocoder_event"), self.plugins.report, about)
+    def is_over(self, more: Usage) -> bool:
+        """Tell whether the latest run, with *more*, has used what it may, or a parent has."""
+        parent = self._ground.parent
+        usage = self.report.usage + more
+        return is_over(self.config.core, usage) or (parent is not None and parent.is_over())
 
     def _about(self) -> dict[str, Any]:
         return {"session": self.info, "settings": self.plugins.settings}

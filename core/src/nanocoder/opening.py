@@ -3,15 +3,18 @@
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attrs import define, field
 
+from nanocoder.admission import Admission
 from nanocoder.config import Config, cache_dir, state_dir, user_config_dir
 from nanocoder.consent import Approver, Asker
 from nanocoder.errors import ConfigError, ToolError, UsageError
+from nanocoder.leftovers import intents_dir, take_back_what_was_killed
 from nanocoder.offers import Dialect, Sandbox
 from nanocoder.plugins import Plugins
 from nanocoder.session import Journal, SessionStore, Transcript, repaired
@@ -20,6 +23,7 @@ from nanocoder.tool import SessionInfo
 from nanocoder.values import Event, Message, Mode
 
 if TYPE_CHECKING:
+    from nanocoder.child import Children
     from nanocoder.workspace import Workspace
 
 RECORDED = frozenset(
@@ -33,6 +37,8 @@ RECORDED = frozenset(
         "call.approved",
         "call.edited",
         "call.denied",
+        "call.restored",
+        "telemetry.failed",
         "run.finished",
         "session.finished",
     }
@@ -54,13 +60,19 @@ class Ground:
     plugins: Plugins
     config: Config
     info: SessionInfo
-    _open: "Callable[[], Workspace]"
+    open: "Callable[[], Workspace]"
     journal: Journal | None = None
     approve: Approver | None = None
     ask: Asker | None = None
     messages: Sequence[Message] = ()
     max_turns: int = 50
+    admission: Admission = field(factory=Admission)
+    max_calls: int = 0
+    max_tokens: int = 0
     dialect: Dialect | None = None
+    parent: "Children | None" = None
+    kept: set[tuple[str, ...]] = field(factory=set)
+    telling: AbstractContextManager[Any] = field(factory=threading.RLock)
     _workspace: "Workspace | None" = None
     _resources: dict[tuple[str, str], Any] = field(factory=dict)
     _lock: threading.Lock = field(factory=threading.Lock)
@@ -71,7 +83,7 @@ class Ground:
         """The workspace, opened before the first call runs: a run without calls needs none."""
         with self._opening:
             if self._workspace is None:
-                self._workspace = self._open()
+                self._workspace = self.open()
             return self._workspace
 
     def record(self, event: Event) -> None:
@@ -162,6 +174,8 @@ class Ground:
             self.journal.close()
         if self._workspace is not None:
             self._workspace.close()
+        if self.parent is not None:
+            self.parent.left(self.info.id)
 
 
 def open_ground(  # noqa: PLR0913 - these are the options of open_session, by name
@@ -201,6 +215,7 @@ def open_ground(  # noqa: PLR0913 - these are the options of open_session, by na
     refuse_misspelt(config, plugins)
     plugins.require_policies()
     say = warn or (lambda _: None)
+    take_back_what_was_killed(root, environment, say)
     journal, transcript = _opened_journal(
         config, root, resume, persist=persist, warn=say, environment=environment
     )
@@ -223,6 +238,7 @@ def open_ground(  # noqa: PLR0913 - these are the options of open_session, by na
         ask=ask,
         messages=transcript.messages,
         max_turns=config.core.max_turns,
+        admission=Admission(config.core.concurrency, config.core.max_waiting_calls),
         dialect=_dialect(plugins, config.core.dialect),
     )
     if transcript.interrupted:
@@ -316,21 +332,31 @@ def refuse_unlocked(plugins: Plugins, environment: Mapping[str, str]) -> None:
 
 
 def open_workspace(
-    root: Path, journal: Journal | None, environment: Mapping[str, str] = os.environ
+    root: Path,
+    journal: Journal | None,
+    environment: Mapping[str, str] = os.environ,
+    *,
+    ours: bool = False,
 ) -> "Workspace":
-    """Open the workspace with its backups outside of it and our own places protected."""
+    """Open the workspace with its backups outside of it and our own places protected.
+
+    *ours* says that *root* lies in such a place because a tool of this session put it there.
+    """
     from nanocoder.workspace import Workspace  # 14 modules that a run without calls does not need
 
     protected = []
     for place in (user_config_dir, state_dir, cache_dir):
         try:
-            protected.append(str(place(environment)))
+            folder = place(environment)
         except ConfigError:
             continue
+        if not (ours and root.is_relative_to(folder.resolve())):
+            protected.append(str(folder))
     artifacts = journal.artifacts if journal is not None else None
     backups = artifacts / "backups" if artifacts is not None else None
     watch = None if journal is None else partial(journal.append, "file.changed")
-    return Workspace(root, backups=backups, extra_protected=protected, watch=watch)
+    intents = intents_dir(environment)
+    return Workspace(root, backups=backups, extra_protected=protected, watch=watch, intents=intents)
 
 
 def _opened_journal(

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from nanocoder.text import count_tokens
 from nanocoder.tool import SessionInfo
@@ -48,6 +48,16 @@ def named_files(text: str) -> Iterator[str]:
             yield path
             if len(seen) == NAMED_FILES:
                 return
+
+
+def with_named_files(text: str, read: Callable[[str], str]) -> str:
+    """Return a request with the files that it names before it, whole when they are small.
+
+    The best single help for a small model. *read* returns a file's content, or nothing.
+    """
+    found = ((path, read(path)) for path in named_files(text))
+    shown = [f"The file {path} now reads:\n```\n{one}\n```\n\n" for path, one in found if one]
+    return "".join(shown) + text
 
 
 def size_of(message: Message) -> int:

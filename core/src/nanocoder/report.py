@@ -1,6 +1,6 @@
 """What a run came to: the object that `run --output json` prints."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from attrs import define, field
@@ -65,7 +65,11 @@ class Report(Shown):
                 self._note_files(result.metadata)
 
     def _note_files(self, metadata: Mapping[str, Any]) -> None:
-        for path in [metadata.get("path"), *metadata.get("files_changed", ())]:
+        self.note_files([metadata.get("path"), *metadata.get("files_changed", ())])
+
+    def note_files(self, paths: Iterable[object]) -> None:
+        """Take note of files that changed, each once; what is no path is passed over."""
+        for path in paths:
             if isinstance(path, str) and path not in self.files_changed:
                 self.files_changed.append(path)
 

@@ -17,7 +17,8 @@ from attrs import define, field
 from nanocoder.cancel import Cancel
 from nanocoder.consent import Ask
 from nanocoder.errors import Cancelled, TimedOut
-from nanocoder.values import Event, Shown
+from nanocoder.tool import Tool
+from nanocoder.values import Event, Shown, ToolCall
 
 T = TypeVar("T")
 Said = Event | Ask
@@ -71,7 +72,13 @@ class Running:
         self._cancel = cancel
         self._work = work
         self._over = threading.Event()
+        self._began = self._ended = self._asked_s = 0.0
         self.thread = threading.Thread(target=self._run, name="nanocoder-call", daemon=True)
+
+    def ran_s(self) -> float:
+        """Return for how long the work has run, in seconds, without waiting for a person."""
+        ended = self._ended or time.perf_counter()
+        return max(0.0, ended - self._began - self._asked_s) if self._began else 0.0
 
     def say(self, event: Event) -> None:
         """Let the waiting side know; called on any thread."""
@@ -91,6 +98,7 @@ class Running:
 
     def _forward(self, item: Said, steps: Generator[Said, None, Any]) -> None:
         message = _Forward(item)
+        began = time.perf_counter()
         self._inbox.put(message)
         # Nobody acknowledges any more once the waiting side has gone.
         forget = self._cancel.on_set(lambda: threading.Timer(GRACE_S, message.seen.set).start())
@@ -99,6 +107,8 @@ class Running:
                 steps.close()
                 raise Cancelled("the call that this one is a step of has ended")
         forget()
+        if isinstance(item, Ask):
+            self._asked_s += time.perf_counter() - began
         if self._cancel.is_set() and isinstance(item, Ask) and item.answer is None:
             steps.close()
             raise Cancelled(self._cancel.reason)
@@ -158,10 +168,24 @@ class Running:
         return Cancelled(f"{what} was interrupted")
 
     def _run(self) -> None:
+        self._began = time.perf_counter()
+        outcome: Any
         try:
-            self._inbox.put(_Returned(self._work(self)))
+            outcome = _Returned(self._work(self))
         except BaseException as error:  # noqa: BLE001 - whoever waits raises it again
-            self._inbox.put(error)
+            outcome = error
+        self._ended = time.perf_counter()
+        self._inbox.put(outcome)
+
+
+@define(eq=False, repr=False)
+class Caller(Shown):
+    """A call that runs now, as what it opens inside the session is told of it."""
+
+    tool: Tool[..., Any]
+    call: ToolCall
+    cancel: Cancel
+    running: Running
 
 
 def _passed_on(message: Any) -> Generator[Said, None, None]:

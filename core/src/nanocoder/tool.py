@@ -22,6 +22,7 @@ from nanocoder.values import (
 )
 
 if TYPE_CHECKING:
+    from nanocoder.loop import Session
     from nanocoder.workspace import Workspace
 
 P = ParamSpec("P")
@@ -52,7 +53,8 @@ class SessionInfo(Value):
 
     *output* is "text", "json" or "jsonl"; *profile* "small" when the model wants short descriptions
     and few tools. *folder* is the session's own, beside its journal, where plugins may keep files;
-    it need not exist yet, and it is None for a session that is not kept.
+    it need not exist yet, and it is None for a session that is not kept. *agent* is the name of a
+    sub-agent's profile, empty for the main agent, and *parent* the session that it works in.
     """
 
     id: str
@@ -63,6 +65,8 @@ class SessionInfo(Value):
     output: str = "text"
     profile: str = "full"
     folder: Path | None = None
+    agent: str = ""
+    parent: str = ""
 
 
 @frozen(eq=False, repr=False)
@@ -89,7 +93,8 @@ class ToolContext(Shown):
     *cancelled* is the abort signal, *settings* the plugin's own settings, *state* a dict shared by
     the calls of one composed operation. `call` reaches declared sub-tools only; `resource` opens
     what the plugin offers in `nanocoder_resources`; `wrap` puts an argument vector into the
-    session's sandbox; `progress` shows a line while the tool runs; `ask` asks the person.
+    session's sandbox; `progress` shows a line while the tool runs; `ask` asks the person; `child`
+    opens a session inside this one.
     """
 
     session_id: str
@@ -108,6 +113,7 @@ class ToolContext(Shown):
     _wrap: Callable[[list[str]], list[str]] | None = None
     _artifact: Callable[[str, bytes], str] | None = None
     _ask: Callable[[Question], str | None] | None = None
+    _child: Callable[..., "Session"] | None = None
     _tools: Callable[[], tuple[ToolInfo, ...]] | None = None
 
     @property
@@ -153,6 +159,42 @@ class ToolContext(Shown):
         Give the tool `timeout_s=0`: the time in which a person thinks is not its own.
         """
         return None if self._ask is None else self._ask(question)
+
+    def child(  # noqa: PLR0913 - these are options, by name
+        self,
+        cwd: str | Path | None = None,
+        *,
+        model: str = "",
+        mode: Mode | str | None = None,
+        agent: str = "",
+        background: bool = False,
+        tools: "Callable[[Tool[..., Any]], bool] | None" = None,
+        max_turns: int = 0,
+        max_calls: int = 0,
+        max_tokens: int = 0,
+    ) -> "Session":
+        """Open a session inside this one, for a sub-agent; close it, or use it in a `with`.
+
+        It has this session's plugins, settings and policies, and a transcript of its own. *cwd* is
+        its directory (none: this one's), *mode* can only be stricter, *agent* is what policies know
+        it by, *tools* says of each tool whether it has it. *background* lets it go on after this
+        call, with nobody to ask. *max_turns* (0: this session's), *max_calls* and *max_tokens* (0:
+        no limit) are its budget. Only a tool with `composed_of=("*",)` opens sessions.
+        Raises: ToolError (nested_session, too_many_sessions, undeclared_subtool), UsageError.
+        """
+        if self._child is None:
+            raise RuntimeError("this context opens no sessions")
+        return self._child(
+            cwd=cwd,
+            model=model,
+            mode=mode,
+            agent=agent,
+            background=background,
+            tools=tools,
+            max_turns=max_turns,
+            max_calls=max_calls,
+            max_tokens=max_tokens,
+        )
 
 
 @frozen(eq=False, repr=False)

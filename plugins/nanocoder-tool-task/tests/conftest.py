@@ -1,22 +1,161 @@
 """A home without configuration and a model for sub-agents that nobody has to pay for."""
 
 import json
+import subprocess
+from pathlib import Path
+from types import SimpleNamespace
 
+import nanocoder_tool_task
 import pytest
+from nanocoder import (
+    ApprovalAnswer,
+    Finished,
+    ProviderError,
+    ProviderSpec,
+    TextDelta,
+    ToolCall,
+    ToolResult,
+    Usage,
+    hookimpl,
+    tool,
+)
+from nanocoder.testing import opened
+from nanocoder.testing.playing import called
+from nanocoder_tool_task import Settings
+
+
+class Model:
+    """Plays the turns of a file; which one follows from how many were answered already."""
+
+    profile = "full"
+    context = 0
+
+    def __init__(self, path):
+        self._turns = json.loads(Path(path).read_text(encoding="utf-8"))["turns"]
+
+    def stream(self, request, cancel):
+        number = sum(one.role == "assistant" for one in request.messages)
+        turn = self._turns[number]
+        if cancel.wait(turn.get("delay_s", 0)):
+            cancel.check()
+        if "error" in turn:
+            raise ProviderError(turn["error"])
+        wanted = enumerate(turn.get("calls", ()))
+        calls = tuple(
+            ToolCall(f"c{number}-{at}", one["name"], one["arguments"]) for at, one in wanted
+        )
+        yield TextDelta(turn.get("text", ""))
+        yield Finished(turn.get("text", ""), calls, Usage(**turn.get("usage", {})))
+
+    def models(self):
+        return []
+
+    def close(self):
+        """Hold nothing, close nothing."""
+
+
+@tool(risk="safe", effects={"read"})
+def read_file(ctx, path: str) -> str:
+    """Read a file."""
+    return ctx.workspace.read_text(path)
+
+
+@tool(risk="medium", effects={"write"})
+def write_file(ctx, path: str, content: str) -> ToolResult:
+    """Write a file."""
+    ctx.workspace.write_text(path, content)
+    return ToolResult("written", metadata={"path": path})
+
+
+@tool(risk="dangerous", effects={"write"})
+def apply_patch(ctx, patch: str) -> ToolResult:
+    """Apply a patch as git does, all of it or nothing."""
+    done = subprocess.run(
+        ["git", "apply", "--whitespace=nowarn"],
+        cwd=ctx.working_directory,
+        input=patch.encode(),
+        capture_output=True,
+        check=False,
+    )
+    failed = done.returncode != 0
+    said = done.stderr.decode()
+    return ToolResult(said, is_error=failed, error_class="text_not_found" if failed else "")
+
+
+MODELS = SimpleNamespace(
+    nanocoder_providers=hookimpl(lambda: [ProviderSpec("play", lambda m, _: Model(m))])
+)
+FILES = SimpleNamespace(nanocoder_tools=hookimpl(lambda: [read_file, write_file, apply_patch]))
+TOOLS = {"tool-task": nanocoder_tool_task, "files": FILES, "models": MODELS}
+
+
+def yes(request):
+    return ApprovalAnswer(request.id, request.digest, approved=True)
 
 
 @pytest.fixture(autouse=True)
 def script(tmp_path_factory, monkeypatch):
-    """Return what writes the turns of the sub-agents; by default they greet."""
+    """Return what writes the turns of the sub-agents and names the model that plays them."""
     home = tmp_path_factory.mktemp("home")
-    path = home / "agent.json"
 
-    def write(*turns):
+    def write(*turns, name="agent", provider="play"):
+        path = home / f"{name}.json"
         path.write_text(json.dumps({"turns": turns}), encoding="utf-8")
-        return f"scripted/{path}"
+        return f"{provider}/{path}"
 
     monkeypatch.setenv("HOME", str(home))
     for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("NANOCODER_MODEL", write({"text": "Hello."}))
+    monkeypatch.setenv("NANOCODER_MODEL", write({"text": "Hello."}, provider="scripted"))
+    write.home = home
     return write
+
+
+@pytest.fixture
+def tools():
+    """Return the plugins of every session: ours, three tools for files, and the model."""
+    return dict(TOOLS)
+
+
+@pytest.fixture
+def run(tmp_path, script):
+    """Let a sub-agent play turns: run({"text": …}, arguments={…}) -> its result and the events."""
+    (tmp_path / "hello.txt").write_text("one line\n")
+
+    def run_task(*turns, plugins=(), limits=(), cancel=None, arguments=(), **options):
+        settings = Settings(**{"model": script(*turns), **dict(limits)})
+        together = {**TOOLS, **dict(plugins)}
+        given = {"description": "try it", "prompt": "go", **dict(arguments)}
+        options = {"settings": {"tool-task": settings}, "approve": yes, **options}
+        with opened(tmp_path, plugins=together, **options) as (session, _):
+            run_task.session = session
+            return called(session, "task", given, cancel=cancel)
+
+    return run_task
+
+
+@pytest.fixture
+def repository(tmp_path):
+    """Return a git repository with one commit, one change that is not committed, and one secret."""
+    git(tmp_path, "init", "-q", "-b", "main")
+    (tmp_path / "hello.txt").write_text("one line\n")
+    (tmp_path / "code.py").write_text("a = 1\nb = 2\nc = 3\nd = 4\ne = 5\n")
+    (tmp_path / ".gitignore").write_text("*.log\n")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-qm", "first")
+    (tmp_path / "code.py").write_text("a = 1\nb = 2\nc = 3\nd = 4\ne = 50\n")
+    (tmp_path / "new.txt").write_text("not committed\n")
+    (tmp_path / "noise.log").write_text("ignored\n")
+    return tmp_path
+
+
+@pytest.fixture(name="git")
+def run_git():
+    """Return what runs git for a test."""
+    return git
+
+
+def git(folder, *words):
+    command = ["git", "-c", "user.name=t", "-c", "user.email=t@example.org", *words]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+    return done.stdout

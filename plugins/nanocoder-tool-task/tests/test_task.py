@@ -5,47 +5,15 @@ import threading
 import time
 from types import SimpleNamespace
 
-import nanocoder_tool_task
 import pytest
 from nanocoder import ApprovalAnswer, Cancel, Decision, ToolResult, Verdict, hookimpl, tool
 from nanocoder.testing import opened, play
 from nanocoder.testing.playing import called
 from nanocoder_tool_task import Settings
 
-
-@tool(risk="safe", effects={"read"})
-def read_file(ctx, path: str) -> str:
-    """Read a file."""
-    return ctx.workspace.read_text(path)
-
-
-@tool(risk="medium", effects={"write"})
-def write_file(ctx, path: str, content: str) -> ToolResult:
-    """Write a file."""
-    (ctx.working_directory / path).write_text(content, encoding="utf-8")
-    return ToolResult("written", metadata={"path": path})
-
-
-FILES = SimpleNamespace(nanocoder_tools=hookimpl(lambda: [read_file, write_file]))
-TOOLS = {"tool-task": nanocoder_tool_task, "files": FILES}
 WRITE = {"name": "write_file", "arguments": {"path": "new.txt", "content": "text\n"}}
 READ = {"name": "read_file", "arguments": {"path": "hello.txt"}}
 MISSING = {"name": "read_file", "arguments": {"path": "missing.txt"}}
-
-
-@pytest.fixture
-def run(tmp_path, script):
-    (tmp_path / "hello.txt").write_text("one line\n")
-
-    def run_task(*turns, plugins=(), limits=(), cancel=None, arguments=(), **options):
-        settings = Settings(model=script(*turns), **dict(limits))
-        together = {**TOOLS, **dict(plugins)}
-        given = {"description": "try it", "prompt": "go", **dict(arguments)}
-        options = {"settings": {"tool-task": settings}, "approve": yes, **options}
-        with opened(tmp_path, plugins=together, **options) as (session, _):
-            return called(session, "task", given, cancel=cancel)
-
-    return run_task
 
 
 def yes(request):
@@ -73,11 +41,11 @@ def test_the_answer_of_a_sub_agent_is_the_result(run):
 
 
 @pytest.mark.contract("NA-53")
-def test_a_model_gets_the_answer_and_not_the_way_to_it(tmp_path, script):
+def test_a_model_gets_the_answer_and_not_the_way_to_it(tmp_path, script, tools):
     (tmp_path / "hello.txt").write_text("one line\n")
     settings = {"tool-task": Settings(model=script(calls(READ), {"text": "One line."}))}
     turns = [[("task", {"description": "count", "prompt": "How many lines?"})], "Done."]
-    played = play(tmp_path, turns, plugins=TOOLS, approve=yes, settings=settings)
+    played = play(tmp_path, turns, plugins=tools, approve=yes, settings=settings)
     assert played.text == "Done."
     assert [one.output for one in played.results] == ["One line."]
 
@@ -223,9 +191,9 @@ def test_a_model_that_fails_is_an_error_of_the_task(run):
     assert "no capacity" in result.output
 
 
-def test_a_model_that_is_not_there_is_an_error_of_the_task(tmp_path):
+def test_a_model_that_is_not_there_is_an_error_of_the_task(tmp_path, tools):
     settings = {"tool-task": Settings(model="nowhere/none")}
-    with opened(tmp_path, plugins=TOOLS, approve=yes, settings=settings) as (session, _):
+    with opened(tmp_path, plugins=tools, approve=yes, settings=settings) as (session, _):
         result, _ = called(session, "task", {"description": "try it", "prompt": "go"})
     assert result.is_error
     assert "there is no provider 'nowhere'" in result.output

@@ -43,9 +43,18 @@ class SessionStore:
             return cls(Path(os.devnull), warn=warn)
 
     def create(
-        self, cwd: Path, model: str = "", mode: str = "", *, forked_from: str = ""
+        self,
+        cwd: Path,
+        model: str = "",
+        mode: str = "",
+        *,
+        forked_from: str = "",
+        about: Mapping[str, str] | None = None,
     ) -> tuple[str, Journal]:
-        """Start a session; where nothing can be written, in memory alone, and *warn* is told."""
+        """Start a session; where nothing can be written, in memory alone, and *warn* is told.
+
+        *about* is what its first record says besides.
+        """
         at = self._after_the_newest()
         try:
             private_directory(self.folder)
@@ -59,6 +68,7 @@ class SessionStore:
             )
             journal = Journal(session_id)
         told = {"cwd": str(cwd.resolve()), "model": model, "mode": str(mode), "pid": os.getpid()}
+        told |= about or {}
         journal.append(
             "session.started", {**told, **({"forked_from": forked_from} if forked_from else {})}
         )
@@ -105,9 +115,12 @@ class SessionStore:
         return found.records, journal
 
     def show(self, wanted: str, *, cwd: Path | None = None) -> Transcript:
-        """Return a session's transcript without taking it over; raises UsageError."""
-        session_id = self.find(wanted, cwd=cwd)
-        return repaired(read(self._path(session_id)), self._path(session_id).with_suffix(""))
+        """Return a session's transcript, or a sub-agent's, without taking it over.
+
+        Raises: UsageError.
+        """
+        path = self._path_within(wanted) or self._path(self.find(wanted, cwd=cwd))
+        return repaired(read(path), path.with_suffix(""))
 
     def fork(self, wanted: str, *, cwd: Path | None = None) -> tuple[str, Journal]:
         """Start a session with the messages of another, which may be in use; raises UsageError."""
@@ -173,6 +186,12 @@ class SessionStore:
             return ()
         ids = (name.removesuffix(".jsonl") for name in names if name.endswith(".jsonl"))
         return sorted(one for one in ids if ID.fullmatch(one))
+
+    def _path_within(self, session_id: str) -> Path | None:
+        """Return the journal of a sub-agent by its whole id; it lies with its session's files."""
+        if not ID.fullmatch(session_id):
+            return None
+        return next(self.folder.glob(f"*/sessions/{session_id}.jsonl"), None)
 
     def _path(self, session_id: str) -> Path:
         return self.folder / f"{session_id}.jsonl"

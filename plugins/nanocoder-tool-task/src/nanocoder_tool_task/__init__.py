@@ -1,16 +1,25 @@
-"""The tool task: sub-agents whose every call takes the same way as a call of their parent."""
+"""The tools task and task_result: sub-agents with every rule and hook of their parent."""
 
-from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from attrs import field, frozen
-from nanocoder import Effect, Param, Tool, ToolContext, ToolResult, hookimpl, tool
+from nanocoder import (
+    Effect,
+    Param,
+    Resource,
+    Tool,
+    ToolContext,
+    ToolError,
+    ToolResult,
+    hookimpl,
+    tool,
+)
 
-from nanocoder_tool_task.agent import Budget, Outcome
-from nanocoder_tool_task.crew import Assignment, run_together
+from nanocoder_tool_task.crew import MAX_AGENTS, Assignment, Crew
 from nanocoder_tool_task.profiles import Profile
 
-MAX_AGENTS = 8
+MAX_WAIT_S = 600.0
+EFFECTS = (Effect.READ, Effect.WRITE, Effect.EXECUTE, Effect.NETWORK)
 
 
 @frozen
@@ -19,7 +28,7 @@ class Settings:
 
     *model*: the model of sub-agents, "provider/model"; the session's own by default. *max_turns*,
     *max_calls* and *max_tokens*: what one sub-agent may use. *without*: tools that sub-agents do
-    not get.
+    not get. *profiles*: profiles by name, beside those built in or in their place.
     """
 
     model: str = ""
@@ -29,16 +38,12 @@ class Settings:
     without: tuple[str, ...] = field(
         default=("todo_read", "todo_write"), metadata={"tighten": "union"}
     )
-
-    @property
-    def budget(self) -> Budget:
-        """What one sub-agent may use."""
-        return Budget(self.max_turns, self.max_calls, self.max_tokens)
+    profiles: dict[str, Profile] = field(factory=dict, metadata={"user_only": True})
 
 
 @tool(
     risk="medium",
-    effects={Effect.READ, Effect.WRITE, Effect.EXECUTE, Effect.NETWORK},
+    effects=EFFECTS,
     composed_of=("*",),
     timeout_s=0,
     examples=[
@@ -49,31 +54,53 @@ def task(
     ctx: ToolContext,
     description: Annotated[str, "The task in 3 to 5 words."],
     prompt: Annotated[str, Param("All it needs to know; it sees nothing else.", min_length=1)],
-    name: Annotated[Profile, "All but build and general only read."] = Profile.GENERAL,
+    name: Annotated[
+        str, "Profile: general, build; explore, plan, review, security only read."
+    ] = "general",
     also: Annotated[
         tuple[Assignment, ...],
         Param(f"Up to {MAX_AGENTS - 1} more that work at the same time."),
     ] = (),
+    isolation: Annotated[
+        Literal["none", "worktree"], "worktree: work on a copy; changes come back as a patch."
+    ] = "none",
+    *,
+    merge: Annotated[bool, "Merge that patch."] = False,
+    background: Annotated[bool, "Return at once; read it with task_result."] = False,
 ) -> ToolResult:
     """Let a sub-agent work on a task in its own context; returns its answer."""
-    ctx.cancelled.check()
+    from nanocoder_tool_task.work import started, worked
+
     wanted = [Assignment(description, prompt), *also]
-    outcomes = run_together(ctx, wanted[:MAX_AGENTS], name)
-    ctx.cancelled.check()
-    outcomes += [_surplus(one) for one in wanted[MAX_AGENTS:]]
-    failed = [one for one in outcomes if one.error_class]
-    return ToolResult(
-        _told(outcomes),
-        title=f"Task: {description}",
-        data={"agents": [one.data() for one in outcomes]},
-        metadata={
-            "succeeded": len(outcomes) - len(failed),
-            "failed": len(failed),
-            "files_changed": list(dict.fromkeys(p for one in outcomes for p in one.files_changed)),
-        },
-        is_error=len(failed) == len(outcomes),
-        error_class=failed[0].error_class if len(failed) == len(outcomes) else "",
-    )
+    if background:
+        return started(ctx, wanted, name, isolated=isolation != "none")
+    return worked(ctx, wanted, name, isolated=isolation != "none", merge=merge)
+
+
+@tool(
+    risk="medium",
+    effects=EFFECTS,
+    composed_of=("*",),
+    timeout_s=0,
+    repeatable=True,
+    examples=[{}],
+)
+def task_result(
+    ctx: ToolContext,
+    id: Annotated[str, "The sub-agent; empty lists all."] = "",  # noqa: A002 - the model's word
+    wait_s: Annotated[float, Param("Wait so long for it.", ge=0, le=MAX_WAIT_S)] = 60.0,
+    *,
+    cancel: Annotated[bool, "Stop it."] = False,
+    merge: Annotated[bool, "Merge its patch."] = False,
+) -> ToolResult:
+    """Read what came of a sub-agent in the background, or merge a patch that was kept."""
+    from nanocoder_tool_task.work import listed, read
+
+    if not id:
+        if cancel or merge:
+            raise ToolError("say which sub-agent, by its id", error_class="invalid_arguments")
+        return listed(ctx)
+    return read(ctx, id, wait_s=wait_s, cancel=cancel, merge=merge)
 
 
 @hookimpl
@@ -84,18 +111,11 @@ def nanocoder_settings() -> type:
 
 @hookimpl
 def nanocoder_tools() -> list[Tool[..., Any]]:
-    """Offer task."""
-    return [task]
+    """Offer task and task_result."""
+    return [task, task_result]
 
 
-def _told(outcomes: Sequence[Outcome]) -> str:
-    if len(outcomes) == 1:
-        return outcomes[0].told
-    return "\n\n".join(
-        f"[{number}] {one.description}\n{one.told}" for number, one in enumerate(outcomes, 1)
-    )
-
-
-def _surplus(assignment: Assignment) -> Outcome:
-    problem = f"not run: at most {MAX_AGENTS} sub-agents work at once; send the rest afterwards"
-    return Outcome(assignment.description, error_class="too_many_agents", problem=problem)
+@hookimpl
+def nanocoder_resources() -> list[Resource]:
+    """Offer what remembers the sub-agents of a session."""
+    return [Resource("crew", lambda _session, _settings: Crew())]

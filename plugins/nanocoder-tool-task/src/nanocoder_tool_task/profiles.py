@@ -1,40 +1,91 @@
-"""What a sub-agent is good for, and whether it may change anything."""
+"""What a sub-agent is good for, and how much it may do."""
 
-import enum
 from collections.abc import Mapping
+from fnmatch import fnmatchcase
+
+from attrs import frozen
+from nanocoder import Mode, Tool, ToolError
 
 INTRODUCTION = (
     "You are a sub-agent. Another agent gave you the task below and reads your last message only:"
     " answer with the result itself, with paths and line numbers where they help."
 )
+OUR_TOOLS = ("task", "task_result")
 
 
-class Profile(enum.StrEnum):
-    """The profiles of sub-agents."""
+@frozen
+class Profile:
+    """One profile; policies know its sub-agents by its name.
 
-    BUILD = "build"
-    PLAN = "plan"
-    GENERAL = "general"
-    EXPLORE = "explore"
-    SECURITY = "security"
-    REVIEW = "review"
+    *mode*: they get the session's mode, or this one where it is stricter ("": always the
+    session's). *tools*: the tools that they have, as names or globs; empty: all. *without*: tools
+    that they do not have. *model*: "provider/model"; empty: the setting of the plugin, or the
+    session's. *instructions*: what they are told before their task.
+    """
+
+    mode: str = ""
+    tools: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+    model: str = ""
+    instructions: str = ""
+
+    def __attrs_post_init__(self) -> None:
+        """Refuse a mode that there is none of."""
+        if self.mode and self.mode not in list(Mode):
+            raise ValueError(f"mode must be one of {', '.join(Mode)}, not {self.mode!r}")
 
     @property
     def only_reads(self) -> bool:
         """Tell whether its sub-agents get no tool that writes or executes."""
-        return self not in {Profile.BUILD, Profile.GENERAL}
+        return self.mode == Mode.PLAN
+
+    def has(self, tool: "Tool[..., object]") -> bool:
+        """Tell whether its sub-agents have *tool*."""
+        name = tool.name
+        if name in OUR_TOOLS or (self.only_reads and not tool.is_read_only):
+            return False
+        return (not self.tools or _fits(name, self.tools)) and not _fits(name, self.without)
+
+    def instructed(self, prompt: str) -> str:
+        """Return the first message of a sub-agent."""
+        return "\n\n".join(filter(None, [INTRODUCTION, self.instructions, prompt]))
 
 
-INSTRUCTIONS: Mapping[Profile, str] = {
-    Profile.BUILD: "Make the change, run what checks it, and say what you changed.",
-    Profile.PLAN: "Read what is needed and answer with a plan: files, steps, risks.",
-    Profile.GENERAL: "",
-    Profile.EXPLORE: "Find what is asked for quickly. Read no more than you need.",
-    Profile.SECURITY: "Look for weaknesses that somebody could use. Give place, way and remedy.",
-    Profile.REVIEW: "Look for mistakes, the worst first. Give place, reason and remedy.",
+BUILT_IN: Mapping[str, Profile] = {
+    "general": Profile(),
+    "build": Profile(instructions="Make the change, run what checks it, and say what you changed."),
+    "explore": Profile(
+        mode="plan",
+        instructions="Find what is asked for quickly. Read no more than you need.",
+    ),
+    "plan": Profile(
+        mode="plan",
+        instructions="Read what is needed and answer with a plan: files, steps, risks.",
+    ),
+    "review": Profile(
+        mode="plan",
+        instructions="Look for mistakes, the worst first. Give place, reason and remedy.",
+    ),
+    "security": Profile(
+        mode="plan",
+        instructions="Look for weaknesses that somebody could use. Give place, way and remedy.",
+    ),
 }
 
 
-def instructed(profile: Profile, prompt: str) -> str:
-    """Return the first message of a sub-agent."""
-    return "\n\n".join(filter(None, [INTRODUCTION, INSTRUCTIONS[profile], prompt]))
+def profile_of(name: str, own: Mapping[str, Profile]) -> Profile:
+    """Return the profile called *name*; the configuration's go before those built in.
+
+    Raises: ToolError (unknown_profile), with the names that there are.
+    """
+    found = own.get(name) or BUILT_IN.get(name)
+    if found is None:
+        have = ", ".join(sorted({*own, *BUILT_IN}))
+        raise ToolError(
+            f"there is no profile {name!r}; there are {have}", error_class="unknown_profile"
+        )
+    return found
+
+
+def _fits(name: str, patterns: tuple[str, ...]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)

@@ -1,0 +1,115 @@
+"""What a sub-agent changed in its worktree: a patch, and whether it can be applied as one."""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from attrs import frozen
+
+from nanocoder_tool_task.git import git
+
+
+@frozen
+class Version:
+    """A file, or a link and where it leads."""
+
+    content: bytes
+    is_executable: bool = False
+    link: bool = False
+
+
+@frozen
+class Change:
+    """Every file that changed.
+
+    *patch* is as git writes it, binary files included. *lines* tell of each file, *odd* says what
+    in it is no change of text, which is all that can be merged.
+    """
+
+    patch: bytes = b""
+    paths: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
+    odd: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The patch as text; "" when it is none, or not one that can be merged."""
+        if self.odd:
+            return ""
+        try:
+            return self.patch.decode()
+        except UnicodeDecodeError:
+            return ""
+
+    @property
+    def obstacle(self) -> str:
+        """Say why it cannot be merged, or nothing."""
+        if self.odd:
+            return "; ".join(self.odd)
+        return "" if self.text else "a file is not UTF-8"
+
+
+Pair = tuple[str, Version | None, Version | None]
+
+
+def change_of(pairs: Iterable[Pair], stage: Path) -> Change:
+    """Return the change from the first to the second of each pair; *stage* is a folder to make.
+
+    Raises: ToolError (git_failed).
+    """
+    found = list(pairs)
+    if not found:
+        return Change()
+    # Only what changed is laid out, below the names that git's paths begin with.
+    for side, index in (("a", 1), ("b", 2)):
+        (stage / side).mkdir(parents=True)
+        for pair in found:
+            version = pair[index]
+            if isinstance(version, Version):
+                _lay_out(stage / side / pair[0], version)
+    patch = git(
+        stage,
+        *("diff", "--no-index", "--no-prefix", "--binary", "--no-renames", "--no-color"),
+        *("--no-ext-diff", "--no-textconv", "a", "b"),
+        fine=(0, 1),
+        variables={"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CEILING_DIRECTORIES": str(stage.parent)},
+    )
+    return Change(
+        patch,
+        tuple(path for path, _, _ in found),
+        tuple(_line(pair) for pair in found),
+        tuple(odd for pair in found if (odd := _odd(pair))),
+    )
+
+
+def _lay_out(path: Path, version: Version) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if version.link:
+        path.symlink_to(os.fsdecode(version.content))
+        return
+    path.write_bytes(version.content)
+    path.chmod(0o700 if version.is_executable else 0o600)
+
+
+def _line(pair: Pair) -> str:
+    path, before, after = pair
+    letter = "A" if before is None else "D" if after is None else "M"
+    old = before.content.splitlines() if before is not None else []
+    new = after.content.splitlines() if after is not None else []
+    grown = len(new) - len(old)
+    return f"{letter} {path} ({len(new)} lines, {grown:+})"
+
+
+def _odd(pair: Pair) -> str:
+    path, before, after = pair
+    versions = [one for one in (before, after) if one is not None]
+    if any(one.link for one in versions):
+        return f"{path} is a link"
+    if any(b"\0" in one.content for one in versions):
+        return f"{path} is binary"
+    modes = {one.is_executable for one in versions}
+    if len(modes) > 1 or (before is None and True in modes):
+        return f"{path} becomes executable or no longer is"
+    if before is None and after is not None and not after.content:
+        return f"{path} is new and empty"
+    return ""

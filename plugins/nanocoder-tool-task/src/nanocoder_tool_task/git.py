@@ -1,0 +1,119 @@
+"""Git as a repository of strangers must be asked: nothing that its settings name is started.
+
+Hooks, the file system monitor, external diffs, text conversions and protocols are switched off; no
+command is used that checks out or adds files, so that no filter runs.
+"""
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from nanocoder import Cancel, ToolError
+from nanocoder_kit_process import environment
+
+QUIET = {
+    "core.hooksPath": os.devnull,
+    "core.attributesFile": os.devnull,
+    "core.fsmonitor": "false",
+    "core.sshCommand": "false",
+    "core.askPass": "",
+    "core.quotePath": "false",
+    "credential.helper": "",
+    "protocol.allow": "never",
+    "submodule.recurse": "false",
+    "gc.auto": "0",
+    "maintenance.auto": "false",
+}
+OPTIONS = tuple(word for key, value in QUIET.items() for word in ("-c", f"{key}={value}"))
+VARIABLES = {
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "LC_ALL": "C",
+}
+LIMIT_S = 60.0
+POLL_S = 0.05
+
+
+def git(
+    folder: Path,
+    *words: str,
+    cancel: Cancel | None = None,
+    fine: tuple[int, ...] = (0,),
+    variables: Mapping[str, str] | None = None,
+) -> bytes:
+    """Return what git says in *folder*.
+
+    Raises: ToolError (git_failed, git_missing), Cancelled.
+    """
+    child = {**environment(os.environ), **VARIABLES, **(variables or {})}
+    program = shutil.which("git", path=child.get("PATH", ""))
+    if program is None:
+        raise ToolError("git is not installed, or not on PATH", error_class="git_missing")
+    command = [program, "--no-pager", "--literal-pathspecs", *OPTIONS, *words]
+    process = subprocess.Popen(
+        command,
+        cwd=folder,
+        env=child,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    output, errors = _awaited(process, words[0], cancel)
+    if process.returncode not in fine:
+        said = errors.decode("utf-8", "replace").strip() or f"exit code {process.returncode}"
+        raise ToolError(f"git {words[0]} failed: {said}", error_class="git_failed")
+    return output
+
+
+def _awaited(
+    process: "subprocess.Popen[bytes]", what: str, cancel: Cancel | None
+) -> tuple[bytes, bytes]:
+    waited_s = 0.0
+    while True:
+        try:
+            return process.communicate(timeout=POLL_S)
+        except subprocess.TimeoutExpired:
+            waited_s += POLL_S
+        is_late = waited_s >= LIMIT_S
+        if is_late or (cancel is not None and cancel.is_set()):
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+            if cancel is not None:
+                cancel.check()
+            raise ToolError(f"git {what} took longer than {LIMIT_S:g} s", error_class="git_failed")
+
+
+def top_of(folder: Path) -> Path:
+    """Return the top of the repository that *folder* is in.
+
+    Raises: ToolError (no_repository) also when its settings say that it is about other files.
+    """
+    top = next((one for one in (folder, *folder.parents) if (one / ".git").exists()), None)
+    if top is None:
+        raise ToolError(
+            f"{folder} is in no git repository, so there can be no worktree;"
+            " run `git init` and commit, or leave isolation out",
+            error_class="no_repository",
+        )
+    said = git(top, "rev-parse", "--show-toplevel").removesuffix(b"\n")
+    if os.path.realpath(os.fsdecode(said)) != os.path.realpath(top):
+        raise ToolError(
+            f"the settings of the repository {top} say that its files are elsewhere",
+            error_class="no_repository",
+        )
+    try:
+        git(top, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+    except ToolError as error:
+        raise ToolError(
+            f"the repository {top} has no commit yet, so there can be no worktree",
+            error_class="no_repository",
+        ) from error
+    return top

@@ -1,0 +1,44 @@
+"""How the changes of a worktree come back: merged by the session's own tool, or as a patch."""
+
+from attrs import evolve
+from nanocoder import ToolContext
+
+from nanocoder_tool_task.agent import Outcome
+
+APPLY = "apply_patch"
+MAX_LINES = 50
+
+
+def landed(ctx: ToolContext, outcome: Outcome, *, merge: bool) -> Outcome:
+    """Return *outcome* with its patch kept, or merged into the session's files if *merge*.
+
+    The merge is a call of `apply_patch` like any other: judged, asked about, checked against what
+    the files are now, and all or nothing.
+    """
+    change = outcome.change
+    if not change.paths:
+        return outcome
+    if not outcome.patch:
+        kept = ctx.artifact(f"{ctx.message_id}-{outcome.session or 'agent'}.patch", change.patch)
+        outcome = evolve(outcome, patch=kept)
+    if not merge:
+        return evolve(outcome, note=_note(outcome, "Its changes are in a worktree's patch"))
+    problem = change.obstacle
+    if not problem:
+        result = ctx.call(APPLY, {"patch": change.text})
+        problem = result.output if result.is_error else ""
+    if problem:
+        return evolve(outcome, note=_note(outcome, f"Its changes were not merged ({problem})"))
+    return evolve(
+        outcome,
+        merged=True,
+        files_changed=change.paths,
+        note=_note(outcome, "Its changes were merged"),
+    )
+
+
+def _note(outcome: Outcome, said: str) -> str:
+    lines = outcome.change.lines
+    more = [f"and {len(lines) - MAX_LINES} more"] if len(lines) > MAX_LINES else []
+    place = [f"The patch: {outcome.patch}"] if outcome.patch else []
+    return "\n".join([f"{said}: {len(lines)} files", *lines[:MAX_LINES], *more, *place])

@@ -1,0 +1,116 @@
+"""Where worktrees are: in the user's cache, each held by a lock as long as its process lives."""
+
+import contextlib
+import fcntl
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from attrs import define
+from nanocoder import ToolError
+
+from nanocoder_tool_task.git import git
+
+YOUNG_S = 60.0
+"""For how long a place without a lock may be one that is just being made."""
+TREE = "tree"
+
+
+@define
+class Place:
+    """One directory of ours; *lock* is the descriptor that says that we are alive."""
+
+    folder: Path
+    lock: int
+
+    @property
+    def tree(self) -> Path:
+        """The worktree."""
+        return self.folder / TREE
+
+    def close(self) -> None:
+        """Remove the worktree and all that is beside it."""
+        _clear(self.folder)
+        os.close(self.lock)
+
+
+def root() -> Path:
+    """Return the directory of all places."""
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    cache = Path(base) if os.path.isabs(base) else Path.home() / ".cache"
+    return cache / "nanocoder" / "worktrees"
+
+
+def made(repository: Path) -> Place:
+    """Make a place for a worktree of *repository*; raises ToolError (io_error)."""
+    name = f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{os.urandom(3).hex()}"
+    folder = root() / name
+    try:
+        folder.mkdir(mode=0o700, parents=True)
+        lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        (folder / "repository").write_bytes(os.fsencode(repository))
+    except OSError as error:
+        raise ToolError(
+            f"there is no place for a worktree in {root()}: {error.strerror}",
+            error_class="io_error",
+        ) from error
+    return Place(folder, lock)
+
+
+def sweep() -> None:
+    """Remove what processes left behind that no longer live."""
+    for folder in _places():
+        lock = _taken(folder)
+        if lock >= 0:
+            _clear(folder)
+            os.close(lock)
+
+
+def _places() -> Iterator[Path]:
+    with contextlib.suppress(OSError):
+        yield from sorted(one for one in root().iterdir() if not one.is_symlink())
+
+
+def _taken(folder: Path) -> int:
+    """Return a lock on a place that nobody holds, else -1."""
+    try:
+        is_young = time.time() - folder.stat().st_mtime < YOUNG_S
+        flags = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
+        lock = os.open(folder / "lock", flags if is_young else flags | os.O_CREAT, 0o600)
+    except OSError:
+        return -1
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(lock)
+        return -1
+    return lock
+
+
+def _clear(folder: Path) -> None:
+    _remove(folder / TREE)
+    # Git forgets by itself alone what is gone: pruning would forget other people's, too.
+    with contextlib.suppress(OSError, ToolError):
+        repository = Path(os.fsdecode((folder / "repository").read_bytes()))
+        git(repository, "worktree", "remove", "--force", "--force", str(folder / TREE))
+    _remove(folder)
+
+
+def _remove(folder: Path) -> None:
+    with contextlib.suppress(OSError, RecursionError):
+        shutil.rmtree(folder)
+    if not folder.exists():
+        return
+    # Directories without permissions, or too many levels for Python.
+    for command in (("chmod", "-R", "u+rwX", "--"), ("rm", "-rf", "--")):
+        subprocess.run(
+            [*command, str(folder)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            check=False,
+        )
