@@ -197,6 +197,32 @@ def test_a_small_model_is_told_the_short_texts_as_ever(tmp_path):
     assert told == [("alter", "Alter it."), ("gamma", "Look at it.")]
 
 
+def test_a_small_model_must_give_what_every_example_gives(tmp_path):
+    @tool(
+        risk="safe",
+        effects={Effect.READ},
+        examples=[{"a": "x", "b": "y"}, {"a": "x"}],
+        short="Look.",
+    )
+    def look(
+        a: Annotated[str, "One."] = "",
+        b: Annotated[str, "Two."] = "",
+        n: Annotated[int, "Many."] = 0,
+    ) -> str:
+        """Look at things."""
+        return f"{a}{b}{n}"
+
+    class Looking:
+        @hookimpl
+        def nanocoder_tools(self):
+            return [look]
+
+    model = Scripted(["Done."], profile="small")
+    (request,) = asked(tmp_path, model=model, plugins={"looking": Looking()})
+    (told,) = [one.parameters for one in request.tools if one.name == "look"]
+    assert (list(told["properties"]), told["required"]) == (["a", "b"], ["a"])
+
+
 def test_a_dialect_offers_what_it_always_offers(tmp_path):
     class Loud:
         name = "loud"

@@ -106,7 +106,7 @@ class Offering:
                 yield ToolDefinition(offer["name"], offer["description"], offer["parameters"])
         elif small:
             for tool in offered:
-                yield ToolDefinition(tool.name, tool.short, few_parameters(tool.parameters))
+                yield ToolDefinition(tool.name, tool.short, few_parameters(tool))
         else:
             first = [tool for tool in offered if tool.name not in deferred]
             for tool in [*first, *(deferred[name] for name in found)]:
@@ -157,12 +157,18 @@ def revealed_by(result: ToolResult) -> list[str]:
     return [name for name in names if isinstance(name, str)]
 
 
-def few_parameters(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return *schema* without optional numbers and switches, which tempt a small model."""
+def few_parameters(tool: Tool[..., Any]) -> dict[str, Any]:
+    """Return the schema of *tool* without optional numbers and switches: they tempt a small model.
+
+    What every example of the tool gives is required: a small model leaves out what it may.
+    """
+    schema = tool.parameters
     required = schema.get("required", ())
     kept = {
         name: one
         for name, one in schema.get("properties", {}).items()
         if name in required or (one.get("type") == "string" and "enum" not in one)
     }
-    return {**schema, "properties": kept}
+    given = [name for name in kept if tool.examples and all(name in e for e in tool.examples)]
+    needed = [name for name in kept if name in required or name in given]
+    return {**schema, "properties": kept, "required": needed}

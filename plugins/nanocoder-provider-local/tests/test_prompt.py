@@ -1,3 +1,4 @@
+import attrs
 import pytest
 from nanocoder import Attachment, Message, Request, ToolCall, ToolDefinition, ToolResult
 from nanocoder_provider_local.actions import Actions
@@ -102,6 +103,15 @@ def test_an_image_is_named_because_it_cannot_be_shown():
     message = Message("user", "Look", attachments=(Attachment("image/png", b"", "a.png"),))
 
     assert "a.png (image/png) cannot be shown" in shown([message])[1]["content"]
+
+
+def test_an_image_that_a_tool_read_is_named_too():
+    picture = Attachment("image/png", b"", "a.png")
+    first, second = step(1, "text")
+    (result,) = second.results
+    read = Message("tool", results=(attrs.evolve(result, attachments=(picture,)),))
+
+    assert "a.png (image/png) cannot be shown" in shown([first, read])[-1]["content"]
 
 
 def test_a_long_session_loses_its_oldest_results_first():

@@ -1,10 +1,10 @@
 """Turn a request into the chat that the model sees; its beginning is the same at each turn."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
-from nanocoder import Message, Request
+from nanocoder import Attachment, Message, Request
 
 from nanocoder_provider_local.actions import Actions
 
@@ -60,11 +60,14 @@ def turn_text(message: Message, actions: Actions, before: Message | None) -> str
         return _assistant(message, actions)
     if message.role == "tool":
         return results(message, before)
-    notes = [
+    return defused("\n".join([message.text, *_not_shown(message.attachments)]))
+
+
+def _not_shown(attachments: Sequence[Attachment]) -> list[str]:
+    return [
         f"[{file.name or 'a file'} ({file.media_type}) cannot be shown to this model]"
-        for file in message.attachments
+        for file in attachments
     ]
-    return defused("\n".join([message.text, *notes]))
 
 
 def results(message: Message, before: Message | None) -> str:
@@ -74,7 +77,8 @@ def results(message: Message, before: Message | None) -> str:
     for result in message.results:
         outcome = "failed" if result.is_error else "returned"
         name = names.get(result.call_id, "The tool")
-        shown.append(f"{name} {outcome}:\n{defused(result.output)}")
+        text = "\n".join([result.output, *_not_shown(result.attachments)])
+        shown.append(f"{name} {outcome}:\n{defused(text)}")
     failed = any(result.is_error for result in message.results)
     return "\n\n".join([*shown, AGAIN if failed else NEXT])
 
