@@ -1,5 +1,7 @@
 """Who is asked, what the answer has to echo, and who wins."""
 
+import threading
+import time
 from collections.abc import Callable
 from typing import Annotated, Any
 
@@ -275,6 +277,69 @@ def test_the_installed_way_to_approve_is_used_and_a_broken_one_passed_over(tmp_p
 
     result, _ = ask(tmp_path, "launch", {"target": "x"}, a=Broken(), b=Works())
     assert result.output == "launched at x"
+
+
+def impatient(folder) -> None:
+    settings = folder / ".nanocoder/config.toml"
+    settings.parent.mkdir()
+    settings.write_text("approval_timeout_s = 0.2\n")
+
+
+@pytest.mark.contract("MA-116")
+def test_without_an_answer_in_time_the_call_is_denied_and_a_late_answer_counts_no_more(tmp_path):
+    impatient(tmp_path)
+    late, answered = threading.Event(), threading.Event()
+
+    def sleepy(request: ApprovalRequest) -> ApprovalAnswer:
+        late.wait(8)
+        answered.set()
+        return yes(request, always=True)
+
+    plugins = {"tools": Tools()}
+    with opened(tmp_path, plugins=plugins, approve=sleepy) as (session, _):
+        result, events = called(session, "launch", {"target": "x"})
+        asked = [one for one in events if one.kind == "call.approval_requested"]
+        late.set()
+        assert answered.wait(8)
+        again, told = called(session, "launch", {"target": "x"})
+    assert result.error_class == "denied"
+    assert result.output == "denied: nobody answered within 0.2 s"
+    assert asked[0].data["timeout_s"] == 0.2
+    assert [event.kind for event in events][-2:] == ["call.denied", "call.returned"]
+    assert again.output == "launched at x"
+    assert "call.approval_requested" in [event.kind for event in told], "the late yes was not kept"
+
+
+@pytest.mark.contract("MA-116")
+def test_a_screen_that_keeps_the_time_itself_is_not_taken_for_a_person_who_said_no(tmp_path):
+    impatient(tmp_path)
+
+    class Screen:
+        @hookimpl
+        def nanocoder_approve(self, request):
+            time.sleep(request.timeout_s + 0.05)
+            return no(request)
+
+    result, _ = ask(tmp_path, "launch", {"target": "x"}, screen=Screen())
+    assert result.output == "denied: nobody answered within 0.2 s"
+
+
+@pytest.mark.contract("MA-116")
+def test_an_interrupt_does_not_wait_for_an_approver_that_blocks(tmp_path):
+    released = threading.Event()
+    plugins = {"tools": Tools()}
+    turns = [[("launch", {"target": "x"})], "never"]
+
+    def deaf(request: ApprovalRequest) -> None:
+        session.interrupt()
+        released.wait(8)
+
+    with opened(tmp_path, turns, plugins=plugins, approve=deaf) as (session, _):
+        started = time.monotonic()
+        list(session.run("go"))
+        assert time.monotonic() - started < 4
+        assert session.report.stop_reason == "interrupted"
+        released.set()
 
 
 def test_an_approver_that_answers_garbage_is_no_consent(tmp_path):

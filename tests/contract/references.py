@@ -18,6 +18,7 @@ FOLDER = repository.ROOT / "docs/reference"
 TYPES: Mapping[Any, str] = {
     bool: "true or false",
     dict[str, str]: "table of texts",
+    dict[str, float]: "table of numbers",
     float: "number",
     int: "whole number",
     str: "text",
@@ -149,6 +150,8 @@ def _toml(default: Any) -> str:
     value = default.factory() if hasattr(default, "factory") else default
     if isinstance(value, bool):
         return str(value).lower()
-    if isinstance(value, tuple | dict):
-        return "[]" if isinstance(value, tuple) else "{}"
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_toml, value))}]"
+    if isinstance(value, dict):
+        return "{}"
     return f'"{value}"' if isinstance(value, str) else str(value)

@@ -186,6 +186,7 @@ def _policy(parser: argparse.ArgumentParser) -> None:
     explain = actions.add_parser("explain", help="the verdict on a call and the rule behind it")
     explain.add_argument("tool", help="the tool's name")
     explain.add_argument("arguments", nargs="?", default="{}", help="its arguments as JSON")
+    explain.add_argument("--agent", default="", metavar="NAME", help="as the sub-agent of this profile")
     _session_options(explain)
     _with_output(explain)
 
@@ -227,6 +228,23 @@ def _session_changes(actions: Any) -> None:
     )
 
 
+def _stats(parser: argparse.ArgumentParser) -> None:
+    _with_output(parser)
+    parser.add_argument("--tool", default="", metavar="NAME", help="of this tool only")
+    parser.add_argument("--days", type=float, default=0.0, metavar="N", help="of the last N days")
+    parser.add_argument(
+        "--check", action="store_true", help="end with 1 when an objective is missed"
+    )
+    _of_directory(parser)
+
+
+def _trace(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("call", metavar="CALL_ID", help='the id of a call, or "last"')
+    parser.add_argument("--session", default="last", metavar="ID", help="where it was made")
+    _with_output(parser)
+    _of_directory(parser)
+
+
 def _config(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(
         dest="action", metavar="ACTION", required=True, parser_class=_Parser
@@ -264,6 +282,8 @@ COMMANDS: dict[str, tuple[str, Adder]] = {
     "policy": ("explain what the policies say of a call", _policy),
     "models": ("the models that can be used", _models),
     "sessions": ("list, show, resume, undo and export sessions", _sessions),
+    "stats": ("how long calls take and how often they fail", _stats),
+    "trace": ("the six stages of one call, with their times", _trace),
     "config": ("show the configuration and where it comes from", _config),
     "completion": ("print a completion script for a shell", _completion),
 }

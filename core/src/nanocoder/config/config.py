@@ -23,6 +23,7 @@ from nanocoder.config.origin import Origin
 from nanocoder.config.places import refuse_inside, user_config_dir
 from nanocoder.config.settings import (
     CoreSettings,
+    ObjectivesTable,
     PluginsTable,
     ToolsTable,
     checked,
@@ -38,6 +39,7 @@ TABLES: Mapping[tuple[str, ...], type] = {
     (): CoreSettings,
     ("plugins",): PluginsTable,
     ("tools",): ToolsTable,
+    ("objectives",): ObjectivesTable,
 }
 SECRET_NAMES = ("key", "token", "secret", "password", "passwd", "credentials")
 MASK = "(hidden)"
@@ -49,7 +51,7 @@ class Config:
     *core* holds the core's settings, *strict* and *disabled_plugins* say what is loaded,
     *tool_owner*, *tool_rename* and *disabled_tools* what tools are offered, *always_told* which of
     them each request names, *trusted* whether the folder is trusted, so that its file counts in
-    full.
+    full, *objectives* what calls should keep to.
     """
 
     def __init__(
@@ -71,6 +73,7 @@ class Config:
         self.tool_owner = tools.owner
         self.tool_rename = tools.rename
         self.always_told = frozenset(tools.always)
+        self.objectives = ObjectivesTable(**self._resolved["objectives",].values)
 
     @classmethod
     def load(
@@ -193,7 +196,7 @@ class Config:
             raise ConfigError(f"plugins.{plugin}: {error}") from None
 
     def _resolve(self, cls: type, path: tuple[str, ...], check: Check) -> Resolved:
-        ignored = () if path else ("plugins", "tools")
+        ignored = () if path else {table[0] for table in TABLES if table}
         resolved = resolve(
             cls,
             path,

@@ -24,7 +24,6 @@ from attrs import Attribute, field, fields, frozen
 
 from nanocoder.values import Mode, Value
 
-
 EVERYDAY = ("read_file", "write_file", "edit_file", "bash", "grep", "glob", "list_files")
 
 
@@ -92,10 +91,28 @@ class CoreSettings(Value):
     concurrency: int = field(
         default=8,
         metadata={
-            "description": "How many read-only calls of one turn run at once.",
+            "description": "How many calls work at once; fewer while they slow each other down.",
             "env": "NANOCODER_CONCURRENCY",
             "tighten": "min",
             "minimum": 1,
+        },
+    )
+    max_waiting_calls: int = field(
+        default=128,
+        metadata={
+            "description": "How many calls may wait for others; one more is told to come back.",
+            "env": "NANOCODER_MAX_WAITING_CALLS",
+            "tighten": "min",
+            "minimum": 0,
+        },
+    )
+    approval_timeout_s: float = field(
+        default=300.0,
+        metadata={
+            "description": "How long a person may take to approve a call, in seconds; 0: no limit.",
+            "env": "NANOCODER_APPROVAL_TIMEOUT_S",
+            "tighten": "min",
+            "unlimited": 0,
         },
     )
     durability: Literal["normal", "power"] = field(
@@ -164,6 +181,24 @@ class ToolsTable(Value):
     )
 
 
+@frozen(eq=False, repr=False)
+class ObjectivesTable(Value):
+    """The table [objectives]: what calls of a tool should keep to; "*" is for all without one."""
+
+    p95_ms: dict[str, float] = field(
+        factory=dict,
+        metadata={"description": 'What 95 % of a tool\'s calls take at the most, by tool or "*".'},
+    )
+    p99_ms: dict[str, float] = field(
+        factory=dict,
+        metadata={"description": 'What 99 % of a tool\'s calls take at the most, by tool or "*".'},
+    )
+    error_rate: dict[str, float] = field(
+        factory=dict,
+        metadata={"description": 'Which part of a tool\'s calls may fail, 0 to 1, by tool or "*".'},
+    )
+
+
 EXPECTED: Final[Mapping[Any, str]] = {
     str: "a text",
     bool: "true or false",
@@ -171,6 +206,7 @@ EXPECTED: Final[Mapping[Any, str]] = {
     float: "a number",
     tuple[str, ...]: "a list of texts",
     dict[str, str]: "a table of texts",
+    dict[str, float]: "a table of numbers",
 }
 
 
@@ -203,6 +239,8 @@ def _fits(kind: Any, value: object) -> bool:
         return isinstance(value, list | tuple) and all(isinstance(item, str) for item in value)
     if kind == dict[str, str]:
         return isinstance(value, dict) and all(isinstance(item, str) for item in value.values())
+    if kind == dict[str, float]:
+        return isinstance(value, dict) and all(_fits(float, item) for item in value.values())
     return isinstance(value, kind)
 
 

@@ -51,7 +51,7 @@ class Journal:
         self._pending: deque[bytes] = deque()
         self._lock = threading.RLock()  # what warn calls may append
         self._warn = warn
-        self._has_warned = False
+        self.problem = ""
         self._is_new = after is None
 
     @property
@@ -129,13 +129,13 @@ class Journal:
             self._is_new = False
 
     def _complain(self, error: OSError) -> None:
-        if self._has_warned:
+        if self.problem:
             return
-        self._has_warned = True
-        self._warn(
+        self.problem = (
             f"session {self.id} cannot be written to {self.path}: {error.strerror};"
             " it goes on in memory, free some space to keep it"
         )
+        self._warn(self.problem)
 
 
 def locked(path: Path, flags: int = 0) -> int:

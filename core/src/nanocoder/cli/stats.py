@@ -1,0 +1,57 @@
+"""`nanocoder stats`: how long calls take and how often they fail, against what was agreed."""
+
+import argparse
+import time
+from typing import Any
+
+from nanocoder.cli.host import Host
+from nanocoder.cli.output import print_json, print_line, print_table
+from nanocoder.session import SessionStore
+from nanocoder.session.statistics import Statistics, missed, statistics
+
+DAY_S = 86_400.0
+HEAD = ("tool", "calls", "errors", "denied", "p50", "p95", "p99", "max", "objectives")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the figures; with --check, return 1 when an objective is missed."""
+    host = Host(arguments.cwd)
+    store = SessionStore.of_user(warn=host.say)
+    since = time.time() - arguments.days * DAY_S if arguments.days else 0.0
+    found = statistics(store.folder, since=since, tool=arguments.tool)
+    table = host.config.objectives
+    objectives = {name: getattr(table, name) for name in ("p95_ms", "p99_ms", "error_rate")}
+    rows = [
+        {**one.data(), "missed": missed(one, objectives), "judged": _is_judged(name, objectives)}
+        for name, one in found.tools.items()
+    ]
+    if arguments.output == "json":
+        print_json({"sessions": found.sessions, "damaged_lines": found.damaged, "tools": rows})
+    else:
+        _print(rows, found)
+    return 1 if arguments.check and any(row["missed"] for row in rows) else 0
+
+
+def _is_judged(tool: str, objectives: dict[str, dict[str, float]]) -> bool:
+    return any(tool in limits or "*" in limits for limits in objectives.values())
+
+
+def _print(rows: list[dict[str, Any]], found: Statistics) -> None:
+    if not rows:
+        print_line(f"There are no calls in {found.sessions} sessions.")
+    else:
+        print_table(HEAD, [_cells(row) for row in rows])
+    if found.damaged:
+        print_line(f"{found.damaged} damaged lines were passed over.")
+
+
+def _cells(row: dict[str, Any]) -> tuple[Any, ...]:
+    met = "ok" if row["judged"] else "none"
+    times = (_shown(row[name]) for name in ("p50_ms", "p95_ms", "p99_ms", "max_ms"))
+    errors = f"{row['errors']} ({row['error_rate']:.1%})"
+    said = f"missed: {', '.join(row['missed'])}" if row["missed"] else met
+    return (row["tool"], row["calls"], errors, row["denied"], *times, said)
+
+
+def _shown(milliseconds: float | None) -> str:
+    return "" if milliseconds is None else f"{milliseconds:,.1f} ms"

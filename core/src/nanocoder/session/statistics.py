@@ -1,0 +1,169 @@
+"""How the calls of each tool went, from the journals that are kept anyway.
+
+Journals are read line by line: what is not whole is passed over and counted, and a tool's times are
+kept in buckets one per cent wide, so that neither long journals nor many of them fill the memory.
+"""
+
+import math
+import os
+import re
+import stat
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from attrs import define, field, frozen
+
+from nanocoder.session.records import MAX_LINE_BYTES, SEAL, SEAL_BYTES, Record, decode
+from nanocoder.values import Shown, Value
+
+FINISHED: Final = re.compile(rb'^.{0,64}"kind":"call\.finished"')
+WIDTH: Final = math.log(1.01)
+SMALLEST_MS: Final = 0.001
+NEVER_RAN: Final = frozenset({"invalid_arguments", "unknown_tool", "busy", "not_run"})
+"""Error classes of calls that the tool never saw: they say nothing about it."""
+
+
+class Times:
+    """Durations in milliseconds, each kept to one per cent; the longest is kept as it is."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.longest = 0.0
+        self._buckets: Counter[int] = Counter()
+
+    def add(self, milliseconds: float) -> None:
+        """Take one more into account."""
+        self.count += 1
+        self.longest = max(self.longest, milliseconds)
+        self._buckets[math.ceil(math.log(max(milliseconds, SMALLEST_MS)) / WIDTH)] += 1
+
+    def percentile(self, part: float) -> float | None:
+        """Return what *part* of them, 0 to 1, do not exceed; None without any."""
+        wanted = math.ceil(part * self.count)
+        for bucket, count in sorted(self._buckets.items()):
+            wanted -= count
+            if wanted <= 0:
+                return round(min(math.exp(bucket * WIDTH), self.longest), 3)
+        return None
+
+
+@define(eq=False, repr=False)
+class ToolStatistics(Shown):
+    """The calls of one tool; *times* are its handler's own, without waiting for others or people.
+
+    Calls that were interrupted, or that the tool never saw, are none of *errors*.
+    """
+
+    tool: str
+    calls: int = 0
+    errors: int = 0
+    denied: int = 0
+    worked: int = 0
+    times: Times = field(factory=Times)
+
+    @property
+    def error_rate(self) -> float:
+        """Which part of the calls that the tool answered were errors, 0 to 1."""
+        return self.errors / (self.errors + self.worked) if self.errors else 0.0
+
+    def add(self, result: Mapping[str, Any]) -> None:
+        """Take the record of one call into account."""
+        self.calls += 1
+        error_class = result.get("error_class", "")
+        if result.get("status") == "ok":
+            self.worked += 1
+        elif result.get("status") in {"denied", "approval_needed"}:
+            self.denied += 1
+            return
+        elif error_class in NEVER_RAN or error_class == "cancelled":
+            return
+        else:
+            self.errors += 1
+        # Records of earlier releases know how long a call took, people included, and no more.
+        taken = result.get("ran_ms", result.get("duration_ms"))
+        if isinstance(taken, int | float) and taken >= 0:
+            self.times.add(float(taken))
+
+    def data(self) -> dict[str, Any]:
+        """Return the figures as JSON-ready data; times in milliseconds, null without any."""
+        return {
+            "tool": self.tool,
+            "calls": self.calls,
+            "errors": self.errors,
+            "error_rate": round(self.error_rate, 4),
+            "denied": self.denied,
+            "p50_ms": self.times.percentile(0.5),
+            "p95_ms": self.times.percentile(0.95),
+            "p99_ms": self.times.percentile(0.99),
+            "max_ms": self.times.longest if self.times.count else None,
+        }
+
+
+@frozen(eq=False, repr=False)
+class Statistics(Value):
+    """All tools by name, how many sessions were read, and how many lines were damaged."""
+
+    tools: Mapping[str, ToolStatistics]
+    sessions: int = 0
+    damaged: int = 0
+
+
+def statistics(folder: Path, *, since: float = 0.0, tool: str = "") -> Statistics:
+    """Read every journal in *folder*: calls since *since*, in seconds since the epoch.
+
+    With *tool*, of that tool only.
+    """
+    tools: dict[str, ToolStatistics] = {}
+    sessions = damaged = 0
+    for path in sorted(folder.glob("*.jsonl")):
+        sessions += 1
+        for record in _finished(path, since):
+            if record is None:
+                damaged += 1
+                continue
+            result = record.data.get("result")
+            result = result if isinstance(result, dict) else {}
+            name = result.get("tool")
+            if not isinstance(name, str) or record.at < since or (tool and name != tool):
+                continue
+            # A name that a model made up is no tool.
+            if result.get("error_class") != "unknown_tool":
+                tools.setdefault(name, ToolStatistics(name)).add(result)
+    return Statistics(dict(sorted(tools.items())), sessions, damaged)
+
+
+def _finished(path: Path, since: float) -> Iterator[Record | None]:
+    """Yield the record of each call that ended, and None for each line that is not whole."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return
+    found = os.fstat(descriptor)
+    if not stat.S_ISREG(found.st_mode) or found.st_mtime < since:
+        os.close(descriptor)
+        return
+    with os.fdopen(descriptor, "rb") as file:
+        while line := file.readline(MAX_LINE_BYTES):
+            if FINISHED.match(line):
+                yield decode(line)
+            elif line[-SEAL_BYTES:] != SEAL % zlib.crc32(line[:-SEAL_BYTES]):
+                yield None
+
+
+def missed(found: ToolStatistics, objectives: Mapping[str, Mapping[str, float]]) -> list[str]:
+    """Return the objectives that a tool missed, as in "p95_ms 2,100 > 2,000".
+
+    *objectives* has limits by tool for each of p95_ms, p99_ms and error_rate; "*" is for all tools
+    without one.
+    """
+    lines = []
+    figures = found.data()
+    for name, limits in objectives.items():
+        limit = limits.get(found.tool, limits.get("*"))
+        value = figures[name]
+        if limit is not None and value is not None and value > limit:
+            lines.append(f"{name} {value:,g} > {limit:,g}")
+    return lines
