@@ -24,6 +24,7 @@ OURS = (repository.packages()[0], *repository.plugins())
 VALUES = (
     nanocoder.Tool,
     nanocoder.ToolContext,
+    nanocoder.ToolInfo,
     nanocoder.ToolResult,
     nanocoder.ToolCall,
     nanocoder.Attachment,

@@ -18,7 +18,7 @@ Profile = Literal["full", "small"]
 
 @frozen(eq=False, repr=False)
 class ToolDefinition(Value):
-    """What a model is told of a tool: *parameters* is a closed JSON Schema object."""
+    """What a model is told of a tool: *parameters* is a JSON Schema object without its bounds."""
 
     name: str
     description: str
@@ -32,7 +32,8 @@ class Request(Value):
     *messages* only ever grows within a session and its members are compared by identity.
 
     A provider encodes each message once and keeps the bytes (`nanocoder_kit_http.Encoded`). *tools*
-    is the same object from turn to turn while the set does not change. *max_tokens* 0 leaves the
+    is the same object from turn to turn while the set does not change, and what is added to the set
+    stands at its end. *max_tokens* 0 leaves the
     limit to the provider.
     """
 

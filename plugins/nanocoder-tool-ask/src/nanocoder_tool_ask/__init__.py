@@ -31,7 +31,7 @@ MAX_QUESTION_CHARS = 2_000
 def ask_user(
     ctx: ToolContext,
     question: Annotated[str, "What to ask."],
-    choices: Annotated[tuple[str, ...], "Answers to offer."] = (),
+    choices: Annotated[tuple[str, ...], "Answers."] = (),
     *,
     custom: Annotated[bool, "Allow others."] = True,
     timeout: Annotated[float, Param("Seconds.", gt=0, le=MAX_TIMEOUT_S)] = DEFAULT_TIMEOUT_S,

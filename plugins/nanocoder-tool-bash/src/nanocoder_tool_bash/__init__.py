@@ -48,9 +48,9 @@ def bash(
     ] = DEFAULT_TIMEOUT_S,
     workdir: Annotated[str, Param("Directory.")] = ".",
     *,
-    background: Annotated[bool, "Run on as a job, for bash_job."] = False,
+    background: Annotated[bool, "Run on as a job for bash_job."] = False,
 ) -> ToolResult:
-    """Run a shell command. It gets no input; its processes end with it."""
+    """Run a shell command. It gets no input."""
     settings = ctx.settings or Settings()
     _check(command)
     limits = _limits(timeout, settings)

@@ -26,10 +26,10 @@ from nanocoder import (
 def atomic_edit(
     ctx: ToolContext,
     file_path: Annotated[str, "What to edit."],
-    old_string: Annotated[str, "Text that is in it once."],
+    old_string: Annotated[str, "Unique text in it."],
     new_string: Annotated[str, "Replacement."],
 ) -> ToolResult:
-    """Read a file and replace text in it, in one step."""
+    """Read a file and replace text in it."""
     from nanocoder_tool_compose.steps import Steps
 
     steps = Steps(ctx)

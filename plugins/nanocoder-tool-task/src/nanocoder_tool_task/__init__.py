@@ -52,23 +52,21 @@ class Settings:
 )
 def task(
     ctx: ToolContext,
-    description: Annotated[str, "The task in 3 to 5 words."],
-    prompt: Annotated[str, Param("All it needs to know; it sees nothing else.", min_length=1)],
-    name: Annotated[
-        str, "Profile: general, build; explore, plan, review, security only read."
-    ] = "general",
+    description: Annotated[str, "A short title."],
+    prompt: Annotated[str, Param("All it needs to know.", min_length=1)],
+    name: Annotated[str, "general, build; explore, plan, review, security only read."] = "general",
     also: Annotated[
         tuple[Assignment, ...],
-        Param(f"Up to {MAX_AGENTS - 1} more that work at the same time."),
+        Param(f"Up to {MAX_AGENTS - 1} more, at once."),
     ] = (),
     isolation: Annotated[
-        Literal["none", "worktree"], "worktree: work on a copy; changes come back as a patch."
+        Literal["none", "worktree"], "worktree: on a copy; returns a patch."
     ] = "none",
     *,
     merge: Annotated[bool, "Merge that patch."] = False,
-    background: Annotated[bool, "Return at once; read it with task_result."] = False,
+    background: Annotated[bool, "Return at once; see task_result."] = False,
 ) -> ToolResult:
-    """Let a sub-agent work on a task in its own context; returns its answer."""
+    """Let a sub-agent do a task; returns its answer."""
     from nanocoder_tool_task.work import started, worked
 
     wanted = [Assignment(description, prompt), *also]
@@ -87,13 +85,13 @@ def task(
 )
 def task_result(
     ctx: ToolContext,
-    id: Annotated[str, "The sub-agent; empty lists all."] = "",  # noqa: A002 - the model's word
-    wait_s: Annotated[float, Param("Wait so long for it.", ge=0, le=MAX_WAIT_S)] = 60.0,
+    id: Annotated[str, "Which; empty lists all."] = "",  # noqa: A002 - the model's word
+    wait_s: Annotated[float, Param("Seconds to wait.", ge=0, le=MAX_WAIT_S)] = 60.0,
     *,
     cancel: Annotated[bool, "Stop it."] = False,
     merge: Annotated[bool, "Merge its patch."] = False,
 ) -> ToolResult:
-    """Read what came of a sub-agent in the background, or merge a patch that was kept."""
+    """Read a background sub-agent's answer, or merge its patch."""
     from nanocoder_tool_task.work import listed, read
 
     if not id:

@@ -20,8 +20,8 @@ MAX_KEPT = 64
 class Assignment:
     """One task."""
 
-    description: Annotated[str, "In 3 to 5 words."]
-    prompt: Annotated[str, "All it needs to know."]
+    description: Annotated[str, "A short title."]
+    prompt: Annotated[str, "All it needs."]
 
 
 def run_together(ctx: ToolContext, jobs: Sequence[Job]) -> list[Outcome]:

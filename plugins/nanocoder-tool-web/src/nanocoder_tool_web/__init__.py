@@ -132,7 +132,7 @@ def web_search(
     query: Annotated[str, Param("What to look for.", min_length=1, max_length=MAX_QUERY_CHARS)],
     count: Annotated[int, Param("How many.", ge=1, le=10)] = 5,
 ) -> ToolResult:
-    """Search the web for addresses and snippets."""
+    """Search the web: addresses, snippets."""
     settings: Settings = ctx.settings or Settings()
     if not settings.instance:
         raise ToolError(

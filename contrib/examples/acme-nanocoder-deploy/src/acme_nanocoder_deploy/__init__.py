@@ -23,7 +23,7 @@ class Settings:
 )
 def deploy_ticket(
     ctx: ToolContext,
-    number: Annotated[str, Param("Ticket number, as in DEP-7.", pattern=r"^DEP-\d+$")],
+    number: Annotated[str, Param("As in DEP-7.", pattern=r"^DEP-\d+$")],
 ) -> ToolResult:
     """Look up a deploy ticket: service, version, state, owner."""
     settings: Settings = ctx.settings or Settings()

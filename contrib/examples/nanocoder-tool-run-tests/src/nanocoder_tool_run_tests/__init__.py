@@ -36,9 +36,9 @@ class Settings:
 def run_tests(
     ctx: ToolContext,
     pattern: Annotated[str, "Run only tests that match."] = "",
-    watch: Annotated[bool, "Keep watching files until the time is up."] = False,  # noqa: FBT002
+    watch: Annotated[bool, "Keep watching files."] = False,  # noqa: FBT002
 ) -> ToolResult:
-    """Run the project's tests and return what they print. Use it after every change."""
+    """Run the project's tests. Use it after every change."""
     settings: Settings = ctx.settings or Settings()
     argv = _arguments(settings, pattern, watch=watch)
     process = _started(ctx, argv)
