@@ -46,10 +46,11 @@ def clock():
 def judge(tmp_path, clock):
     """Judge one call with settings that share a clock that stands still."""
 
-    def ask(settings, one=look, session="s", **call):
+    def ask(settings, one=look, session="s", parent="", **call):
         settings.buckets.clock = clock
         made = ToolCall("1", one.name, {"target": "x"}, **call)
-        return nanocoder_before_execute(made, one, SessionInfo(session, tmp_path), settings)
+        about = SessionInfo(session, tmp_path, parent=parent)
+        return nanocoder_before_execute(made, one, about, settings)
 
     return ask
 
@@ -68,6 +69,14 @@ def test_a_burst_passes_and_what_comes_too_soon_is_denied_with_the_time_to_wait(
     clock.now += 0.5
     assert judge(settings) is None
     assert judge(settings) is not None
+
+
+@pytest.mark.contract("MA-85")
+def test_sub_agents_draw_from_their_session_s_own_bucket(judge):
+    settings = Settings(safe_burst=2, safe_per_s=0.5)
+    assert judge(settings) is None
+    assert judge(settings, session="s.1", parent="s") is None
+    assert judge(settings, session="s.2", parent="s").decision is Decision.DENY
 
 
 @pytest.mark.contract("MA-105")

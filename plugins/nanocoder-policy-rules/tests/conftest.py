@@ -41,8 +41,10 @@ def tools() -> dict[str, Tool[..., Any]]:
 def judge(tmp_path: Path, tools: dict[str, Tool[..., Any]]) -> Judge:
     """Judge one call: judge("bash", {"command": "ls"}, mode="ask", deny=[...])."""
 
-    def ask(name: str, arguments: dict[str, Any], mode: str = "ask", **settings: Any) -> Verdict:
-        session = SessionInfo("s", tmp_path, Mode(mode))
+    def ask(
+        name: str, arguments: dict[str, Any], mode: str = "ask", agent: str = "", **settings: Any
+    ) -> Verdict:
+        session = SessionInfo("s", tmp_path, Mode(mode), agent=agent)
         made = Settings(**{key: tuple(value) for key, value in settings.items()})
         return nanocoder_before_execute(ToolCall("1", name, arguments), tools[name], session, made)
 

@@ -166,7 +166,41 @@ def test_an_empty_list_of_rules_allows_nothing(judge):
     assert decision(judge("bash", {"command": "make"}, allow=[])) == "ask"
 
 
-@pytest.mark.parametrize("rule", ["", "bash(", "bash()", "bash( )", "a b", "bash(x) y", "(x)"])
+@pytest.mark.contract("MA-109")
+def test_a_rule_may_be_for_one_agent_only(judge):
+    command = {"command": "make"}
+    for rule in ("bash @review", "bash(make) @review", "bash(make)@rev*", "* @ review"):
+        assert decision(judge("bash", command, "auto", agent="review", deny=[rule])) == "deny"
+        assert decision(judge("bash", command, "auto", agent="build", deny=[rule])) == "allow"
+        assert decision(judge("bash", command, "auto", deny=[rule])) == "allow"
+
+
+@pytest.mark.contract("MA-109")
+def test_a_rule_without_an_agent_is_for_all_and_main_is_the_one_that_people_talk_to(judge):
+    command = {"command": "make"}
+    for agent in ("", "review"):
+        assert decision(judge("bash", command, "auto", agent=agent, deny=["bash"])) == "deny"
+    assert decision(judge("bash", command, "auto", deny=["bash @main"])) == "deny"
+    assert decision(judge("bash", command, "auto", agent="x", deny=["bash @main"])) == "allow"
+
+
+@pytest.mark.contract("MA-109")
+def test_what_one_agent_is_allowed_no_other_is(judge):
+    call = ("write_file", {"path": "docs/a", "content": ""})
+    allow = ["write_file(docs/**) @writer"]
+    assert decision(judge(*call, agent="writer", allow=allow)) == "allow"
+    assert decision(judge(*call, agent="review", allow=allow)) == "ask"
+    assert decision(judge(*call, allow=allow)) == "ask"
+
+
+def test_a_sign_inside_the_brackets_names_no_agent(judge):
+    rule = "bash(npm install left-pad@1)"
+    assert decision(judge("bash", {"command": "npm install left-pad@1"}, deny=[rule])) == "deny"
+
+
+@pytest.mark.parametrize(
+    "rule", ["", "bash(", "bash()", "bash( )", "a b", "bash(x) y", "(x)", "bash @", "bash @a b"]
+)
 @pytest.mark.parametrize("field", ["deny", "ask", "allow"])
 def test_a_rule_that_makes_no_sense_is_refused_by_name(rule, field):
     with pytest.raises(ValueError, match="rule") as refused:

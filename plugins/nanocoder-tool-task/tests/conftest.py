@@ -119,18 +119,34 @@ def tools():
 
 @pytest.fixture
 def run(tmp_path, script):
-    """Let a sub-agent play turns: run({"text": …}, arguments={…}) -> its result and the events."""
+    """Let a sub-agent play turns: run({"text": …}, arguments={…}) -> its result and the events.
+
+    `run.inside(kind)` returns what happened in the sub-agents.
+    """
     (tmp_path / "hello.txt").write_text("one line\n")
+
+    class Hear:
+        """Keeps the events of all sessions: (the profile's name, the event)."""
+
+        def __init__(self):
+            self.events = []
+
+        @hookimpl
+        def nanocoder_event(self, event, session):
+            self.events.append((session.agent, event))
 
     def run_task(*turns, plugins=(), limits=(), cancel=None, arguments=(), **options):
         settings = Settings(**{"model": script(*turns), **dict(limits)})
-        together = {**TOOLS, **dict(plugins)}
+        run_task.heard = Hear()
+        together = {**TOOLS, "hear": run_task.heard, **dict(plugins)}
         given = {"description": "try it", "prompt": "go", **dict(arguments)}
         options = {"settings": {"tool-task": settings}, "approve": yes, **options}
         with opened(tmp_path, plugins=together, **options) as (session, _):
-            run_task.session = session
             return called(session, "task", given, cancel=cancel)
 
+    run_task.inside = lambda kind: [
+        one for agent, one in run_task.heard.events if agent and one.kind == kind
+    ]
     return run_task
 
 

@@ -8,8 +8,8 @@ from nanocoder.testing.contract import *  # noqa: F403
 
 
 @pytest.fixture(autouse=True)
-def scripted_by_default(script, monkeypatch):
-    """Give sub-agents a model: that of the contract's sessions is no installed one."""
+def a_model_for_sub_agents(script, tools, monkeypatch):
+    """Give sub-agents a model: that of the contract's sessions has no turns for them."""
     greeting = script({"text": "Hello."})
 
     @frozen
@@ -17,4 +17,6 @@ def scripted_by_default(script, monkeypatch):
         __doc__ = nanocoder_tool_task.Settings.__doc__
         model: str = greeting
 
+    offers = tools["models"].nanocoder_providers
     monkeypatch.setattr(nanocoder_tool_task, "nanocoder_settings", hookimpl(lambda: Settings))
+    monkeypatch.setattr(nanocoder_tool_task, "nanocoder_providers", offers, raising=False)

@@ -137,7 +137,9 @@ def _too_soon(
     if not burst or call.edited:
         return None  # what a person edited was counted before it reached them
     per_s = getattr(settings, f"{tool.risk}_per_s")
-    wait_s = settings.buckets.wait_s((session.id, tool.risk), burst, per_s)
+    # Sub-agents draw from their session's own: eight of them may not do eight times as much.
+    owner = session.parent or session.id
+    wait_s = settings.buckets.wait_s((owner, tool.risk), burst, per_s)
     if not wait_s:
         return None
     return Verdict(

@@ -30,8 +30,14 @@ class Case:
         self.call = call
         self.tool = tool
         self.mode = session.mode
+        self.agent = session.agent
         self.settings = settings
         self.root = os.path.normpath(session.cwd)
+
+    def fitting(self, texts: Sequence[str]) -> list[Rule]:
+        """Return those of the rules that are about the tool and the agent."""
+        found = map(rules.rule, texts)
+        return [one for one in found if one.names(self.call.name) and one.is_for(self.agent)]
 
     @cached_property
     def command(self) -> str:
@@ -142,7 +148,7 @@ def _asked_by_rule(case: Case) -> Verdict | None:
 
 
 def _allowed_by_rule(case: Case) -> Verdict | None:
-    fitting = [one for one in map(rules.rule, case.settings.allow) if one.names(case.call.name)]
+    fitting = case.fitting(case.settings.allow)
     for one in fitting:
         if not one.pattern or (case.call.name != SHELL and _allows(one, case)):
             return _allowed(one)
@@ -246,12 +252,11 @@ _STEPS: tuple[Callable[[Case], Verdict | None], ...] = (
 
 
 def _by_rule(case: Case, texts: Sequence[str], decision: Decision) -> Verdict | None:
-    for text in texts:
-        one = rules.rule(text)
-        if one.names(case.call.name) and _fits(one, case):
+    for one in case.fitting(texts):
+        if _fits(one, case):
             verb = "forbids it" if decision is Decision.DENY else "asks a person"
             source = f"{_TABLE}.{decision}"
-            return Verdict(decision, f"the rule {text!r} {verb}", text, source)
+            return Verdict(decision, f"the rule {one.text!r} {verb}", one.text, source)
     return None
 
 

@@ -1,8 +1,9 @@
-"""Rules as they are written: `TOOL` or `TOOL(PATTERN)`.
+"""Rules as they are written: `TOOL` or `TOOL(PATTERN)`, and `@AGENT` behind either.
 
 For `bash` the pattern is words: the beginning of a command, `*` for one word, or at the end for
 whatever follows. For tools with paths it is a glob of paths in the workspace. For others it is a
-glob of an argument.
+glob of an argument. An agent is the name of a sub-agent's profile,
+or `main`; a rule without one is for all.
 """
 
 import re
@@ -15,7 +16,9 @@ from nanocoder_policy_rules.commands import PROGRAMS
 from nanocoder_policy_rules.paths import folded
 from nanocoder_policy_rules.shell import Simple, raw_segments
 
-_RULE = re.compile(r"\s*([A-Za-z0-9_*?.-]+)\s*(?:\((.*)\))?\s*", re.DOTALL)
+_NAME = r"[A-Za-z0-9_*?.-]+"
+_RULE = re.compile(rf"\s*({_NAME})\s*(?:\((.*)\))?\s*(?:@\s*({_NAME})\s*)?", re.DOTALL)
+MAIN_AGENT: Final = "main"
 _MAIN: Final = ("url", "query", "name", "action", "pattern", "description")
 _GAPS = re.compile(r"[\s;|&=!(){}<>,]+")
 _SHORT_FLAGS = re.compile(r"-[A-Za-z]+")
@@ -52,11 +55,16 @@ Segment = tuple[Sequence[str], bool]
 
 
 class Rule(NamedTuple):
-    """One rule. *text* is as written; *pattern* is "" when every call of the tool is meant."""
+    """One rule.
+
+    *text* is as written; *pattern* is "" when every call of the tool is meant, and *agent* when
+    every agent is.
+    """
 
     text: str
     tool: str
     pattern: str
+    agent: str = ""
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -68,17 +76,24 @@ class Rule(NamedTuple):
         """Tell whether this rule is about *tool*."""
         return self.tool == tool or fnmatchcase(tool, self.tool)
 
+    def is_for(self, agent: str) -> bool:
+        """Tell whether this rule is about *agent*, which is "" for the main one."""
+        return not self.agent or fnmatchcase(agent or MAIN_AGENT, self.agent)
+
 
 @lru_cache(maxsize=1_024)
 def rule(text: str) -> Rule:
     """Read a rule; raises ValueError, naming it."""
     found = _RULE.fullmatch(text)
     if found is None:
-        raise ValueError(f"rule {text!r} is not of the form TOOL or TOOL(PATTERN)")
+        raise ValueError(
+            f"rule {text!r} is not of the form TOOL, TOOL(PATTERN) or TOOL(PATTERN) @AGENT"
+        )
     pattern = found[2]
     if pattern is not None and not pattern.strip():
         raise ValueError(f"rule {text!r} has an empty pattern; leave the brackets out, or say what")
-    return Rule(text, found[1], "" if pattern in (None, "*", "**") else pattern.strip())
+    said = "" if pattern in (None, "*", "**") else pattern.strip()
+    return Rule(text, found[1], said, found[3] or "")
 
 
 def allow_rule(text: str) -> Rule:
