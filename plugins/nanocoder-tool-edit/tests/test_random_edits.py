@@ -89,13 +89,24 @@ def places(text, old):
 
 def runs_like(lines, old):
     """Return from which to which line there are the words of *old*, white space apart."""
-    wanted = [line.split() for line in old.split("\n") if line.strip()]
+    wanted = [line.split() for line in old.split("\n")]
+    while wanted and not wanted[-1]:  # such lines may go, too, where they are
+        wanted.pop()
+    blank = len(old.split("\n")) - len(wanted)
+    early = next((n for n, words in enumerate(wanted) if words), 0)
+    wanted = [words for words in wanted if words]
     filled = [(number, line.split()) for number, line in enumerate(lines) if line.strip()]
-    return [
-        (filled[at][0], filled[at + len(wanted) - 1][0])
-        for at in range(len(filled) - len(wanted) + 1)
-        if [words for _, words in filled[at : at + len(wanted)]] == wanted
-    ]
+    for at in range(len(filled) - len(wanted) + 1):
+        found = filled[at : at + len(wanted)]
+        if [words for _, words in found] == wanted:
+            for first in range(found[0][0] - early, found[0][0] + 1):
+                for last in range(found[-1][0], found[-1][0] + blank + 1):
+                    around = [
+                        *lines[max(first, 0) : found[0][0]],
+                        *lines[found[-1][0] + 1 : last + 1],
+                    ]
+                    if not any(map(str.strip, around)):
+                        yield max(first, 0), last
 
 
 def same_around(before, after, first, last):

@@ -224,7 +224,7 @@ def test_a_viewer_that_takes_too_long_is_ended(ctx, tmp_path, monkeypatch):
     monkeypatch.setattr(viewing, "VIEWER", slow)
     monkeypatch.setattr(viewing, "WAIT_S", 0.2)
     (tmp_path / "a.pdf").write_bytes(pdf_of(["a"]))
-    assert error_of(ctx, "a.pdf").error_class == "timed_out"
+    assert error_of(ctx, "a.pdf").error_class == "timeout"
 
 
 def test_an_interruption_ends_the_viewer(ctx, tmp_path, monkeypatch):

@@ -34,7 +34,7 @@ def look(
 ) -> tuple[dict[str, Any], list[bytes]]:
     """Return what the viewer tells of *file*, and its pictures.
 
-    Raises: ToolError (too_large, broken_file, encrypted, timed_out).
+    Raises: ToolError (too_large, broken_file, encrypted, timeout).
     """
     asked = {"side": MAX_SIDE, "bytes": MAX_IMAGE_BYTES, "pixels": MAX_PIXELS, **options}
     # The two share one position in the file.
@@ -58,7 +58,7 @@ def look(
 def _run(ctx: ToolContext, file: BinaryIO, argv: list[str]) -> tuple[bytes, int]:
     """Return what the viewer wrote, and its exit code; a negative one is the signal that ended it.
 
-    Raises: ToolError (timed_out).
+    Raises: ToolError (timeout).
     """
     late = threading.Event()
     with subprocess.Popen(
@@ -90,14 +90,14 @@ def _run(ctx: ToolContext, file: BinaryIO, argv: list[str]) -> tuple[bytes, int]
             forget()
     ctx.cancelled.check()
     if late.is_set() or code == -signal.SIGXCPU:
-        raise ToolError(f"the file could not be read in {WAIT_S:.0f} s", error_class="timed_out")
+        raise ToolError(f"the file could not be read in {WAIT_S:.0f} s", error_class="timeout")
     return out, code
 
 
 def image(ctx: ToolContext, file: BinaryIO, path: str) -> tuple[Attachment, str]:
     """Return an image small enough for a model, and what is to say about it.
 
-    Raises: ToolError (too_large, broken_file, timed_out).
+    Raises: ToolError (too_large, broken_file, timeout).
     """
     about, (data,) = look(ctx, file, path, {"kind": "image"})
     media = f"image/{about['format'].lower()}" if about["kept"] else about["media_type"]
@@ -115,7 +115,7 @@ def pages(
 ) -> tuple[str, dict[str, Any], tuple[Attachment, ...]]:
     """Return the text of some pages of a PDF, what is to know of them, and pictures of the others.
 
-    Raises: ToolError (invalid_arguments, encrypted, broken_file, too_large, timed_out).
+    Raises: ToolError (invalid_arguments, encrypted, broken_file, too_large, timeout).
     """
     count, reason = _pictures(ctx)
     about, pictures = look(
