@@ -5,7 +5,8 @@ from typing import Any
 from nanocoder import ToolResult
 
 from nanocoder_tool_grep.finding import Found
-from nanocoder_tool_grep.query import COUNTED, MAX_LINE, Line, Query
+from nanocoder_tool_grep.matching import MAX_LINE
+from nanocoder_tool_grep.query import COUNTED, Line, Query
 
 
 def answer(query: Query, found: Found) -> ToolResult:

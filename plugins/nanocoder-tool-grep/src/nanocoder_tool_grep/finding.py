@@ -1,15 +1,16 @@
 """One search from start to end: which engine, in what order, how much is kept."""
 
 import contextlib
+import time
 from collections.abc import Callable, Generator
 
 from attrs import define, field
 from nanocoder import ToolContext, WorkspaceError
 
 from nanocoder_tool_grep import ripgrep, scan
+from nanocoder_tool_grep.matching import BLOCK_BYTES
 from nanocoder_tool_grep.query import (
     COUNTED,
-    SNIFFED_BYTES,
     Line,
     Query,
     Stopped,
@@ -29,13 +30,15 @@ class _Enough(Exception):
 class Found:
     """What was kept, in order, and how much there is.
 
-    *count* are lines that match (files, when files were asked for), counted up to COUNTED;
-    *is_complete* is false when there are more, *stopped* true when time ran out.
+    *count* are lines that match (files, when files were asked for), counted up to *counted*, and
+    *files* in how many files they are; *is_complete* is false when there are more, and *files* then
+    are those of the lines that are kept. *stopped* is true when time ran out.
     """
 
     engine: str
     limit: int
     context: int
+    counted: int = COUNTED
     lines: list[Line] = field(factory=list)
     kept: int = 0
     count: int = 0
@@ -44,6 +47,7 @@ class Found:
     stopped: bool = False
     _around: list[Line] = field(factory=list)
     _file: str = ""
+    _kept_files: int = 0
 
     def take(self, lines: Generator[Line]) -> None:
         """Keep the first matches with the lines around them, and count the others."""
@@ -58,8 +62,9 @@ class Found:
         if not line.is_match:
             self._add_around(line)
             return
-        if self.count == COUNTED:
+        if self.count == self.counted:
             self.is_complete = False
+            self.files = self._kept_files
             raise _Enough
         self.count += 1
         if line.path != self._file:
@@ -67,6 +72,7 @@ class Found:
             self._file = line.path
         if self.kept < self.limit:
             self.kept += 1
+            self._kept_files = self.files
             self.lines += [*self._around, line]
         self._around.clear()
 
@@ -123,19 +129,27 @@ def _by_ripgrep(
     limit_s: float,
 ) -> Found:
     """Search on all processors, and again on one where there is too much to put it into order."""
+    deadline = time.monotonic() + limit_s
 
     def lines(*, in_order: bool) -> Generator[Line]:
-        raw = ripgrep.search(ctx, program, query, in_order=in_order, limit_s=limit_s)
+        left = max(0.0, deadline - time.monotonic())
+        raw = ripgrep.search(ctx, program, query, in_order=in_order, limit_s=left)
         return _textual(ctx, raw, allowed)
 
+    if query.is_file and _is_binary(ctx, query.path):
+        return Found("ripgrep", limit, query.context)
     everything = Found("ripgrep", COUNTED, query.context)
     everything.take(lines(in_order=False))
-    found = Found("ripgrep", limit, query.context)
     if everything.is_complete:
+        found = Found("ripgrep", limit, query.context)
         found.take(line for line in sorted(everything.lines, key=_order))
         found.stopped = everything.stopped
-    else:
-        found.take(lines(in_order=True))
+        return found
+    # How much there is, is known; now only the first are wanted.
+    found = Found("ripgrep", limit, query.context, counted=min(limit, COUNTED))
+    found.take(lines(in_order=True))
+    found.count = COUNTED
+    found.is_complete = False
     return found
 
 
@@ -146,7 +160,7 @@ def _order(line: Line) -> tuple[list[str], int]:
 def _textual(
     ctx: ToolContext, lines: Generator[Line], allowed: Callable[[str], bool]
 ) -> Generator[Line]:
-    """Leave out what the glob rules out, and binary files."""
+    """Leave out what the glob rules out, and binary files: ripgrep shows lines before the NUL."""
     path, is_wanted = "", False
     with contextlib.closing(lines):
         for line in lines:
@@ -160,6 +174,6 @@ def _textual(
 def _is_binary(ctx: ToolContext, path: str) -> bool:
     try:
         with ctx.workspace.open(path) as file:
-            return b"\0" in file.read(SNIFFED_BYTES)
+            return b"\0" in file.read(BLOCK_BYTES)
     except WorkspaceError:
         return True

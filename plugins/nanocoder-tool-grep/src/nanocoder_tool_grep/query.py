@@ -10,8 +10,6 @@ from nanocoder_kit_glob import BadPattern, compile_glob
 MAX_PATTERN = 1_024
 MAX_CONTEXT = 50
 COUNTED = 10_000  # lines, or files; whoever finds more has asked too little
-MAX_LINE = 500
-SNIFFED_BYTES = 8_192
 
 Output = Literal["content", "files", "count"]
 

@@ -9,7 +9,8 @@ from typing import IO, cast
 
 from nanocoder import ToolContext, Workspace
 
-from nanocoder_tool_grep.query import MAX_LINE, Line, Query, Stopped
+from nanocoder_tool_grep.matching import MAX_LINE, shown
+from nanocoder_tool_grep.query import COUNTED, Line, Query, Stopped
 
 READ_BYTES = 4 * MAX_LINE + 4_096 + 32  # a line of four-byte characters, behind the longest path
 MAX_STDERR = 4_000
@@ -27,10 +28,11 @@ FIXED = (
     "--no-ignore-parent",
     "--no-ignore-dot",
     "--iglob=!.git",
-    "--text",  # what is binary is decided alike for both searches, afterwards
     "--encoding=none",
     "--crlf",
     "--no-context-separator",
+    f"--max-columns={8 * MAX_LINE}",  # of a line of a gigabyte nobody sees more
+    "--max-columns-preview",
 )
 _MODES = {
     "content": ("--line-number",),
@@ -111,6 +113,11 @@ def _arguments(workspace: Workspace, query: Query, *, in_order: bool) -> list[st
         # The rules of the root, which ripgrep would not look at from below.
         rules = (".git/info/exclude", ".gitignore")
         arguments += [f"--ignore-file={name}" for name in rules if workspace.is_file(name)]
+    if query.is_file:
+        arguments.append("--text")  # its beginning was looked at; in a tree ripgrep does that
+    if query.output == "content":
+        # A thread holds back what a file has until all of it is searched.
+        arguments.append(f"--max-count={COUNTED + 1}")
     if query.context and query.output == "content":
         arguments.append(f"--context={query.context}")
     if query.ignore_case:
@@ -156,9 +163,9 @@ def _lines(stdout: IO[bytes], query: Query) -> Iterator[Line]:
             yield Line(_path(name), int(tail))
             continue
         digits = len(tail) - len(tail.lstrip(b"0123456789"))
-        text = tail[digits + 1 :].removesuffix(b"\n").removesuffix(b"\r")
+        text = tail[digits + 1 :].removesuffix(b"\n")
         is_match = tail[digits : digits + 1] == b":"
-        yield Line(_path(name), int(tail[:digits]), _shown(text), is_match)
+        yield Line(_path(name), int(tail[:digits]), shown(text), is_match)
 
 
 def _until_nul(stdout: IO[bytes]) -> Iterator[bytes]:
@@ -171,7 +178,3 @@ def _until_nul(stdout: IO[bytes]) -> Iterator[bytes]:
 def _path(name: bytes) -> str:
     r"""Return a path as the workspace writes it: bytes that are not UTF-8 as `\xff`."""
     return name.removeprefix(b"./").decode(errors="backslashreplace")
-
-
-def _shown(text: bytes) -> str:
-    return text.decode(errors="replace")[:MAX_LINE]

@@ -1,0 +1,314 @@
+"""Which lines of a file match: bytes in, lines out.
+
+The search in this process and its workers share it, and a worker is to start quickly: nothing of
+nanocoder is imported here, and nothing slow.
+"""
+
+import math
+import re
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from importlib import import_module
+from typing import Any
+
+from nanocoder_tool_grep.literals import folded, literals
+
+BLOCK_BYTES = 65_536  # ripgrep's; in blocks of another size it would see NUL bytes elsewhere
+LONGEST_LINE = 4_000_000  # bytes; of a longer line only the rest after this is not looked at
+PASSED_BYTES = 1_000_000
+MAX_LINE = 500
+MIN_NEEDLE = 3
+"""A shorter literal is in so many lines that whole blocks are searched in less time."""
+# These see or eat more than one line, so that whole blocks cannot tell what single lines would.
+_LOOKS_AROUND = ("(?", "++", "*+", "?+", "}+", r"\A", r"\Z", r"\z", r"\G", r"\K")
+_CROSSES_LINES = ("[^", r"\s", r"\W", r"\D", r"\P", r"\n", r"\r", r"\R", r"\X", r"\H")
+
+Row = tuple[int, str, bool]
+"""Number of the line, from 1; its text; whether it matches, or is around one that does."""
+
+
+class NoRegexError(Exception):
+    """The pattern is no regular expression."""
+
+
+class LateError(Exception):
+    """There is no time left."""
+
+
+class Matcher:
+    """A pattern, made ready.
+
+    *needles* are bytes of which every line that matches has one (in lower case where *folds*); none
+    when that is not known. *in_line* decides. *in_block* tells whether any line of a block can
+    match, from a position on: it returns where, or -1. *jumps* says that it also tells in which
+    line, *picks* that lines with a needle are few enough to look at each. *may_match* tells of
+    bytes up to a position whether a line can match; it is quick, and sometimes wrongly says yes.
+    """
+
+    __slots__ = ("_next", "folds", "in_block", "in_line", "jumps", "may_match", "needles", "picks")
+
+    def __init__(
+        self,
+        needles: Iterable[str],
+        in_line: Callable[[str], bool],
+        in_block: Callable[[str, int], int],
+        *,
+        folds: bool = False,
+        jumps: bool = True,
+        picks: bool = False,
+    ) -> None:
+        self.needles = tuple(one.encode() for one in needles)
+        self.in_line = in_line
+        self.in_block = in_block
+        self.folds = folds
+        self.jumps = jumps
+        shortest = min(map(len, self.needles), default=0)
+        self.picks = picks or shortest >= MIN_NEEDLE
+        self.may_match = _sieve(self.needles, folds=folds)
+        self._next = re.compile(b"|".join(map(re.escape, self.needles)))
+
+    def next(self, data: bytes, at: int) -> int:
+        """Return where the next needle is, -1 without one."""
+        if len(self.needles) == 1:
+            return data.find(self.needles[0], at)
+        hit = self._next.search(data, at)
+        return hit.start() if hit else -1
+
+
+def _sieve(needles: tuple[bytes, ...], *, folds: bool) -> Callable[[bytes | bytearray, int], bool]:
+    if not needles:
+        return lambda _data, _end: True
+    if folds:
+        return lambda data, end: any(map(data[:end].lower().__contains__, needles))
+    if len(needles) == 1:
+        needle = needles[0]
+        return lambda data, end: data.find(needle, 0, end) >= 0
+    return lambda data, end: any(data.find(needle, 0, end) >= 0 for needle in needles)
+
+
+def make_matcher(pattern: str, *, plain: bool, ignore_case: bool, deadline: float) -> Matcher:
+    """Compile the pattern; it gives up at *deadline*, on the monotonic clock.
+
+    Raises: NoRegexError.
+    """
+    if plain and not ignore_case:
+        return Matcher(
+            [pattern], lambda line: pattern in line, lambda text, at: text.find(pattern, at),
+            picks=True,
+        )  # fmt: skip
+    # 12 ms, and ripgrep does without. By its name, because it comes without types.
+    regex: Any = import_module("regex")
+
+    source = regex.escape(pattern, literal_spaces=True) if plain else pattern
+    flags = regex.MULTILINE | (regex.IGNORECASE if ignore_case else 0)
+    try:
+        position = _limited(regex.compile(source, flags).search, deadline)
+    except (regex.error, OverflowError, RecursionError) as error:
+        raise NoRegexError(str(error)) from None
+    blind = any(part in source for part in _LOOKS_AROUND)
+    needles = (pattern,) if plain else literals(source)
+    return Matcher(
+        folded(needles) if ignore_case else needles,
+        lambda line: position(line, 0) >= 0,
+        (lambda _text, at: at) if blind else position,
+        folds=ignore_case,
+        jumps=not blind and not any(part in source for part in _CROSSES_LINES),
+    )
+
+
+def _limited(find: Callable[..., Any], deadline: float) -> Callable[[str, int], int]:
+    """Return a search that gives up at *deadline*: a pattern can take as long as it likes."""
+    if deadline == math.inf:
+        return lambda text, at: hit.start() if (hit := find(text, at)) else -1
+
+    def position(text: str, at: int) -> int:
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise LateError
+        try:
+            hit = find(text, at, timeout=left)
+        except TimeoutError:
+            raise LateError from None
+        return hit.start() if hit else -1
+
+    return position
+
+
+class Blocks:
+    """A file in pieces of whole lines, as ripgrep cuts them.
+
+    *first* is its beginning, BLOCK_BYTES or all of it; *read* returns as many bytes as it is asked
+    for from then on, and *rewind* goes back to the beginning. A file with a NUL in *first* is
+    binary and has no pieces. A later one ends it (and sets *is_binary*), unless it was *named*.
+    """
+
+    def __init__(
+        self,
+        first: bytes,
+        read: Callable[[int], bytes],
+        rewind: Callable[[], object],
+        *,
+        named: bool = False,
+    ) -> None:
+        self.is_binary = b"\0" in first
+        self._first = first
+        self._read = read
+        self._rewind = rewind
+        self._named = named
+
+    def may_match(self, matcher: Matcher) -> bool:
+        """Tell whether any line can match, looking for no line ends; to be asked before reading."""
+        chunk, before = self._first, b""
+        if self.is_binary or not matcher.needles or matcher.may_match(chunk, len(chunk)):
+            return not self.is_binary
+        overlap = max(map(len, matcher.needles)) - 1
+        while len(chunk) == BLOCK_BYTES:
+            before = chunk[len(chunk) - overlap :]
+            chunk = self._read(BLOCK_BYTES)
+            seam = before + chunk[:overlap]
+            if matcher.may_match(chunk, len(chunk)) or matcher.may_match(seam, len(seam)):
+                self._rewind()
+                self._first = self._read(BLOCK_BYTES)
+                return True
+            if not self._named and b"\0" in chunk:
+                break
+        return False
+
+    def __iter__(self) -> Iterator[bytes]:
+        chunk, carry = self._first, b""
+        wanted = room = BLOCK_BYTES
+        while chunk and not self.is_binary:
+            cut = chunk.rfind(b"\n") + 1
+            if cut:
+                yield carry + chunk[:cut]
+                carry = chunk[cut:]
+            elif len(carry) < LONGEST_LINE:
+                carry += chunk
+            if len(chunk) < wanted:
+                break
+            if len(carry) >= room and room < LONGEST_LINE:
+                room *= 2
+            wanted = room - len(carry) if len(carry) < room else PASSED_BYTES
+            chunk = self._read(wanted)
+            self.is_binary = not self._named and b"\0" in chunk
+        if carry and not self.is_binary:
+            yield carry
+
+
+def found(blocks: Blocks, matcher: Matcher, output: str, context: int) -> Iterator[Row]:
+    """Yield the lines that were asked for; one row for all with *output* "files" and "count"."""
+    if not blocks.may_match(matcher):
+        return
+    if output == "content" and context:
+        yield from _with_context(blocks, matcher, context)
+        return
+    count = 0
+    number = 1
+    for data in blocks:
+        for at, line in _matches(data, number, matcher):
+            count += 1
+            if output == "content":
+                yield at, shown(line), True
+            elif output == "files":
+                yield 1, "", True
+                return
+        number += data.count(b"\n")
+    if output == "count" and count and not blocks.is_binary:
+        yield count, "", True
+
+
+def shown(line: bytes) -> str:
+    r"""Return the beginning of a line as text, without "\r" at its end."""
+    return line[: 4 * MAX_LINE].rstrip(b"\r").decode(errors="replace")[:MAX_LINE]
+
+
+def _matches(data: bytes, number: int, matcher: Matcher) -> Iterator[tuple[int, bytes]]:
+    """Yield number and content of each line that matches; the first of *data* is *number*."""
+    if not matcher.may_match(data, len(data)):
+        return
+    if matcher.needles and matcher.picks:
+        yield from _picked(data, number, matcher)
+        return
+    block = _text(data)
+    at = matcher.in_block(block, 0)
+    if at >= 0 and matcher.jumps:
+        yield from _jumps(block, at, number, matcher)
+    elif at >= 0:
+        for count, line in enumerate(_lines(block), number):
+            if matcher.in_line(line):
+                yield count, line.encode(errors="surrogateescape")
+
+
+def _picked(data: bytes, number: int, matcher: Matcher) -> Iterator[tuple[int, bytes]]:
+    """Look at the lines with a needle, and at no other."""
+    where = data.lower() if matcher.folds else data
+    counted = 0
+    at = matcher.next(where, 0)
+    while at >= 0:
+        start = data.rfind(b"\n", 0, at) + 1
+        end = data.find(b"\n", at)
+        end = len(data) if end < 0 else end
+        line = data[start:end].removesuffix(b"\r")
+        if matcher.in_line(line.decode(errors="surrogateescape")):
+            number += data.count(b"\n", counted, start)
+            counted = start
+            yield number, line
+        at = matcher.next(where, end + 1) if end < len(data) else -1
+
+
+def _jumps(block: str, at: int, number: int, matcher: Matcher) -> Iterator[tuple[int, bytes]]:
+    """Go from one match to the next, without looking at the lines between."""
+    counted = 0
+    while at >= 0:
+        start = block.rfind("\n", 0, at) + 1
+        if start >= len(block):
+            return
+        end = block.find("\n", at)
+        end = len(block) if end < 0 else end
+        number += block.count("\n", counted, start)
+        counted = start
+        line = block[start:end]
+        if matcher.in_line(line):
+            yield number, line.encode(errors="surrogateescape")
+        at = matcher.in_block(block, end + 1) if end < len(block) else -1
+
+
+def _with_context(blocks: Blocks, matcher: Matcher, context: int) -> Iterator[Row]:
+    """Yield matches and the lines around them, holding as many lines as *context* asks for."""
+    before: deque[Row] = deque(maxlen=context)
+    after, number = 0, 1
+    for data in blocks:
+        hits = {at for at, _ in _matches(data, number, matcher)}
+        past = number + data.count(b"\n")
+        if hits or after:
+            lines = data.split(b"\n")
+            lines = lines if lines[-1] else lines[:-1]
+        else:
+            lines = data.removesuffix(b"\n").rsplit(b"\n", context)[-context:]
+            number = past + (not data.endswith(b"\n")) - len(lines)
+        for at, line in enumerate(lines, number):
+            row = (at, shown(line), at in hits)
+            if at in hits:
+                yield from before
+                before.clear()
+                yield row
+                after = context
+            elif after:
+                yield row
+                after -= 1
+            else:
+                before.append(row)
+        number = past
+
+
+def _text(data: bytes) -> str:
+    text = data.decode(errors="surrogateescape")
+    return text.replace("\r\n", "\n").removesuffix("\r") if "\r" in text else text
+
+
+def _lines(block: str) -> list[str]:
+    lines = block.split("\n")
+    if not lines[-1]:
+        lines.pop()
+    return lines

@@ -1,0 +1,110 @@
+r"""A process that searches files on its own; started by `workers`, never imported there.
+
+It reads a job and then batches, a line of JSON each, and answers every batch by a line: the rows
+that it found, with their paths. It opens below its working directory, the root, and follows no
+link. A name that is not UTF-8 is written with `\xff` for each odd byte, as the workspace does.
+"""
+
+import json
+import math
+import os
+import re
+import sys
+from typing import Any
+
+from nanocoder_tool_grep.matching import BLOCK_BYTES, Blocks, Matcher, found, make_matcher
+
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
+_FOLDER = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_DIRECTORY
+_ESCAPED = re.compile(rb"\\x([89a-f][0-9a-f])")
+
+
+class Worker:
+    """Searches batch after batch, with one buffer for all files."""
+
+    def __init__(self, job: dict[str, Any]) -> None:
+        self._matcher: Matcher = make_matcher(
+            job["pattern"],
+            plain=job["plain"],
+            ignore_case=job["ignore_case"],
+            deadline=math.inf,  # whoever started us ends us
+        )
+        self._output: str = job["output"]
+        self._context: int = job["context"]
+        self._most: int = job["most"]
+        self._buffer = bytearray(BLOCK_BYTES)
+        self._buffers = [self._buffer]
+        self._root = os.open(".", _FOLDER)
+
+    def search(self, batch: list[tuple[str, list[str]]]) -> list[tuple[str, int, str, bool]]:
+        """Return path, number, text and whether it matches; of more than *most* the first."""
+        rows: list[tuple[str, int, str, bool]] = []
+        for folder, names in batch:
+            try:
+                fd = self._folder(folder)
+            except OSError:  # gone, or not to be read: as if it were not there
+                continue
+            try:
+                for name in names:
+                    if len(rows) > self._most:
+                        return rows
+                    self._file(fd, name, folder, rows)
+            finally:
+                os.close(fd)
+        return rows
+
+    def _folder(self, folder: str) -> int:
+        """Open a directory from one to the next, so that no link is followed."""
+        fd = os.dup(self._root)
+        for name in folder.split("/") if folder else ():
+            try:
+                below = _open(name, _FOLDER, fd)
+            finally:
+                os.close(fd)
+            fd = below
+        return fd
+
+    def _file(
+        self, folder_fd: int, name: str, folder: str, rows: list[tuple[str, int, str, bool]]
+    ) -> None:
+        try:
+            fd = _open(name, _FILE, folder_fd)
+        except OSError:
+            return
+        try:
+            size = os.readv(fd, self._buffers)
+            if size < BLOCK_BYTES and not self._matcher.may_match(self._buffer, size):
+                return  # nearly every file
+            path = f"{folder}/{name}" if folder else name
+            blocks = Blocks(
+                bytes(self._buffer[:size]),
+                lambda wanted: os.read(fd, wanted),
+                lambda: os.lseek(fd, 0, os.SEEK_SET),
+            )
+            for row in found(blocks, self._matcher, self._output, self._context):
+                rows.append((path, *row))
+                if len(rows) > self._most:
+                    return
+        except OSError:  # a directory by now, or a broken disk
+            return
+        finally:
+            os.close(fd)
+
+
+def _open(name: str, flags: int, folder_fd: int) -> int:
+    try:
+        return os.open(name, flags, dir_fd=folder_fd)
+    except FileNotFoundError:
+        if "\\x" not in name:
+            raise
+    raw = _ESCAPED.sub(lambda at: bytes([int(at[1], 16)]), name.encode())
+    return os.open(raw, flags, dir_fd=folder_fd)
+
+
+def main() -> None:
+    """Answer until there is nothing more to read."""
+    worker = Worker(json.loads(sys.stdin.buffer.readline()))
+    while line := sys.stdin.buffer.readline():
+        rows = worker.search(json.loads(line))
+        sys.stdout.buffer.write(json.dumps(rows).encode() + b"\n")
+        sys.stdout.buffer.flush()
