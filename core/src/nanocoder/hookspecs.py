@@ -266,8 +266,8 @@ def nanocoder_approve(
     """Answer for a person, who has to be there: an answer must echo the request's id and digest.
 
     Called: once per call that needs consent, from one thread at a time.
-    Results: the first answer wins; no answer, a late one or one that echoes something else is a
-    refusal.
+    Results: the first answer wins; no answer, one after `request.timeout_s` seconds or one that
+    echoes something else is a refusal. Whoever waits gives up by then: nothing runs meanwhile.
     Raises: counts as no answer and is reported.
     Example: `return ApprovalAnswer(request.id, request.digest, approved=ask_on_the_phone(request))`
     """
