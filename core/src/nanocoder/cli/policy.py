@@ -18,6 +18,7 @@ def run(arguments: argparse.Namespace) -> int:
     with host.session(persist=False) as session:
         tool = session.plugins.tool(arguments.tool).real()
         tool.signature.check(values)
+        session.consent.session = evolve(session.info, agent=arguments.agent)
         call = ToolCall("explained", tool.name, values)
         verdict = _placed(host, session.consent.verdict(call, tool))
         everyone = [_placed(host, one) for one in session.consent.verdicts(call, tool)]
