@@ -332,11 +332,11 @@ def test_two_calls_at_once_do_not_take_each_other_back(root):
     assert sorted(os.listdir(root / "new")) == ["c.txt"], "the folder stays: the other needs it"
 
 
-def test_what_a_process_made_of_the_files_goes_too_and_a_copy_is_kept(root, tmp_path):
+def test_what_a_process_of_the_call_made_of_the_files_goes_too_and_a_copy_is_kept(root, tmp_path):
     backups = tmp_path / "backups"
     before = tree(root)
     with Workspace(root, backups=backups) as workspace:
-        view, rollback = workspace.recording("call", "a call")
+        view, rollback = workspace.recording("call", "a call", processes=True)
         view.write_text("a.txt", "new\n")
         view.write_text("made/b.txt", "new\n")
         view.delete("run.sh")
@@ -350,10 +350,22 @@ def test_what_a_process_made_of_the_files_goes_too_and_a_copy_is_kept(root, tmp_
     assert "formatted\n" in kept
 
 
+def test_what_somebody_else_made_of_the_files_of_a_call_without_processes_stays(root):
+    with Workspace(root) as workspace:
+        view, rollback = workspace.recording("call", "a call")
+        view.write_text("a.txt", "new\n")
+        view.write_text("c.txt", "new\n")
+        (root / "a.txt").write_text("by a person\n")
+        restored = rollback.restore()
+    assert restored.paths == ("c.txt",)
+    assert restored.lost == ("'a.txt' has changed since and was left as it is",)
+    assert (root / "a.txt").read_text() == "by a person\n"
+
+
 def test_what_cannot_be_put_back_is_said_and_tried_again(root, state):
     intents = state / "intents"
     with Workspace(root, intents=intents) as workspace:
-        view, rollback = workspace.recording("call", "a call")
+        view, rollback = workspace.recording("call", "a call", processes=True)
         view.write_text("a.txt", "new\n")
         view.write_text("c.txt", "new\n")
         (root / "a.txt").unlink()

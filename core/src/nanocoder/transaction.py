@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Generator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
@@ -11,7 +11,8 @@ from nanocoder.results import failure, status_of
 from nanocoder.running import Said
 from nanocoder.stages import Watch
 from nanocoder.text import clip
-from nanocoder.values import Event, ToolCall, ToolResult
+from nanocoder.tool import Tool
+from nanocoder.values import Effect, Event, ToolCall, ToolResult
 
 if TYPE_CHECKING:
     from nanocoder.workspace import Workspace
@@ -28,9 +29,14 @@ class Transaction:
     """One transactional call; *open_workspace* is asked for at its first step."""
 
     def __init__(
-        self, session_id: str, call: ToolCall, open_workspace: "Callable[[], Workspace]"
+        self,
+        session_id: str,
+        tool: Tool[..., Any],
+        call: ToolCall,
+        open_workspace: "Callable[[], Workspace]",
     ) -> None:
         self._session_id = session_id
+        self._processes = Effect.EXECUTE in tool.effects
         self._call = call
         self._open = open_workspace
         self._lock = threading.Lock()
@@ -43,7 +49,9 @@ class Transaction:
             if self._view is None:
                 name = f"{self._session_id}-{self._call.id}"
                 about = f"{self._call.name} of session {self._session_id}"
-                self._view, self._rollback = self._open().recording(name, about)
+                self._view, self._rollback = self._open().recording(
+                    name, about, processes=self._processes
+                )
             return self._view
 
     def around(self, steps: Steps, watch: Watch) -> Steps:

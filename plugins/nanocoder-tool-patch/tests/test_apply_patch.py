@@ -3,10 +3,20 @@
 from difflib import unified_diff
 from pathlib import Path
 
+import nanocoder_tool_patch
 import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
-from nanocoder import Cancelled, SessionInfo, ToolCall, ToolContext, ToolError, Workspace
+from nanocoder import (
+    ApprovalAnswer,
+    Cancelled,
+    SessionInfo,
+    ToolCall,
+    ToolContext,
+    ToolError,
+    Workspace,
+)
+from nanocoder.testing.playing import called, opened
 from nanocoder_kit_diff import unified
 from nanocoder_tool_patch import apply_patch, nanocoder_render
 from nanocoder_tool_patch.parse import parse
@@ -43,16 +53,20 @@ def root(ctx):
     return ctx.working_directory
 
 
+def agree(request):
+    return ApprovalAnswer(request.id, request.digest, approved=True)
+
+
 def apply(ctx, patch):
     return apply_patch.invoke(ctx, apply_patch.signature.check({"patch": patch}))
 
 
 def error_of(ctx, patch):
     before = tree(ctx.working_directory)
-    with pytest.raises(ToolError) as caught:
-        apply(ctx, patch)
+    error, _ = apply_as_a_call(ctx, ctx.workspace, patch)
+    assert error is not None
     assert tree(ctx.working_directory) == before
-    return caught.value
+    return error
 
 
 def tree(root):
@@ -314,38 +328,65 @@ class Interrupting(Workspace):
         return written
 
 
+def apply_as_a_call(ctx, workspace, patch):
+    """Apply as the core does, and take back what fails; return the error and what was restored."""
+    ctx.workspace, rollback = workspace.recording("c1", "a patch")
+    try:
+        apply(ctx, patch)
+    except ToolError as error:
+        return error, rollback.restore()
+    rollback.discard()
+    return None, None
+
+
+@pytest.mark.contract("CO-15")
 def test_a_file_that_changes_meanwhile_puts_everything_back(ctx, root):
     (root / "z.txt").write_text("z\n")
     then = lambda: (root / "z.txt").write_text("changed\n")  # noqa: E731 - as short as it gets
-    with Interrupting(root, then) as ctx.workspace, pytest.raises(ToolError) as caught:
-        apply(ctx, half_way("z.txt"))
-    assert caught.value.error_class == "stale_read"
+    with Interrupting(root, then) as workspace:
+        error, _ = apply_as_a_call(ctx, workspace, half_way("z.txt"))
+    assert error.error_class == "stale_read"
     assert (root / "z.txt").read_text() == "changed\n"
     assert sorted(path.name for path in root.iterdir()) == ["m.py", "old.txt", "z.txt"]
     assert (root / "m.py").read_text() == CODE
 
 
+@pytest.mark.contract("CO-15")
 def test_an_interruption_puts_everything_back(ctx, root):
     (root / "z.txt").write_text("z\n")
     before = tree(root)
-    with Interrupting(root, ctx.cancelled.set) as ctx.workspace, pytest.raises(Cancelled) as caught:
-        apply(ctx, half_way("z.txt"))
-    assert "as it was before" in str(caught.value)
+    with Interrupting(root, ctx.cancelled.set) as workspace:
+        error, restored = apply_as_a_call(ctx, workspace, half_way("z.txt"))
+    assert isinstance(error, Cancelled)
+    assert restored.lost == ()
     assert tree(root) == before
 
 
-def test_what_cannot_be_put_back_is_said(ctx, root):
+def test_what_somebody_else_has_changed_stays_and_is_said(ctx, root):
     (root / "z.txt").write_text("z\n")
 
     def meddle():
         (root / "m.py").write_text("somebody else was here\n")
         ctx.cancelled.set()
 
-    with Interrupting(root, meddle) as ctx.workspace, pytest.raises(Cancelled) as caught:
-        apply(ctx, half_way("z.txt"))
-    assert "m.py could not be put back: 'm.py' has changed since it was read" in str(caught.value)
+    with Interrupting(root, meddle) as workspace:
+        _, restored = apply_as_a_call(ctx, workspace, half_way("z.txt"))
+    assert restored.lost == ("'m.py' has changed since and was left as it is",)
     assert (root / "m.py").read_text() == "somebody else was here\n"
     assert (root / "old.txt").read_text() == "one\ntwo\n"
+
+
+@pytest.mark.contract("CO-15")
+def test_a_session_takes_back_what_could_not_be_finished(root):
+    (root / "folder").mkdir()
+    (root / "folder/kept.txt").write_text("kept\n")
+    before = tree(root)
+    last = ("*** Add File: m.py/below", "+x")  # there is a file where a folder would have to be
+    patch = envelope("*** Add File: folder/new.txt", "+new", "*** Delete File: old.txt", *last)
+    with opened(root, plugins={"patch": nanocoder_tool_patch}, approve=agree) as (session, _):
+        result, _ = called(session, "apply_patch", {"patch": patch})
+    assert result.metadata["restored"] == ["folder/new.txt", "old.txt"]
+    assert tree(root) == before
 
 
 @pytest.mark.parametrize(
@@ -426,12 +467,9 @@ def test_whatever_comes_is_applied_or_refused_with_nothing_changed(ctx, root, pa
         path.unlink()
     (root / "m.py").write_text(CODE)
     before = tree(root)
-    try:
-        apply(ctx, patch)
-    except ToolError:
-        assert tree(root) == before
-    else:
-        assert tree(root) != before
+    with Workspace(root) as workspace:
+        error, _ = apply_as_a_call(ctx, workspace, patch)
+    assert (tree(root) == before) == (error is not None)
 
 
 def test_a_large_file_is_patched_quickly(ctx, root):

@@ -57,13 +57,15 @@ class Changes:
         self.seen: dict[str, str] = {}
         self.rollback: Rollback | None = None
 
-    def recording(self, begin: "Callable[[], Intents]") -> "tuple[Changes, Rollback]":
+    def recording(
+        self, begin: "Callable[[], Intents]", *, processes: bool
+    ) -> "tuple[Changes, Rollback]":
         """Return these changes for one call that can be taken back; see `Workspace.recording`."""
         from nanocoder.workspace.replay import OwnReplay  # few calls need it
         from nanocoder.workspace.rollback import Rollback
 
         view = copy(self)  # everything is shared but what this call notes
-        replay = OwnReplay(self._root, self._backups, self.seen)
+        replay = OwnReplay(self._root, self._backups, self.seen, processes=processes)
         view.rollback = Rollback(begin, replay, self._lock, self.seen)
         return view, view.rollback
 

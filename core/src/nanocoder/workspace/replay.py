@@ -30,6 +30,7 @@ from nanocoder.workspace.writing import stray_owner, temporary_name
 
 NOT_EMPTY: Final = {errno.ENOTEMPTY, errno.EEXIST}
 KEPT_COPIES: Final = 1_000
+CHANGED_SINCE: Final = "has changed since and was left as it is"
 
 
 @frozen(eq=False, repr=False)
@@ -167,23 +168,29 @@ class Replay:
 class OwnReplay(Replay):
     """Takes back what a call of this very process has changed.
 
-    What others, such as a process that the call has started, have made of these files since, is
-    replaced; *backups* take it. *seen* are the digests that the session knows.
+    What processes of the call have made of its files since is replaced, and *backups* take it; of
+    a call without *processes* somebody else has done that, and it stays. *seen* are the digests
+    that the session knows.
     """
 
     makes_folders = True
 
-    def __init__(self, root: Root, backups: Backups | None, seen: dict[str, str]) -> None:
+    def __init__(
+        self, root: Root, backups: Backups | None, seen: dict[str, str], *, processes: bool
+    ) -> None:
         super().__init__(root)
+        self._processes = processes
         self._backups = backups
         self._seen = seen
         self.seen_before = ""
 
     def may_replace(self, place: Place, path: str) -> bool:
-        """Keep a copy, and agree."""
-        if self._backups is not None and state_of(place).kind == FILE:
+        """Keep a copy and agree, or leave it to the person."""
+        if not self._processes:
+            self._lose(path, CHANGED_SINCE)
+        elif self._backups is not None and state_of(place).kind == FILE:
             self._backups.add(path, content_of(place))
-        return True
+        return self._processes
 
     def moved_back(self, intent: Intent) -> None:
         """Know what was moved by its old name."""
@@ -227,7 +234,7 @@ class LateReplay(Replay):
 
     def may_replace(self, place: Place, path: str) -> bool:  # noqa: ARG002 - it is not looked at
         """Leave it to the person."""
-        self._lose(path, "has changed since and was left as it is")
+        self._lose(path, CHANGED_SINCE)
         return False
 
     def prepare(self, place: Place) -> None:

@@ -288,14 +288,18 @@ class Workspace:
         """
         self._changes.remove_dir(self._root.raw(path))
 
-    def recording(self, name: str, about: str) -> "tuple[Workspace, Rollback]":
+    def recording(
+        self, name: str, about: str, *, processes: bool = False
+    ) -> "tuple[Workspace, Rollback]":
         """Return this workspace for one call, and what takes back all that is changed through it.
 
         Each change is on the disk as an intent before it is made, in a file called like *name*;
         *about* tells a person which call it was, should it be killed. Changes that are not made
-        through the workspace, those of processes, are not known here.
+        through the workspace are not known here. What is made of the call's files besides goes with
+        them where the call starts *processes*, and stays where it does not.
         """
-        changes, rollback = self._changes.recording(partial(self._begun, name, about))
+        begin = partial(self._begun, name, about)
+        changes, rollback = self._changes.recording(begin, processes=processes)
         view = copy(self)
         view._changes = changes  # noqa: SLF001 - the copy is ours
         return view, rollback

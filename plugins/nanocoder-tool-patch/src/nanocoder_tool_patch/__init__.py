@@ -31,6 +31,7 @@ class Settings:
 @tool(
     risk="dangerous",
     effects={Effect.WRITE, Effect.REVERSIBLE},
+    transactional=True,
     examples=[
         {
             "patch": "*** Begin Patch\n*** Add File: greeting.txt\n+Good morning.\n"
@@ -45,8 +46,8 @@ def apply_patch(
     patch: Annotated[
         str,
         Param(
-            "Unified diff; or *** Begin Patch to *** End Patch, in it *** Add File: (Update, Delete),"
-            " Move to:, hunks after @@.",
+            "Unified diff; or *** Begin Patch to *** End Patch, in it *** Add File: (Update,"
+            " Delete), Move to:, hunks after @@.",
             min_length=1,
         ),
     ],
