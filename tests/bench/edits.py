@@ -226,7 +226,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     finally:
         shutil.rmtree(scratch)
     if options.write:
-        measure.write(bench.rows, "edits", "what")
+        measure.write(bench.rows, "edits")
 
 
 if __name__ == "__main__":

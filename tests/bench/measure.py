@@ -258,12 +258,12 @@ def tokens_of(body: str) -> str:
         return f"about {count_tokens(body)}"
 
 
-def write(rows: Sequence[tuple[str, str, str]]) -> None:
-    """Put the table between the marks of the page."""
+def write(rows: Sequence[tuple[str, str, str]], mark: str = "figures") -> None:
+    """Put the table between the marks of the page that have this name."""
     table = ["| what | median | beside |", "| --- | --- | --- |"]
     table += [f"| {' | '.join(row)} |" for row in rows]
     text = PAGE.read_text(encoding="utf-8")
-    marked = re.compile(r"(<!-- figures -->\n).*?(<!-- end of figures -->)", re.DOTALL)
+    marked = re.compile(rf"(<!-- {mark} -->\n).*?(<!-- end of {mark} -->)", re.DOTALL)
     PAGE.write_text(
         marked.sub(lambda found: found[1] + "\n".join(table) + "\n" + found[2], text),
         encoding="utf-8",

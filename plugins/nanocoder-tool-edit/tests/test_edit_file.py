@@ -218,6 +218,13 @@ def test_two_fuzzy_places_are_refused_with_both(ctx, file):
     assert error.data["lines"] == [1, 5]
 
 
+@pytest.mark.contract("MA-34")
+def test_where_too_much_would_have_to_be_compared_nothing_is_guessed(ctx, file):
+    file.write_text("{\n" * 3_000 + "x\n" + "}\n" * 3_000)
+    old = "{\n" * 500 + "y\n" + "}\n" * 500
+    assert error_of(ctx, old, "z").error_class == "text_not_found"
+
+
 def test_tolerance_can_be_switched_off(ctx, file):
     ctx.settings = Settings(tolerant=False)
     assert error_of(ctx, "if value:  ", "x").error_class == "text_not_found"

@@ -2,6 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
+from heapq import nlargest
 from itertools import accumulate
 from operator import eq
 
@@ -10,6 +11,7 @@ from attrs import frozen
 from nanocoder_tool_edit.document import Span
 
 TAB_WIDTH = 4
+COUNTED_WORDS = 5
 
 
 @frozen
@@ -56,7 +58,7 @@ class Lines:
 
         A *key* may change white space, and nothing else.
         """
-        offset, word = _rarest(wanted)
+        offset, word = self._rarest(wanted)
         target = [key(line) for line in wanted]
         for number in self.having(word):
             start = number - offset
@@ -64,11 +66,15 @@ class Lines:
             if len(window) == len(target) and all(map(eq, map(key, window), target)):
                 yield start
 
-
-def _rarest(wanted: list[str]) -> tuple[int, str]:
-    """Return the longest word of *wanted*, with the number of its line."""
-    words = ((number, word) for number, line in enumerate(wanted) for word in line.split())
-    return max(words, key=lambda one: len(one[1]), default=(0, ""))
+    def _rarest(self, wanted: list[str]) -> tuple[int, str]:
+        """Return the one of the longest words of *wanted* that is rarest here, and its line."""
+        words: dict[str, int] = {}
+        for number, line in enumerate(wanted):
+            for word in line.split():
+                words.setdefault(word, number)
+        longest = nlargest(COUNTED_WORDS, words, key=len)
+        word = min(longest, key=self.text.count, default="")
+        return words.get(word, 0), word
 
 
 def collapsed(line: str) -> str:

@@ -13,6 +13,7 @@ from nanocoder_tool_edit.document import Span
 
 FUZZY_LINES = 3
 FUZZY_SIMILARITY = 0.8
+COMPARED_LINES = 100_000  # about 100 ms
 SHOWN_PLACES = 10
 
 
@@ -86,7 +87,10 @@ CASCADE: tuple[tuple[str, float, Strategy], ...] = (
 
 
 def fuzzy_anchor(lines: Lines, block: Block, new: str) -> list[tuple[float, Span]]:
-    """Find three and more lines whose first and last are right, and the middle is similar."""
+    """Find three and more lines whose first and last are right, and the middle is similar.
+
+    Nothing is found where too many lines would have to be compared: one more place could be there.
+    """
     count = len(block.lines)
     first, last = block.lines[0].strip(), block.lines[-1].strip()
     if count < FUZZY_LINES or not first or not last:
@@ -94,15 +98,19 @@ def fuzzy_anchor(lines: Lines, block: Block, new: str) -> list[tuple[float, Span
     wanted = outline(block.lines)
     slack = max(1, count // 4)
     places = []
+    left = COMPARED_LINES
     for start in lines.having(first):
         if lines.all[start].strip() != first:
             continue
-        ends = range(max(start + 2, start + count - 1 - slack), start + count + slack)
-        scored = [
-            (_similarity(outline(lines.all[start : end + 1]), wanted), end)
-            for end in ends
+        ends = [
+            end
+            for end in range(max(start + 2, start + count - 1 - slack), start + count + slack)
             if end < len(lines.all) and lines.all[end].strip() == last
         ]
+        left -= len(ends) * count
+        if left < 0:
+            return []
+        scored = [(_similarity(outline(lines.all[start : end + 1]), wanted), end) for end in ends]
         score, end = max(scored, default=(0.0, 0))
         if score >= FUZZY_SIMILARITY:
             text = reindented(new, block.lines, lines.all[start : end + 1])
