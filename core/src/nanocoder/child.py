@@ -22,7 +22,7 @@ from nanocoder.report import Report
 from nanocoder.running import Caller
 from nanocoder.session import Journal, SessionStore
 from nanocoder.tool import ANY_TOOL, SessionInfo, Tool
-from nanocoder.values import ApprovalRequest, Mode, Question, Usage
+from nanocoder.values import ApprovalAnswer, ApprovalRequest, Mode, Question, Usage
 
 MAX_OPEN = 8
 """How many sessions may be open inside one session at once."""
@@ -273,7 +273,9 @@ def _relayed(caller: Caller, agent: str) -> tuple[Approver, Asker]:
 
     def approve(request: ApprovalRequest) -> Any:
         call = evolve(request.call, parent_id=caller.call.id)
-        return put(evolve(request, call=call, reason=f"{who}{request.reason}"))
+        answer = put(evolve(request, call=call, reason=f"{who}{request.reason}"))
+        # A text says why there is none; the session inside says so by itself.
+        return answer if isinstance(answer, ApprovalAnswer) else None
 
     return approve, lambda question: put(evolve(question, call_id=caller.call.id))
 

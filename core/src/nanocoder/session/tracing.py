@@ -103,7 +103,7 @@ def _telemetry(mine: Iterable[Record], end: Record | None) -> Stage:
     for record in mine:
         if record.kind == "telemetry.failed":
             part = str(record.data.get("plugin") or record.data.get("part", ""))
-            return Stage("telemetry", FAILED, error_class="telemetry_failed", note=part)
+            return Stage("telemetry", FAILED, note=f"{part} failed")
     if end is None:
         return Stage("telemetry", FAILED, note="the journal has no end of this call")
     return Stage("telemetry", OK, note=f"record {end.seq} of the journal")
