@@ -246,7 +246,7 @@ class Executor:
         """Perform a call; what a transactional one changes is kept wholly or not at all."""
         if not tool.transactional or scope.transaction is not None:
             return self._performed(tool, granted, cancel, scope, watch)
-        own = Transaction(self._services.session_id, granted.call, self._workspace)
+        own = Transaction(self._services.session_id, tool, granted.call, self._workspace)
         scope = evolve(scope, transaction=own)
         return own.around(self._performed(tool, granted, cancel, scope, watch), watch)
 
