@@ -39,6 +39,14 @@ def find_tools(ctx, names: Annotated[str, "Which."]) -> ToolResult:
     return ToolResult("found", data=[offered, waiting], metadata={"reveals": names.split()})
 
 
+@tool(risk="medium", effects=set(Effect) - {Effect.IDEMPOTENT}, composed_of=["*"])
+def delegate(ctx) -> str:
+    """Let another session do it, which only reads."""
+    with ctx.child(tools=lambda one: one.is_read_only) as inner:
+        list(inner.run("look"))
+    return "looked"
+
+
 class Tools:
     """The everyday tools, three others, and unless *finder* is False one that finds them."""
 
@@ -165,6 +173,23 @@ def test_a_resumed_session_knows_what_was_found_or_called(tmp_path, work, how):
     with opened(work, ["Done."], plugins={"tools": Tools()}, **resumed) as (session, after):
         list(session.run("go on"))
     assert sent(after.requests[0]) == sent(before.requests[1])
+
+
+def test_a_session_inside_a_session_finds_its_own_tools(tmp_path):
+    class Delegates:
+        @hookimpl
+        def nanocoder_tools(self):
+            return [delegate]
+
+    turns = [finding("gamma"), [("delegate", {})], finding("alter", "beta"), "Done.", "Done."]
+    plugins = {"tools": Tools(), "delegates": Delegates()}
+    requests = play(tmp_path, turns, plugins=plugins, mode="auto").model.requests
+    first, second, inner, inner_again, last = map(names, requests)
+    assert second == [*first, "gamma"]
+    assert inner == ["find_tools", *EVERYDAY], "nothing is found when it begins"
+    assert requests[2].tools[0].description.endswith("Deferred: beta, gamma.")
+    assert inner_again == [*inner, "beta"], "it does not have the tool alter"
+    assert last == [*second, "delegate"]
 
 
 def test_a_compacted_transcript_forgets_no_tool(tmp_path):
