@@ -5,8 +5,11 @@ import os
 import time
 
 import pytest
-from nanocoder import Cancelled, SessionInfo, ToolContext, ToolError, Workspace
+from hypothesis import given
+from hypothesis import strategies as st
+from nanocoder import Cancelled, SessionInfo, ToolContext, ToolError, Workspace, count_tokens
 from nanocoder_tool_codemap import Settings, code_map, nanocoder_resources
+from nanocoder_tool_codemap.budget import Budget
 from nanocoder_tool_codemap.graph import rank
 from nanocoder_tool_codemap.store import file_of
 
@@ -224,8 +227,28 @@ def test_an_answer_stays_within_its_tokens(root):
     with Map(root, Settings(max_tokens=300)) as session:
         result = session.result()
     assert result.metadata["truncated"]
-    assert len(result.output) < 300 * 6
+    assert count_tokens(result.output) <= 300
     assert "more lines; choose a narrower target]" in result.output
+
+
+@given(
+    lines=st.lists(st.text(max_size=40) | st.just("def run(self, *args) -> None"), max_size=60),
+    tokens=st.integers(4, 200),
+    most=st.sampled_from([1, 10, 1_000]),
+)
+def test_no_answer_is_longer_than_its_tokens(lines, tokens, most):
+    budget = Budget(tokens)
+    budget.extend(lines, most)
+    assert count_tokens(budget.text()) <= tokens
+    assert len(budget.lines) + min(most, len(lines)) >= min(len(lines), budget.left_out)
+    assert bool(budget.text()) or not any(lines)
+
+
+def test_references_are_counted_only_so_far(root):
+    fill(root, {f"many/f{number}.py": "load_state()\n" * 5 for number in range(60)})
+    with Map(root, Settings(max_tokens=100)) as session:
+        result = session.result("references", "load_state")
+    assert result.output.endswith("[more than 100 more lines; choose a narrower target]")
 
 
 @pytest.mark.parametrize(

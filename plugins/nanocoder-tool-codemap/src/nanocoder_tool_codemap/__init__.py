@@ -59,7 +59,7 @@ def code_map(
 ) -> ToolResult:
     """Map code: upstream is what target needs."""
     from nanocoder_tool_codemap.budget import Budget
-    from nanocoder_tool_codemap.operations import OPERATIONS, Inquiry, split
+    from nanocoder_tool_codemap.operations import COUNTED, OPERATIONS, Inquiry, split
 
     ctx.cancelled.check()
     path, query = split(ctx.workspace, operation, target)
@@ -67,7 +67,7 @@ def code_map(
     code = index.refresh(ctx.workspace, ctx.cancelled)
     inquiry = Inquiry(ctx.workspace, index, code, path, query, ctx.cancelled)
     budget = Budget((ctx.settings or Settings()).max_tokens)
-    budget.extend(OPERATIONS[operation](inquiry))
+    budget.extend(OPERATIONS[operation](inquiry), COUNTED[operation])
     return ToolResult(
         budget.text() or "Nothing found",
         title=f"{operation} {target}",

@@ -17,6 +17,7 @@ class Budget:
     lines: list[str] = field(factory=list)
     left_out: int = 0
     used: int = 0
+    is_cut: bool = False
 
     def add(self, line: str) -> bool:
         """Take *line* if it fits; what comes after one that did not is left out as well."""
@@ -28,14 +29,19 @@ class Budget:
         self.lines.append(line)
         return True
 
-    def extend(self, lines: Iterable[str]) -> None:
-        """Take as many of *lines* as fit."""
+    def extend(self, lines: Iterable[str], most: int) -> None:
+        """Take as many of *lines* as fit, and count up to *most* of the others."""
         for line in lines:
+            if self.left_out == most:
+                self.is_cut = True
+                return
             self.add(line)
 
     def text(self) -> str:
-        """Return the lines, and how many are missing."""
+        """Return the lines, and how many are missing; never more than *tokens*."""
+        whole = "\n".join(self.lines)
         if not self.left_out:
-            return "\n".join(self.lines)
-        more = f"[{self.left_out:,} more lines; choose a narrower target]"
-        return "\n".join([*self.lines, more])
+            return whole
+        number = f"{'more than ' if self.is_cut else ''}{self.left_out:,}"
+        noted = "\n".join([*self.lines, f"[{number} more lines; choose a narrower target]"])
+        return noted if count_tokens(noted) <= self.tokens else whole or "\u2026"

@@ -51,7 +51,12 @@ def without(data: bytes, noise: Iterable[Any]) -> bytes:
 
 def words_of(data: bytes, noise: Iterable[Any]) -> frozenset[str]:
     """Return the names in *data* outside *noise*."""
-    found = dict.fromkeys(_WORD.findall(without(data, noise)))
+    pieces, position = [], 0
+    for start, end in sorted((node.start_byte, node.end_byte) for node in noise):
+        if start >= position:
+            pieces.append(data[position:start])
+            position = end
+    found = dict.fromkeys(_WORD.findall(b" ".join([*pieces, data[position:]])))
     words = (word.decode("utf-8", "replace") for word in list(found)[:MAX_WORDS])
     return frozenset(word for word in words if len(word) > 1)
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 
-from attrs import frozen
+from attrs import define
 
 from nanocoder_tool_codemap.record import Record
 from nanocoder_tool_codemap.resolve import Resolver
@@ -20,46 +20,80 @@ MIN_NAME_CHARS = 3
 Edges = dict[str, dict[str, float]]
 
 
-@frozen
+@define(eq=False)
 class Graph:
     """*needs* has an edge from each file to those that it imports, *needed_by* the reverse.
 
-    *weights* adds the files that define names which a file uses, to tell who matters; a name can
-    be shared by chance, so these say nothing about a single file. *external* is what is imported
-    from outside.
+    *external* is what is imported from outside.
     """
 
     needs: Edges
     needed_by: Edges
-    weights: Edges
     external: Mapping[str, tuple[str, ...]]
+    _users: "_Users"
+    _weights: Edges | None = None
+
+    @property
+    def weights(self) -> Edges:
+        """Return *needs* and the files that define names which a file uses; made at first use.
+
+        It tells who matters. A name can be shared by chance, so it says nothing about one file.
+        """
+        if self._weights is None:
+            self._weights = {
+                path: _sum(edges, self._users.names(path, edges))
+                for path, edges in self.needs.items()
+            }
+        return self._weights
 
 
 def build(records: Mapping[str, Record]) -> Graph:
     """Connect files by their imports, and by the names that one defines and another uses."""
     resolver = Resolver.of(records)
-    homes = _homes(records)
-    packages: dict[str, set[str]] = {}
-    for path, record in records.items():
-        if record.language == "go":
-            packages.setdefault(path.rpartition("/")[0], set()).add(path)
+    users = _Users(records)
     needs: Edges = {}
-    weights: Edges = {}
     external = {}
     for path, record in records.items():
         found = {spec: resolver.resolve(path, record, spec) for spec in record.imports}
         edges = {other: IMPORT_WEIGHT for others in found.values() for other in others}
         outside = [_package(record.language, spec) for spec, others in found.items() if not others]
-        # Files of one Go package see each other without an import.
-        is_go = record.language == "go"
-        package = packages[path.rpartition("/")[0]] if is_go else set()
-        names = _names(path, record, homes[record.language], edges.keys() | package)
-        edges |= {other: IMPORT_WEIGHT for other in names if other in package}
+        if record.language == "go":
+            # Files of one Go package see each other without an import.
+            package = users.package(path)
+            names = users.names(path, edges)
+            edges |= {other: IMPORT_WEIGHT for other in names if other in package}
         needs[path] = edges
-        weights[path] = {other: edges.get(other, 0.0) + names.get(other, 0.0)
-                         for other in edges.keys() | names.keys()}  # fmt: skip
         external[path] = tuple(dict.fromkeys(outside))
-    return Graph(needs, _reversed(needs), weights, external)
+    return Graph(needs, _reversed(needs), external, users)
+
+
+class _Users:
+    """Knows who defines each name."""
+
+    def __init__(self, records: Mapping[str, Record]) -> None:
+        self._records = records
+        self._homes: dict[str, dict[str, list[str]]] | None = None
+        self._packages: dict[str, set[str]] = {}
+        for path, record in records.items():
+            if record.language == "go":
+                self._packages.setdefault(path.rpartition("/")[0], set()).add(path)
+
+    def package(self, path: str) -> AbstractSet[str]:
+        """Return the files of a Go file's package, nothing for another file."""
+        is_go = self._records[path].language == "go"
+        return self._packages[path.rpartition("/")[0]] if is_go else frozenset()
+
+    def names(self, path: str, imported: Mapping[str, float]) -> dict[str, float]:
+        """Return the files whose names *path* uses, with how much that says."""
+        if self._homes is None:
+            self._homes = _homes(self._records)
+        record = self._records[path]
+        seen = imported.keys() | self.package(path)
+        return _names(path, record, self._homes[record.language], seen)
+
+
+def _sum(one: Mapping[str, float], other: Mapping[str, float]) -> dict[str, float]:
+    return {path: one.get(path, 0.0) + other.get(path, 0.0) for path in one.keys() | other.keys()}
 
 
 def _package(language: str, spec: str) -> str:

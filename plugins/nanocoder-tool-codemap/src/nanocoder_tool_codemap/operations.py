@@ -190,6 +190,9 @@ OPERATIONS: Mapping[str, Callable[[Inquiry], Iterator[str]]] = {
     "relevant": relevant,
 }
 
+COUNTED: Mapping[str, int] = {**dict.fromkeys(OPERATIONS, 100_000), "references": 100}
+"""How many lines that do not fit are counted; for a reference, files have to be parsed."""
+
 
 def defined(inquiry: Inquiry, query: str) -> list[tuple[str, Definition]]:
     """Return where *query* ("name" or "Class.name") is defined, what matters most first.
