@@ -1,0 +1,150 @@
+"""Sub-agents in the background: how they are asked for, what they may not, and how they end."""
+
+import threading
+from contextlib import contextmanager
+from types import SimpleNamespace
+
+import pytest
+from nanocoder import ApprovalAnswer, hookimpl, tool
+from nanocoder.testing import opened
+from nanocoder.testing.playing import called
+from nanocoder_tool_task import Settings
+
+WRITE = {"name": "write_file", "arguments": {"path": "new.txt", "content": "text\n"}}
+WAIT = {"name": "wait_for_it", "arguments": {}}
+GIVEN = {"description": "look around", "prompt": "go", "background": True}
+
+
+@pytest.fixture
+def gate():
+    return threading.Event()
+
+
+@pytest.fixture
+def session(tmp_path, script, tools, gate):
+    """Open a session: with session(*turns) as ask: ask("task", {…}) is a result."""
+
+    @tool(risk="safe", effects={"read"}, timeout_s=0)
+    def wait_for_it(ctx) -> str:
+        """Wait until the test says so."""
+        while not gate.wait(0.02):
+            ctx.cancelled.check()
+        return "it came"
+
+    waiting = SimpleNamespace(nanocoder_tools=hookimpl(lambda: [wait_for_it]))
+
+    @contextmanager
+    def open_it(*turns, **options):
+        settings = {"tool-task": Settings(model=script(*turns))}
+        together = {**tools, "waiting": waiting}
+        with opened(tmp_path, plugins=together, settings=settings, **options) as (found, _):
+
+            def ask(name, arguments):
+                return called(found, name, arguments)[0]
+
+            ask.session = found
+            yield ask
+
+    return open_it
+
+
+def calls(*wanted):
+    return {"calls": list(wanted)}
+
+
+@pytest.mark.contract("MA-84")
+def test_it_returns_at_once_and_is_read_later(session, gate):
+    with session(calls(WAIT), {"text": "Found it."}) as ask:
+        started = ask("task", GIVEN)
+        assert started.data["started"] == ["a1"]
+        assert "works" in ask("task_result", {}).output
+        assert "still works" in ask("task_result", {"id": "a1", "wait_s": 0}).output
+        gate.set()
+        read = ask("task_result", {"id": "a1", "wait_s": 30})
+        assert (read.output, read.is_error) == ("Found it.", False)
+        assert ask("task_result", {}).output == "a1 done: look around"
+
+
+@pytest.mark.contract("MA-84")
+def test_what_has_finished_is_told_with_the_next_result(session, gate):
+    with session(calls(WAIT), {"text": "Found it."}) as ask:
+        ask("task", {**GIVEN, "also": [{"description": "second", "prompt": "go"}]})
+        gate.set()
+        ask.session._ground.resource("tool-task", "crew").find("a2").ended.wait(20)
+        first = ask("task_result", {"id": "a1", "wait_s": 20})
+        assert first.output == "Found it.\n\n[a2 has finished: second; see task_result]"
+        assert "[a" not in ask("task_result", {"id": "a1"}).output
+
+
+@pytest.mark.contract("MA-84")
+def test_nobody_is_asked_for_one_in_the_background(session, tmp_path):
+    asked = []
+
+    def approve(request):
+        asked.append(request)
+        return ApprovalAnswer(request.id, request.digest, approved=True)
+
+    with session(calls(WRITE), {"text": "I could not."}, approve=approve) as ask:
+        ask("task", GIVEN)
+        read = ask("task_result", {"id": "a1", "wait_s": 30})
+    assert (read.is_error, read.error_class) == (True, "approval_needed")
+    assert not asked
+    assert not (tmp_path / "new.txt").exists()
+
+
+@pytest.mark.contract("MA-84")
+def test_it_ends_with_the_session_and_its_worktree_with_it(session, repository, git):
+    with session(calls(WAIT), {"text": "never"}) as ask:
+        ask("task", {**GIVEN, "isolation": "worktree"})
+        assert git(repository, "worktree", "list").count("\n") == 2
+        crew = ask.session._ground.resource("tool-task", "crew")
+    (known,) = crew.all()
+    assert not known.thread.is_alive()
+    assert known.outcome.error_class in {"interrupted", "cancelled"}
+    assert git(repository, "worktree", "list").count("\n") == 1
+
+
+@pytest.mark.contract("MA-84")
+def test_it_can_be_stopped(session):
+    with session(calls(WAIT), {"text": "never"}) as ask:
+        ask("task", GIVEN)
+        stopped = ask("task_result", {"id": "a1", "cancel": True})
+        assert stopped.error_class == "interrupted"
+
+
+@pytest.mark.contract("MA-84")
+def test_the_ninth_at_once_is_refused_and_told_so(session, gate):
+    also = [{"description": f"number {n}", "prompt": "go"} for n in range(2, 9)]
+    with session(calls(WAIT), {"text": "Done."}) as ask:
+        assert len(ask("task", {**GIVEN, "also": also}).data["started"]) == 8
+        ninth = ask("task", GIVEN)
+        assert (ninth.is_error, ninth.error_class) == (True, "too_many_sessions")
+        gate.set()
+        for number in range(1, 9):
+            assert ask("task_result", {"id": f"a{number}", "wait_s": 30}).output
+        assert not ask("task", GIVEN).is_error
+
+
+@pytest.mark.contract("MA-83", "MA-84")
+def test_its_patch_is_merged_when_it_is_asked_for(session, repository):
+    def approve(request):
+        return ApprovalAnswer(request.id, request.digest, approved=True)
+
+    reading = {"name": "read_file", "arguments": {"path": "code.py"}}
+    with session(calls(reading), calls(WRITE), {"text": "Done."}, approve=approve) as ask:
+        ask("task", {**GIVEN, "isolation": "worktree", "name": "general"})
+        first = ask("task_result", {"id": "a1", "wait_s": 30})
+        # Nobody is there to agree to the write, so there is nothing to merge.
+        assert first.error_class == "approval_needed"
+        ask("task", {**GIVEN, "isolation": "worktree", "background": False})
+        assert not (repository / "new.txt").read_text().startswith("text")
+        merged = ask("task_result", {"id": "a2", "merge": True})
+        assert "Its changes were merged" in merged.output
+        assert (repository / "new.txt").read_text() == "text\n"
+
+
+def test_ids_that_nobody_has_are_refused(session):
+    with session() as ask:
+        assert ask("task_result", {"id": "a9"}).error_class == "unknown_agent"
+        assert ask("task_result", {"cancel": True}).error_class == "invalid_arguments"
+        assert ask("task_result", {}).output == "There is none."

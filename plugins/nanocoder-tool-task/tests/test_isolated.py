@@ -1,0 +1,275 @@
+"""Sub-agents in worktrees: what they see, what comes back, and what is left behind."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from attrs import evolve
+from nanocoder import ApprovalAnswer, Decision, Verdict, hookimpl, tool
+
+ISOLATED = {"isolation": "worktree"}
+MERGED = {"isolation": "worktree", "merge": True}
+READ = {"name": "read_file", "arguments": {"path": "code.py"}}
+CHANGED = "a = 1\nb = 2\nc = 3\nd = 4\ne = 51\n"
+WRITE = {"name": "write_file", "arguments": {"path": "code.py", "content": CHANGED}}
+ADD = {"name": "write_file", "arguments": {"path": "made/here.txt", "content": "made\n"}}
+
+
+def calls(*wanted):
+    return {"calls": list(wanted)}
+
+
+def offer(*tools):
+    return {"more": SimpleNamespace(nanocoder_tools=hookimpl(lambda: list(tools)))}
+
+
+def places(script):
+    folder = script.home / ".cache/nanocoder/worktrees"
+    return sorted(folder.iterdir()) if folder.exists() else []
+
+
+@pytest.fixture
+def clean(repository, script, git):
+    """Check that a test leaves no worktree and the repository's index as they were."""
+    before = git(repository, "diff", "--cached")
+    yield repository
+    assert git(repository, "worktree", "list").count("\n") == 1
+    assert places(script) == []
+    assert git(repository, "diff", "--cached") == before
+
+
+@pytest.mark.contract("MA-83")
+def test_a_sub_agent_works_on_a_copy_with_what_is_not_committed(run, clean):
+    result, _ = run(calls(READ), calls(WRITE, ADD), {"text": "Done."}, arguments=ISOLATED)
+    seen = [one.data["output"] for one in run.inside("call.returned")]
+    assert seen[0].endswith("e = 50\n")
+    assert (clean / "code.py").read_text().endswith("e = 50\n")
+    assert not (clean / "made").exists()
+    assert not result.is_error
+    assert "M code.py (5 lines, +0)\nA made/here.txt (1 lines, +1)" in result.output
+    assert result.metadata["files_changed"] == []
+
+
+@pytest.mark.contract("MA-83")
+def test_its_changes_are_merged_by_a_call_that_the_person_agrees_to(run, clean):
+    asked = []
+
+    def approve(request):
+        asked.append((request.call.name, request.call.parent_id, request.reason[:9]))
+        return ApprovalAnswer(request.id, request.digest, approved=True)
+
+    turns = [calls(WRITE, ADD), {"text": "Done."}]
+    result, _ = run(*turns, arguments=MERGED, approve=approve)
+    assert (clean / "code.py").read_text() == CHANGED
+    assert (clean / "made/here.txt").read_text() == "made\n"
+    assert result.metadata["files_changed"] == ["code.py", "made/here.txt"]
+    assert [name for name, _, _ in asked] == ["write_file", "write_file", "apply_patch"]
+    assert {parent for _, parent, _ in asked} == {"call-1"}
+    assert [reason for _, _, reason in asked][:2] == ["sub-agent"] * 2
+
+
+@pytest.mark.contract("MA-83")
+def test_a_conflict_leaves_everything_as_it_is_and_keeps_the_patch(run, clean):
+    def meddle(result):
+        (clean / "code.py").write_text("a = 1\nb = 2\nc = 3\nd = 4\ne = 0\n")
+
+    hook = SimpleNamespace(nanocoder_after_execute=hookimpl(meddle))
+    turns = [calls(ADD, WRITE), {"text": "Done."}]
+    result, _ = run(*turns, arguments=MERGED, plugins={"meddler": hook})
+    assert "Its changes were not merged" in result.output
+    assert (clean / "code.py").read_text().endswith("e = 0\n")
+    assert not (clean / "made").exists()
+    (agent,) = result.data["agents"]
+    assert (agent["merged"], agent["files_changed"], agent["id"]) == (False, [], "a1")
+
+
+@pytest.mark.contract("MA-83", "MA-85")
+def test_what_the_parent_denies_is_denied_in_a_worktree_and_in_the_merge(run, clean):
+    def judge(call, session):
+        denied = call.name == "apply_patch" or call.arguments.get("path") == "code.py"
+        return Verdict(Decision.DENY if denied else Decision.ALLOW, "not this one")
+
+    rules = SimpleNamespace(nanocoder_before_execute=hookimpl(judge))
+    turns = [calls(WRITE, ADD), {"text": "Done."}]
+    result, _ = run(*turns, arguments=MERGED, plugins={"policy": rules})
+    refused = [one.data["message"] for one in run.inside("call.denied")]
+    assert refused == ["denied: not this one"]
+    assert "not merged (denied: not this one)" in result.output
+    assert "code.py" not in result.output
+    assert not (clean / "made").exists()
+
+
+@pytest.mark.contract("MA-85")
+def test_a_hook_of_the_parent_redacts_what_a_sub_agent_reads(run, clean):
+    def redact(result):
+        return evolve(result, output=result.output.replace("50", "[redacted]"))
+
+    hook = SimpleNamespace(nanocoder_after_execute=hookimpl(redact))
+    run(calls(READ), {"text": "Done."}, arguments=ISOLATED, plugins={"redactor": hook})
+    said = [one.data["output"] for one in run.inside("call.returned")]
+    assert said[0].endswith("e = [redacted]\n")
+
+
+@pytest.mark.contract("MA-83")
+def test_without_a_repository_or_a_commit_there_is_no_worktree(run, tmp_path, git, script):
+    for _ in range(2):
+        result, _ = run({"text": "Done."}, arguments=ISOLATED)
+        assert (result.is_error, result.error_class) == (True, "no_repository")
+        git(tmp_path, "init", "-q")
+    assert places(script) == []
+
+
+@pytest.mark.contract("MA-83")
+def test_nothing_that_a_repository_names_is_started(run, clean, git, tmp_path_factory):
+    mark = tmp_path_factory.mktemp("mark") / "mark"
+    touch = f"touch {mark}; cat"
+    git(clean, "config", "core.fsmonitor", f"touch {mark};")
+    for kind in ("clean", "smudge", "process"):
+        git(clean, "config", f"filter.evil.{kind}", touch)
+    git(clean, "config", "filter.evil.required", "true")
+    git(clean, "config", "diff.evil.textconv", touch)
+    git(clean, "config", "diff.evil.command", touch)
+    git(clean, "config", "diff.external", touch)
+    git(clean, "config", "core.pager", touch)
+    (clean / ".gitattributes").write_text("* filter=evil diff=evil\n")
+    for name in ("post-checkout", "post-index-change", "reference-transaction"):
+        hook = clean / ".git/hooks" / name
+        hook.write_text(f"#!/bin/sh\ntouch {mark}\n")
+        hook.chmod(0o755)
+    result, _ = run(calls(WRITE, ADD), {"text": "Done."}, arguments=ISOLATED)
+    assert not mark.exists()
+    assert "A made/here.txt" in result.output
+    # Git as this test runs it would start all of that.
+    (clean / ".git/config").write_text("[core]\n\trepositoryformatversion = 0\n")
+    for hook in (clean / ".git/hooks").iterdir():
+        hook.unlink()
+
+
+@pytest.mark.contract("MA-83")
+def test_a_repository_whose_settings_point_elsewhere_is_refused(run, repository, git):
+    git(repository, "config", "core.worktree", "/")
+    result, _ = run({"text": "Done."}, arguments=ISOLATED)
+    assert result.error_class == "no_repository"
+    assert "elsewhere" in result.output
+
+
+@pytest.mark.contract("MA-83")
+def test_links_that_a_sub_agent_makes_lead_nowhere(run, clean, tmp_path_factory):
+    outside = tmp_path_factory.mktemp("outside")
+    (outside / "hello.txt").write_text("a secret\n")
+
+    @tool(effects={"write"})
+    def link_out(ctx) -> str:
+        """Replace what is there by links that lead out."""
+        here = ctx.working_directory
+        (here / "dir").mkdir()
+        (here / "hello.txt").unlink()
+        (here / "hello.txt").symlink_to(outside / "hello.txt")
+        (here / "way").symlink_to(outside)
+        return ""
+
+    linking = calls({"name": "link_out", "arguments": {}})
+    result, _ = run(linking, {"text": "Done."}, arguments=MERGED, plugins=offer(link_out))
+    assert "hello.txt is a link" in result.output
+    assert "secret" not in result.output
+    assert (clean / "hello.txt").read_text() == "one line\n"
+
+
+@pytest.mark.contract("MA-83")
+def test_what_is_no_text_is_not_merged_but_kept(run, clean):
+    @tool(effects={"write"})
+    def make_odd(ctx) -> str:
+        """Make a binary file and a program."""
+        (ctx.working_directory / "image.bin").write_bytes(b"\0\1")
+        (ctx.working_directory / "hello.txt").chmod(0o755)
+        return ""
+
+    odd = calls({"name": "make_odd", "arguments": {}})
+    result, _ = run(odd, {"text": "Done."}, arguments=MERGED, plugins=offer(make_odd))
+    assert "hello.txt becomes executable or no longer is; image.bin is binary" in result.output
+    assert not (clean / "image.bin").exists()
+
+
+@pytest.mark.contract("MA-82", "MA-83")
+def test_changes_of_sub_agents_that_worked_at_the_same_time_come_together(run, clean):
+    @tool(effects={"write"})
+    def number(ctx) -> str:
+        """Change the line that no other sub-agent changes: each has its own directory."""
+        taken = [clean / f"{at}.taken" for at in (1, 5)]
+        at = 0
+        try:
+            taken[0].touch(exist_ok=False)
+        except FileExistsError:
+            at = 1
+        lines = ctx.workspace.read_text("code.py").splitlines(keepends=True)
+        lines[(0, 4)[at]] = f"changed = {at}\n"
+        ctx.workspace.write_text("code.py", "".join(lines))
+        return ""
+
+    turn = calls({"name": "number", "arguments": {}})
+    also = [{"description": "second", "prompt": "go"}]
+    given = {**MERGED, "also": also}
+    result, _ = run(turn, {"text": "Done."}, arguments=given, plugins=offer(number))
+    assert result.output.count("Its changes were merged") == 2
+    assert (clean / "code.py").read_text() == ("changed = 0\nb = 2\nc = 3\nd = 4\nchanged = 1\n")
+    (clean / "1.taken").unlink()
+
+
+def test_a_workspace_within_a_repository_gets_its_own_part_of_the_worktree(
+    tmp_path, script, tools, git
+):
+    from nanocoder.testing import opened
+    from nanocoder.testing.playing import called
+    from nanocoder_tool_task import Settings
+
+    (tmp_path / "part").mkdir()
+    (tmp_path / "part/kept.log").write_text("tracked though ignored\n")
+    (tmp_path / ".gitignore").write_text("*.log\n")
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "add", "-f", ".")
+    git(tmp_path, "commit", "-qm", "first")
+    reading = calls({"name": "read_file", "arguments": {"path": "kept.log"}})
+    settings = {"tool-task": Settings(model=script(reading, {"text": "Done."}))}
+    with opened(tmp_path / "part", plugins=tools, settings=settings) as (session, _):
+        given = {"description": "x", "prompt": "y", **ISOLATED}
+        result, _ = called(session, "task", given)
+    (agent,) = result.data["agents"]
+    assert (result.output, agent["calls"], agent["error_class"]) == ("Done.", 1, "")
+
+
+@pytest.mark.contract("MA-83")
+@pytest.mark.timeout(60)
+def test_what_a_killed_process_leaves_is_removed_at_the_next_use(run, clean, script, git):
+    model = script({"text": "late", "delay_s": 30}, name="slow", provider="scripted")
+    given = '{"description": "x", "prompt": "y", "isolation": "worktree"}'
+    command = [sys.executable, "-P", "-m", "nanocoder", "call", "task", given, "--mode", "auto"]
+    environment = {**os.environ, "NANOCODER_MODEL": model}
+    with subprocess.Popen(command, cwd=clean, env=environment, stdout=subprocess.DEVNULL) as killed:
+        deadline = time.monotonic() + 30
+        while not any((one / "base/code.py").exists() for one in places(script)):
+            assert time.monotonic() < deadline
+            assert killed.poll() is None
+            time.sleep(0.05)
+        killed.send_signal(signal.SIGKILL)
+    assert git(clean, "worktree", "list").count("\n") == 2
+    assert len(places(script)) == 1
+    run({"text": "Done."}, arguments=ISOLATED)
+
+
+@pytest.mark.contract("MA-83")
+def test_the_patch_is_a_file_that_git_applies(run, clean, script, git, tmp_path_factory):
+    def unsaved(persist):
+        return {"persist": persist, "environment": {"HOME": str(script.home)}}
+
+    turns = [calls(WRITE, ADD), {"text": "Done."}]
+    result, _ = run(*turns, arguments=ISOLATED, **unsaved(True))
+    path = re.search(r"The patch: (.*)", result.output)[1]
+    git(clean, "apply", path)
+    assert (clean / "code.py").read_text() == CHANGED
+    assert Path(path).is_relative_to(script.home / ".local/state/nanocoder/sessions")

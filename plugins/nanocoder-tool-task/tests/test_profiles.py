@@ -1,0 +1,91 @@
+"""Profiles: those built in, those of the configuration, and the rules that hold for one alone."""
+
+from types import SimpleNamespace
+
+import pytest
+from nanocoder import Decision, Verdict, hookimpl
+from nanocoder.testing import opened
+from nanocoder.testing.playing import called
+from nanocoder_tool_task.profiles import Profile
+
+WRITE = {"name": "write_file", "arguments": {"path": "new.txt", "content": "text\n"}}
+READ = {"name": "read_file", "arguments": {"path": "hello.txt"}}
+
+
+def calls(*wanted):
+    return {"calls": list(wanted)}
+
+
+@pytest.mark.contract("MA-109")
+@pytest.mark.parametrize(("profile", "is_written"), [("review", False), ("build", True)])
+def test_a_policy_knows_an_agent_by_the_name_of_its_profile(run, tmp_path, profile, is_written):
+    def judge(call, session):
+        denied = call.name == "write_file" and session.agent == "review"
+        return Verdict(Decision.DENY if denied else Decision.ALLOW, "not for this agent")
+
+    rules = SimpleNamespace(nanocoder_before_execute=hookimpl(judge))
+    limits = {"profiles": {"review": Profile()}}
+    given = {"name": profile}
+    run(calls(WRITE), {"text": "x"}, plugins={"rules": rules}, limits=limits, arguments=given)
+    assert (tmp_path / "new.txt").exists() is is_written
+
+
+@pytest.mark.contract("MA-84")
+def test_a_profile_of_the_configuration_has_its_tools_and_its_instructions(run, script, tmp_path):
+    writer = Profile(tools=("write_*",), instructions="Write in capitals.")
+    turns = [calls(READ, WRITE), {"text": "Done."}]
+    limits = {"profiles": {"writer": writer}}
+    run(*turns, limits=limits, arguments={"name": "writer"})
+    assert [one.data["tool"] for one in run.inside("call.started")] == ["write_file"]
+    (prompt,) = run.inside("run.started")
+    assert prompt.data["prompt"].endswith("Write in capitals.\n\ngo")
+
+
+@pytest.mark.contract("MA-84")
+def test_a_profile_tightens_the_mode_and_never_loosens_it(run, tmp_path):
+    turns = [calls(WRITE), {"text": "Done."}]
+    for row in ("auto ask ask", "ask auto ask", "plan auto plan"):
+        mode, wanted, expected = row.split()
+        limits = {"profiles": {"mine": Profile(mode=wanted)}}
+        run(*turns, limits=limits, arguments={"name": "mine"}, config=config(mode, tmp_path))
+        (started,) = run.inside("session.started")
+        assert started.data["mode"] == expected
+
+
+def config(mode, folder):
+    from nanocoder.config import Config
+
+    return Config.load(folder, flags={"mode": mode}, environment={"HOME": "/nonexistent"})
+
+
+def test_an_unknown_profile_is_told_with_those_that_there_are(run):
+    result, _ = run({"text": "x"}, arguments={"name": "nobody"})
+    assert result.error_class == "unknown_profile"
+    assert "build, explore, general, plan, review, security" in result.output
+
+
+@pytest.mark.contract("MA-109")
+def test_profiles_come_from_the_person_s_own_configuration(tmp_path, script, tools):
+    from nanocoder.config import Config
+
+    model = script(calls(READ), {"text": "Done."})
+    table = f'[plugins.tool-task.profiles.NAME]\nmode = "plan"\nmodel = "{model}"\n'
+    folder = script.home / ".config/nanocoder"
+    folder.mkdir(parents=True)
+    (folder / "config.toml").write_text(table.replace("NAME", "mine"))
+    (tmp_path / ".nanocoder").mkdir()
+    (tmp_path / ".nanocoder/config.toml").write_text(table.replace("NAME", "theirs"))
+    loaded = Config.load(tmp_path, environment={"HOME": str(script.home)}, trusted=True)
+    with opened(tmp_path, plugins=tools) as (session, _):
+        session.plugins.configure(loaded.settings)
+        given = {"description": "x", "prompt": "y"}
+        mine, _ = called(session, "task", {**given, "name": "mine"})
+        theirs, _ = called(session, "task", {**given, "name": "theirs"})
+    assert mine.output == "Done."
+    assert theirs.error_class == "unknown_profile"
+    assert any("profiles" in notice for notice in loaded.notices)
+
+
+def test_a_mode_that_there_is_none_of_is_refused():
+    with pytest.raises(ValueError, match="mode must be one of"):
+        Profile(mode="reckless")
