@@ -19,6 +19,7 @@ from nanocoder.workspace.root import READ, Root
 from nanocoder.workspace.spelling import shown
 from nanocoder.workspace.writing import (
     Old,
+    Pieces,
     Written,
     check_unchanged,
     content_of,
@@ -75,7 +76,7 @@ class Changes:
     def write(
         self,
         raw: str,
-        data: bytes,
+        pieces: Pieces,
         *,
         expect_digest: str | None,
         expect: bytes | None,
@@ -93,14 +94,15 @@ class Changes:
             elif old is None or old.data != expect:
                 raise stale(shown(place.path))
             backup = self._backup(place.path, old.data) if old else None
-            new = digest(data)
+            new = digest(*pieces)
+            size = sum(map(len, pieces))
             self._tell("write", place.path, old, backup, after=new, made=_names(made))
             if self.rollback is not None:
-                self.rollback.writes(place.path, old, new, len(data))
-            replace(place, data, old, mode)
+                self.rollback.writes(place.path, old, new, size)
+            replace(place, pieces, old, mode)
             self.seen[place.path] = new
         path, before = shown(place.path), old.data if old else None
-        return Written(path, old is None, len(data), new, backup, before)
+        return Written(path, old is None, size, new, backup, before)
 
     def delete(self, raw: str) -> Path | None:
         """Delete a file, or a link itself; see `Workspace.delete`."""

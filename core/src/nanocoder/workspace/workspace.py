@@ -17,7 +17,7 @@ from nanocoder.workspace.content import TextFile
 from nanocoder.workspace.root import Root
 from nanocoder.workspace.spelling import shown
 from nanocoder.workspace.tree import Entry, Tree
-from nanocoder.workspace.writing import Written, stray_owner
+from nanocoder.workspace.writing import Pieces, Written, stray_owner
 
 if TYPE_CHECKING:
     from nanocoder.workspace.intents import Intents
@@ -223,14 +223,14 @@ class Workspace:
     def write_bytes(
         self,
         path: str,
-        data: bytes,
+        data: bytes | Pieces,
         *,
         expect_digest: str | None = None,
         expect: bytes | None = None,
         create_parents: bool = True,
         mode: int | None = None,
     ) -> Written:
-        """Replace or create a file; at no moment is it half written.
+        """Replace or create a file; at no moment is it half written. *data* may be in pieces.
 
         Mode, owner and extended attributes stay; a link stays and what it leads to is replaced;
         other hard links keep the old content. *expect_digest* is the SHA-256 that the file must
@@ -241,7 +241,7 @@ class Workspace:
         """
         return self._changes.write(
             self._root.raw(path),
-            data,
+            [data] if isinstance(data, bytes) else data,
             expect_digest=expect_digest,
             expect=expect,
             create_parents=create_parents,

@@ -4,6 +4,7 @@ import contextlib
 import os
 import re
 import stat as mode_of
+from collections.abc import Sequence
 from pathlib import Path
 
 from attrs import frozen
@@ -17,6 +18,9 @@ MAX_NAME_BYTES = 200
 COMPARED_BYTES = 65_536
 _STRAY = re.compile(r"\..*\.nc-(\d+)-[0-9a-f]{8}", re.DOTALL)
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+# What is written, one after the other; it need not be copied together.
+Pieces = Sequence[bytes | memoryview]
 
 
 @frozen(eq=False, repr=False)
@@ -45,8 +49,8 @@ class Old(Value):
         return digest(self.data)
 
 
-def replace(place: Place, data: bytes, old: Old | None, mode: int | None = None) -> None:
-    """Put *data* at *place*: a new file beside it, flushed to the disk, then renamed over it.
+def replace(place: Place, pieces: Pieces, old: Old | None, mode: int | None = None) -> None:
+    """Put *pieces* at *place*: a new file beside it, flushed to the disk, then renamed over it.
 
     A file that replaces none gets *mode*, or what the umask leaves. Hard links to the old file keep
     the old content. Raises: WorkspaceError (stale_read) when the file changed since *old* was read,
@@ -54,7 +58,7 @@ def replace(place: Place, data: bytes, old: Old | None, mode: int | None = None)
     """
     temporary = temporary_name(place.name)
     try:
-        _write(place, temporary, data, old, mode)
+        _write(place, temporary, pieces, old, mode)
         check_unchanged(place, old)
         os.rename(temporary, place.name, src_dir_fd=place.fd, dst_dir_fd=place.fd)
     except BaseException:
@@ -133,13 +137,14 @@ def temporary_name(name: str) -> str:
     return f".{kept}.nc-{os.getpid()}-{os.urandom(4).hex()}"
 
 
-def _write(place: Place, temporary: str, data: bytes, old: Old | None, mode: int | None) -> None:
+def _write(place: Place, temporary: str, pieces: Pieces, old: Old | None, mode: int | None) -> None:
     # A new file gets the mode that the umask leaves; one that replaces another starts out private.
     fd = os.open(temporary, _NEW_FILE, 0o600 if old else 0o666, dir_fd=place.fd)
     try:
-        view = memoryview(data)
-        while view:
-            view = view[os.write(fd, view) :]
+        for piece in pieces:
+            view = memoryview(piece)
+            while view:
+                view = view[os.write(fd, view) :]
         if old:
             _copy_metadata(fd, old)
         elif mode is not None:

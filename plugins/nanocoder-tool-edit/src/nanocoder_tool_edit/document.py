@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from attrs import evolve, frozen
 from nanocoder import TextFile, Workspace
 
+MAX_PIECES = 64
 SINGLE_BYTE = frozenset({"cp1252", "latin-1"})
 
 
@@ -58,8 +59,12 @@ def composed(first: Sequence[Span], text: str, then: Sequence[Span]) -> list[Spa
     return result
 
 
-def edited_bytes(workspace: Workspace, file: TextFile, spans: Sequence[Span]) -> bytes:
+def edited_bytes(
+    workspace: Workspace, file: TextFile, spans: Sequence[Span]
+) -> list[bytes | memoryview]:
     """Return the bytes of *file* with *spans* of its text replaced; all others stay as they are.
+
+    They are pieces, most of them views of the old bytes.
 
     Raises: WorkspaceError (invalid_arguments) for a character that the encoding does not have.
     """
@@ -83,7 +88,9 @@ def edited_bytes(workspace: Workspace, file: TextFile, spans: Sequence[Span]) ->
             workspace.encode(_raw_new(file, span.new, first, last), plain),
         ]
         position = end
-    return b"".join([*pieces, data[position:]])
+    pieces.append(data[position:])
+    # Each piece is written by itself: many small ones cost more than the copy that they spare.
+    return pieces if len(pieces) <= MAX_PIECES else [b"".join(pieces)]
 
 
 def without_returns(file: TextFile, text: str) -> str:

@@ -32,7 +32,7 @@ class Plan:
     before: str
     spans: Sequence[Span]
     views: Sequence[View]
-    data: bytes
+    data: Sequence[bytes | memoryview]
 
     def after(self) -> str:
         """Return the whole text after the edit."""
@@ -66,7 +66,7 @@ def plan_edit(workspace: Workspace, request: Request, *, tolerant: bool) -> Plan
     data = (
         edited_bytes(workspace, file, spans)
         if file
-        else workspace.encode(edited_text(before, spans))
+        else [workspace.encode(edited_text(before, spans))]
     )
     return Plan(path, file, tuple(founds), before, spans, views(before, spans), data)
 
