@@ -6,6 +6,7 @@ import re
 import pytest
 import repository
 from nanocoder import Plugins, count_tokens
+from nanocoder.config.settings import ToolsTable
 from nanocoder.testing import opened
 
 FIRST_REQUEST = 1_200
@@ -44,14 +45,21 @@ def test_a_tool_costs_no_more_than_a_hundred_tokens_on_average(installed):
     assert average <= ONE_TOOL_ON_AVERAGE, sorted(tokens.items(), key=lambda one: -one[1])
 
 
-def test_the_tools_of_the_default_set_are_affordable_together(installed):
+def tools_of_the_default_set(installed):
     default = of_the_default_set()
     owner = {name: entry.distribution for name, entry in installed.entries.items()}
-    tokens = {
-        name: one.tokens for name, one in installed.tools().items() if owner[one.plugin] in default
-    }
+    return [one for one in installed.tools().values() if owner[one.plugin] in default]
+
+
+def test_the_tools_of_the_default_set_are_affordable_together(installed):
+    tokens = {one.name: one.tokens for one in tools_of_the_default_set(installed)}
     assert len(tokens) > 1
     assert sum(tokens.values()) <= DEFAULT_SET, tokens
+
+
+def test_a_small_model_gets_the_everyday_tools_of_the_default_set_and_no_others(installed):
+    short = {one.name for one in tools_of_the_default_set(installed) if one.short}
+    assert short == set(ToolsTable().always), "its set is measured; measure a new one first"
 
 
 def test_the_first_request_stays_small_with_every_plugin_installed(installed, tmp_path):
