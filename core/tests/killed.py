@@ -11,9 +11,20 @@ import signal
 import stat
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
-from nanocoder import Decision, Effect, Plugins, ToolContext, Verdict, hookimpl, open_session, tool
+from nanocoder import (
+    Decision,
+    Effect,
+    Plugins,
+    ToolContext,
+    ToolError,
+    Verdict,
+    hookimpl,
+    open_session,
+    tool,
+)
 
 SEEN = {
     *("open", "os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.link", "os.symlink"),
@@ -25,7 +36,7 @@ MAX_STEPS = 2_000
 
 
 @tool(risk="medium", effects={Effect.WRITE}, transactional=True)
-def change_much(ctx: ToolContext) -> str:
+def change_much(ctx: ToolContext, *, fail: bool = False) -> str:
     """Change files in every way that there is."""
     ws = ctx.workspace
     ws.write_text("a.txt", "new a\n")
@@ -38,6 +49,8 @@ def change_much(ctx: ToolContext) -> str:
     ws.write_text("made/folder/x.txt", "new x\n")
     ws.remove_dir("empty")
     ws.write_text("a.txt", "newer a\n")
+    if fail:
+        raise ToolError("no")
     return "done"
 
 
@@ -121,10 +134,10 @@ def opened(root: Path, told: list[str]):
     )
 
 
-def called(root: Path) -> None:
+def called(root: Path, *, fail: bool = False) -> None:
     with opened(root, []) as session:
-        *_, last = session.call("change_much", {})
-    assert last.data["status"] == "ok", last.data
+        *_, last = session.call("change_much", {"fail": fail})
+    assert (last.data["status"] == "error") == fail, last.data
 
 
 def taken_back(root: Path) -> list[str]:
@@ -150,12 +163,14 @@ def survives(work: Callable[[Path], object], root: Path, at: int) -> bool:
     return not killed
 
 
-def of_the_call(root: Path) -> dict[str, object]:
+def of_the_call(
+    root: Path, work: Callable[[Path], object] = called, first: int = 1
+) -> dict[str, object]:
     """Kill the call at each step; after each, open a session and look."""
     outcomes, told = [], []
-    for at in range(1, MAX_STEPS):
+    for at in range(first, MAX_STEPS):
         made(root)
-        survived = survives(called, root, at)
+        survived = survives(work, root, at)
         told.append(taken_back(root))
         outcomes.append(tree(root))
         again = taken_back(root)
@@ -197,8 +212,11 @@ def main(folder: Path) -> None:
     call = of_the_call(root)
     last = max(at for at, outcome in enumerate(call["outcomes"], 1) if outcome == before)
     recovery = of_the_recovery(root, last)
+    # Up to there both calls do the same; then this one puts everything back itself.
+    failing = of_the_call(root, partial(called, fail=True), last)
     state = [str(path) for path in (folder / "home/.local/state/nanocoder").iterdir()]
     found = {"before": before, "after": after, "call": call, "recovery": recovery, "state": state}
+    found["failing"] = failing
     print(json.dumps(found))
 
 

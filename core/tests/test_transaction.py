@@ -112,6 +112,10 @@ def test_a_call_that_is_killed_at_any_step_is_taken_back_by_the_next_session(tmp
     outcomes = found["recovery"]["outcomes"]
     assert len(outcomes) > 40
     assert [at for at, one in enumerate(outcomes, 1) if one != before] == []
+    # And so may a call that has failed, while it puts everything back.
+    outcomes = found["failing"]["outcomes"]
+    assert len(outcomes) > 40
+    assert [at for at, one in enumerate(outcomes, kept) if one != before] == []
     assert found["state"] == [], "nothing is left behind"
 
 
