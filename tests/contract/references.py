@@ -11,7 +11,7 @@ from typing import Any
 import repository
 from attrs import frozen
 from nanocoder.cli.parser import build
-from nanocoder.config.config import TABLES
+from nanocoder.config.config import TABLES, TABLES_BY_NAME
 from nanocoder.config.settings import keys_of
 
 FOLDER = repository.ROOT / "docs/reference"
@@ -128,8 +128,8 @@ def _default(action: argparse.Action) -> str:
 
 
 def _setting_lines() -> Iterator[str]:
-    for path, cls in TABLES.items():
-        yield f"### {'Top-level keys' if not path else f'`[{path[0]}]`'}\n"
+    for path, cls in {**TABLES, **TABLES_BY_NAME}.items():
+        yield f"### {'Top-level keys' if not path else '`[' + '.'.join(path) + ']`'}\n"
         yield "| key | type | default | what it does | an untrusted project may | variable |"
         yield "|---|---|---|---|---|---|"
         for key, attribute in keys_of(cls).items():

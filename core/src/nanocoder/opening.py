@@ -21,6 +21,7 @@ from nanocoder.session import Journal, SessionStore, Transcript, repaired
 from nanocoder.text import nearest
 from nanocoder.tool import SessionInfo
 from nanocoder.values import Event, Message, Mode
+from nanocoder.wrapping import configure
 
 if TYPE_CHECKING:
     from nanocoder.child import Children
@@ -159,7 +160,12 @@ class Ground:
         config = self.config.reread()
         refuse_misspelt(config, self.plugins)
         self.plugins.renew_settings(config.settings)
-        _configure(self.plugins, config)
+        try:
+            configure(self.plugins, config)
+        except ConfigError:  # of a wrapper
+            self.plugins.renew_settings(self.config.settings)
+            configure(self.plugins, self.config)
+            raise
         self.config = config
         return config
 
@@ -204,12 +210,8 @@ def open_ground(  # noqa: PLR0913 - these are the options of open_session, by na
     person should know. Raises: ConfigError, UsageError, PluginError.
     """
     root = existing_directory(cwd)
-    flags = {
-        "model": model or None,
-        "mode": mode,
-        "max_turns": max_turns,
-        "dialect": dialect or None,
-    }
+    flags = {"model": model or None, "mode": mode, "max_turns": max_turns}
+    flags["dialect"] = dialect or None
     config = config or Config.load(root, flags=flags, environment=environment)
     plugins = plugins if plugins is not None else installed_plugins(config, environment)
     refuse_misspelt(config, plugins)
@@ -275,18 +277,8 @@ def installed_plugins(config: Config, environment: Mapping[str, str] = os.enviro
     plugins = Plugins.installed(cache)
     if config.strict:
         refuse_unlocked(plugins, environment)
-    _configure(plugins, config)
+    configure(plugins, config)
     return plugins
-
-
-def _configure(plugins: Plugins, config: Config) -> None:
-    plugins.configure(
-        config.settings,
-        disabled=config.disabled_plugins,
-        owners=config.tool_owner,
-        names=config.tool_rename,
-        hidden=config.disabled_tools,
-    )
 
 
 def refuse_misspelt(config: Config, plugins: Plugins) -> None:

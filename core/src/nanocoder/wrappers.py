@@ -6,7 +6,7 @@ Each function returns a new tool with the name and the parameters of the one tha
 from collections.abc import Mapping
 from typing import Any
 
-from attrs import evolve
+from attrs import asdict, evolve, has
 
 from nanocoder.errors import PluginError, ToolError
 from nanocoder.tool import Tool, ToolContext
@@ -71,7 +71,7 @@ def with_fallback(tool: Tool[..., Any], other: Tool[..., Any]) -> Tool[..., Any]
             return result
         ctx.cancelled.check()
         ctx.progress(f"{tool.name} failed; {other.name} takes over")
-        return other.invoke(ctx, other.signature.check(arguments))
+        return other.invoke(ctx, other.signature.check(as_sent(arguments)))
 
     return evolve(
         tool,
@@ -81,6 +81,19 @@ def with_fallback(tool: Tool[..., Any], other: Tool[..., Any]) -> Tool[..., Any]
         composed_of=tuple(dict.fromkeys((*tool.composed_of, *other.composed_of))),
         single_confirmation=tool.single_confirmation and other.single_confirmation,
     )
+
+
+def as_sent(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return checked arguments as a model would have sent them: as JSON, what is None left out."""
+    return {name: _plain(value) for name, value in arguments.items() if value is not None}
+
+
+def _plain(value: Any) -> Any:
+    if has(type(value)):
+        return as_sent(asdict(value, recurse=False))
+    if isinstance(value, Mapping):
+        return {key: _plain(one) for key, one in value.items()}
+    return [_plain(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def _tried(

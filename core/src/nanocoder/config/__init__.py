@@ -9,13 +9,14 @@ project's file may only tighten what the person set, until the person trusts the
 from nanocoder.config.config import Config
 from nanocoder.config.origin import Origin
 from nanocoder.config.places import cache_dir, state_dir, user_config_dir
-from nanocoder.config.settings import CoreSettings
+from nanocoder.config.settings import CoreSettings, Wrap
 from nanocoder.config.trust import is_trusted, trust, untrust
 
 __all__ = [
     "Config",
     "CoreSettings",
     "Origin",
+    "Wrap",
     "cache_dir",
     "is_trusted",
     "state_dir",

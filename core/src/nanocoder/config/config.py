@@ -26,6 +26,7 @@ from nanocoder.config.settings import (
     ObjectivesTable,
     PluginsTable,
     ToolsTable,
+    Wrap,
     checked,
     from_text,
     keys_of,
@@ -41,6 +42,9 @@ TABLES: Mapping[tuple[str, ...], type] = {
     ("tools",): ToolsTable,
     ("objectives",): ObjectivesTable,
 }
+WRAPS = ("tools", "wrap")
+TABLES_BY_NAME: Mapping[tuple[str, ...], type] = {(*WRAPS, "NAME"): Wrap}
+"""Tables of which there is one for each NAME."""
 SECRET_NAMES = ("key", "token", "secret", "password", "passwd", "credentials")
 MASK = "(hidden)"
 
@@ -51,7 +55,7 @@ class Config:
     *core* holds the core's settings, *strict* and *disabled_plugins* say what is loaded,
     *tool_owner*, *tool_rename* and *disabled_tools* what tools are offered, *always_told* which of
     them each request names, *trusted* whether the folder is trusted, so that its file counts in
-    full, *objectives* what calls should keep to.
+    full, *objectives* what calls should keep to, *tool_wraps* how tools are wrapped.
     """
 
     def __init__(
@@ -74,6 +78,7 @@ class Config:
         self.tool_rename = tools.rename
         self.always_told = frozenset(tools.always)
         self.objectives = ObjectivesTable(**self._resolved["objectives",].values)
+        self.tool_wraps = {name: self._wrap(name) for name in self._wrapped_names()}
 
     @classmethod
     def load(
@@ -155,10 +160,25 @@ class Config:
         for path, cls in TABLES.items():
             settings = cls(**self._resolved[path].values)
             found += _rows(path, settings, self._resolved[path].origins)
+        for name, wrap in self.tool_wraps.items():
+            path = (*WRAPS, name)
+            found += _rows(path, wrap, self._resolved[path].origins)
         for plugin, cls in sorted(plugin_classes.items()):
             settings = self.settings(plugin, cls)
             found += _rows(("plugins", plugin), settings, self._resolved["plugins", plugin].origins)
         return found
+
+    def where_wrapped(self, tool: str, key: str = "") -> Origin:
+        """Return where *tool* is wrapped, or where *key* of its wrapper is set."""
+        origins = self._resolved[*WRAPS, tool].origins
+        found = list(origins.values())
+        return origins.get(key) or (found[0] if found else Origin("default"))
+
+    def is_only_tightening(self, tool: str, key: str = "") -> bool:
+        """Tell whether nobody but a project that is not trusted wraps *tool*, or sets its *key*."""
+        origins = self._resolved[*WRAPS, tool].origins
+        layers = {one.layer for name, one in origins.items() if key in {"", name}}
+        return not self.trusted and layers <= {"project"}
 
     def unknown_plugins(self, plugins: frozenset[str], *, cutoff: float = 0.0) -> tuple[str, ...]:
         """Return one line for each table of a plugin that is not among the installed *plugins*.
@@ -182,7 +202,15 @@ class Config:
         # msgspec is behind this import, and only editors ask for a schema.
         from nanocoder.config.described import described
 
-        return described(TABLES, plugin_classes)
+        return described({**TABLES, **TABLES_BY_NAME}, plugin_classes)
+
+    def _wrapped_names(self) -> list[str]:
+        return sorted({name for layer in self._layers for name in layer.table(WRAPS)})
+
+    def _wrap(self, name: str) -> Wrap:
+        path = (*WRAPS, name)
+        self._resolved[path] = self._resolve(Wrap, path, checked)
+        return Wrap(**self._resolved[path].values)
 
     def _structured(self, plugin: str, cls: type) -> Any:
         path = ("plugins", plugin)
@@ -203,7 +231,9 @@ class Config:
             self._layers,
             check,
             ignore=lambda key, value: (
-                key in ignored or (path == ("plugins",) and isinstance(value, dict))
+                key in ignored
+                or (path == ("plugins",) and isinstance(value, dict))
+                or (*path, key) == WRAPS
             ),
         )
         self._notices += resolved.notices

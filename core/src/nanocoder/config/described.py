@@ -30,8 +30,11 @@ def described(
     }
     top = of_class[tables[()]]
     for path, cls in tables.items():
-        if path:
+        if len(path) == 1:
             top["properties"][path[0]] = of_class[cls]
+        elif path:  # one for each name
+            outer = top["properties"][path[0]]["properties"]
+            outer[path[1]] = {"type": "object", "additionalProperties": of_class[cls]}
     for plugin, cls in plugin_classes.items():
         top["properties"]["plugins"]["properties"][plugin] = of_class[cls]
     top["properties"]["plugins"]["additionalProperties"] = {"type": "object"}

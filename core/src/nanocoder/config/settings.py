@@ -182,6 +182,39 @@ class ToolsTable(Value):
 
 
 @frozen(eq=False, repr=False)
+class Wrap(Value):
+    """The keys of a table `[tools.wrap.NAME]`."""
+
+    retry: int = field(
+        default=1,
+        metadata={
+            "description": "How often a call that fails is tried, the first time included.",
+            "minimum": 1,
+            "user_only": True,
+        },
+    )
+    wait_s: float = field(
+        default=0.0,
+        metadata={"description": "Seconds between two tries.", "user_only": True},
+    )
+    timeout_s: float = field(
+        default=0.0,
+        metadata={
+            "description": "Seconds that a call may take, with all its tries; 0: as before.",
+            "tighten": "min",
+            "unlimited": 0,
+        },
+    )
+    fallback: str = field(
+        default="",
+        metadata={
+            "description": "The tool that gets the arguments where all tries fail.",
+            "user_only": True,
+        },
+    )
+
+
+@frozen(eq=False, repr=False)
 class ObjectivesTable(Value):
     """The table [objectives]: what calls of a tool should keep to; "*" is for all without one."""
 

@@ -19,6 +19,7 @@ from nanocoder.tool import Tool
 from nanocoder.values import Effect, Risk
 
 SettingsOf = Callable[[str, type], Any]
+Wrap = Callable[[dict[str, Tool[..., Any]]], dict[str, Tool[..., Any]]]
 
 
 class Plugins:
@@ -38,6 +39,7 @@ class Plugins:
         self.owners: Mapping[str, str] = {}
         self.names: Mapping[str, str] = {}
         self._hidden: frozenset[str] = frozenset()
+        self._wrap: Wrap | None = None
         self._settings_of: SettingsOf = lambda _, cls: cls()
         self._settings: dict[str, Any] = {}
         self._manager: Any = None
@@ -94,12 +96,17 @@ class Plugins:
         owners: Mapping[str, str] | None = None,
         names: Mapping[str, str] | None = None,
         hidden: Iterable[str] = (),
+        wrap: Wrap | None = None,
     ) -> None:
-        """Apply the configuration: settings, disabled plugins, owners and new names of tools."""
+        """Apply the configuration: settings, disabled plugins, owners and new names of tools.
+
+        *wrap* gets all tools by name and returns them as they are offered.
+        """
         self._settings_of = settings_of
         self.owners = owners or {}
         self.names = names or {}
         self._hidden = frozenset(hidden)
+        self._wrap = wrap
         for name in disabled:
             self.entries.pop(name, None)
             self.set_aside.pop(name, None)
@@ -185,7 +192,8 @@ class Plugins:
         tool and are reported.
         """
         if self._tools is None:
-            self._tools = self._finite(self._resolved(self._offered_tools()))
+            tools = self._resolved(self._offered_tools())
+            self._tools = self._finite(self._wrap(tools) if self._wrap else tools)
         return self._tools
 
     def tool(self, name: str) -> Tool[..., Any]:
