@@ -4,7 +4,7 @@ from itertools import pairwise
 from typing import Annotated
 
 import pytest
-from nanocoder import Effect, Param, ToolCall, ToolResult, hookimpl, tool
+from nanocoder import Effect, Param, ProviderSpec, ToolCall, ToolResult, hookimpl, tool
 from nanocoder.schema import canonical_json
 from nanocoder.testing import Scripted, opened, play
 
@@ -152,6 +152,24 @@ def test_what_was_found_stays_when_the_mode_changes(tmp_path):
         session.set_mode("auto")
         list(session.run("go"))
     assert names(model.requests[2]) == ["find_tools", *EVERYDAY, "alter", "beta"]
+
+
+def test_what_was_found_is_there_again_after_a_turn_with_a_small_model(tmp_path):
+    small = Scripted(["Done."], profile="small")
+
+    class Other:
+        @hookimpl
+        def nanocoder_providers(self):
+            return [ProviderSpec("small", lambda _model, _settings: small, default_model="s")]
+
+    plugins = {"tools": Tools(), "other": Other()}
+    with opened(tmp_path, [finding("beta"), ".", "."], plugins=plugins) as (session, model):
+        list(session.run("go"))
+        for chosen in ("small/s", "script/play"):
+            session.set_model(chosen)
+            list(session.run("go on"))
+    assert names(small.requests[0]) == ["alter", "gamma"]
+    assert sent(model.requests[2]) == sent(model.requests[1])
 
 
 def test_a_hidden_tool_is_neither_named_nor_found(tmp_path):
