@@ -3,7 +3,7 @@
 import sys
 
 import pytest
-from nanocoder import Cancelled, ToolContext, Workspace
+from nanocoder import Cancel, Cancelled, ToolContext, Workspace
 from nanocoder_tool_complexity import Settings, code_complexity
 from nanocoder_tool_complexity.answer import score_of
 
@@ -156,6 +156,17 @@ def test_nothing_to_measure_is_said(tmp_path):
 def test_a_cancelled_call_stops(root):
     with pytest.raises(Cancelled):
         measure(root, cancel=True)
+
+
+def test_a_call_stops_in_the_middle_of_a_file(root, monkeypatch):
+    looks = []
+    monkeypatch.setattr(Cancel, "check", lambda self: looks.append(len(looks)))
+    measure(root)
+    alone = len(looks)
+    write(root, "app/large.py", "def f(x):\n    return x\n" * 10_000)
+    looks.clear()
+    measure(root)
+    assert len(looks) > alone + 10
 
 
 def test_measuring_leaves_the_search_path_of_imports_alone(root):

@@ -2,11 +2,11 @@
 
 import re
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 from attrs import define, field, frozen
-from nanocoder import Cancel, Workspace, WorkspaceError
+from nanocoder import Cancel, Cancelled, Workspace, WorkspaceError
 
 SKIPPED = frozenset(
     {
@@ -18,6 +18,8 @@ SKIPPED = frozenset(
 MAX_FILE_BYTES = 5_000_000
 MAX_MEASURED_BYTES = 1_000_000
 """Generated code beyond this size would cost seconds and say nothing."""
+LOOK_UP_TOKENS = 5_000
+"""So often in a file, some milliseconds, it is asked whether to go on."""
 _TEST = re.compile(
     r"(?:test_.*|.*_test|conftest)\.py|.*_test\.\w+|.*\.(?:test|spec)\.\w+|.*Tests?\.(?:java|kt|cs)"
 )
@@ -74,7 +76,7 @@ def measure(
     ends = tuple(f".{one.lower().lstrip('*.')}" for one in extensions if one.strip("*. "))
     deadline = time.monotonic() + limit_s
     measured = Measured()
-    analyse = _analyser()
+    analyse = _analyser(cancel, deadline)
     for path, size in _candidates(workspace, SKIPPED | set(skip), ends):
         cancel.check()
         if _TEST.fullmatch(path.rpartition("/")[2]):
@@ -102,14 +104,22 @@ def _candidates(
             yield entry.path, entry.size
 
 
-def _analyser() -> Callable[[File, bytes], File]:
+def _analyser(cancel: Cancel, deadline: float) -> Callable[[File, bytes], File]:
     # Not `import lizard`, which puts the folder of the running script in front of sys.path: code of
     # the workspace could then be imported. And 40 ms that a start need not wait for.
     from lizard_core.extensions import get_extensions  # type: ignore[import-untyped]
     from lizard_core.file_analyzer import FileAnalyzer  # type: ignore[import-untyped]
     from lizard_languages import get_reader_for  # type: ignore[import-untyped]
 
-    analyser = FileAnalyzer(get_extensions([]))
+    def watched(tokens: Iterable[str], _reader: object) -> Iterator[str]:
+        for count, token in enumerate(tokens):
+            if count % LOOK_UP_TOKENS == 0:
+                cancel.check()
+                if time.monotonic() > deadline:
+                    raise TimeoutError
+            yield token
+
+    analyser = FileAnalyzer([*get_extensions([]), watched])
 
     def analyse(file: File, data: bytes) -> File:
         if get_reader_for(file.path) is None:
@@ -117,6 +127,8 @@ def _analyser() -> Callable[[File, bytes], File]:
         try:
             found = analyser.analyze_source_code(file.path, data.decode("utf-8", "replace"))
             functions = tuple(_function(file.path, one) for one in found.function_list)
+        except Cancelled:
+            raise
         except Exception:  # noqa: BLE001 - whatever a file makes it trip over, others go on
             return file
         return File(file.path, file.lines, int(found.nloc), functions)

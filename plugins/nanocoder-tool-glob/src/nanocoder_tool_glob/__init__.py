@@ -1,7 +1,9 @@
 """The tool glob: files by name, newest first."""
 
 import posixpath
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
+from heapq import nsmallest
 from typing import Annotated, Any
 
 from attrs import frozen
@@ -12,10 +14,11 @@ from nanocoder import (
     ToolContext,
     ToolError,
     ToolResult,
+    WorkspaceError,
     hookimpl,
     tool,
 )
-from nanocoder_kit_glob import SKIPPED, BadPattern, compile_glob, split_base
+from nanocoder_kit_glob import SKIPPED, BadPattern, compile_glob, expand_braces, split_base
 
 
 @frozen
@@ -44,23 +47,21 @@ def glob(
     settings: Settings = ctx.settings or Settings()
     if not pattern:
         raise ToolError("the pattern is empty; **/* is every file", error_class="invalid_arguments")
-    found = _find(ctx, pattern, path, settings)
+    shown, count = _find(ctx, pattern, path, settings)
     wider = ""
-    if not found:
+    if not count:
         wider = _wider(pattern)
-        found = _find(ctx, wider, path, settings) if wider else []
-    found.sort(key=lambda entry: (-entry.mtime, entry.path))
-    shown = [entry.path for entry in found[: settings.max_results]]
+        shown, count = _find(ctx, wider, path, settings) if wider else ([], 0)
     return ToolResult(
-        _text(pattern, wider, shown, len(found)),
+        _text(pattern, wider, shown, count),
         title=pattern,
         data={"files": shown, "root": str(ctx.workspace.root)},
         metadata={
             "pattern": pattern,
             "path": ctx.workspace.relative(path),
-            "count": len(found),
-            "truncated": len(shown) < len(found),
-            "retried_as": wider if found else "",
+            "count": count,
+            "truncated": len(shown) < count,
+            "retried_as": wider if count else "",
         },
     )
 
@@ -77,10 +78,12 @@ def nanocoder_settings() -> type:
     return Settings
 
 
-def _find(ctx: ToolContext, pattern: str, path: str, settings: Settings) -> list[Entry]:
+def _find(ctx: ToolContext, pattern: str, path: str, settings: Settings) -> tuple[list[str], int]:
+    """Return the newest files that match, and how many match in all."""
     base, rest = split_base(pattern)
     try:
         matches = compile_glob(rest)
+        ends = tuple(_end(single) for single in expand_braces(rest))
     except BadPattern as error:
         raise ToolError(str(error), error_class="invalid_arguments") from None
     start = posixpath.join(path, base) if base else path
@@ -88,19 +91,47 @@ def _find(ctx: ToolContext, pattern: str, path: str, settings: Settings) -> list
         ctx.workspace.scan(
             path
         )  # a directory that was named has to exist, one in a pattern has not
-        return []
-    skip = frozenset(settings.skip)
-    return [entry for entry, below in _files(ctx, start, skip) if matches(below)]
+        return [], 0
+    count = 0
+
+    def ages() -> Iterator[tuple[float, str]]:
+        nonlocal count
+        for entry in _files(ctx, start, frozenset(settings.skip), ends, matches):
+            count += 1
+            yield -(entry.mtime or _mtime(ctx, entry.path)), entry.path
+
+    newest = nsmallest(settings.max_results, ages())
+    return [found for _, found in newest], count
 
 
-def _files(ctx: ToolContext, start: str, skip: frozenset[str]) -> Iterator[tuple[Entry, str]]:
-    """Yield each file with its path below *start*."""
+def _files(
+    ctx: ToolContext,
+    start: str,
+    skip: frozenset[str],
+    ends: tuple[str, ...],
+    matches: Callable[[str], bool],
+) -> Iterator[Entry]:
+    """Yield each file that matches; with its time where nearly all will."""
     top = ctx.workspace.resolve(start)
     prefix = 0 if top == "." else len(top) + 1
-    for entry in ctx.workspace.walk(start, skip=skip):
+    for entry in ctx.workspace.walk(start, skip=skip, details="" in ends):
         ctx.cancelled.check()
-        if entry.kind == "file":
-            yield entry, entry.path[prefix:]
+        # Most files are ruled out by the end of their names, in a third of the time.
+        if entry.kind == "file" and entry.name.endswith(ends) and matches(entry.path[prefix:]):
+            yield entry
+
+
+def _end(pattern: str) -> str:
+    """Return how every name that matches *pattern* ends; "" when that is not known."""
+    end = re.split(r"[*?\]/]", pattern)[-1]
+    return "" if set(end) & set("[\\") else end
+
+
+def _mtime(ctx: ToolContext, path: str) -> float:
+    try:
+        return ctx.workspace.stat(path).st_mtime
+    except WorkspaceError:  # gone meanwhile: the oldest
+        return 0.0
 
 
 def _wider(pattern: str) -> str:
