@@ -1,5 +1,7 @@
 """The reference's shapes and texts, played by a scripted model with the installed tools."""
 
+import base64
+
 import pytest
 from nanocoder import ApprovalAnswer, Decision, ToolCall, ToolResult, Verdict, hookimpl, tool
 from nanocoder_dialect_m31a import nanocoder_dialects
@@ -119,9 +121,14 @@ def test_what_cannot_be_read_has_its_own_error(tmp_path, said):
     assert binary == "[binary file: zip archive, 6 bytes; its content is not shown]"
 
 
+PIXEL = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="
+)
+
+
 @pytest.mark.contract("MA-14")
 def test_an_image_is_attached(tmp_path, played):
-    (tmp_path / "a.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(8))
+    (tmp_path / "a.png").write_bytes(base64.b64decode(PIXEL))
     (result,) = played(("FileRead", {"path": "a.png"})).results
     assert [one.media_type for one in result.attachments] == ["image/png"]
     assert result.output.startswith("[image/png")
