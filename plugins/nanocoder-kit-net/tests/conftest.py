@@ -1,76 +1,18 @@
-import threading
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+"""Servers on 127.0.0.1."""
+
+from collections.abc import Iterator
 
 import pytest
-
-Respond = Callable[[BaseHTTPRequestHandler], None]
-
-
-class Server:
-    """A server on 127.0.0.1; `pages` maps paths to functions that answer, `hits` has what came."""
-
-    def __init__(self) -> None:
-        self.pages: dict[str, Respond] = {}
-        self.hits: list[tuple[str, str, dict[str, str]]] = []
-        server = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                headers = {name.lower(): value for name, value in self.headers.items()}
-                server.hits.append((self.command, self.path, headers))
-                server.pages.get(self.path.partition("?")[0], server.pages["/"])(self)
-
-            do_HEAD = do_GET  # noqa: N815 - the library's names
-            do_POST = do_GET  # noqa: N815 - as above
-
-            def log_message(self, *args: Any) -> None:
-                pass
-
-        self.pages["/"] = self.text("CANARY-ssrf")
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self.port: int = self._server.server_address[1]
-        self.url = f"http://127.0.0.1:{self.port}"
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
-        self._thread.start()
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
-
-    @staticmethod
-    def text(body: str | bytes, status: int = 200, **headers: str) -> Respond:
-        """Answer *body*; header names are written with _ for -."""
-        data = body.encode() if isinstance(body, str) else body
-
-        def respond(handler: BaseHTTPRequestHandler) -> None:
-            handler.send_response(status)
-            for name, value in headers.items():
-                handler.send_header(name.replace("_", "-"), value)
-            handler.send_header("content-length", str(len(data)))
-            handler.end_headers()
-            if handler.command != "HEAD":
-                handler.wfile.write(data)
-
-        return respond
-
-    @classmethod
-    def redirect(cls, location: str, status: int = 302) -> Respond:
-        return cls.text("", status, location=location)
+from nanocoder_kit_net.testing import PageServer
 
 
 @pytest.fixture
-def server() -> Iterator[Server]:
-    made = Server()
-    yield made
-    made.close()
+def server() -> Iterator[PageServer]:
+    with PageServer() as made:
+        yield made
 
 
 @pytest.fixture
-def other() -> Iterator[Server]:
-    made = Server()
-    yield made
-    made.close()
+def other() -> Iterator[PageServer]:
+    with PageServer() as made:
+        yield made
