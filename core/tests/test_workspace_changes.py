@@ -138,6 +138,24 @@ def test_the_caller_can_say_what_it_expects(ground):
     assert names(ws) == ["f", "g"]
 
 
+@pytest.mark.parametrize("now", [b"", b"o", b"two", b"oneone", b"one" * 50_000])
+def test_the_content_that_is_expected_may_be_given_itself(ground, now):
+    workspace, ws = ground
+    (ws / "f").write_bytes(now)
+    assert refusal(workspace.write_bytes, "f", b"x", expect=b"one") == "stale_read"
+    assert refusal(workspace.write_bytes, "g", b"x", expect=b"") == "stale_read"
+    assert (ws / "f").read_bytes() == now
+    written = workspace.write_bytes("f", b"x", expect=now)
+    assert ((ws / "f").read_bytes(), written.old) == (b"x", now)
+
+
+def test_what_is_written_may_come_in_pieces(ground):
+    workspace, ws = ground
+    written = workspace.write_bytes("f", [b"one", memoryview(b"two")[1:], b""])
+    assert (ws / "f").read_bytes() == b"onewo"
+    assert (written.size, written.digest) == (5, sha256(b"onewo"))
+
+
 def test_a_file_that_was_deleted_meanwhile_may_be_written_again(ground):
     workspace, ws = ground
     (ws / "f").write_text("old")
