@@ -103,7 +103,7 @@ def configured(folder, text):
 @pytest.mark.contract("NT-91")
 def test_after_calls_that_hung_beside_each_other_fewer_run_at_once(tmp_path):
     configured(tmp_path, "call_timeout_s = 0.3\n")
-    long, short = ([("hang", {"seconds": s + n / 1_000}) for n in range(4)] for s in (9, 0.01))
+    long, short = ([("hang", {"seconds": s + n / 1_000}) for n in range(4)] for s in (9, 0.25))
     with opened(tmp_path, [long, short, "It hung."], plugins=PLUGINS) as (session, _):
         events = list(session.run("go"))
         hung, rest = (message.results for message in session.messages if message.results)
