@@ -53,6 +53,10 @@ def test_mode_edits_lets_a_patch_through_when_all_its_files_are_inside(judge):
     assert str(judge("apply_patch", {"patch": patch.format("b")}, "edits").decision) == "allow"
     assert str(judge("apply_patch", {"patch": patch.format("../b")}, "edits").decision) == "ask"
     assert str(judge("apply_patch", {"patch": patch.format(".envrc")}, "edits").decision) == "ask"
+    new = {"patch": "--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1 @@\n+x\n"}
+    gone = {"patch": "--- a/old.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n"}
+    assert str(judge("apply_patch", new, "edits").decision) == "allow"
+    assert str(judge("apply_patch", gone, "edits").decision) == "ask"
 
 
 def test_a_tool_may_want_its_arguments_confirmed(judge):

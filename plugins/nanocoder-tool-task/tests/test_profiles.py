@@ -31,7 +31,7 @@ def test_a_policy_knows_an_agent_by_the_name_of_its_profile(run, tmp_path, profi
 
 
 @pytest.mark.contract("MA-84")
-def test_a_profile_of_the_configuration_has_its_tools_and_its_instructions(run, script, tmp_path):
+def test_a_profile_of_the_configuration_has_its_tools_and_its_instructions(run):
     writer = Profile(tools=("write_*",), instructions="Write in capitals.")
     turns = [calls(READ, WRITE), {"text": "Done."}]
     limits = {"profiles": {"writer": writer}}
@@ -42,20 +42,14 @@ def test_a_profile_of_the_configuration_has_its_tools_and_its_instructions(run, 
 
 
 @pytest.mark.contract("MA-84")
-def test_a_profile_tightens_the_mode_and_never_loosens_it(run, tmp_path):
+def test_a_profile_tightens_the_mode_and_never_loosens_it(run):
     turns = [calls(WRITE), {"text": "Done."}]
     for row in ("auto ask ask", "ask auto ask", "plan auto plan"):
         mode, wanted, expected = row.split()
         limits = {"profiles": {"mine": Profile(mode=wanted)}}
-        run(*turns, limits=limits, arguments={"name": "mine"}, config=config(mode, tmp_path))
+        run(*turns, limits=limits, arguments={"name": "mine"}, mode=mode)
         (started,) = run.inside("session.started")
         assert started.data["mode"] == expected
-
-
-def config(mode, folder):
-    from nanocoder.config import Config
-
-    return Config.load(folder, flags={"mode": mode}, environment={"HOME": "/nonexistent"})
 
 
 def test_an_unknown_profile_is_told_with_those_that_there_are(run):
@@ -66,8 +60,6 @@ def test_an_unknown_profile_is_told_with_those_that_there_are(run):
 
 @pytest.mark.contract("MA-109")
 def test_profiles_come_from_the_person_s_own_configuration(tmp_path, script, tools):
-    from nanocoder.config import Config
-
     model = script(calls(READ), {"text": "Done."})
     table = f'[plugins.tool-task.profiles.NAME]\nmode = "plan"\nmodel = "{model}"\n'
     folder = script.home / ".config/nanocoder"
@@ -75,15 +67,15 @@ def test_profiles_come_from_the_person_s_own_configuration(tmp_path, script, too
     (folder / "config.toml").write_text(table.replace("NAME", "mine"))
     (tmp_path / ".nanocoder").mkdir()
     (tmp_path / ".nanocoder/config.toml").write_text(table.replace("NAME", "theirs"))
-    loaded = Config.load(tmp_path, environment={"HOME": str(script.home)}, trusted=True)
-    with opened(tmp_path, plugins=tools) as (session, _):
-        session.plugins.configure(loaded.settings)
+    environment = {"HOME": str(script.home)}
+    with opened(tmp_path, plugins=tools, environment=environment) as (session, _):
+        session.plugins.configure(session.config.settings)
         given = {"description": "x", "prompt": "y"}
         mine, _ = called(session, "task", {**given, "name": "mine"})
         theirs, _ = called(session, "task", {**given, "name": "theirs"})
     assert mine.output == "Done."
     assert theirs.error_class == "unknown_profile"
-    assert any("profiles" in notice for notice in loaded.notices)
+    assert any("profiles" in notice for notice in session.config.notices)
 
 
 def test_a_mode_that_there_is_none_of_is_refused():

@@ -173,9 +173,10 @@ def _invisible() -> re.Pattern[str]:
 
 @cache
 def _patched() -> re.Pattern[str]:
+    # The old side of a new file is no path; the new side of a deleted one counts, and asks.
     return re.compile(
         r"^(?:\*\*\* (?:(?:Add|Update|Delete) File|Move to): |rename (?:from|to) "
-        r"|\+\+\+ (?:b/)?|--- (?:a/)?)"
+        r"|\+\+\+ (?:b/)?|--- (?!/dev/null[ \t]*$)(?:a/)?)"
         r"([^\t\n]+)",
         re.MULTILINE,
     )
