@@ -74,7 +74,8 @@ def owners(top: str) -> frozenset[str]:
 
 def foreign_imports(package: Package) -> Iterator[tuple[str, str]]:
     for path in sorted(package.folder.rglob("*.py")):
-        in_tests = "tests" in path.relative_to(package.folder).parts
+        # A kit's `testing` is for the tests of the plugins that use the kit.
+        in_tests = "tests" in path.relative_to(package.folder).parts or path.name == "testing.py"
         for line, name in imported(path):
             if not is_allowed(package, name, in_tests=in_tests):
                 yield name, f"{repository.shown(path)}:{line}: {name}"

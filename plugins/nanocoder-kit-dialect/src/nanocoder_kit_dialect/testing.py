@@ -1,0 +1,67 @@
+"""Fixtures for the tests of dialects: calls by a scripted model, run by the installed tools.
+
+A dialect's conftest.py imports them and defines a fixture `dialect_name`, for the session, that
+returns it.
+"""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from nanocoder import Plugins
+from nanocoder.testing import Played, play
+
+__all__ = ["golden", "manifest", "offers", "played", "said"]
+
+
+@pytest.fixture(scope="session")
+def manifest(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return where what is installed is described once for all tests."""
+    return tmp_path_factory.mktemp("manifest") / "plugins.json"
+
+
+@pytest.fixture
+def played(tmp_path: Path, manifest: Path, dialect_name: str) -> Callable[..., Played]:
+    """Play calls in one turn, in mode "auto".
+
+    *with_plugins* are added by name; of what is installed, the tool *without* is not there.
+    """
+
+    def run(
+        *calls: Any, with_plugins: dict[str, Any] | None = None, without: str = "", **options: Any
+    ) -> Played:
+        plugins = Plugins.installed(manifest)
+        for entry, offer in list(plugins.offers("tools")):
+            if offer["name"] == without:
+                plugins.remove(entry.name)
+        for name, plugin in (with_plugins or {}).items():
+            plugins.add(plugin, name)
+        options = {"mode": "auto", "dialect": dialect_name, **options}
+        return play(tmp_path, [list(calls), "Done."], plugins=plugins, **options)
+
+    return run
+
+
+@pytest.fixture
+def said(played: Callable[..., Played]) -> Callable[..., list[str]]:
+    """Return what the model reads of each call."""
+    return lambda *calls, **options: [one.output for one in played(*calls, **options).results]
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[str], Any]:
+    """Return a JSON file that lies beside the tests."""
+    folder = request.path.parent
+    return lambda name: json.loads((folder / name).read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def offers(manifest: Path, dialect_name: str) -> dict[str, dict[str, Any]]:
+    """Return what the model is told of the tools, as the reference sends it, by name."""
+    plugins = Plugins.installed(manifest)
+    found = plugins.offered("dialects", dialect_name)
+    assert found is not None, f"the dialect {dialect_name!r} is not installed"  # noqa: S101 - in tests
+    told = found[1].offer(list(plugins.tools().values()))
+    return {offer["name"]: dict(found[1].wire(offer)) for offer in told}
