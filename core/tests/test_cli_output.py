@@ -12,7 +12,10 @@ pytestmark = pytest.mark.timeout(60)
 COMMAND = str(Path(sys.executable).with_name("nanocoder"))
 
 HOSTILE = "a\x1b]52;c;eA==\x07b\x1b[2Jc\x9b31md\u202ee\u2066f\u200bg\u2028h\U000e0041i\rj\x7fk\x00l"
-INERT = "a\\x1b]52;c;eA==\\x07b\\x1b[2Jc\\x9b31md\\u202ee\\u2066f\\u200bg\\u2028h\\U000e0041i\\x0dj\\x7fk\\x00l"
+INERT = (
+    r"a\x1b]52;c;eA==\x07b\x1b[2Jc\x9b31md\u202ee\u2066f\u200bg\u2028h\U000e0041"
+    r"i\x0dj\x7fk\x00l"
+)
 ANSWER = {"text": HOSTILE, "deltas": 7}
 
 
@@ -66,7 +69,7 @@ def test_inj_057_json_holds_every_character_escaped(nanocoder, form):
 
 @pytest.mark.parametrize("words", [["run", "--model"], ["call"]])
 def test_inj_057_a_terminal_at_one_end_alone_gets_the_same(nanocoder, words):
-    """Standard output is a terminal and standard input is not, as in `echo go | nanocoder run -`."""
+    """Only standard output is one, as in `echo go | nanocoder run -`."""
     model = nanocoder.script(ANSWER)
     arguments = json.dumps(hostile_file(nanocoder))
     more = [model, "go"] if words[0] == "run" else ["read_file", arguments]
@@ -103,6 +106,15 @@ def test_inj_058_what_the_environment_says_is_shown_inert(nanocoder):
     for words in (["doctor"], ["models"], ["config", "show"], ["run", "go"]):
         done = nanocoder(*words, env=odd)
         assert only_text(done.stdout + done.stderr), words
+
+
+def test_plan_mode_ends_with_the_word_that_nothing_was_changed(nanocoder):
+    script = nanocoder.script({"text": "Done: the docstring was added."})
+    done = nanocoder("run", "--mode", "plan", "--model", script, "go")
+    assert done.stdout == "Done: the docstring was added.\n"
+    assert done.stderr == "plan mode: nothing was changed\n"
+    done = nanocoder("run", "--model", script, "go")
+    assert done.stderr == ""
 
 
 def _piece(leader):

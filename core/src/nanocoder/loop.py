@@ -20,7 +20,7 @@ from nanocoder.models import Chosen, choose_model, open_provider, streamed
 from nanocoder.offering import Offering
 from nanocoder.opening import Ground, open_ground
 from nanocoder.plugins import Plugins
-from nanocoder.prompt import NAMED_FILE_CHARS, system_prompt, with_named_files
+from nanocoder.prompt import NAMED_FILE_CHARS, for_small_model, system_prompt
 from nanocoder.provider import Finished, Provider, Request, TextDelta, ThinkingDelta
 from nanocoder.report import Report
 from nanocoder.results import not_run
@@ -227,7 +227,8 @@ class Session:
             )
         yield Event("run.started", {"prompt": message.text})
         if provider.profile == "small":
-            message = evolve(message, text=with_named_files(message.text, self._small_file))
+            text = for_small_model(message.text, self._small_file, self.info.mode)
+            message = evolve(message, text=text)
         yield self._talk.add(message)
         try:
             run.report.end((yield from self._turns(run)))

@@ -19,7 +19,10 @@ SMALL = """You are a coding agent working in the current directory. Do what the 
 tools below, one action at a time, then answer in one or two sentences."""
 # Measured on the embedded model: "look before you change" alone cost two of five everyday tasks.
 
-PLAN = "Plan mode: you can read but not change anything. Explore, then answer with a plan."
+PLAN = """Plan mode: you can read but not change anything. Explore, then answer with a plan.
+Nothing is done by it: say what you would do, never that you did it."""
+PLAN_LAST = "\n\n(Do not do this now. Answer with a plan: which steps would you take?)"
+# Measured on the embedded model: without it at the very end, it claims to have done it.
 
 NAMED_FILE_CHARS = 1_500
 """A file named in the request is put into it whole up to this many characters."""
@@ -36,6 +39,14 @@ def system_prompt(session: SessionInfo, additions: Iterable[str]) -> str:
     if session.mode is Mode.PLAN:
         parts.append(PLAN)
     return "\n\n".join([*parts, *additions])
+
+
+def for_small_model(text: str, read: Callable[[str], str], mode: Mode) -> str:
+    """Return a request as a small model gets it.
+
+    That is with the files that it names, and in plan mode with what it would forget otherwise.
+    """
+    return with_named_files(text, read) + (PLAN_LAST if mode is Mode.PLAN else "")
 
 
 def named_files(text: str) -> Iterator[str]:

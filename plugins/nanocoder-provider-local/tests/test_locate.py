@@ -4,7 +4,7 @@ import pytest
 from nanocoder import ProviderError
 from nanocoder_provider_local import nanocoder_providers
 from nanocoder_provider_local.locate import is_usable, locate
-from nanocoder_provider_local.progress import Report
+from nanocoder_provider_local.progress import Report, tell_loading
 from nanocoder_provider_local.settings import DEFAULT_MODEL, Settings
 
 
@@ -93,3 +93,17 @@ def test_on_a_terminal_progress_is_one_line():
 
     assert stream.getvalue().count("\n") == 1
     assert stream.getvalue().count("\r") == 101
+
+
+@pytest.mark.parametrize(
+    ("words", "answer", "told"), [(True, False, 1), (True, True, 0), (False, False, 0)]
+)
+def test_the_wait_for_loading_is_said_on_a_terminal_where_nobody_draws(words, answer, told):
+    class Stream(io.StringIO):
+        def __init__(self, *, is_terminal):
+            super().__init__()
+            self.isatty = lambda: is_terminal
+
+    stream = Stream(is_terminal=words)
+    tell_loading(stream, Stream(is_terminal=answer))
+    assert stream.getvalue().count("loading the embedded model") == told

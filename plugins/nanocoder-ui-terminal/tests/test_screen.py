@@ -109,7 +109,7 @@ def test_hostile_names_arguments_and_results_are_shown_inert(run, workspace):
 
 def test_while_nothing_comes_the_clock_goes_on_and_then_is_gone(run):
     talk = run({"text": "Late.", "delay_s": 2.5})
-    talk.see("waiting · 2.").see("Late.")
+    talk.see("waiting for scripted/").see("· 2.").see("Late.")
     assert talk.end() == 0
     assert "waiting" not in talk.text
 
@@ -205,3 +205,9 @@ def test_a_narrow_terminal_loses_nothing(run):
     talk = run({"text": words, "deltas": 30}, columns=24)
     assert talk.end() == 0
     assert " ".join(talk.text.split()).startswith(words)
+
+
+def test_plan_mode_ends_with_the_word_that_nothing_was_changed(start):
+    claim = {"text": "Done: the docstring was added."}
+    talk = start(["run", "--mode", "plan", "go"], claim).see("Done: the docstring")
+    talk.see("plan mode: nothing was changed")

@@ -2,7 +2,6 @@
 
 import argparse
 import sys
-from pathlib import Path
 from typing import Any
 
 from nanocoder.cli.host import Host
@@ -11,7 +10,7 @@ from nanocoder.errors import PersonError, UsageError
 from nanocoder.offers import Display
 from nanocoder.text import for_terminal, nearest, one_line
 from nanocoder.tool import SessionInfo
-from nanocoder.values import Event
+from nanocoder.values import Event, Mode
 
 PLUGIN_OF_FORM = {"json": "nanocoder-ui-json", "jsonl": "nanocoder-ui-json"}
 
@@ -91,7 +90,7 @@ def open_display(host: Host, info: SessionInfo) -> Display:
     if info.output != "text" or host.is_interactive:
         found = host.plugins.offered("screens", info.output)
     if found is None:
-        return PlainText(info.cwd)
+        return PlainText(info)
     plugin, screen = found
     display: Display = screen.open(info, host.plugins.settings(plugin))
     return display
@@ -103,8 +102,9 @@ class PlainText:
     No colours, nothing to install.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, info: SessionInfo) -> None:
+        self._folder = info.cwd
+        self._plans = info.mode is Mode.PLAN
         self._ends_open = False
 
     def show(self, event: Event) -> None:
@@ -123,6 +123,10 @@ class PlainText:
         elif event.kind == "run.finished" and event.data["files_changed"]:
             self._end_line()
             _chatter(f"changed {', '.join(event.data['files_changed'])} in {self._folder}")
+        elif event.kind == "run.finished" and self._plans:
+            # A model may well claim otherwise.
+            self._end_line()
+            _chatter("plan mode: nothing was changed")
 
     def close(self) -> None:
         """End the last line."""

@@ -15,6 +15,7 @@ from typing import Any, Final
 from attrs import frozen
 from nanocoder import Cancel, ProviderError
 
+from nanocoder_provider_local.progress import tell_loading
 from nanocoder_provider_local.settings import Settings
 
 BATCH_TOKENS: Final = (
@@ -83,7 +84,9 @@ class Engine:
     def _run(self, body: Mapping[str, Any], on_chunk: Callable[[Any], bool]) -> None:
         with self._lock:
             if self._server is None:
-                self._server = load(self._find(), self._settings)
+                path = self._find()
+                tell_loading()
+                self._server = load(path, self._settings)
                 # A thread inside the engine at the interpreter's very end would abort the process.
                 atexit.register(self.close)
             self._server.handle_chat_completions(dict(body), on_chunk)

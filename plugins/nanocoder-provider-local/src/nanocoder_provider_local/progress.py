@@ -7,6 +7,17 @@ PERCENT: Final = 100
 STEP_PERCENT: Final = 25  # without a terminal: a few lines, not a log full
 
 
+def tell_loading(words: TextIO | None = None, answer: TextIO | None = None) -> None:
+    """Say on a terminal that the model is being loaded, where nobody draws what goes on."""
+    words, answer = words or sys.stderr, answer or sys.stdout
+    try:
+        if words.isatty() and not answer.isatty():
+            words.write("nanocoder: loading the embedded model ...\n")
+            words.flush()
+    except (AttributeError, OSError, ValueError):
+        return  # a closed stream hears nothing
+
+
 class Report:
     """A progress callback: one changing line on a terminal, a few plain lines elsewhere."""
 

@@ -11,6 +11,7 @@ from nanocoder import (
     ApprovalAnswer,
     ApprovalRequest,
     Command,
+    Mode,
     Question,
     Screen,
     SessionInfo,
@@ -81,7 +82,12 @@ def _open_screen(info: SessionInfo, settings: Any) -> Any:
     folder = str(info.cwd)
     elsewhere = os.path.realpath(folder) != os.path.realpath(os.curdir)
     screen_settings = settings or Settings()
-    return TextScreen(Terminal.of_process(), screen_settings, folder=folder if elsewhere else "")
+    return TextScreen(
+        Terminal.of_process(),
+        screen_settings,
+        plans=info.mode is Mode.PLAN,
+        folder=folder if elsewhere else "",
+    )
 
 
 def _run_chat(words: Sequence[str], host: Any) -> int:

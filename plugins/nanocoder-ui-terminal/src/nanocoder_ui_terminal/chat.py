@@ -161,7 +161,12 @@ class Conversation:
 
     def _work(self, typed: Typed) -> None:
         """Run one prompt; raises KeyboardInterrupt when the person wants out of the program."""
-        screen = TextScreen(self.terminal, self._settings, errors=True)
+        screen = TextScreen(
+            self.terminal,
+            self._settings,
+            errors=True,
+            plans=self.session.info.mode is Mode.PLAN,
+        )
         try:
             with self._interruptible():
                 self._show_run(typed, screen)

@@ -29,6 +29,7 @@ CHARS_PER_TOKEN: Final = 4
 MAX_FILES: Final = 3
 """So many changed files are named at the end of a run."""
 NAME_COLUMNS: Final = 200
+MODEL_COLUMNS: Final = 40
 ENDINGS: Final = {
     "turn_limit": "stopped: the turn limit is reached",
     "budget": "stopped: the budget is spent",
@@ -51,14 +52,22 @@ class TextScreen:
     """Draws one session. A thread of its own keeps the clock on the screen going.
 
     With *errors* the message of a run that failed is shown, too; the command line shows its own.
-    *folder* is named beside the files that a run changed.
+    With *plans* it is said that nothing was changed, whatever the model says of it. *folder* is
+    named beside the files that a run changed.
     """
 
     def __init__(
-        self, terminal: Terminal, settings: Limits, *, errors: bool = False, folder: str = ""
+        self,
+        terminal: Terminal,
+        settings: Limits,
+        *,
+        errors: bool = False,
+        plans: bool = False,
+        folder: str = "",
     ) -> None:
         self._terminal = terminal
         self._errors = errors
+        self._plans = plans
         self._folder = folder
         self._shown = Shown(settings.diff_lines, settings.output_lines)
         self._live = Live(terminal)
@@ -104,10 +113,14 @@ class TextScreen:
         self._began = time.monotonic()
         self._tokens = 0
 
-    def _on_request_started(self, _event: Event) -> None:
+    def _on_request_started(self, event: Event) -> None:
         self._written = 0
         self._start("waiting")
         if self._ticker is None and self._terminal.moves:
+            # A model may be loaded now, which can hold up every thread for seconds.
+            self._busy = f"waiting for {one_line(str(event.data.get('model', '')), MODEL_COLUMNS)}"
+            self._since -= QUIET_S
+            self._paint()
             self._answer.prepare()
             self._ticker = threading.Thread(target=self._run_clock, daemon=True)
             self._ticker.start()
@@ -222,6 +235,8 @@ class TextScreen:
         words.append(duration(time.monotonic() - self._began))
         if report["files_changed"]:
             words.append(self._changed(report["files_changed"]))
+        elif self._plans:
+            words.append("plan mode: nothing was changed")
         return dot.join(words)
 
     def _changed(self, files: Sequence[str]) -> str:
