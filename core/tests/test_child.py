@@ -2,6 +2,7 @@
 
 import json
 import threading
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -74,8 +75,11 @@ def session(tmp_path):
     def open_it(body, answer=lambda request, cancel: ("Done.", (), Usage(1, 2)), **options):
         lead = tool(name="lead", description="Lead.", **{**ANY, **options.pop("fields", {})})(body)
         plugins = Plugins()
+        box = options.pop("box", None)
+        tools = options.pop("more", [write_file])
         mine = SimpleNamespace(
-            nanocoder_tools=hookimpl(lambda: [lead, write_file, ask_user]),
+            nanocoder_sandboxes=hookimpl(lambda: [box] if box else []),
+            nanocoder_tools=hookimpl(lambda: [lead, *tools, ask_user]),
             nanocoder_providers=hookimpl(
                 lambda: [ProviderSpec("m", lambda _m, _s: Model(answer), default_model="x")]
             ),
@@ -337,6 +341,60 @@ def test_the_end_of_the_session_interrupts_and_awaits_those_in_the_background(se
     assert begun.wait(10)
     parent.close()
     assert parent.children._open == {}
+
+
+def test_plugins_hear_one_event_at_a_time(session):
+    inside, crowd, heard = threading.Lock(), [], []
+
+    class Listener:
+        @hookimpl
+        def nanocoder_event(self, event, session):
+            if not inside.acquire(blocking=False):
+                crowd.append(event.kind)
+                return
+            heard.append(session.agent)
+            time.sleep(0.002)
+            inside.release()
+
+    def lead(ctx) -> str:
+        threads = [threading.Thread(target=run, args=(ctx.child(agent=n),)) for n in "abc"]
+        for one in threads:
+            one.start()
+        for one in threads:
+            one.join()
+        return ""
+
+    parent = session(lead)
+    parent.plugins.add(Listener(), "listener")
+    list(parent.call("lead", {}))
+    assert crowd == []
+    assert set(heard) == {"", "a", "b", "c"}
+
+
+@pytest.mark.contract("MA-85")
+def test_its_processes_run_in_the_session_s_sandbox_with_its_own_directory(session, tmp_path):
+    class Box:
+        name = "box"
+
+        def unavailable(self):
+            return ""
+
+        def wrap(self, argv, cwd, session):
+            return ["box", str(cwd), *argv]
+
+    @tool(name="write_file", risk="safe", effects={"read"})
+    def wrapped(ctx, path: str, content: str) -> str:
+        """Say how a process would run."""
+        return " ".join(ctx.wrap(["make"]))
+
+    def lead(ctx) -> str:
+        (tmp_path / "other").mkdir()
+        child = ctx.child(tmp_path / "other")
+        run(child)
+        return child.messages[-2].results[0].output
+
+    parent = session(lead, calling(write()), flags={"sandbox": "box"}, more=[wrapped], box=Box())
+    assert called(parent, "lead", {})[0].output == f"box {tmp_path / 'other'} make"
 
 
 @pytest.mark.contract("MA-82")

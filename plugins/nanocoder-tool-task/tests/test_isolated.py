@@ -52,7 +52,7 @@ def test_a_sub_agent_works_on_a_copy_with_what_is_not_committed(run, clean):
     assert (clean / "code.py").read_text().endswith("e = 50\n")
     assert not (clean / "made").exists()
     assert not result.is_error
-    assert "M code.py (5 lines, +0)\nA made/here.txt (1 lines, +1)" in result.output
+    assert "M code.py (5 lines, +0)\nA made/here.txt (1 line, +1)" in result.output
     assert result.metadata["files_changed"] == []
 
 
@@ -179,6 +179,24 @@ def test_links_that_a_sub_agent_makes_lead_nowhere(run, clean, tmp_path_factory)
     assert "hello.txt is a link" in result.output
     assert "secret" not in result.output
     assert (clean / "hello.txt").read_text() == "one line\n"
+
+
+@pytest.mark.contract("MA-83")
+def test_a_worktree_is_removed_whatever_a_sub_agent_did_to_it(run, clean):
+    @tool(effects={"write"})
+    def wreck(ctx) -> str:
+        """Take the worktree from git and bury something where no permission leads."""
+        here = ctx.working_directory
+        (here / ".git").write_text("gitdir: /nowhere\n")
+        deep = here / "closed/deep"
+        deep.mkdir(parents=True)
+        (deep / "file.txt").write_text("x\n")
+        deep.parent.chmod(0)
+        return ""
+
+    wrecking = calls({"name": "wreck", "arguments": {}})
+    result, _ = run(wrecking, {"text": "Done."}, arguments=ISOLATED, plugins=offer(wreck))
+    assert not result.is_error
 
 
 @pytest.mark.contract("MA-83")

@@ -97,7 +97,7 @@ def _line(pair: Pair) -> str:
     old = before.content.splitlines() if before is not None else []
     new = after.content.splitlines() if after is not None else []
     grown = len(new) - len(old)
-    return f"{letter} {path} ({len(new)} lines, {grown:+})"
+    return f"{letter} {path} ({len(new)} {'line' if len(new) == 1 else 'lines'}, {grown:+})"
 
 
 def _odd(pair: Pair) -> str:

@@ -22,7 +22,7 @@ def landed(ctx: ToolContext, outcome: Outcome, *, merge: bool) -> Outcome:
         kept = ctx.artifact(f"{ctx.message_id}-{outcome.session or 'agent'}.patch", change.patch)
         outcome = evolve(outcome, patch=kept)
     if not merge:
-        return evolve(outcome, note=_note(outcome, "Its changes are in a worktree's patch"))
+        return evolve(outcome, note=_note(outcome, "Its changes are kept as a patch"))
     problem = change.obstacle
     if not problem:
         result = ctx.call(APPLY, {"patch": change.text})
@@ -41,4 +41,5 @@ def _note(outcome: Outcome, said: str) -> str:
     lines = outcome.change.lines
     more = [f"and {len(lines) - MAX_LINES} more"] if len(lines) > MAX_LINES else []
     place = [f"The patch: {outcome.patch}"] if outcome.patch else []
-    return "\n".join([f"{said}: {len(lines)} files", *lines[:MAX_LINES], *more, *place])
+    count = "1 file" if len(lines) == 1 else f"{len(lines)} files"
+    return "\n".join([f"{said}: {count}", *lines[:MAX_LINES], *more, *place])
