@@ -122,3 +122,28 @@ def _piece(leader):
         return os.read(leader, 65_536)
     except OSError:  # whoever wrote has closed the terminal
         return b""
+
+
+# What a new user reads
+
+
+def test_the_doctor_says_much_in_few_lines_and_names_what_is_wrong(nanocoder):
+    done = nanocoder("doctor")
+    assert "loaded; `nanocoder plugins list` names them" in done.stdout
+    assert len(done.stdout.splitlines()) < 15
+    checks = json.loads(nanocoder("doctor", "--output", "json").stdout)["checks"]
+    assert {"plugin tool-read", "plugin policy-rules"} <= {one["check"] for one in checks}
+    config = nanocoder.home / ".config/nanocoder/config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text("[plugins.policy-rules]\ndeny = 3\n")
+    done = nanocoder("doctor")
+    assert done.returncode == 1
+    assert "plugin policy-rules  wrong" in done.stdout
+
+
+def test_models_says_what_is_missing_only_of_those_that_are_not_ready(nanocoder):
+    done = nanocoder("models", env={"ANTHROPIC_API_KEY": "x"})
+    ready = next(line for line in done.stdout.splitlines() if line.startswith("anthropic"))
+    assert ready.endswith("used when none is named")
+    assert "set OPENAI_API_KEY" in done.stdout
+    assert "--model PROVIDER/MODEL takes another" in done.stdout

@@ -3,7 +3,7 @@
 import argparse
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from nanocoder.cli.host import Host
@@ -13,6 +13,10 @@ from nanocoder.models import choose_model
 from nanocoder.opening import misspelt
 from nanocoder.tool import SessionInfo
 from nanocoder.version import VERSION
+
+PLUGIN = "plugin "
+NO_TOOLS = "none installed; nanocoder plugins install set-default brings the usual ones"
+Row = tuple[str, str, str]
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -25,10 +29,22 @@ def run(arguments: argparse.Namespace) -> int:
         ]
         print_json({"ok": not failed, "checks": checks})
     else:
-        print_table(("check", "status", "detail"), rows)
+        print_table(("check", "status", "detail"), list(_folded(rows)))
         print_line()
-        print_line("Something is wrong, see above." if failed else "All is well.")
+        noted = any(status == "note" for _, status, _ in rows)
+        ending = "Nothing is wrong; see the notes above." if noted else "All is well."
+        print_line("Something is wrong, see above." if failed else ending)
     return 1 if failed else 0
+
+
+def _folded(rows: Sequence[Row]) -> Iterator[Row]:
+    """Put the plugins that nothing is wrong with into one row; there may be dozens."""
+    sound = [name for name, status, _ in rows if name.startswith(PLUGIN) and status == "ok"]
+    for row in rows:
+        if row[0] not in sound:
+            yield row
+        elif row[0] == sound[0]:
+            yield "plugins", "ok", f"{len(sound)} loaded; `nanocoder plugins list` names them"
 
 
 def _checks() -> Iterator[tuple[str, str, str]]:
@@ -51,11 +67,11 @@ def _plugin_checks(host: Host) -> Iterator[tuple[str, str, str]]:
     for name in sorted({*plugins.entries, *plugins.set_aside}):
         problem = plugins.set_aside.get(name) or _loading_problem(host, name)
         version = plugins.entries[name].version if name in plugins.entries else ""
-        yield f"plugin {name}", "wrong" if problem else "ok", problem or version
+        yield f"{PLUGIN}{name}", "wrong" if problem else "ok", problem or version
     tools = plugins.tools()
     for report in plugins.reports:
         yield "plugins", "wrong", str(report)
-    yield "tools", "ok" if tools else "note", ", ".join(tools) or "none installed"
+    yield "tools", "ok" if tools else "note", ", ".join(tools) or NO_TOOLS
     wrong = misspelt(host.config, plugins)
     for line in wrong:
         yield "configuration", "wrong", line
@@ -83,7 +99,7 @@ def _model_check(host: Host) -> tuple[str, str, str]:
     except PersonError as error:
         if wanted:
             return "model", "wrong", str(error)
-        return "model", "note", "none configured; `nanocoder models` lists the ways to get one"
+        return "model", "note", "none can be used yet; `nanocoder models` lists ways to get one"
 
 
 def _home_check() -> tuple[str, str, str]:
@@ -98,4 +114,8 @@ def _home_check() -> tuple[str, str, str]:
                 problems.append(f"{path} cannot be written; sessions are not kept")
         except PersonError as error:
             problems.append(str(error))
-    return "home", "note" if problems else "ok", "; ".join(map(str, problems)) or str(state_dir())
+    return (
+        "sessions",
+        "note" if problems else "ok",
+        "; ".join(map(str, problems)) or str(state_dir()),
+    )

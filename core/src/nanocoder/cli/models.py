@@ -27,8 +27,14 @@ def run(arguments: argparse.Namespace) -> int:
         names = ("provider", "default", "plugin", "status", "needs")
         print_json([dict(zip(names, row, strict=True)) for row in rows])
         return 0
-    print_table(("provider", "default model", "plugin", "status", "needs"), rows)
-    if not taken:
+    hints = {offer["name"]: offer["hint"] for _, offer in host.plugins.offers("providers")}
+    # What is ready needs nothing; what is not is easier to get by its author's words.
+    shown = [(*row[:4], "" if row[3] else hints[row[0]] or row[4]) for row in rows]
+    print_table(("provider", "default model", "plugin", "status", "needs"), shown)
+    if taken:
+        print_line()
+        print_line("--model PROVIDER/MODEL takes another; `nanocoder models PROVIDER` lists them.")
+    else:
         print_line()
         print_line("No model is configured. Any of these gives you one:")
         for line in ways_to_a_model(host.plugins).splitlines():
