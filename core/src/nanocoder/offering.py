@@ -10,7 +10,7 @@ from nanocoder.offers import Dialect
 from nanocoder.provider import ToolDefinition
 from nanocoder.results import cut, noted
 from nanocoder.schema import told
-from nanocoder.tool import SessionInfo, Tool, ToolInfo
+from nanocoder.tool import ANY_TOOL, SessionInfo, Tool, ToolInfo
 from nanocoder.values import Effect, Message, Mode, ToolCall, ToolResult
 
 MAX_NAMED = 200
@@ -69,7 +69,12 @@ class Offering:
         offered = list(tools.values())
         if session.mode is Mode.PLAN:
             changing = {Effect.WRITE, Effect.EXECUTE}
-            offered = [tool for tool in offered if not tool.effects & changing]
+            # What only calls other tools does nothing itself, and each of its calls is judged.
+            offered = [
+                tool
+                for tool in offered
+                if ANY_TOOL in tool.composed_of or not tool.effects & changing
+            ]
         if session.profile == "small" and self.dialect is None:
             offered = [tool for tool in offered if tool.short]
         return offered

@@ -4,8 +4,9 @@ from types import SimpleNamespace
 
 import pytest
 from nanocoder import Decision, Verdict, hookimpl
-from nanocoder.testing import opened
+from nanocoder.testing import opened, play
 from nanocoder.testing.playing import called
+from nanocoder_tool_task import Settings
 from nanocoder_tool_task.profiles import Profile
 
 WRITE = {"name": "write_file", "arguments": {"path": "new.txt", "content": "text\n"}}
@@ -50,6 +51,18 @@ def test_a_profile_tightens_the_mode_and_never_loosens_it(run):
         run(*turns, limits=limits, arguments={"name": "mine"}, mode=mode)
         (started,) = run.inside("session.started")
         assert started.data["mode"] == expected
+
+
+@pytest.mark.contract("MA-84", "MA-85")
+def test_in_plan_mode_there_are_sub_agents_that_read(tmp_path, script, tools):
+    (tmp_path / "hello.txt").write_text("one line\n")
+    model = script(calls(WRITE, READ), {"text": "Done."})
+    settings = {"tool-task": Settings(model=model)}
+    turns = [[("task", {"description": "look", "prompt": "go", "name": "build"})], "A plan."]
+    played = play(tmp_path, turns, plugins=tools, settings=settings, mode="plan")
+    assert "task" in {one.name for one in played.model.requests[0].tools}
+    assert [one.output for one in played.results] == ["Done."]
+    assert not (tmp_path / "new.txt").exists()
 
 
 def test_an_unknown_profile_is_told_with_those_that_there_are(run):

@@ -1,11 +1,10 @@
 """One sub-agent: a session inside the session, what it may use, and what comes of it."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from attrs import evolve, field, frozen
-from nanocoder import Cancelled, NanocoderError, Session, ToolContext
+from nanocoder import Cancelled, Mode, NanocoderError, Session, ToolContext
 
 from nanocoder_tool_task.change import Change
 from nanocoder_tool_task.profiles import Profile
@@ -143,14 +142,19 @@ def attempted(ctx: ToolContext, job: Job) -> Outcome:
 
 def _opened(ctx: ToolContext, job: Job, folder: Path | None) -> Session:
     settings, profile = ctx.settings, job.profile
-    has: Callable[[Any], bool] = evolve(profile, without=(*profile.without, *settings.without)).has
+    is_planning = ctx.session is not None and ctx.session.mode is Mode.PLAN
+    profile = evolve(
+        profile,
+        mode=str(Mode.PLAN) if is_planning else profile.mode,
+        without=(*profile.without, *settings.without),
+    )
     return ctx.child(
         folder,
         model=profile.model or settings.model,
         mode=profile.mode or None,
         agent=job.name,
         background=job.background,
-        tools=has,
+        tools=profile.has,
         max_turns=settings.max_turns,
         max_calls=settings.max_calls,
         max_tokens=settings.max_tokens,
