@@ -16,13 +16,14 @@ BYTES = 1_200_000_000
 FOLDER_FILES = 40
 VERSION = "1"
 EXTENSIONS = (".py", ".py", ".ts", ".go", ".rs", ".js", ".md", ".txt", ".json", ".c")
-WORDS = (
-    "request response session buffer handle token parser stream config context value index"
-    " record reader writer cache lookup result status message channel worker queue thread lock"
-    " event signal socket client server packet header body length offset cursor query table"
-    " column field schema model layer vector matrix kernel device driver module import export"
-    " return while class struct trait public private static const async await yield break"
-).split()
+_WORDS = """
+request response session buffer handle token parser stream config context value index
+record reader writer cache lookup result status message channel worker queue thread lock
+event signal socket client server packet header body length offset cursor query table
+column field schema model layer vector matrix kernel device driver module import export
+return while class struct trait public private static const async await yield break
+"""
+WORDS = _WORDS.split()
 RARE = "quokka_sighting_%03d"
 """Some lines of the tree hold one of these; nothing else does."""
 
@@ -36,7 +37,7 @@ def make(root: Path, *, files: int = FILES, size: int = BYTES) -> None:
     root.mkdir(parents=True, exist_ok=True)
     (root / ".git").mkdir(exist_ok=True)
     (root / ".gitignore").write_text("*.log\n/out/\n__pycache__/\n!keep.log\n", encoding="utf-8")
-    chance = random.Random(20_11)  # noqa: S311 - the same tree each time is the point
+    chance = random.Random(20_11)
     pool = _pool(chance)
     average = size / files
     for number in range(files):

@@ -231,6 +231,73 @@ def test_an_answer_stays_within_its_tokens(root):
     assert "more lines; choose a narrower target]" in result.output
 
 
+LANGUAGES = {
+    "srv/go.mod": "module example.com/app\n",
+    "srv/main.go": (
+        'package main\n\nimport (\n\t"fmt"\n\tst "example.com/app/inner/store"\n)\n\n'
+        "var Global = 3\n\ntype Server[T any] struct{ s *st.Store }\n\n"
+        "func (s *Server[T]) Run() error { return s.s.Open() }\n"
+    ),
+    "srv/inner/store/store.go": "package store\n\ntype Store struct{}\n\n"
+    "func (Store) Open() error { return nil }\n",
+    "rs/src/main.rs": "mod net;\nuse crate::net::{client::Client as C, server};\nfn main() {}\n",
+    "rs/src/net/mod.rs": "pub mod client;\npub mod server;\n",
+    "rs/src/net/client.rs": (
+        "pub struct Client<'a> { n: &'a str }\n"
+        "impl<'a> Client<'a> {\n    pub fn open() {}\n}\npub static LIMIT: i32 = 1;\n"
+    ),
+    "rs/src/net/server.rs": "pub fn serve() {}\n",
+    "ts/app.ts": (
+        "export const MAX = 3;\nexport abstract class Base {\n  abstract go(): void;\n"
+        "  handle = (a: number) => a;\n}\nconst path = require('path');\n"
+    ),
+    "js/a.js": "const g = function* () {};\nclass K {\n  on = () => 1;\n}\n",
+}
+
+
+@pytest.mark.contract("MA-60")
+@pytest.mark.parametrize(
+    ("name", "where"),
+    [
+        ("Server.Run", "srv/main.go:12-12 method in Server"),
+        ("Store.Open", "srv/inner/store/store.go:5-5 method in Store"),
+        ("Global", "srv/main.go:8-8 constant"),
+        ("Client::open", "rs/src/net/client.rs:3-3 method in Client"),
+        ("LIMIT", "rs/src/net/client.rs:5-5 constant"),
+        ("MAX", "ts/app.ts:1-1 constant"),
+        ("Base.go", "ts/app.ts:3-3 method in Base"),
+        ("Base.handle", "ts/app.ts:4-4 method in Base"),
+        ("g", "js/a.js:1-1 function"),
+        ("K.on", "js/a.js:3-3 method in K"),
+    ],
+)
+def test_a_definition_is_found_in_each_language(tmp_path, name, where):
+    fill(tmp_path, LANGUAGES)
+    with Map(tmp_path) as session:
+        assert session.lines("define", name)[0].startswith(f"{where}: ")
+
+
+@pytest.mark.contract("MA-61")
+def test_imports_lead_to_files_wherever_the_module_lies(tmp_path):
+    fill(tmp_path, LANGUAGES)
+    with Map(tmp_path) as session:
+        lines = session.lines("dependencies")
+    assert "srv/main.go -> srv/inner/store/store.go" in lines
+    assert "srv/main.go -> outside: fmt" in lines
+    (rust,) = (line for line in lines if line.startswith("rs/src/main.rs -> "))
+    assert set(rust.partition(" -> ")[2].split(", ")) == {
+        "rs/src/net/mod.rs",
+        "rs/src/net/client.rs",
+        "rs/src/net/server.rs",
+    }
+
+
+def test_braces_in_braces_without_end_harm_nothing(tmp_path):
+    fill(tmp_path, {"a.rs": "use a::" + "{b::" * 5_000 + "c" + "}" * 5_000 + ";\nfn f() {}\n"})
+    with Map(tmp_path) as session:
+        assert session.lines("define", "f")
+
+
 @given(
     lines=st.lists(st.text(max_size=40) | st.just("def run(self, *args) -> None"), max_size=60),
     tokens=st.integers(4, 200),

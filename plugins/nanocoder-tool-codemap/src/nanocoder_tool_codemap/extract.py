@@ -9,8 +9,10 @@ from nanocoder_tool_codemap.record import Definition, Record, make
 
 MAX_WORDS = 4_000
 MAX_SIGNATURE_CHARS = 120
+MAX_NESTED = 20
 _WORD = re.compile(rb"[$_a-zA-Z\x80-\xff][$\w\x80-\xff]*")
 _FROM = re.compile(r"from\s*(\.*[\w.]*)\s*import\s*(.*)", re.DOTALL)
+_AS = re.compile(r"\s+as\s+\w+")
 _NOT_KINDS = frozenset({"import", "noise", "_call"})
 
 
@@ -77,6 +79,7 @@ def _definitions(data: bytes, captures: Mapping[str, Sequence[Any]]) -> tuple[De
         while around and around[-1][0] <= whole.start_byte:
             around.pop()
         name = (node.text or b"").decode("utf-8", "replace")
+        name = _bare(name) if kind == "impl" else name
         parent = around[-1] if around else (0, "", "")
         inside = kind == "function" and parent[2] in CONTAINERS
         result.append(
@@ -86,12 +89,27 @@ def _definitions(data: bytes, captures: Mapping[str, Sequence[Any]]) -> tuple[De
                 node.start_point.row + 1,
                 whole.end_point.row + 1,
                 len(around),
-                parent[1],
+                parent[1] or _receiver(whole),
                 _signature(lines[node.start_point.row]),
             )
         )
         around.append((whole.end_byte, name, kind))
     return tuple(result)
+
+
+def _bare(name: str) -> str:
+    """Return the name of a type without its module and its parameters: a::Part<T> is Part."""
+    return re.split(r"<|\[", name)[0].rpartition("::")[2].strip("*& ")
+
+
+def _receiver(whole: Any) -> str:
+    """Return the type that a Go method belongs to, "" for everything else."""
+    if whole.type != "method_declaration":
+        return ""
+    receiver = whole.child_by_field_name("receiver")
+    text = (receiver.text or b"").decode("utf-8", "replace").strip("() ") if receiver else ""
+    words = text.partition("[")[0].split()
+    return _bare(words[-1]) if words else ""
 
 
 def _signature(line: bytes) -> str:
@@ -105,9 +123,26 @@ def _imports(language: str, nodes: Iterable[Any]) -> Iterable[str]:
         if language == "python":
             yield from _python_imports(text)
         elif language == "rust":
-            yield "".join(text.split())
+            yield from _rust_uses("".join(_AS.sub("", text).split()))
         else:
             yield text.strip("\"'`")
+
+
+def _rust_uses(text: str, depth: int = 0) -> Iterable[str]:
+    """Return one path for each name: a::{b, c::{d}} is a::b and a::c::d."""
+    head, brace, rest = text.partition("{")
+    if not brace or depth == MAX_NESTED:
+        yield head
+        return
+    open_braces, start = 0, 0
+    for end, letter in enumerate(rest):
+        if letter in ",}" and not open_braces:
+            if start < end:
+                yield from (head + one for one in _rust_uses(rest[start:end], depth + 1))
+            start = end + 1
+        open_braces += (letter == "{") - (letter == "}")
+        if open_braces < 0:
+            return
 
 
 def _python_imports(text: str) -> Iterable[str]:

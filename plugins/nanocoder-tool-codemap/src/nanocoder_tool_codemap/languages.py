@@ -23,7 +23,14 @@ _JAVASCRIPT = """
 (function_declaration name: (identifier) @function)
 (generator_function_declaration name: (identifier) @function)
 (method_definition name: (_) @method)
-(variable_declarator name: (identifier) @function value: [(arrow_function) (function_expression)])
+(variable_declarator name: (identifier) @function value: [
+  (arrow_function) (function_expression) (generator_function)])
+(program (lexical_declaration (variable_declarator name: (identifier) @constant value: [
+  (number) (string) (template_string) (true) (false) (null) (array) (object) (new_expression)
+  (unary_expression) (binary_expression)])))
+(program (export_statement (lexical_declaration (variable_declarator name: (identifier) @constant
+  value: [(number) (string) (template_string) (true) (false) (null) (array) (object)
+    (new_expression) (call_expression) (unary_expression) (binary_expression)]))))
 (import_statement source: (string (string_fragment) @import))
 (export_statement source: (string (string_fragment) @import))
 (call_expression function: [(identifier) (import)] @_call
@@ -41,6 +48,8 @@ _TYPESCRIPT = (
 (type_alias_declaration name: (type_identifier) @type)
 (enum_declaration name: (identifier) @enum)
 (internal_module name: (identifier) @namespace)
+(abstract_method_signature name: (_) @method)
+(public_field_definition name: (_) @method value: [(arrow_function) (function_expression)])
 """
 )
 
@@ -53,14 +62,21 @@ QUERIES = {
 (import_from_statement) @import
 [(comment) (string_content)] @noise
 """,
-    "javascript": _JAVASCRIPT + "(class_declaration name: (identifier) @class)",
+    "javascript": _JAVASCRIPT
+    + """
+(class_declaration name: (identifier) @class)
+(field_definition property: (_) @method value: [(arrow_function) (function_expression)])
+""",
     "typescript": _TYPESCRIPT,
     "tsx": _TYPESCRIPT,
     "go": """
 (function_declaration name: (identifier) @function)
 (method_declaration name: (field_identifier) @method)
 (type_spec name: (type_identifier) @type)
+(type_alias name: (type_identifier) @type)
 (source_file (const_declaration (const_spec name: (identifier) @constant)))
+(source_file (var_declaration (var_spec name: (identifier) @constant)))
+(source_file (var_declaration (var_spec_list (var_spec name: (identifier) @constant))))
 (import_spec path: (_) @import)
 [(comment) (interpreted_string_literal) (raw_string_literal)] @noise
 """,
@@ -75,6 +91,7 @@ QUERIES = {
 (impl_item type: (_) @impl)
 (macro_definition name: (identifier) @macro)
 (const_item name: (identifier) @constant)
+(static_item name: (identifier) @constant)
 (mod_item name: (identifier) @module)
 (use_declaration argument: (_) @import)
 (mod_item !body name: (identifier) @import)

@@ -71,7 +71,7 @@ def structure(inquiry: Inquiry) -> Iterator[str]:
     languages = Counter(record.language for record in files.values())
     listed = ", ".join(f"{name} {count}" for name, count in languages.most_common())
     lines = sum(record.lines for record in files.values())
-    yield f"{_files(len(files))}, {lines:,} lines: {listed}"
+    yield f"{_files(len(files))}, {_lines(lines)}: {listed}"
     if inquiry.map.skipped:
         yield f"[{_files(inquiry.map.skipped)} too large or too many to read]"
     yield from _folders(files)
@@ -91,13 +91,17 @@ def _folders(files: Mapping[str, Record]) -> Iterator[str]:
     shown = sorted(sorted(counts, key=lambda folder: -lines[folder])[:30])
     yield "Folders:"
     for folder in shown:
-        yield f"  {folder}/ {_files(counts[folder])}, {lines[folder]:,} lines"
+        yield f"  {folder}/ {_files(counts[folder])}, {_lines(lines[folder])}"
     if len(counts) > len(shown):
         yield f"  [{len(counts) - len(shown)} smaller folders]"
 
 
 def _files(count: int) -> str:
     return f"{count:,} file{'s' if count != 1 else ''}"
+
+
+def _lines(count: int) -> str:
+    return f"{count:,} line{'s' if count != 1 else ''}"
 
 
 def symbols(inquiry: Inquiry) -> Iterator[str]:

@@ -60,13 +60,19 @@ class Resolver:
         return posixpath.join(folder, "__init__.py") not in self.paths
 
     def packages(self, spec: str) -> list[str]:
-        """Return the Go files of the longest folder that *spec* ends with."""
+        """Return the Go files of the longest folder that *spec* ends with.
+
+        The module may lie below the root; a single name is then too little, unless *spec* begins
+        with a domain, as no package of the standard library does.
+        """
         parts = spec.split("/")
-        for start in range(len(parts)):
-            folder = "/".join(parts[start:])
-            if folder in self._folders:
-                return [one for one in self._folders[folder] if not one.endswith("_test.go")]
-        return []
+        tails = ["/".join(parts[start:]) for start in range(len(parts))]
+        folder = next((tail for tail in tails if tail in self._folders), "")
+        if not folder:
+            tails = tails if "." in parts[0] else tails[:-1]
+            ends = (sorted(f for f in self._folders if f.endswith(f"/{tail}")) for tail in tails)
+            folder = next((found[0] for found in ends if found), "")
+        return [one for one in self._folders.get(folder, ()) if not one.endswith("_test.go")]
 
 
 def _python(resolver: Resolver, path: str, spec: str) -> list[str]:

@@ -17,7 +17,7 @@ from attrs import frozen
 
 from nanocoder_tool_codemap.record import Record
 
-VERSION = 1
+VERSION = 2
 """Goes up with every change to what a record holds or how it is read out of a file."""
 MAX_BYTES = 200_000_000
 EMPTY: Mapping[str, Any] = {}

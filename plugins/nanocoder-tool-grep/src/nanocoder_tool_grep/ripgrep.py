@@ -77,7 +77,7 @@ def search(
     Raises: BadPatternError, Stopped after *limit_s* seconds, Cancelled.
     """
     process = subprocess.Popen(
-        [program, *_arguments(ctx.workspace, query, in_order=in_order)],
+        [program, *arguments(ctx.workspace, query, in_order=in_order)],
         cwd=ctx.workspace.root,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -107,28 +107,29 @@ def _end(process: subprocess.Popen[bytes], late: Event) -> None:
     process.kill()
 
 
-def _arguments(workspace: Workspace, query: Query, *, in_order: bool) -> list[str]:
-    arguments = [*FIXED, *_MODES[query.output], *_filters(query)]
+def arguments(workspace: Workspace, query: Query, *, in_order: bool) -> list[str]:
+    """Return what ripgrep is told for *query*."""
+    given = [*FIXED, *_MODES[query.output], *_filters(query)]
     if query.path != "." and not query.is_file:
         # The rules of the root, which ripgrep would not look at from below.
         rules = (".git/info/exclude", ".gitignore")
-        arguments += [f"--ignore-file={name}" for name in rules if workspace.is_file(name)]
+        given += [f"--ignore-file={name}" for name in rules if workspace.is_file(name)]
     if query.is_file:
-        arguments.append("--text")  # its beginning was looked at; in a tree ripgrep does that
+        given.append("--text")  # its beginning was looked at; in a tree ripgrep does that
     if query.output == "content":
         # A thread holds back what a file has until all of it is searched.
-        arguments.append(f"--max-count={COUNTED + 1}")
+        given.append(f"--max-count={COUNTED + 1}")
     if query.context and query.output == "content":
-        arguments.append(f"--context={query.context}")
+        given.append(f"--context={query.context}")
     if query.ignore_case:
-        arguments.append("--ignore-case")
+        given.append("--ignore-case")
     if query.is_plain:
-        arguments.append("--fixed-strings")
+        given.append("--fixed-strings")
     if in_order:
-        arguments.append("--sort=path")
+        given.append("--sort=path")
     # As bytes on the disk, which the workspace's spelling of odd names is not.
     raw = os.path.relpath(workspace.real_path(query.path), workspace.root)
-    return [*arguments, "-e", query.pattern, "--", f"./{raw}" if raw != "." else "./"]
+    return [*given, "-e", query.pattern, "--", f"./{raw}" if raw != "." else "./"]
 
 
 def _filters(query: Query) -> list[str]:
