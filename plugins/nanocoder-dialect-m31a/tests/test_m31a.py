@@ -3,7 +3,7 @@
 import base64
 
 import pytest
-from nanocoder import ApprovalAnswer, Decision, ToolCall, ToolResult, Verdict, hookimpl, tool
+from nanocoder import Decision, ToolCall, ToolResult, Verdict, hookimpl, tool
 from nanocoder_dialect_m31a import nanocoder_dialects
 from nanocoder_dialect_m31a.texts import SHOWN_CHARS
 
@@ -233,15 +233,8 @@ def _canonical_names(dialect):
     return [shape.tool for shape in dialect._shapes.values()]
 
 
-def test_the_model_is_told_that_a_person_changed_its_call(tmp_path, said):
-    def change(request):
-        changed = {**request.call.arguments, "content": "a person's"}
-        return ApprovalAnswer(request.id, request.digest, approved=True, arguments=changed)
-
-    wanted = {"path": "a.txt", "content": "model"}
-    (text,) = said(("FileWrite", wanted), mode="ask", interactive=True, approve=change)
-    note, _, rest = text.partition("\n")
+def test_the_model_is_told_that_a_person_changed_its_call(said_when_changed):
+    note, rest, same = said_when_changed("FileWrite", path="a.txt", content="model")
     assert note.startswith("[a person changed the arguments to {")
     assert "a person's" in note
-    (tmp_path / "a.txt").unlink()
-    assert [rest] == said(("FileWrite", {**wanted, "content": "a person's"}))
+    assert rest == same

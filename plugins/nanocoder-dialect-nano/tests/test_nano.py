@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from nanocoder import ApprovalAnswer, Decision, ToolCall, ToolResult, Verdict, hookimpl, tool
+from nanocoder import Decision, ToolCall, ToolResult, Verdict, hookimpl, tool
 from nanocoder_dialect_nano import nanocoder_dialects
 
 NAMES = ["read", "write", "edit", "bash", "glob", "grep", "batch", "task", "skill"]
@@ -214,15 +214,8 @@ def _nothing() -> str:
     return ""
 
 
-def test_the_model_is_told_that_a_person_changed_its_call(tmp_path, said):
-    def change(request):
-        changed = {**request.call.arguments, "content": "a person's"}
-        return ApprovalAnswer(request.id, request.digest, approved=True, arguments=changed)
-
-    wanted = {"path": str(tmp_path / "a.txt"), "content": "model"}
-    (text,) = said(("write", wanted), mode="ask", interactive=True, approve=change)
-    note, _, rest = text.partition("\n")
+def test_the_model_is_told_that_a_person_changed_its_call(tmp_path, said_when_changed):
+    note, rest, same = said_when_changed("write", path=str(tmp_path / "a.txt"), content="model")
     assert note.startswith("[a person changed the arguments to {")
     assert "a person's" in note
-    (tmp_path / "a.txt").unlink()
-    assert [rest] == said(("write", {**wanted, "content": "a person's"}))
+    assert rest == same

@@ -117,15 +117,8 @@ def test_a_denied_call_is_told_and_did_not_run(tmp_path, said):
     assert not (tmp_path / "x").exists()
 
 
-def test_the_model_is_told_that_a_person_changed_its_call(tmp_path, said):
-    def change(request):
-        changed = {**request.call.arguments, "content": "a person's"}
-        return ApprovalAnswer(request.id, request.digest, approved=True, arguments=changed)
-
-    wanted = {"file_path": "a.txt", "content": "model"}
-    (text,) = said(("write", wanted), mode="ask", interactive=True, approve=change)
-    note, _, rest = text.partition("\n")
+def test_the_model_is_told_that_a_person_changed_its_call(said_when_changed):
+    note, rest, same = said_when_changed("write", file_path="a.txt", content="model")
     assert note.startswith("[a person changed the arguments to {")
     assert "a person's" in note
-    (tmp_path / "a.txt").unlink()
-    assert [rest] == said(("write", {**wanted, "content": "a person's"}))
+    assert rest == same

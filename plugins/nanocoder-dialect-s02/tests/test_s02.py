@@ -2,7 +2,6 @@
 
 import pytest
 from nanocoder import (
-    ApprovalAnswer,
     Decision,
     Denied,
     ToolCall,
@@ -199,15 +198,8 @@ def _call(name, **arguments):
     return ToolCall("1", name, arguments)
 
 
-def test_the_model_is_told_that_a_person_changed_its_call(tmp_path, said):
-    def change(request):
-        changed = {**request.call.arguments, "content": "a person's"}
-        return ApprovalAnswer(request.id, request.digest, approved=True, arguments=changed)
-
-    wanted = {"path": "a.txt", "content": "model"}
-    (text,) = said(("write_file", wanted), mode="ask", interactive=True, approve=change)
-    note, _, rest = text.partition("\n")
+def test_the_model_is_told_that_a_person_changed_its_call(said_when_changed):
+    note, rest, same = said_when_changed("write_file", path="a.txt", content="model")
     assert note.startswith("[a person changed the arguments to {")
     assert "a person's" in note
-    (tmp_path / "a.txt").unlink()
-    assert [rest] == said(("write_file", {**wanted, "content": "a person's"}))
+    assert rest == same

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from nanocoder import Plugins
+from nanocoder import ApprovalAnswer, ApprovalRequest, Plugins
 from nanocoder.testing import Played, play
 
-__all__ = ["golden", "manifest", "offers", "played", "said"]
+__all__ = ["golden", "manifest", "offers", "played", "said", "said_when_changed"]
 
 
 @pytest.fixture(scope="session")
@@ -48,6 +48,30 @@ def played(tmp_path: Path, manifest: Path, dialect_name: str) -> Callable[..., P
 def said(played: Callable[..., Played]) -> Callable[..., list[str]]:
     """Return what the model reads of each call."""
     return lambda *calls, **options: [one.output for one in played(*calls, **options).results]
+
+
+@pytest.fixture
+def said_when_changed(
+    tmp_path: Path, said: Callable[..., list[str]]
+) -> Callable[..., tuple[str, str, str]]:
+    """Write a.txt with a call whose `content` a person changes.
+
+    Returns the first line that the model reads, the rest, and what it reads of a call that came so.
+    """
+
+    def run(name: str, **wanted: Any) -> tuple[str, str, str]:
+        changed = {"content": "a person's"}
+
+        def change(request: ApprovalRequest) -> ApprovalAnswer:
+            arguments = {**request.call.arguments, **changed}
+            return ApprovalAnswer(request.id, request.digest, approved=True, arguments=arguments)
+
+        (text,) = said((name, wanted), mode="ask", interactive=True, approve=change)
+        note, _, rest = text.partition("\n")
+        (tmp_path / "a.txt").unlink()
+        return note, rest, said((name, {**wanted, **changed}))[0]
+
+    return run
 
 
 @pytest.fixture
