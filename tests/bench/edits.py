@@ -161,7 +161,11 @@ class Bench:
             before = peak_mb()
             took = timed(lambda _, at=offset: self.read(path.name, at, 50), 0)  # type: ignore[misc]
             grown = peak_mb() - before
-            self.note(f"read 50 lines of 1 GB {what}", f"{took:.0f} ms", f"+{grown:.1f} MB memory")
+            self.note(
+                f"read 50 lines of 1 GB {what}",
+                f"{took:.0f} ms",
+                f"+{grown:.1f} MB memory, {peak_mb():.0f} MB in all",
+            )
 
     def edited(self, path: str, old: str, new: str) -> Any:
         """Edit a file and return the result."""

@@ -15,7 +15,7 @@ from nanocoder_tool_edit import edit_file
 WORDS = st.sampled_from(["a", "b", "ab", "if x:", "return a", "}", "\u00e9", "\U0001f600", ""])
 INDENTS = st.sampled_from(["", "  ", "    ", "\t", "\t\t", " \t"])
 LINES = st.lists(
-    st.tuples(INDENTS, WORDS, st.sampled_from(["", "", " ", "\t"])).map("".join), max_size=12
+    st.tuples(INDENTS, WORDS, st.sampled_from(["", "", " ", "\t"])).map("".join), max_size=20
 )
 NEWLINES = st.sampled_from(["\n", "\r\n", "\r", "mixed"])
 ENCODINGS = st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "utf-32"])
@@ -109,11 +109,16 @@ def runs_like(lines, old):
                         yield max(first, 0), last
 
 
-def same_around(before, after, first, last):
-    """Tell whether all that stands before line *first* and behind line *last* is as it was."""
+def same_around(before, after, first, last, *, ends_line):
+    """Tell whether all that stands before line *first* and behind line *last* is as it was.
+
+    The end of line *last* stays, too, unless it is one of those that were to go.
+    """
     lines = before.split("\n")
     head = "".join(f"{line}\n" for line in lines[:first])
     tail = "\n".join(lines[last + 1 :])
+    if last + 1 < len(lines) and not ends_line:
+        tail = "\n" + tail
     return after.startswith(head) and after[len(head) :].endswith(tail)
 
 
@@ -147,7 +152,9 @@ def test_an_edit_is_made_in_the_right_place_or_not_at_all(ctx, tmp_path, data):
         assert not there
         if metadata["strategy"] != "fuzzy_anchor":
             like = runs_like(text.split("\n"), old)
-            assert any(same_around(text, after, *lines) for lines in like)
+            assert any(
+                same_around(text, after, *lines, ends_line=old.endswith("\n")) for lines in like
+            )
 
 
 @pytest.mark.contract("MA-38")
@@ -198,9 +205,10 @@ def patched(text, diff):
     body = diff.split("\n")[2:]
     for row, after in pairwise([*body, ""]):
         if row.startswith("@@"):
-            start, count = re.match(r"@@ -(\d+)(?:,(\d+))?", row).groups()
-            start = int(start) - (count != "0")
+            row_numbers = re.match(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))?", row).groups()
+            start = int(row_numbers[0]) - (row_numbers[1] != "0")
             result += lines[at:start]
+            assert len(result) == int(row_numbers[2]) - (row_numbers[3] != "0")
             at = start
             continue
         if row.startswith("\\"):
