@@ -139,8 +139,11 @@ class Consent:
                 return Granted(call, arguments)
             if _key(verdict, call, tool) in self.kept:
                 return Granted(call, arguments)
+            about = self.session
             answer = yield from self._answered(call, tool, verdict, watch)
             if answer.arguments is None:
+                if self.session is not about:
+                    self._refuse_late(call, tool)
                 yield Event("call.approved", {"always": answer.always}, call.id)
                 return Granted(call, arguments)
             agreed = asked
@@ -148,6 +151,15 @@ class Consent:
             arguments = check(call.arguments)
             yield Event("call.edited", {"arguments": call.arguments}, call.id)
         raise Denied(f"denied: the arguments were edited {MAX_EDITS} times")
+
+    def _refuse_late(self, call: ToolCall, tool: Tool[..., Any]) -> None:
+        """Refuse what is denied by now: the mode was changed while the question stood.
+
+        Raises: Denied.
+        """
+        verdict = self.verdict(call, tool)
+        if verdict.decision is Decision.DENY:
+            raise Denied(f"denied: {verdict.reason}", data=verdict_data(verdict))
 
     def _answered(
         self, call: ToolCall, tool: Tool[..., Any], verdict: Verdict, watch: Watch

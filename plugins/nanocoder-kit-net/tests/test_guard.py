@@ -263,3 +263,21 @@ def test_what_is_public(address, expected):
     from ipaddress import ip_address
 
     assert is_public(ip_address(address)) is expected
+
+
+def test_ssrf_045_046_no_proxy_of_the_environment_is_asked(server, other, monkeypatch):
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "all_proxy"):
+        monkeypatch.setenv(name, other.url)
+    assert refusal("http://169.254.169.254/") == "private_address"
+    guard = Guard(rules([f"127.0.0.1:{server.port}"]))
+    assert ask(server.url, guard).text == "CANARY-ssrf"
+    assert other.hits == []
+
+
+def test_ssrf_047_no_password_of_a_netrc_is_sent(server, monkeypatch, tmp_path):
+    (tmp_path / ".netrc").write_text("machine 127.0.0.1 login u password SECRET-7f3a\n")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("NETRC", str(tmp_path / ".netrc"))
+    guard = Guard(rules([f"127.0.0.1:{server.port}"]))
+    ask(server.url, guard)
+    assert "authorization" not in server.hits[0][2]
