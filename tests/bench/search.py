@@ -18,21 +18,28 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from importlib.metadata import entry_points
 from pathlib import Path
 from threading import Timer
 from typing import Any
 
 import corpus
-import nanocoder_tool_codemap as codemap
-import nanocoder_tool_complexity as complexity
-import nanocoder_tool_glob as glob
-import nanocoder_tool_grep as grep
-import nanocoder_tool_list as listing
 from nanocoder import Cancel, Cancelled, SessionInfo, Tool, ToolContext, Workspace
-from nanocoder_tool_grep import ripgrep
-from nanocoder_tool_grep.query import Query
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "explanation" / "performance.md"
+
+
+def plugin(name: str, module: str = "") -> Any:
+    """Return a plugin by the name of its entry point, or a *module* of it."""
+    (found,) = entry_points(group="nanocoder", name=name)
+    return import_module(found.module + module)
+
+
+grep, ripgrep = plugin("tool-grep"), plugin("tool-grep", ".ripgrep")
+Query = plugin("tool-grep", ".query").Query
+glob, listing = plugin("tool-glob"), plugin("tool-list")
+codemap, complexity = plugin("tool-codemap"), plugin("tool-complexity")
 GREPS: Mapping[str, Mapping[str, Any]] = {
     "a rare word": {"pattern": "quokka_sighting"},
     "a short word": {"pattern": "quokka"},
@@ -166,15 +173,16 @@ class Bench:
 def peak(engine: str, path: Path) -> int:
     """Return the peak memory in kilobytes of a process that searches a file of a gigabyte."""
     script = (
-        "import re, sys; from pathlib import Path;"
-        "from nanocoder import ToolContext, Workspace; from nanocoder_tool_grep import *;"
+        "import re, sys; from importlib import import_module; from pathlib import Path;"
+        "from nanocoder import ToolContext, Workspace; module = import_module(sys.argv[3]);"
+        "grep, Settings = module.grep, module.Settings;"
         "root = Path(sys.argv[1]);"
         "context = ToolContext('s', 'c', Workspace(root), root, settings=Settings(sys.argv[2]));"
         "asked = grep.signature.check({'pattern': r'needle \\d', 'context': 2});"
         "assert grep.invoke(context, asked).metadata['count'] == 2;"
         "print(re.search(r'VmHWM:\\s+(\\d+)', Path('/proc/self/status').read_text())[1])"
     )
-    command = [sys.executable, "-c", script, str(path), engine]
+    command = [sys.executable, "-c", script, str(path), engine, grep.__name__]
     return int(subprocess.run(command, capture_output=True, check=True).stdout)
 
 

@@ -3,9 +3,10 @@
 import os
 import tracemalloc
 from pathlib import Path
+from threading import Timer
 
 import pytest
-from nanocoder import ToolContext, ToolError, Workspace
+from nanocoder import Cancelled, ToolContext, ToolError, Workspace
 from nanocoder_tool_grep import Settings, grep
 from nanocoder_tool_grep.ripgrep import find_ripgrep
 
@@ -385,6 +386,48 @@ def test_a_big_file_needs_little_memory(ctx, context):
     tracemalloc.stop()
     assert result.data["lines"][context]["line"] == 1_500_001
     assert peak < 12_000_000
+
+
+@pytest.mark.contract("MA-54")
+@pytest.mark.parametrize("path", [".", "sparse"])
+def test_a_huge_sparse_file_is_left_at_once(ctx, path):
+    make(ctx, {"a": "needle\n"})
+    with (ctx.working_directory / "sparse").open("wb") as file:
+        file.truncate(50_000_000_000)  # to read it would take half a minute
+    for output in ("content", "files", "count"):
+        assert run(ctx, "needle", path=path, output=output).metadata["count"] == (path == ".")
+
+
+@pytest.fixture
+def large_tree(ctx, monkeypatch):
+    ctx.settings = Settings(engine="python")
+    monkeypatch.setattr("nanocoder_tool_grep.workers.count", lambda: 2)
+    make(ctx, {f"d{n // 100}/f{n}": f"needle {n}\n" for n in range(1_300)})
+    return ctx
+
+
+@pytest.mark.contract("MA-53")
+def test_what_a_worker_leaves_is_searched_all_the_same(large_tree, monkeypatch):
+    expected = run(large_tree, r"needle \d+$", limit=2_000)
+    monkeypatch.setattr("nanocoder_tool_grep.workers._BOOT", "import sys; sys.stdin.readline()")
+    assert run(large_tree, r"needle \d+$", limit=2_000) == expected
+    assert expected.metadata["count"] == 1_300
+
+
+def test_workers_end_with_the_call_that_is_cancelled(large_tree, monkeypatch):
+    monkeypatch.setattr("nanocoder_tool_grep.workers._BOOT", "import time; time.sleep(60)")
+    timer = Timer(0.5, large_tree.cancelled.set)
+    timer.start()
+    with pytest.raises(Cancelled):
+        run(large_tree, "needle")
+    timer.join()
+
+
+def test_workers_end_when_time_is_over(large_tree, monkeypatch):
+    monkeypatch.setattr("nanocoder_tool_grep.workers._BOOT", "import time; time.sleep(60)")
+    large_tree.settings = Settings(engine="python", time_limit_s=1.0)
+    result = run(large_tree, "needle", limit=5)
+    assert "took too long" in result.output
 
 
 def test_ripgrep_in_the_workspace_is_not_trusted(ctx, tree, monkeypatch):
