@@ -270,7 +270,7 @@ def test_what_a_killed_process_leaves_is_removed_at_the_next_use(run, clean, scr
     environment = {**os.environ, "NANOCODER_MODEL": model}
     with subprocess.Popen(command, cwd=clean, env=environment, stdout=subprocess.DEVNULL) as killed:
         deadline = time.monotonic() + 30
-        while not any((one / "base/code.py").exists() for one in places(script)):
+        while not any((one / "tree/new.txt").exists() for one in places(script)):
             assert time.monotonic() < deadline
             assert killed.poll() is None
             time.sleep(0.05)

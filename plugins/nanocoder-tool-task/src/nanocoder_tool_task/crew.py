@@ -74,8 +74,15 @@ class Crew:
         known.stop = agent.interrupt
 
         def work() -> None:
-            known.outcome = evolve(agent.work(), id=known.id)
-            known.ended.set("done")
+            try:
+                known.outcome = evolve(agent.work(), id=known.id)
+            except Exception as error:  # noqa: BLE001 - whoever asks for it has to learn of it
+                problem = f"it broke: {type(error).__name__}: {error}"
+                known.outcome = Outcome(
+                    known.description, error_class="tool_broken", problem=problem, id=known.id
+                )
+            finally:
+                known.ended.set("done")
 
         known.thread = threading.Thread(target=work, name=f"nanocoder-{known.id}", daemon=True)
         known.thread.start()

@@ -6,11 +6,10 @@ leads out.
 """
 
 import os
-import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Self
+from typing import BinaryIO, Self
 
 from attrs import define, field, frozen
 from nanocoder import Cancel, ToolError, Workspace, WorkspaceError
@@ -23,13 +22,21 @@ from nanocoder_tool_task.places import Place
 MAX_FILES = 50_000
 MAX_BYTES = 1_000_000_000
 PIECE_BYTES = 1_048_576
+BASE = "base"
 
 
 @frozen
 class Original:
-    """A file as the sub-agent got it; *stamp* is that of its copy in the worktree."""
+    """A file as the sub-agent got it, or a link and where it led.
 
-    version: Version
+    Its content is *size* bytes from *start* on in the file of all originals; *stamp* is that of its
+    copy in the worktree.
+    """
+
+    start: int = 0
+    size: int = 0
+    is_executable: bool = False
+    link: bytes | None = None
     stamp: tuple[int, ...] = ()
 
 
@@ -60,9 +67,9 @@ class Worktree:
             git(place.tree, "read-tree", "HEAD", cancel=cancel)
             folder = place.tree / workspace.root.relative_to(top)
             folder.mkdir(parents=True, exist_ok=True)
-            base = place.folder / "base"
-            base.mkdir(mode=0o700)
-            return cls(place, folder, dict(_copied(workspace, base, folder, cancel)))
+            with (place.folder / BASE).open("xb") as base:
+                originals = dict(_copied(workspace, base, folder, cancel))
+            return cls(place, folder, originals)
         except OSError as error:
             place.close()
             raise ToolError(
@@ -92,16 +99,19 @@ class Worktree:
 
     def _versions(self, workspace: Workspace, path: str) -> tuple[Version | None, Version | None]:
         original = self._originals.get(path)
-        if original is not None and original.stamp and original.stamp == _stamp(workspace, path):
+        if original is None:
+            return None, version_of(workspace, path)
+        if original.stamp and original.stamp == _stamp(workspace, path):
             return None, None
-        before = original.version if original is not None else None
-        return _whole(before, self.place.folder / "base" / path), version_of(workspace, path)
+        return self._before(original), version_of(workspace, path)
 
-
-def _whole(version: Version | None, copy: Path) -> Version | None:
-    if version is None or version.link:
-        return version
-    return Version(copy.read_bytes(), is_executable=version.is_executable)
+    def _before(self, original: Original) -> Version:
+        if original.link is not None:
+            return Version(original.link, link=True)
+        with (self.place.folder / BASE).open("rb") as base:
+            base.seek(original.start)
+            content = base.read(original.size)
+        return Version(content, is_executable=original.is_executable)
 
 
 def version_of(workspace: Workspace, path: str) -> Version | None:
@@ -129,6 +139,10 @@ def _stamp(workspace: Workspace, path: str) -> tuple[int, ...]:
         found = workspace.stat(path)
     except (OSError, WorkspaceError):
         return ()
+    return _stamp_of(found)
+
+
+def _stamp_of(found: os.stat_result) -> tuple[int, ...]:
     return (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_mode)
 
 
@@ -140,49 +154,49 @@ def _listed(workspace: Workspace) -> Iterator[str]:
 
 
 def _copied(
-    workspace: Workspace, base: Path, folder: Path, cancel: Cancel
+    workspace: Workspace, base: BinaryIO, folder: Path, cancel: Cancel
 ) -> Iterator[tuple[str, Original]]:
-    """Copy every file twice: to look at later, and to work on."""
-    count = size = 0
+    """Copy every file to where it is worked on, and its content behind that of the others."""
+    count = 0
     for path in dict.fromkeys([*_listed(workspace), *_tracked_though_ignored(workspace)]):
         cancel.check()
-        found = _taken(workspace, path, base)
+        target = folder / path
+        if not target.parent.is_dir():
+            target.parent.mkdir(parents=True)
+        found = _taken(workspace, path, base, target)
         if found is None:
             continue
-        count, size = count + 1, size + (0 if found.link else (base / path).stat().st_size)
-        if count > MAX_FILES or size > MAX_BYTES:
+        count += 1
+        if count > MAX_FILES or base.tell() > MAX_BYTES:
             raise ToolError(
                 f"a worktree may have {MAX_FILES:,} files of together {MAX_BYTES:,} bytes,"
                 " and here there are more; leave isolation out",
                 error_class="too_large",
             )
-        target = folder / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if found.link:
-            target.symlink_to(os.fsdecode(found.content))
-            yield path, Original(found)
-            continue
-        shutil.copy(base / path, target)
-        seen = target.stat()
-        stamp = (seen.st_ino, seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns, seen.st_mode)
-        yield path, Original(found, stamp)
+        yield path, found
 
 
-def _taken(workspace: Workspace, path: str, base: Path) -> Version | None:
-    """Copy one file of the parent, and say what it is; its content stays on the disk."""
-    if (workspace.root / path).is_symlink():
-        return Version(os.fsencode((workspace.root / path).readlink()), link=True)
-    copy = base / path
+def _taken(workspace: Workspace, path: str, base: BinaryIO, target: Path) -> Original | None:
+    """Copy one file of the parent; None when it was deleted meanwhile, or may not be read."""
+    place = workspace.root / path
+    if place.is_symlink():
+        link = place.readlink()
+        target.symlink_to(link)
+        return Original(link=os.fsencode(link))
+    start = base.tell()
     try:
         with workspace.open(path) as source:
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            with copy.open("xb") as target:
-                shutil.copyfileobj(source, target, PIECE_BYTES)
-        is_executable = bool(workspace.stat(path).st_mode & 0o100)
+            mode = os.fstat(source.fileno()).st_mode
+            with target.open("xb") as copy:
+                while piece := source.read(PIECE_BYTES):
+                    copy.write(piece)
+                    base.write(piece)
+                if mode & 0o100:
+                    os.fchmod(copy.fileno(), 0o755)
     except WorkspaceError:
-        return None  # it was deleted meanwhile, or may not be read
-    copy.chmod(0o700 if is_executable else 0o600)
-    return Version(b"", is_executable=is_executable)
+        return None
+    stamp = _stamp_of(target.stat())
+    return Original(start, base.tell() - start, bool(mode & 0o100), stamp=stamp)
 
 
 def _tracked_though_ignored(workspace: Workspace) -> list[str]:
