@@ -183,6 +183,7 @@ def test_an_interruption_puts_every_file_back(root):
     ("more", "error_class"),
     [
         ({"old": "nowhere"}, "text_not_found"),
+        ({"old": "x" * 10_001}, "invalid_arguments"),
         ({"check": " "}, "invalid_arguments"),
         ({"files": ["missing.py"]}, "file_not_found"),
         ({"files": ["../x.py"]}, "path_outside_workspace"),

@@ -28,7 +28,9 @@ PROCESSES_FOR_CALLS = 5
 CALL_LIMIT_S = 1.0
 """How long a call may take whose tool sets no limit of its own."""
 PATIENCE_S = 4.0
-"""After this time a test makes no more calls, unless more than usual are wanted."""
+"""After this time no more calls are made up, unless more than usual are wanted."""
+PATIENCE_FOR_ALL_S = 30.0
+"""After this time a test of every bad argument makes no more calls."""
 
 
 @pytest.fixture
@@ -86,7 +88,7 @@ def test_arguments_that_were_made_up_become_results(
 
 
 def _call_each(bad: Iterable[tuple[str, dict[str, Any]]], call: Call) -> None:
-    patient = _patient(call, PATIENCE_S)
+    patient = _patient(call, PATIENCE_FOR_ALL_S)
     for label, arguments in bad:
         patient(label, arguments)
 

@@ -11,6 +11,7 @@ from nanocoder_tool_compose.steps import Steps
 
 KEPT_DIFF_LINES = 2_000
 CHECK_CHARS = 4_000
+MAX_OLD_CHARS = 10_000
 LOST_DEFINITIONS = "lost_definitions"
 
 
@@ -71,6 +72,12 @@ def plan(workspace: Workspace, wanted: Refactor) -> list[Change]:
     if not (wanted.check.strip() and wanted.files and wanted.old):
         raise ToolError(
             "give files, the old text and a command that checks", error_class="invalid_arguments"
+        )
+    if len(wanted.old) > MAX_OLD_CHARS:
+        # To compile 10 MB takes many seconds, and a preview has no limit.
+        raise ToolError(
+            f"the old text has {len(wanted.old):,} characters; give at most {MAX_OLD_CHARS:,}",
+            error_class="invalid_arguments",
         )
     pattern = pattern_of(wanted.old)
     changes: dict[str, Change] = {}
