@@ -179,7 +179,8 @@ def nanocoder_select_provider(session: "SessionInfo", settings: Any) -> str | No
 def nanocoder_event(event: "Event", session: "SessionInfo", settings: Any) -> None:
     """Learn what happened.
 
-    `session.started` is the first event of a session, `session.finished` the last.
+    `session.started` is the first event of a session, `session.finished` the last. Those of a
+    sub-agent come between them, with a *session* of its own that says its `parent`.
 
     Called: for every event, in order, from one thread at a time; text arrives in pieces as large as
     the network's.

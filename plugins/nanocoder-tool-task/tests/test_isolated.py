@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -239,6 +240,27 @@ def test_changes_of_sub_agents_that_worked_at_the_same_time_come_together(run, c
     (clean / "1.taken").unlink()
 
 
+@pytest.mark.contract("MA-82", "MA-83")
+def test_eight_at_once_have_eight_worktrees(run, clean, git):
+    meeting = threading.Barrier(8, timeout=20)
+    seen = []
+
+    @tool(risk="safe", effects={"read"}, timeout_s=0)
+    def meet(ctx) -> str:
+        """Wait until all are here."""
+        if meeting.wait() == 0:
+            seen.append(git(clean, "worktree", "list").count("/nanocoder-"))
+        meeting.wait()
+        return str(ctx.working_directory)
+
+    also = [{"description": f"number {n}", "prompt": "go"} for n in range(2, 9)]
+    turn = calls({"name": "meet", "arguments": {}})
+    given = {**ISOLATED, "also": also}
+    result, _ = run(turn, {"text": "Met."}, arguments=given, plugins=offer(meet))
+    assert (result.metadata["succeeded"], seen) == (8, [8])
+    assert len({one.data["output"] for one in run.inside("call.returned")}) == 8
+
+
 def test_a_workspace_within_a_repository_gets_its_own_part_of_the_worktree(
     tmp_path, script, tools, git
 ):
@@ -270,7 +292,7 @@ def test_what_a_killed_process_leaves_is_removed_at_the_next_use(run, clean, scr
     environment = {**os.environ, "NANOCODER_MODEL": model}
     with subprocess.Popen(command, cwd=clean, env=environment, stdout=subprocess.DEVNULL) as killed:
         deadline = time.monotonic() + 30
-        while not any((one / "tree/new.txt").exists() for one in places(script)):
+        while not any(list(one.glob("nanocoder-*/new.txt")) for one in places(script)):
             assert time.monotonic() < deadline
             assert killed.poll() is None
             time.sleep(0.05)

@@ -16,7 +16,6 @@ from nanocoder_tool_task.git import git
 
 YOUNG_S = 60.0
 """For how long a place without a lock may be one that is just being made."""
-TREE = "tree"
 
 
 @define
@@ -29,7 +28,7 @@ class Place:
     @property
     def tree(self) -> Path:
         """The worktree."""
-        return self.folder / TREE
+        return _tree_of(self.folder)
 
     def close(self) -> None:
         """Remove the worktree and all that is beside it."""
@@ -70,6 +69,11 @@ def sweep() -> None:
             os.close(lock)
 
 
+def _tree_of(folder: Path) -> Path:
+    # Git lists worktrees by this name.
+    return folder / f"nanocoder-{folder.name}"
+
+
 def _places() -> Iterator[Path]:
     with contextlib.suppress(OSError):
         yield from sorted(one for one in root().iterdir() if not one.is_symlink())
@@ -92,11 +96,12 @@ def _taken(folder: Path) -> int:
 
 
 def _clear(folder: Path) -> None:
-    _remove(folder / TREE)
+    tree = _tree_of(folder)
+    _remove(tree)
     # Git forgets by itself alone what is gone: pruning would forget other people's, too.
     with contextlib.suppress(OSError, ToolError):
         repository = Path(os.fsdecode((folder / "repository").read_bytes()))
-        git(repository, "worktree", "remove", "--force", "--force", str(folder / TREE))
+        git(repository, "worktree", "remove", "--force", "--force", str(tree))
     _remove(folder)
 
 
