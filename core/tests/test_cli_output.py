@@ -147,3 +147,26 @@ def test_models_says_what_is_missing_only_of_those_that_are_not_ready(nanocoder)
     assert ready.endswith("used when none is named")
     assert "set OPENAI_API_KEY" in done.stdout
     assert "--model PROVIDER/MODEL takes another" in done.stdout
+
+
+def test_the_shell_completes_names_that_there_are(nanocoder):
+    nanocoder("run", "--model", nanocoder.script({"text": "Hello."}), "go")
+    (row,) = json.loads(nanocoder("sessions", "list", "--output", "json").stdout)
+    script = nanocoder("completion", "bash").stdout
+    (nanocoder.home / "completion.bash").write_text(script)
+    asked = {
+        "_nanocoder_sessions ''": row["id"],
+        "_nanocoder_models local": "local/",
+        "_nanocoder_plugins tool-re": "tool-read",
+        "_nanocoder_tools read": "read_file",
+    }
+    lines = "; ".join(asked)
+    done = nanocoder("-c", f". ~/completion.bash; {lines}", command="bash", env=with_command())
+    for wanted in asked.values():
+        assert wanted in done.stdout, done.stderr
+    assert "-F _shtab_nanocoder nanocoder" in script
+    assert "_nanocoder_sessions() {" in nanocoder("completion", "zsh").stdout
+
+
+def with_command():
+    return {"PATH": f"{Path(COMMAND).parent}:{os.environ['PATH']}"}

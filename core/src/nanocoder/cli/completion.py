@@ -1,9 +1,28 @@
-"""`nanocoder completion SHELL`: a static completion script."""
+"""`nanocoder completion SHELL`: a completion script; names are asked for while one types."""
 
 import argparse
 import sys
+from collections.abc import Iterator
+from typing import Any, Final
 
 from nanocoder.errors import UsageError
+
+LISTS: Final = {
+    "sessions": "nanocoder sessions list 2>/dev/null | awk 'NR>1 {print $1}'",
+    "models": "nanocoder models 2>/dev/null | awk 'NR>1 && $2 ~ /\\// {print $2}'",
+    "plugins": "nanocoder plugins list 2>/dev/null | awk 'NR>1 {print $1}'",
+    "tools": "nanocoder tools 2>/dev/null | awk 'NR>1 {print $1}'",
+}
+"""What names what there is; nothing of it goes further than this machine."""
+
+VALUES: Final = {
+    "id": "sessions",
+    "resume": "sessions",
+    "model": "models",
+    "names": "plugins",
+    "tool": "tools",
+}
+"""Which list an argument's values are in, by the argument's destination."""
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -16,5 +35,39 @@ def run(arguments: argparse.Namespace) -> int:
         ) from error
     from nanocoder.cli.parser import build
 
-    sys.stdout.write(shtab.complete(build(), shell=arguments.shell) + "\n")
+    parser = build()
+    for action in _actions(parser):
+        if action.dest in VALUES and action.nargs != 0:
+            action.complete = _functions(VALUES[action.dest])
+    script = shtab.complete(
+        parser, shell=arguments.shell, preamble=_preamble().get(arguments.shell, "")
+    )
+    sys.stdout.write(script + "\n")
     return 0
+
+
+def _actions(parser: argparse.ArgumentParser) -> Iterator[Any]:
+    """Yield every argument of *parser* and of its commands."""
+    for action in parser._actions:  # noqa: SLF001 - argparse has no public way to list them
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - as above
+            for one in action.choices.values():
+                yield from _actions(one)
+        else:
+            yield action
+
+
+def _functions(name: str) -> dict[str, str]:
+    return {"bash": f"_nanocoder_{name}", "zsh": f"_nanocoder_{name}"}
+
+
+def _preamble() -> dict[str, str]:
+    bash = "\n".join(
+        f'_nanocoder_{name}() {{ compgen -W "$({command})" -- "$1"; }}'
+        for name, command in LISTS.items()
+    )
+    zsh = "\n".join(
+        f'_nanocoder_{name}() {{ local -a found; found=(${{(f)"$({command})"}});'
+        " compadd -a found; }"
+        for name, command in LISTS.items()
+    )
+    return {"bash": bash, "zsh": zsh}
