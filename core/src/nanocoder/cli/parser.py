@@ -186,7 +186,9 @@ def _policy(parser: argparse.ArgumentParser) -> None:
     explain = actions.add_parser("explain", help="the verdict on a call and the rule behind it")
     explain.add_argument("tool", help="the tool's name")
     explain.add_argument("arguments", nargs="?", default="{}", help="its arguments as JSON")
-    explain.add_argument("--agent", default="", metavar="NAME", help="as the sub-agent of this profile")
+    explain.add_argument(
+        "--agent", default="", metavar="NAME", help="as the sub-agent of this profile"
+    )
     _session_options(explain)
     _with_output(explain)
 
