@@ -104,8 +104,13 @@ class Children:
         Raises: ToolError (nested_session, too_many_sessions, undeclared_subtool), UsageError.
         """
         self._refuse(caller.tool)
-        inner = make(self._made(caller, background=background, **options))
-        inner_id, cancel = inner.info.id, caller.cancel
+        ground = self._made(caller, background=background, **options)
+        inner_id, cancel = ground.info.id, caller.cancel
+        try:
+            inner = make(ground)
+        except BaseException:
+            ground.close()
+            raise
         with self._changed:
             self._open[inner_id] = inner
         if self._is_closed:

@@ -2,6 +2,7 @@
 
 import itertools
 import threading
+import time
 from collections.abc import Callable, Sequence
 from typing import Annotated
 
@@ -123,9 +124,10 @@ class Crew:
         """Stop all; their worktrees go with them."""
         for one in self.all():
             one.stop()
+        deadline = time.monotonic() + CLOSE_GRACE_S
         for one in self.all():
             if one.thread is not None:
-                one.thread.join(CLOSE_GRACE_S)
+                one.thread.join(max(0.0, deadline - time.monotonic()))
 
     def _added(self, description: str) -> Known:
         with self._lock:
