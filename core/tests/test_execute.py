@@ -728,3 +728,24 @@ def test_a_model_reads_no_more_than_the_bound(tmp_path, text, times):
     assert result.output.count("\n") <= 2_001
     assert "left out" in result.output
     assert result.metadata["truncated"] is True
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ([float("nan")], "value: nan is not a JSON number"),
+        ({"a": float("inf")}, "value: inf is not a JSON number"),
+        (10**5_000, "value: the number has too many digits"),
+        ({1: "a"}, "value: the keys of an object have to be texts"),
+    ],
+    ids=["nan", "infinity", "digits", "key"],
+)
+def test_what_no_json_can_hold_is_refused_before_anybody_is_asked(tmp_path, value, said):
+    @tool(effects={Effect.WRITE}, name="take")
+    def take(value: Any) -> str:
+        return "taken"
+
+    with opened(tmp_path, plugins={"tool-take": Tools(take)}) as (session, _):
+        result, events = called(session, "take", {"value": value})
+    assert (result.error_class, result.output) == ("invalid_arguments", said)
+    assert "call.approval_requested" not in [one.kind for one in events]

@@ -14,7 +14,7 @@ from nanocoder import calls
 from nanocoder.cancel import Cancel
 from nanocoder.errors import ApprovalNeeded, Denied
 from nanocoder.plugins import Plugins
-from nanocoder.schema import canonical_json
+from nanocoder.schema import canonical_json, copied
 from nanocoder.stages import Watch
 from nanocoder.tool import ANY_TOOL, SessionInfo, Tool
 from nanocoder.values import (
@@ -309,15 +309,6 @@ def _nobody(limit_s: float) -> str:
 def digest_of(arguments: Mapping[str, Any]) -> str:
     """Return the SHA-256 of the canonical JSON of *arguments*, which an answer must echo."""
     return hashlib.sha256(canonical_json(dict(arguments)).encode("utf-8", "replace")).hexdigest()
-
-
-def copied(value: Any) -> Any:
-    """Return a copy of a JSON value that shares only what cannot change."""
-    if isinstance(value, Mapping):
-        return {key: copied(one) for key, one in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [copied(one) for one in value]
-    return value
 
 
 def verdict_data(verdict: Verdict) -> dict[str, str]:

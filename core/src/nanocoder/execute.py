@@ -18,7 +18,7 @@ from attrs import define, evolve, field, frozen
 
 from nanocoder.admission import Admission
 from nanocoder.cancel import Cancel
-from nanocoder.consent import Ask, Consent, Granted, copied
+from nanocoder.consent import Ask, Consent, Granted
 from nanocoder.errors import BadArguments, Cancelled, NanocoderError, ToolError
 from nanocoder.plugins import Plugins
 from nanocoder.results import (
@@ -32,7 +32,7 @@ from nanocoder.results import (
     seen,
 )
 from nanocoder.running import Caller, Running, Said, TmpDir
-from nanocoder.schema import normalise
+from nanocoder.schema import copied, normalise
 from nanocoder.stages import Watch
 from nanocoder.tool import (
     ANY_TOOL,

@@ -1,11 +1,14 @@
 """JSON text: read strictly when a model wrote it, written one way for a digest."""
 
 import json
+import math
+from collections.abc import Mapping
 from typing import Any, NoReturn
 
 from nanocoder.errors import BadArguments
 
 MAX_DEPTH = 64
+MAX_BITS = 8_192
 EXCERPT_CHARS = 40  # either side of the fault
 
 
@@ -38,6 +41,41 @@ def parse_json(text: str) -> Any:
 def canonical_json(value: Any) -> str:
     """Write *value* the one way that a digest is taken of: sorted keys, no spaces, ASCII."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def copied(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a copy of a call's arguments that shares only what cannot change.
+
+    Raises: BadArguments for what no JSON can hold, because an approval is of its digest.
+    """
+    problems = {name: problem for name, one in arguments.items() if (problem := _unfit(one))}
+    if problems:
+        raise BadArguments([f"{name}: {problem}" for name, problem in problems.items()])
+    return {name: _copied(one) for name, one in arguments.items()}
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _copied(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_copied(one) for one in value]
+    return value
+
+
+def _unfit(value: Any, depth: int = 0) -> str:
+    """Return why *value* cannot be written as JSON, or nothing."""
+    if depth > MAX_DEPTH:
+        return f"nested deeper than {MAX_DEPTH} levels"
+    if isinstance(value, Mapping):
+        if not all(isinstance(key, str) for key in value):
+            return "the keys of an object have to be texts"
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        return next((said for one in value if (said := _unfit(one, depth + 1))), "")
+    if isinstance(value, float) and not math.isfinite(value):
+        return f"{value} is not a JSON number"
+    is_endless = isinstance(value, int) and value.bit_length() > MAX_BITS
+    return "the number has too many digits" if is_endless else ""
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -84,6 +84,8 @@ def _bad_values(outside: Path) -> Iterator[tuple[str, Any]]:
     yield "not a number", float("nan")
     yield "infinity", float("inf")
     yield "a huge number", 10**30
+    yield "a number too long to be printed", 10**5_000
+    yield "a list of numbers that are none", [float("nan")]
     yield "negative", -1
     yield "true", True
     yield "a list", []
