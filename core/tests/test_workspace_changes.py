@@ -7,8 +7,18 @@ import subprocess
 import sys
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
+from nanocoder import (
+    ApprovalAnswer,
+    Effect,
+    Plugins,
+    ToolContext,
+    hookimpl,
+    open_session,
+    tool,
+)
 from nanocoder.errors import WorkspaceError
 from nanocoder.workspace import Workspace
 
@@ -199,6 +209,33 @@ def test_so_many_backups_are_kept_and_nobody_else_may_read_them(ground):
     assert {stat.S_IMODE(path.stat().st_mode) for path in kept} == {0o600}
     assert stat.S_IMODE(kept[0].parent.stat().st_mode) == 0o700
     assert stat.S_IMODE((ws.parent / "state/backups").stat().st_mode) == 0o700
+
+
+@tool(effects={Effect.READ, Effect.WRITE})
+def rewrite(ctx: ToolContext, times: int) -> int:
+    """Write one file again and again."""
+    for number in range(times):
+        ctx.workspace.write_text("f", str(number))
+    return len(ctx.workspace.backups_of("f"))
+
+
+@pytest.mark.contract("MA-17")
+@pytest.mark.parametrize(("setting", "kept"), [("", 10), ("keep_backups = 3\n", 3)])
+def test_a_session_keeps_ten_backups_of_a_file_or_as_many_as_configured(tmp_path, setting, kept):
+    work, home = tmp_path / "work", tmp_path / "home"
+    work.mkdir()
+    (home / ".config/nanocoder").mkdir(parents=True)
+    (home / ".config/nanocoder/config.toml").write_text(setting)
+    plugins = Plugins()
+    plugins.add(SimpleNamespace(nanocoder_tools=hookimpl(lambda: [rewrite])), "rewriting")
+    options = {"environment": {"HOME": str(home)}, "plugins": plugins, "mode": "auto"}
+    with open_session(work, approve=agree, **options) as session:
+        *_, returned = session.call("rewrite", {"times": 13})
+    assert returned.data["data"] == kept
+
+
+def agree(request):
+    return ApprovalAnswer(request.id, request.digest, approved=True)
 
 
 def test_a_backup_that_fails_stops_the_change(ground):

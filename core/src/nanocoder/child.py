@@ -215,7 +215,9 @@ class Children:
             config=ours.config,
             info=info,
             # The same files: one row of backups, and one list of changes to take back.
-            open=ours.open if is_same else partial(open_workspace, root, journal, ours=True),
+            open=ours.open
+            if is_same
+            else partial(open_workspace, root, journal, ours.config, ours=True),
             journal=journal,
             approve=approve,
             ask=ask,

@@ -233,7 +233,7 @@ def open_ground(  # noqa: PLR0913 - these are the options of open_session, by na
     ground = Ground(
         plugins=plugins,
         config=config,
-        open=partial(open_workspace, root, journal, environment),
+        open=partial(open_workspace, root, journal, config, environment),
         info=info,
         journal=journal,
         approve=approve,
@@ -326,6 +326,7 @@ def refuse_unlocked(plugins: Plugins, environment: Mapping[str, str]) -> None:
 def open_workspace(
     root: Path,
     journal: Journal | None,
+    config: Config,
     environment: Mapping[str, str] = os.environ,
     *,
     ours: bool = False,
@@ -348,7 +349,14 @@ def open_workspace(
     backups = artifacts / "backups" if artifacts is not None else None
     watch = None if journal is None else partial(journal.append, "file.changed")
     intents = intents_dir(environment)
-    return Workspace(root, backups=backups, extra_protected=protected, watch=watch, intents=intents)
+    return Workspace(
+        root,
+        backups=backups,
+        keep_backups=config.core.keep_backups,
+        extra_protected=protected,
+        watch=watch,
+        intents=intents,
+    )
 
 
 def _opened_journal(

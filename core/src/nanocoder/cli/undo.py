@@ -88,7 +88,7 @@ def run(store: SessionStore, host: Host, arguments: argparse.Namespace) -> int:
     is_asked = not arguments.yes and host.is_interactive
     try:
         taken = what(records, wanted)
-        with open_workspace(Path(taken.changes[0].root), journal) as workspace:
+        with open_workspace(Path(taken.changes[0].root), journal, host.config) as workspace:
             desk = Desk(
                 workspace,
                 journal,

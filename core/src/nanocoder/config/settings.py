@@ -138,6 +138,15 @@ class CoreSettings(Value):
             "env": "NANOCODER_DIALECT",
         },
     )
+    keep_backups: int = field(
+        default=10,
+        metadata={
+            "description": "How many copies of a file a session keeps from before its changes.",
+            "env": "NANOCODER_KEEP_BACKUPS",
+            "user_only": True,
+            "minimum": 1,
+        },
+    )
     keep_sessions_days: int = field(
         default=30,
         metadata={

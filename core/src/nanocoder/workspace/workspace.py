@@ -38,7 +38,7 @@ class Workspace:
         root: Path,
         *,
         backups: Path | None = None,
-        keep_backups: int = 30,
+        keep_backups: int = 10,
         force_walk: bool = False,
         extra_protected: Iterable[str] = (),
         watch: Watch | None = None,
