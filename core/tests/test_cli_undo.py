@@ -114,6 +114,19 @@ def test_an_undo_can_be_taken_back_and_a_second_one_goes_further_back(nanocoder,
     assert "nothing to undo" in done.stderr
 
 
+def test_single_calls_are_undone_too_the_newest_first(nanocoder, work):
+    work(write("a.txt", "by the run\n"))
+    for text in ("first\n", "second\n"):
+        wanted = json.dumps({"path": "a.txt", "content": text})
+        assert nanocoder("call", "write_file", wanted, "--mode", "auto").returncode == 0
+    assert nanocoder("call", "read_file", '{"path": "a.txt"}').returncode == 0
+    left = []
+    for _ in range(3):
+        assert undo(nanocoder).returncode == 0
+        left.append(tree(nanocoder))
+    assert left == [{"a.txt": "first\n"}, {"a.txt": "by the run\n"}, {}]
+
+
 def test_one_call_alone_can_be_undone(nanocoder, work):
     (nanocoder.cwd / "a.txt").write_text("a")
     work(write("a.txt", "1"), write("b.txt", "1"))

@@ -12,7 +12,7 @@ from nanocoder.cli.output import print_line
 from nanocoder.errors import PersonError, UsageError
 from nanocoder.opening import open_workspace
 from nanocoder.plugins import Plugins
-from nanocoder.session import Journal, Record, SessionStore
+from nanocoder.session import Journal, Record, SessionStore, read
 from nanocoder.session.changed import FileChange, History, Piece
 from nanocoder.session.undoing import Plan, Undoing, beyond, refusal
 from nanocoder.values import Shown, Value
@@ -83,7 +83,7 @@ class Desk(Shown):
 
 def run(store: SessionStore, host: Host, arguments: argparse.Namespace) -> int:
     """Undo from the command line; without a person it takes `--yes`."""
-    records, journal = store.open(arguments.id, cwd=host.cwd)
+    records, journal = store.open(_session(store, host, arguments.id), cwd=host.cwd)
     wanted = Wanted(arguments.call, arguments.all, arguments.redo)
     is_asked = not arguments.yes and host.is_interactive
     try:
@@ -122,6 +122,19 @@ def what(records: Iterable[Record], wanted: Wanted) -> Taken:
     if piece is None or not changes:
         raise PersonError(NOTHING)
     return Taken(piece, changes)
+
+
+def _session(store: SessionStore, host: Host, wanted: str) -> str:
+    """Return the session that is meant; a single call counts as the last if a change stands."""
+    if wanted != "last":
+        return wanted
+    here = (one for one in store.list() if one.cwd == str(host.cwd))
+    found = (one.id for one in here if one.title or _has_changes(store, one.id))
+    return next(found, wanted)
+
+
+def _has_changes(store: SessionStore, session_id: str) -> bool:
+    return History(read(store.folder / f"{session_id}.jsonl")).last() is not None
 
 
 def _undoing(history: History) -> Taken:
