@@ -507,6 +507,37 @@ def test_what_the_disk_lost_of_the_last_intent_was_never_begun(root, state):
         (root / "a.txt").write_text("half\n")
 
 
+OWNER = b'{"about": "x", "pid": 1}\n'
+MADE = (
+    b'{"at": 1, "path": %s, "target": "", "before": %s, "after": {"kind": "nothing"}, "size": %s}\n'
+)
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        b"[]\n",
+        b"[" * 100_000 + b"\n",
+        OWNER + MADE % (b'"d.txt"', b'{"kind": "file"}', b"Infinity"),
+        OWNER + MADE % (b'"d.txt"', b'{"kind": "file"}', b"-118"),
+        OWNER + MADE % (b'"d\\u0000.txt"', b'{"kind": "file"}', b"1") + b"x\n",
+        OWNER + MADE % (b'"d\\ud800.txt"', b'{"kind": "file"}', b"1") + b"x\n",
+        OWNER + MADE % (b'"d.txt"', b'{"kind": "file", "digest": "0"}', b"1") + b"x\n",
+        OWNER + MADE % (b'"d.txt"', b'{"kind": "file", "owner": [%d, 1]}' % 2**70, b"1") + b"x\n",
+    ],
+)
+def test_a_damaged_file_of_intents_keeps_no_other_from_being_taken_back(root, state, damaged):
+    before = tree(root)
+    killed(root, state, "ws.write_text('a.txt', 'half\\n')")
+    (file,) = state.rglob("*.intents")
+    file.with_name("0.intents").write_bytes(damaged)
+    file.with_name("1.intents").symlink_to("/dev/zero")
+    os.mkfifo(file.with_name("2.intents"))
+    assert "rename of session s was cut off" in "\n".join(told_at_the_start(root, state))
+    after = tree(root)
+    assert {name: after[name] for name in before} == before
+
+
 def test_a_call_of_a_process_that_lives_is_left_alone(root, state):
     with crash(root, state, "ws.write_text('a.txt', 'half\\n')", "sys.stdin.read()") as process:
         assert process.stdout.readline() == b"ready\n"

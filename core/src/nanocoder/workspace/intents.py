@@ -24,6 +24,8 @@ from nanocoder.workspace.state import State
 SUFFIX: Final = ".intents"
 TRIES: Final = 20
 MAX_NAME_CHARS: Final = 100
+DAMAGED: Final = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
+"""What a line raises that is not one of ours."""
 
 
 @frozen(eq=False, repr=False)
@@ -131,12 +133,12 @@ class Intents:
         total = os.fstat(self._fd).st_size
         with os.fdopen(os.dup(self._fd), "rb") as file:
             file.seek(0)
-            with contextlib.suppress(ValueError, KeyError, TypeError):
+            with contextlib.suppress(*DAMAGED):
                 for line in iter(file.readline, b""):
                     told = json.loads(line)
                     if "path" in told:
                         begin, size = file.tell(), int(told["size"])
-                        if begin + size >= total:
+                        if size < 0 or begin + size >= total:
                             return
                         file.seek(begin + size)
                         if file.read(1) != b"\n":
@@ -168,7 +170,9 @@ def begun(folder: Path, name: str, about: str) -> Intents:
 
 def leftovers(folder: Path) -> Iterator[Intents]:
     """Take over what dead processes have left in *folder*; raises OSError."""
-    for name in sorted(os.listdir(folder)):
+    with os.scandir(folder) as entries:  # a link or a pipe is none of ours
+        names = sorted(one.name for one in entries if one.is_file(follow_symlinks=False))
+    for name in names:
         if not name.endswith(SUFFIX):
             continue
         with contextlib.suppress(FileNotFoundError, BlockingIOError):  # gone, or its owner lives

@@ -70,7 +70,7 @@ class Replay:
                 intents.mark(intent)
         except (FileNotFoundError, NotADirectoryError):
             self._lose(path, "could not be restored, since its folder is gone")
-        except (OSError, WorkspaceError) as error:
+        except (OSError, WorkspaceError, ValueError, OverflowError) as error:
             self.failed = True
             reason = getattr(error, "strerror", None) or str(error)
             self._lose(intent.path, f"could not be restored: {reason}")
@@ -230,7 +230,10 @@ class LateReplay(Replay):
         super().undo(intents, intent)
         path = intent.target or intent.path
         if path in self._lost and intent.before.kind == FILE:
-            self._copies[path] = self._kept.add(path, intents.data(intent))
+            try:
+                self._copies[path] = self._kept.add(path, intents.data(intent))
+            except (OSError, ValueError):
+                self.failed = True  # the intents stay: they hold the only copy
 
     def may_replace(self, place: Place, path: str) -> bool:  # noqa: ARG002 - it is not looked at
         """Leave it to the person."""
