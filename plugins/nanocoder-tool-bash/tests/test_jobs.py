@@ -97,6 +97,27 @@ def test_killing_a_job_ends_everything_it_started(shell, seconds, is_running):
     assert not is_running(seconds)
 
 
+def test_killing_a_job_ends_what_a_thread_of_it_started_and_what_ignores_it(
+    shell, seconds, is_running
+):
+    (shell.root / "stubborn.py").write_text(
+        "import signal, subprocess, threading\n"
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        f"start = lambda: subprocess.run(['sleep', '{seconds}'], start_new_session=True)\n"
+        "threading.Thread(target=start).start()\n"
+    )
+    job = start(shell, f"trap '' TERM; {sys.executable} stubborn.py; sleep 60")
+    wait_until(lambda: is_running(seconds))
+    assert "were ended" in shell.job("kill", id=job).output
+    assert not is_running(seconds)
+
+
+def test_a_job_does_not_outlive_its_keeper_when_it_kills_that(shell, seconds, is_running):
+    start(shell, f"sleep 0.2; kill -KILL $PPID; exec sleep {seconds}")
+    wait_until(lambda: "ended" in shell.job("list").output)
+    assert not is_running(seconds)
+
+
 def test_other_commands_leave_jobs_alone_and_tell_of_their_end(shell, seconds, is_running):
     job = start(shell, f"sleep {seconds} & wait")
     wait_until(lambda: is_running(seconds))

@@ -11,22 +11,24 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 LOOK_S = 0.1
 POLITE_S = 3.0
 FORCE_S = 2.0
 NOT_STARTED = 127
+_PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 
 
 def main(argv: list[str]) -> int:
     """Run *argv* until it ends, or until standard input does."""
-    _adopt_orphans()
+    prctl = _prctl()
+    prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)  # descendants that lose their parents become ours
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the pipe says when to stop
     try:
-        leader = _start(argv)
+        leader = _start(argv, prctl)
     except OSError as error:
         sys.stderr.write(f"{argv[0]}: {error.strerror}\n")
         return NOT_STARTED
@@ -40,8 +42,9 @@ def main(argv: list[str]) -> int:
     return 0 if code is None else code
 
 
-def _start(argv: list[str]) -> int:
+def _start(argv: list[str], prctl: Callable[..., int]) -> int:
     def own_signals() -> None:
+        prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)  # it does not outlive a killed keeper
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
@@ -55,13 +58,12 @@ def _start(argv: list[str]) -> int:
     return process.pid
 
 
-def _adopt_orphans() -> None:
-    """Become the parent of descendants that lose theirs, where that is possible."""
+def _prctl() -> Callable[..., int]:
+    """Return the system call of that name; one that does nothing where there is none."""
     import ctypes
 
-    prctl = getattr(ctypes.CDLL(None), "prctl", None)
-    if prctl is not None:
-        prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    found: Callable[..., int] | None = getattr(ctypes.CDLL(None), "prctl", None)
+    return (lambda *_: -1) if found is None else found
 
 
 def _reaped(leader: int) -> int | None:
@@ -88,6 +90,8 @@ def _end(leader: int) -> None:
             _reaped(leader)
             if not _is_anybody_left(leader):
                 return
+            if number == signal.SIGKILL:
+                _send(leader, number)  # whoever was born, or lost its parent, since the last time
             time.sleep(0.02)
 
 
@@ -117,14 +121,25 @@ def _is_anybody_left(leader: int) -> bool:
 
 def _below(pid: int) -> Iterator[int]:
     """Yield all descendants; none where the system does not tell."""
+    queue = [pid]
+    while queue:
+        children = list(_children(queue.pop()))
+        yield from children
+        queue += children
+
+
+def _children(pid: int) -> Iterator[int]:
+    """Yield the children of all threads of a process."""
     try:
-        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
-            children = [int(one) for one in file.read().split()]
+        threads = os.listdir(f"/proc/{pid}/task")
     except OSError:
         return
-    for child in children:
-        yield child
-        yield from _below(child)
+    for thread in threads:
+        try:
+            with open(f"/proc/{pid}/task/{thread}/children", encoding="ascii") as file:
+                yield from map(int, file.read().split())
+        except OSError:  # gone meanwhile
+            continue
 
 
 if __name__ == "__main__":
