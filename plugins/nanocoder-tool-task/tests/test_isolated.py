@@ -13,6 +13,8 @@ from types import SimpleNamespace
 import pytest
 from attrs import evolve
 from nanocoder import ApprovalAnswer, Decision, Verdict, hookimpl, tool
+from nanocoder_tool_task import git as asking
+from nanocoder_tool_task import worktree
 
 ISOLATED = {"isolation": "worktree"}
 MERGED = {"isolation": "worktree", "merge": True}
@@ -150,6 +152,37 @@ def test_nothing_that_a_repository_names_is_started(run, clean, git, tmp_path_fa
     (clean / ".git/config").write_text("[core]\n\trepositoryformatversion = 0\n")
     for hook in (clean / ".git/hooks").iterdir():
         hook.unlink()
+
+
+def test_a_repository_that_allows_a_protocol_by_name_fetches_nothing(run, clean, git, monkeypatch):
+    """As with a git that fetches what is missing, whatever it is told."""
+    mark = clean.parent / "fetched"
+    monkeypatch.delitem(asking.VARIABLES, "GIT_NO_LAZY_FETCH")
+    git(clean, "config", "core.repositoryformatversion", "1")
+    git(clean, "config", "extensions.partialClone", "origin")
+    git(clean, "config", "remote.origin.url", f"ext::touch {mark}")
+    git(clean, "config", "protocol.ext.allow", "always")
+    tree = git(clean, "rev-parse", "HEAD^{tree}").strip()
+    missing = clean / ".git/objects" / tree[:2] / tree[2:]
+    kept = missing.read_bytes()
+    missing.unlink()
+    result, _ = run({"text": "Done."}, arguments=ISOLATED)
+    assert result.error_class == "git_failed"
+    assert not mark.exists()
+    missing.write_bytes(kept)
+
+
+def test_one_file_larger_than_a_worktree_may_be_is_not_copied(run, clean, monkeypatch):
+    monkeypatch.setattr(worktree, "MAX_BYTES", 1_000_000)
+    monkeypatch.setattr(worktree, "PIECE_BYTES", 100_000)
+    copied: list[int] = []
+    monkeypatch.setattr(worktree, "_stamp_of", lambda found: copied.append(found.st_size) or ())
+    with (clean / "sparse.bin").open("wb") as file:
+        file.truncate(50_000_000)
+    result, _ = run({"text": "Done."}, arguments=ISOLATED)
+    assert result.error_class == "too_large"
+    assert max(copied, default=0) < 2_000_000
+    (clean / "sparse.bin").unlink()
 
 
 @pytest.mark.contract("MA-83")

@@ -30,6 +30,8 @@ QUIET = {
 }
 OPTIONS = tuple(word for key, value in QUIET.items() for word in ("-c", f"{key}={value}"))
 VARIABLES = {
+    # The repository may allow a protocol by name, which counts more than `protocol.allow`.
+    "GIT_ALLOW_PROTOCOL": "none",
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_NO_REPLACE_OBJECTS": "1",

@@ -163,20 +163,18 @@ def _copied(
         target = folder / path
         if not target.parent.is_dir():
             target.parent.mkdir(parents=True)
-        found = _taken(workspace, path, base, target)
+        found = _taken(workspace, path, base, target, cancel)
         if found is None:
             continue
         count += 1
         if count > MAX_FILES or base.tell() > MAX_BYTES:
-            raise ToolError(
-                f"a worktree may have {MAX_FILES:,} files of together {MAX_BYTES:,} bytes,"
-                " and here there are more; leave isolation out",
-                error_class="too_large",
-            )
+            raise _too_large()
         yield path, found
 
 
-def _taken(workspace: Workspace, path: str, base: BinaryIO, target: Path) -> Original | None:
+def _taken(
+    workspace: Workspace, path: str, base: BinaryIO, target: Path, cancel: Cancel
+) -> Original | None:
     """Copy one file of the parent; None when it was deleted meanwhile, or may not be read."""
     place = workspace.root / path
     if place.is_symlink():
@@ -189,6 +187,9 @@ def _taken(workspace: Workspace, path: str, base: BinaryIO, target: Path) -> Ori
             mode = os.fstat(source.fileno()).st_mode
             with target.open("xb") as copy:
                 while piece := source.read(PIECE_BYTES):
+                    cancel.check()
+                    if base.tell() > MAX_BYTES:  # one file alone may fill the disk
+                        raise _too_large()
                     copy.write(piece)
                     base.write(piece)
                 if mode & 0o100:
@@ -197,6 +198,14 @@ def _taken(workspace: Workspace, path: str, base: BinaryIO, target: Path) -> Ori
         return None
     stamp = _stamp_of(target.stat())
     return Original(start, base.tell() - start, bool(mode & 0o100), stamp=stamp)
+
+
+def _too_large() -> ToolError:
+    return ToolError(
+        f"a worktree may have {MAX_FILES:,} files of together {MAX_BYTES:,} bytes,"
+        " and here there are more; leave isolation out",
+        error_class="too_large",
+    )
 
 
 def _tracked_though_ignored(workspace: Workspace) -> list[str]:
