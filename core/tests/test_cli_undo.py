@@ -1,11 +1,15 @@
 """`nanocoder sessions undo`, fork, export and remove, as processes on real journals."""
 
 import json
+import os
 import stat
 import sys
 from pathlib import Path
 
 import pytest
+from nanocoder.session.changed import FileChange, Piece
+from nanocoder.session.undoing import Undoing
+from nanocoder.workspace import Workspace
 
 pytestmark = pytest.mark.timeout(60)
 DONE = {"text": "All done."}
@@ -209,6 +213,26 @@ def test_a_copy_that_was_tampered_with_is_not_put_back(nanocoder, work):
     assert done.returncode == 1
     assert "no copy is kept any more" in done.stderr
     assert tree(nanocoder) == {"a.txt": "1"}
+
+
+@pytest.mark.parametrize("change", ["put", "on_disk", "states", "_class__"])
+def test_a_change_of_a_kind_that_there_is_not_is_named(tmp_path, change):
+    with Workspace(tmp_path) as workspace:
+        told = FileChange(1, str(tmp_path), change, "a.txt")
+        plan = Undoing(workspace, None).plan(Piece("run", 0.0), [told])
+    assert plan.problems == [f"a.txt: a change of an unknown kind, {change!r}"]
+
+
+def test_a_copy_that_became_a_pipe_is_not_waited_for(tmp_path):
+    folder = "0" * 32
+    (tmp_path / folder).mkdir()
+    os.mkfifo(tmp_path / folder / "copy")
+    with Workspace(tmp_path) as workspace:
+        told = FileChange(
+            *(1, str(tmp_path), "delete", "a.txt"), before="0", backup=f"{folder}/copy"
+        )
+        plan = Undoing(workspace, tmp_path).plan(Piece("run", 0.0), [told])
+    assert plan.problems == ["of a.txt as it was before, no copy is kept any more"]
 
 
 def test_a_file_that_became_a_link_is_not_followed(nanocoder, work, tmp_path):

@@ -170,7 +170,13 @@ def test_garbage_is_an_empty_journal(tmp_path, content):
     assert read(tmp_path / "j") == []
 
 
-@pytest.mark.parametrize("data", [{"seq": "1"}, {"data": []}, {"kind": None}, {"at": "noon"}])
+@pytest.mark.parametrize(
+    "data",
+    [
+        *({"seq": "1"}, {"data": []}, {"kind": None}, {"at": "noon"}),
+        *({"at": float("inf")}, {"at": float("nan")}, {"at": 10**400}, {"turn": float("inf")}),
+    ],
+)
 def test_a_record_of_the_wrong_shape_is_no_record(data):
     import zlib
 

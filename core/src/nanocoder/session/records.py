@@ -20,6 +20,8 @@ from nanocoder.values import Shown, Value
 MAX_LINE_BYTES: Final = 268_435_456
 BOM: Final = b"\xef\xbb\xbf"
 ESCAPED_SURROGATE: Final = b"\\ud"
+FAR_S: Final = 253_402_300_800.0
+"""The year 10000: a time from there on cannot be shown."""
 SEAL: Final = b',"crc":"%08x"}\n'
 SEAL_BYTES: Final = len(SEAL % 0)
 
@@ -90,7 +92,7 @@ def decode(line: bytes) -> Record | None:
     try:
         found = json.loads(body + b"}")
         return _record(_valid(found) if ESCAPED_SURROGATE in body else found)
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return None
 
 
@@ -104,6 +106,8 @@ def _record(found: Any) -> Record:
     turn = found.get("turn", 0)
     if not (isinstance(seq, int) and isinstance(kind, str) and isinstance(data, dict)):
         raise TypeError(kind)
+    if not 0.0 <= at < FAR_S:
+        raise ValueError(at)
     return Record(seq, kind, float(at), data, int(turn))
 
 

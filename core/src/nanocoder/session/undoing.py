@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 ABSENT: Final = ""
 DIRECTORY: Final = "directory"
 OTHER: Final = "other"
+KNOWN: Final = {"write", "delete", "move", "make_dirs", "remove_dir"}
 BACKUP: Final = re.compile(r"[0-9a-f]{32}/[A-Za-z0-9._-]+")
 NOT_LOST: Final = "nothing was changed"
 
@@ -89,7 +90,8 @@ class Undoing:
             return plan
         for change in reversed(changes):
             try:
-                getattr(self, f"_{change.change}", self._unknown)(plan, change)
+                name = change.change if change.change in KNOWN else "unknown"
+                getattr(self, f"_{name}")(plan, change)
             except ToolError as error:
                 plan.problems.append(str(error))
         self._fetch(plan)
@@ -224,7 +226,8 @@ class Undoing:
         if self._backups is None or not BACKUP.fullmatch(change.backup):
             raise gone
         try:
-            descriptor = os.open(self._backups / change.backup, os.O_RDONLY | os.O_NOFOLLOW)
+            flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK  # nobody writes into a pipe there
+            descriptor = os.open(self._backups / change.backup, flags)
             with os.fdopen(descriptor, "rb") as file:
                 data = file.read()
         except OSError:
