@@ -251,9 +251,10 @@ def test_a_small_model_must_give_what_every_example_gives(tmp_path):
         a: Annotated[str, "One."] = "",
         b: Annotated[str, "Two."] = "",
         n: Annotated[int, "Many."] = 0,
+        form: Annotated[str, Param("Some.", pattern="^[xyz]?$")] = "",
     ) -> str:
         """Look at things."""
-        return f"{a}{b}{n}"
+        return f"{a}{b}{n}{form}"
 
     class Looking:
         @hookimpl

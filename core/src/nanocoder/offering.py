@@ -165,14 +165,16 @@ def revealed_by(result: ToolResult) -> list[str]:
 def few_parameters(tool: Tool[..., Any]) -> dict[str, Any]:
     """Return the schema of *tool* without optional numbers and switches: they tempt a small model.
 
-    What every example of the tool gives is required: a small model leaves out what it may.
+    So do optional strings that are a choice or have to have a form. What every example of the tool
+    gives is required: a small model leaves out what it may.
     """
     schema = tool.parameters
     required = schema.get("required", ())
     kept = {
         name: one
         for name, one in schema.get("properties", {}).items()
-        if name in required or (one.get("type") == "string" and "enum" not in one)
+        if name in required
+        or (one.get("type") == "string" and not {"enum", "pattern"} & one.keys())
     }
     given = [name for name in kept if tool.examples and all(name in e for e in tool.examples)]
     needed = [name for name in kept if name in required or name in given]

@@ -74,6 +74,7 @@ def fill(root, files):
     context=st.sampled_from([0, 0, 1, 2]),
     ignore_case=st.booleans(),
     limit=st.sampled_from([1, 3, 100]),
+    offset=st.sampled_from([0, 0, 1, 4]),
 )
 def test_both_engines_give_the_same_answer(root, files, pattern, **options):
     # In "\r\n" files ripgrep lets [^a], \s and \S match the "\r", which no caller wants.
@@ -112,7 +113,9 @@ rules = st.lists(
 trees = st.builds(
     lambda files, ignore, nested: {**files, ".gitignore": ignore, "b/.gitignore": nested},
     st.dictionaries(
-        st.sampled_from(["a", "a.b", "x.py", "b/a", "b/c/a", "b/c/x.py", "é", ".hidden", "c/d/e"]),
+        st.sampled_from(
+            ["a", "a.b", "x.py", "b/a", "b/c/a", "b/c/x.py", "é", ".hidden", "c/d/e", "b/Makefile"]
+        ),
         odd_contents,
         min_size=1,
         max_size=5,
@@ -141,6 +144,8 @@ trees = st.builds(
     ignore_case=st.booleans(),
     fixed_string=st.booleans(),
     limit=st.sampled_from([1, 7, 100]),
+    offset=st.sampled_from([0, 0, 1, 5]),
+    type=st.sampled_from(["", "", "", "py", "make", "r"]),
 )
 def test_they_agree_on_odd_trees(root, files, pattern, **options):
     fill(root, {"b/c/z": b"ab\n", **{name: ODD.get(key, key) for name, key in files.items()}})
@@ -175,7 +180,7 @@ def test_they_agree_on_a_tree_that_is_searched_by_many_processes(root, monkeypat
         {"pattern": "foo 7"},
         {"pattern": r"fo+ \d$", "limit": 900},
         {"pattern": "FOO 7", "ignore_case": True, "context": 1},
-        {"pattern": "foo 7|end", "output": "count", "limit": 2_000},
+        {"pattern": "foo 7|end", "output": "count", "limit": 700, "offset": 600},
         {"pattern": "^line", "output": "files", "glob": "*7.txt"},
     ):
         (_, by_ripgrep), (_, by_python) = answers(root, **options)

@@ -166,11 +166,48 @@ def test_names_or_numbers_can_be_asked_for(ctx, tree):
 @pytest.mark.contract("NT-34")
 def test_more_than_the_limit_is_counted(ctx, tree):
     result = run(ctx, "main", limit=2)
-    assert result.output.startswith("4 lines match; the first 2:\na.py:4: ")
+    assert result.output.startswith("4 lines match; the first 2, continue with offset 2:\na.py:4: ")
     assert result.output.count("\n") == 2
     assert (result.metadata["count"], result.metadata["files"]) == (4, 4)
     assert result.metadata["truncated"]
-    assert run(ctx, "main", limit=1, output="files").output == "4 files match; the first 1:\na.py"
+    assert run(ctx, "main", limit=1, output="files").output == (
+        "4 files match; the first 1, continue with offset 1:\na.py"
+    )
+
+
+@pytest.mark.contract("MA-45")
+def test_the_results_after_an_offset_are_shown(ctx, tree):
+    assert run(ctx, "main", limit=1, offset=1, output="files").output == (
+        "4 files match; 2 to 2, continue with offset 2:\nnotes.md"
+    )
+    last = run(ctx, "def", output="count", offset=1)
+    assert (last.output, last.metadata["truncated"]) == (
+        "2 files match; 2 to 2:\nsrc/b.py: 2",
+        False,
+    )
+    past = run(ctx, "main", offset=9)
+    assert (past.output, past.data["lines"]) == ("4 lines match, none after the first 9", [])
+
+
+@pytest.mark.parametrize("output", ["content", "files", "count"])
+def test_pages_together_are_the_whole(ctx, output):
+    make(ctx, {f"{n % 3}/f{n}": "x\n\nx\n" * (n % 4) for n in range(20)})
+    (whole,) = run(ctx, "x", output=output).data.values()
+    pages: list[object] = []
+    while True:
+        result = run(ctx, "x", output=output, limit=4, offset=len(pages))
+        (page,) = result.data.values()
+        pages += page
+        if not result.metadata["truncated"]:
+            break
+        assert result.output.splitlines()[0].endswith(f", continue with offset {len(pages)}:")
+    assert pages == whole
+
+
+def test_a_page_has_the_lines_around_its_matches_and_no_others(ctx):
+    make(ctx, {"a": "x\n1\n2\n3\nx\n5\n", "b": "x\n"})
+    assert places(ctx, "x", offset=1, limit=1, context=2) == ["a:3", "a:4", "a:5", "a:6"]
+    assert places(ctx, "x", offset=2, context=2) == ["b:1"]
 
 
 @pytest.mark.contract("MA-45")
@@ -188,8 +225,37 @@ def test_the_last_match_keeps_its_context(ctx):
 def test_counting_ends_somewhere(ctx):
     make(ctx, {"b": "x\n" * 10_001, "a": "x\n"})
     result = run(ctx, "x", limit=2)
-    assert result.output == "More than 10,000 lines match; the first 2:\na:1: x\nb:1: x"
+    assert result.output == (
+        "More than 10,000 lines match; the first 2, continue with offset 2:\na:1: x\nb:1: x"
+    )
     assert result.metadata["truncated"]
+    result = run(ctx, "x", limit=9, offset=9_998)
+    assert result.output == "More than 10,000 lines match; 9999 to 10000:\nb:9998: x\nb:9999: x"
+    assert (result.metadata["files"], result.metadata["truncated"]) == (1, True)
+
+
+@pytest.mark.contract("MA-49")
+def test_a_type_chooses_files(ctx, tree):
+    def files(**options):
+        return run(ctx, "main", output="files", **options).data["files"]
+
+    assert files(type="py") == files(type="Python") == files(type=".py") == ["a.py", "src/b.py"]
+    assert files(type="ts") == ["src/c.ts"]
+    assert files(type="py", glob="src/*") == ["src/b.py"]
+    assert files(type="py", glob="!b.*") == ["a.py"]
+    assert files(type="md", path="notes.md") == ["notes.md"]
+    make(ctx, {"Makefile": "main\n"})
+    assert files(type="make") == ["Makefile"]
+    assert run(ctx, "main", type="go", glob="*_test.*").output == (
+        "No lines match 'main' (files like *_test.*, type go)"
+    )
+
+
+def test_a_type_that_nobody_knows_is_an_error_with_those_like_it(ctx, tree):
+    error = error_of(ctx, "main", type="pyton")
+    assert error.error_class == "invalid_arguments"
+    assert "no type 'pyton'; there are python" in str(error)
+    assert "cmake, cpp" in str(error_of(ctx, "main", type="qqqq"))
 
 
 def test_one_file_can_be_searched(ctx, tree):

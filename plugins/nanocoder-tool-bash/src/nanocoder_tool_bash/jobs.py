@@ -32,7 +32,7 @@ def bash_job(
     ctx: ToolContext,
     action: Annotated[Action, "Read gives new output."],
     id: Annotated[str, "Which job."] = "",  # noqa: A002 - the name in the tool's schema
-    wait: Annotated[float, Param("Seconds for more output.", ge=0, le=MAX_WAIT_S)] = 0,
+    wait: Annotated[float, Param("Seconds for more.", ge=0, le=MAX_WAIT_S)] = 0,
 ) -> ToolResult:
     """List, read or kill background jobs of bash."""
     jobs: Jobs = ctx.resource("jobs")

@@ -30,7 +30,7 @@ def batch(
     ctx: ToolContext,
     tool_calls: Annotated[list[Call], Param(f"Up to {MAX_CALLS}.", min_length=1)],
 ) -> ToolResult:
-    """Run independent calls at the same time."""
+    """Run independent calls at once."""
     ctx.cancelled.check()
     calls = tool_calls[:MAX_CALLS]
     results = run_together(ctx, calls, lambda done: ctx.progress(f"{done} of {len(calls)} done"))

@@ -60,7 +60,7 @@ class Settings:
 def dev_server(
     ctx: ToolContext,
     action: Annotated[Action, "What to do."],
-    command: Annotated[str, "Command to start."] = "",
+    command: Annotated[str, "To start."] = "",
     port: Annotated[int, Param("Where it listens.", ge=0, le=MAX_PORT)] = 0,
     id: Annotated[str, "Which server."] = "",  # noqa: A002 - the name in the tool's schema
 ) -> ToolResult:

@@ -43,7 +43,7 @@ def glob(
     pattern: Annotated[str, "Like src/**/*.{ts,tsx}."],
     path: Annotated[str, "Where to look."] = ".",
 ) -> ToolResult:
-    """Find files by name; newest first."""
+    """Find files; newest first."""
     settings: Settings = ctx.settings or Settings()
     if not pattern:
         raise ToolError("the pattern is empty; **/* is every file", error_class="invalid_arguments")

@@ -14,7 +14,9 @@ from nanocoder import (
     tool,
 )
 
-from nanocoder_tool_grep.query import MAX_CONTEXT, Output, Query, check
+from nanocoder_tool_grep.query import COUNTED, MAX_CONTEXT, Output, Query, check
+
+TYPE = r"^[A-Za-z0-9.+#_-]{0,30}$"
 
 
 @frozen
@@ -41,18 +43,20 @@ def grep(  # noqa: PLR0913 - one argument for each thing that can be asked
     pattern: Annotated[str, "A regex."],
     path: Annotated[str, "Where."] = ".",
     glob: Annotated[str, "Like *.py."] = "",
-    output: Annotated[Output, "What to show."] = "content",
-    context: Annotated[int, Param("Lines around.", ge=0, le=MAX_CONTEXT)] = 0,
+    type: Annotated[str, Param("Like py.", pattern=TYPE)] = "",  # noqa: A002 - the models' name
+    output: Annotated[Output, "Form."] = "content",
+    context: Annotated[int, Param("Around.", ge=0, le=MAX_CONTEXT)] = 0,
     *,
     ignore_case: Annotated[bool, "Any case."] = False,
-    fixed_string: Annotated[bool, "Plain text."] = False,
+    fixed_string: Annotated[bool, "No regex."] = False,
     limit: Annotated[int, Param("Results.", ge=1)] = 100,
+    offset: Annotated[int, Param("Skip.", ge=0, le=COUNTED)] = 0,
 ) -> ToolResult:
-    """Search file contents."""
+    """Search files."""
     from nanocoder_tool_grep.answer import answer
-    from nanocoder_tool_grep.finding import find
+    from nanocoder_tool_grep.finding import Page, find
 
-    check(pattern, glob)
+    check(pattern, glob, type)
     settings: Settings = ctx.settings or Settings()
     where = ctx.workspace.resolve(path)
     query = Query(
@@ -60,12 +64,14 @@ def grep(  # noqa: PLR0913 - one argument for each thing that can be asked
         path=where,
         is_file=_is_file(ctx, where),
         glob=glob,
+        type=type,
         output=output,
         context=context if output == "content" else 0,
         ignore_case=ignore_case,
         fixed=fixed_string,
     )
-    found = find(ctx, query, limit=limit, engine=settings.engine, limit_s=settings.time_limit_s)
+    page = Page(offset, limit)
+    found = find(ctx, query, page, engine=settings.engine, limit_s=settings.time_limit_s)
     return answer(query, found)
 
 

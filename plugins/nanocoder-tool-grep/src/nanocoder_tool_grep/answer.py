@@ -11,9 +11,8 @@ from nanocoder_tool_grep.query import COUNTED, Line, Query
 
 def answer(query: Query, found: Found) -> ToolResult:
     """Describe what was *found*."""
-    is_cut = found.kept < found.count or not found.is_complete
     return ToolResult(
-        "\n".join([_head(query, found, is_cut=is_cut), *_body(query, found), *_notes(found)]),
+        "\n".join([_head(query, found), *_body(query, found), *_notes(found)]),
         title=query.pattern,
         data=_data(query, found),
         metadata={
@@ -21,21 +20,35 @@ def answer(query: Query, found: Found) -> ToolResult:
             "path": query.path,
             "count": found.count,
             "files": found.files,
-            "truncated": is_cut or found.stopped,
+            "truncated": found.has_more or found.stopped,
             "engine": found.engine,
         },
     )
 
 
-def _head(query: Query, found: Found, *, is_cut: bool) -> str:
+def _head(query: Query, found: Found) -> str:
     noun = "line" if query.output == "content" else "file"
     if not found.count:
         where = "" if query.path == "." else f" in {query.path}"
-        only = f" (files like {query.glob})" if query.glob else ""
+        kinds = [f"files like {query.glob}"] if query.glob else []
+        kinds += [f"type {query.type}"] if query.type else []
+        only = f" ({', '.join(kinds)})" if kinds else ""
         return f"No {noun}s match {query.pattern!r}{where}{only}"
     number = f"{found.count:,}" if found.is_complete else f"More than {COUNTED:,}"
     head = f"{number} {noun} matches" if found.count == 1 else f"{number} {noun}s match"
-    return f"{head}; the first {found.kept}:" if is_cut else f"{head}:"
+    return head + _part(found) + ":" * (found.kept > 0)
+
+
+def _part(found: Found) -> str:
+    """Say which of the results these are, and how the others are got."""
+    offset, end = found.page.offset, found.page.offset + found.kept
+    if not found.kept:
+        return f", none after the first {offset:,}"
+    if not offset and not found.has_more:
+        return ""
+    part = f"; {offset + 1} to {end}" if offset else f"; the first {end}"
+    can_go_on = found.has_more and end < COUNTED and not found.stopped
+    return f"{part}, continue with offset {end}" if can_go_on else part
 
 
 def _body(query: Query, found: Found) -> list[str]:

@@ -4,7 +4,7 @@ import contextlib
 import time
 from collections.abc import Callable, Generator
 
-from attrs import define, field
+from attrs import define, field, frozen
 from nanocoder import ToolContext, WorkspaceError
 
 from nanocoder_tool_grep import ripgrep, scan
@@ -26,17 +26,34 @@ class _Enough(Exception):
     """There is more than anybody counts."""
 
 
+@frozen
+class Page:
+    """Which results are wanted: *limit*, after the first *offset*."""
+
+    offset: int
+    limit: int
+
+    @property
+    def end(self) -> int:
+        """How many results there are up to the last that is wanted."""
+        return min(self.offset + self.limit, COUNTED)
+
+
+EVERYTHING = Page(0, COUNTED)
+
+
 @define
 class Found:
     """What was kept, in order, and how much there is.
 
-    *count* are lines that match (files, when files were asked for), counted up to *counted*, and
-    *files* in how many files they are; *is_complete* is false when there are more, and *files* then
-    are those of the lines that are kept. *stopped* is true when time ran out.
+    *kept* are the results of *page*, lines around them not counted. *count* are lines that match
+    (files, when files were asked for), counted up to *counted*, and *files* in how many files they
+    are; *is_complete* is false when there are more, and *files* then are those of the lines that
+    are kept. *stopped* is true when time ran out.
     """
 
     engine: str
-    limit: int
+    page: Page
     context: int
     counted: int = COUNTED
     lines: list[Line] = field(factory=list)
@@ -48,6 +65,11 @@ class Found:
     _around: list[Line] = field(factory=list)
     _file: str = ""
     _kept_files: int = 0
+
+    @property
+    def has_more(self) -> bool:
+        """Whether there are results behind those of the page."""
+        return not self.is_complete or self.page.offset + self.kept < self.count
 
     def take(self, lines: Generator[Line]) -> None:
         """Keep the first matches with the lines around them, and count the others."""
@@ -70,24 +92,26 @@ class Found:
         if line.path != self._file:
             self.files += 1
             self._file = line.path
-        if self.kept < self.limit:
+        if self.count > self.page.offset and self.kept < self.page.limit:
             self.kept += 1
-            self._kept_files = self.files
-            self.lines += [*self._around, line]
+            self._kept_files += not self.lines or self.lines[-1].path != line.path
+            # Those of another file came after a match that was passed over.
+            self.lines += [one for one in self._around if one.path == line.path]
+            self.lines.append(line)
         self._around.clear()
 
     def _add_around(self, line: Line) -> None:
         last = self.lines[-1] if self.lines else None
         if last and last.path == line.path and line.number <= self._last_match() + self.context:
             self.lines.append(line)
-        elif self.kept < self.limit:
+        elif self.kept < self.page.limit:
             self._around = [*self._around[1 - self.context or len(self._around) :], line]
 
     def _last_match(self) -> int:
         return next(line.number for line in reversed(self.lines) if line.is_match)
 
 
-def find(ctx: ToolContext, query: Query, *, limit: int, engine: str, limit_s: float) -> Found:
+def find(ctx: ToolContext, query: Query, page: Page, *, engine: str, limit_s: float) -> Found:
     """Search by ripgrep where it is there and sees what we see, otherwise in Python.
 
     Raises: ToolError for a pattern or a glob that is none.
@@ -97,10 +121,10 @@ def find(ctx: ToolContext, query: Query, *, limit: int, engine: str, limit_s: fl
     program = "" if itself else ripgrep.find_ripgrep(ctx.workspace.root)
     if program and ripgrep.can_search(ctx.workspace, query):
         try:
-            return _by_ripgrep(ctx, program, query, allowed, limit=limit, limit_s=limit_s)
+            return _by_ripgrep(ctx, program, query, allowed, page=page, limit_s=limit_s)
         except ripgrep.BadPatternError:
             pass  # look-around and back references, which Python has; else it says what is wrong
-    found = Found("python", limit, query.context)
+    found = Found("python", page, query.context)
     found.take(scan.search(ctx, query, allowed, limit_s=limit_s))
     return found
 
@@ -125,7 +149,7 @@ def _by_ripgrep(
     query: Query,
     allowed: Callable[[str], bool],
     *,
-    limit: int,
+    page: Page,
     limit_s: float,
 ) -> Found:
     """Search on all processors, and again on one where there is too much to put it into order."""
@@ -137,16 +161,16 @@ def _by_ripgrep(
         return _textual(ctx, raw, allowed)
 
     if query.is_file and _is_binary(ctx, query.path):
-        return Found("ripgrep", limit, query.context)
-    everything = Found("ripgrep", COUNTED, query.context)
+        return Found("ripgrep", page, query.context)
+    everything = Found("ripgrep", EVERYTHING, query.context)
     everything.take(lines(in_order=False))
     if everything.is_complete:
-        found = Found("ripgrep", limit, query.context)
+        found = Found("ripgrep", page, query.context)
         found.take(line for line in sorted(everything.lines, key=_order))
         found.stopped = everything.stopped
         return found
     # How much there is, is known; now only the first are wanted.
-    found = Found("ripgrep", limit, query.context, counted=min(limit, COUNTED))
+    found = Found("ripgrep", page, query.context, counted=page.end)
     found.take(lines(in_order=True))
     found.count = COUNTED
     found.is_complete = False

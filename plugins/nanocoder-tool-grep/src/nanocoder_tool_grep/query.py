@@ -7,6 +7,8 @@ from attrs import frozen
 from nanocoder import ToolError
 from nanocoder_kit_glob import BadPattern, compile_glob
 
+from nanocoder_tool_grep.types import globs_of, nearest_types
+
 MAX_PATTERN = 1_024
 MAX_CONTEXT = 50
 COUNTED = 10_000  # lines, or files; whoever finds more has asked too little
@@ -22,6 +24,7 @@ class Query:
     path: str = "."
     is_file: bool = False
     glob: str = ""
+    type: str = ""
     output: Output = "content"
     context: int = 0
     ignore_case: bool = False
@@ -50,7 +53,7 @@ class Stopped(Exception):
     """The search took too long and was ended."""
 
 
-def check(pattern: str, glob: str = "") -> None:
+def check(pattern: str, glob: str = "", kind: str = "") -> None:
     """Refuse what no line, or no name, can match, and what is too long; raises ToolError."""
     if not pattern:
         raise invalid("the pattern is empty")
@@ -61,6 +64,8 @@ def check(pattern: str, glob: str = "") -> None:
             raise invalid(f"the {name} has a newline or a NUL; grep looks at one line at a time")
         if any("\ud800" <= letter <= "\udfff" for letter in text):
             raise invalid(f"the {name} has half a character; send the character itself")
+    if kind and not globs_of(kind):
+        raise invalid(f"no type {kind!r}; there are {', '.join(nearest_types(kind))}; or use glob")
 
 
 def invalid(message: str) -> ToolError:
@@ -69,10 +74,16 @@ def invalid(message: str) -> ToolError:
 
 
 def path_filter(query: Query) -> Callable[[str], bool]:
-    """Return which paths the glob allows.
+    """Return which paths the glob and the type allow; raises ToolError for a glob that is none."""
+    by_glob = _glob_filter(query)
+    if not query.type:
+        return by_glob
+    of_type = compile_glob("{" + ",".join((*globs_of(query.type), "")) + "}")
+    return lambda path: of_type(path.rpartition("/")[2]) and by_glob(path)
 
-    Without a "/" it is for names; with one it is for paths from the workspace or from *path*.
-    """
+
+def _glob_filter(query: Query) -> Callable[[str], bool]:
+    """Without a "/" a glob is for names; with one for paths from the workspace or from *path*."""
     if not query.glob:
         return lambda _: True
     wanted = not query.glob.startswith("!")

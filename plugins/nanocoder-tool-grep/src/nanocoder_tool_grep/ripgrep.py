@@ -11,6 +11,7 @@ from nanocoder import ToolContext, Workspace
 
 from nanocoder_tool_grep.matching import MAX_LINE, shown
 from nanocoder_tool_grep.query import COUNTED, Line, Query, Stopped
+from nanocoder_tool_grep.types import globs_of
 
 READ_BYTES = 4 * MAX_LINE + 4_096 + 32  # a line of four-byte characters, behind the longest path
 MAX_STDERR = 4_000
@@ -133,12 +134,15 @@ def arguments(workspace: Workspace, query: Query, *, in_order: bool) -> list[str
 
 
 def _filters(query: Query) -> list[str]:
-    """Let ripgrep leave out names that cannot match the glob, which is applied afterwards."""
-    name = query.glob.rpartition("/")[2]
-    if not name or query.glob.startswith("!") or name == "**" or set(query.glob) & set(":{}\\[]"):
+    """Let ripgrep leave out names that cannot match; glob and type are applied afterwards."""
+    names: tuple[str, ...] = (query.glob.rpartition("/")[2],)
+    odd = query.glob.startswith("!") or set(query.glob) & set(":{}\\[]")
+    if odd or names[0] in {"", "**"}:
+        names = globs_of(query.type)
+    if not names:
         return []
     # A type, not --glob, which would bring back files that git ignores.
-    return [f"--type-add=wanted:{name}", "--type=wanted"]
+    return [*(f"--type-add=wanted:{name}" for name in names), "--type=wanted"]
 
 
 def _check(process: subprocess.Popen[bytes]) -> None:

@@ -74,9 +74,7 @@ def http_check(
     expected_status: Annotated[int, "Final status."] = 200,
     expected_content: Annotated[tuple[str, ...], "In the body."] = (),
     not_expected_content: Annotated[tuple[str, ...], "Not in it."] = (),
-    max_body_bytes: Annotated[
-        int, Param("How much of it.", ge=1, le=MAX_BODY_BYTES)
-    ] = MAX_BODY_BYTES,
+    max_body_bytes: Annotated[int, Param("Limit.", ge=1, le=MAX_BODY_BYTES)] = MAX_BODY_BYTES,
 ) -> ToolResult:
     """Check what a server answers."""
     settings: Settings = ctx.settings or Settings()

@@ -26,9 +26,9 @@ from nanocoder import (
 def move_file(
     ctx: ToolContext,
     source: Annotated[str, Param("What to move.", min_length=1)],
-    destination: Annotated[str, Param("Its new path.", min_length=1)],
+    destination: Annotated[str, Param("New path.", min_length=1)],
     *,
-    replace: Annotated[bool, "Replace a file there."] = False,
+    replace: Annotated[bool, "Overwrite."] = False,
 ) -> ToolResult:
     """Move or rename a file or directory."""
     plan = _plan(ctx.workspace, source, destination)

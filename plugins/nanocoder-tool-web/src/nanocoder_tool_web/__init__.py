@@ -129,7 +129,7 @@ def web_fetch(
 )
 def web_search(
     ctx: ToolContext,
-    query: Annotated[str, Param("What to look for.", min_length=1, max_length=MAX_QUERY_CHARS)],
+    query: Annotated[str, Param("Words.", min_length=1, max_length=MAX_QUERY_CHARS)],
     count: Annotated[int, Param("How many.", ge=1, le=10)] = 5,
 ) -> ToolResult:
     """Search the web: addresses, snippets."""

@@ -47,7 +47,7 @@ def hang(
     ctx: ToolContext,
     seconds: Annotated[float, Param("For how long.", ge=0, le=MAX_HANG_S)] = MAX_HANG_S,
 ) -> str:
-    """Do nothing until it is cancelled or the time is over; for tests."""
+    """Do nothing until cancelled; for tests."""
     ctx.cancelled.wait(seconds)
     ctx.cancelled.check()
     return f"hung for {seconds:g} s"

@@ -35,8 +35,8 @@ class Settings:
 )
 def run_tests(
     ctx: ToolContext,
-    pattern: Annotated[str, "Run only tests that match."] = "",
-    watch: Annotated[bool, "Keep watching files."] = False,  # noqa: FBT002
+    pattern: Annotated[str, "Which tests."] = "",
+    watch: Annotated[bool, "Keep watching."] = False,  # noqa: FBT002
 ) -> ToolResult:
     """Run the project's tests. Use it after every change."""
     settings: Settings = ctx.settings or Settings()
