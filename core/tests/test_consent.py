@@ -245,6 +245,18 @@ def test_an_answer_that_echoes_something_else_is_a_refusal(tmp_path, wrong):
     assert "call.started" not in kinds
 
 
+@pytest.mark.parametrize(
+    "odd",
+    [{"approved": "no"}, {"approved": 1}, {"always": "no"}, {"reason": 5}, {"arguments": "x"}],
+)
+def test_an_answer_that_is_not_certainly_a_yes_is_a_refusal(tmp_path, odd):
+    person = Person(lambda request: evolve(yes(request), **odd))
+    result, kinds = ask(tmp_path, "launch", {"target": "x"}, person)
+    assert result.error_class == "denied"
+    assert f"the answer's {next(iter(odd))} is of the type" in result.output
+    assert "call.started" not in kinds
+
+
 @pytest.mark.contract("MA-114")
 def test_an_answer_to_an_earlier_request_does_not_count_for_a_later_one(tmp_path):
     person = Person(lambda request: yes(person.requests[0]))

@@ -6,7 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Generator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from attrs import define, evolve, frozen
 
@@ -36,6 +36,13 @@ Asker = Callable[[Question], str | None]
 Check = Callable[[Mapping[str, Any]], dict[str, Any]]
 
 APPROVAL_TIMEOUT_S = 300.0
+ANSWER_FIELDS: Final[Mapping[str, type | tuple[type, ...]]] = {
+    "approved": bool,
+    "always": bool,
+    "reason": str,
+    "arguments": (Mapping, type(None)),
+}
+"""What the fields of an answer must be, whoever gives it."""
 MAX_EDITS = 10
 """How often a person may edit the arguments of one call before it is refused."""
 
@@ -181,6 +188,7 @@ class Consent:
             )
         if (answer.id, answer.digest) != (request.id, request.digest):
             raise Denied("denied: the answer belongs to another request")
+        _refuse_unsound(answer)
         if not answer.approved:
             raise Denied(
                 f"denied by the user: {answer.reason}" if answer.reason else "denied by the user"
@@ -304,6 +312,14 @@ def in_time(
 
 def _nobody(limit_s: float) -> str:
     return f"nobody answered within {limit_s:g} s"
+
+
+def _refuse_unsound(answer: ApprovalAnswer) -> None:
+    """Raise Denied for an answer that is not certainly a yes: every text is true, "no" as well."""
+    for name, expected in ANSWER_FIELDS.items():
+        value = getattr(answer, name)
+        if not isinstance(value, expected):
+            raise Denied(f"denied: the answer's {name} is of the type {type(value).__name__}")
 
 
 def digest_of(arguments: Mapping[str, Any]) -> str:
