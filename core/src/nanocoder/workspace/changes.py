@@ -93,13 +93,19 @@ class Changes:
                 self._check(place, old, expect_digest)
             elif old is None or old.data != expect:
                 raise stale(shown(place.path))
-            backup = self._backup(place.path, old.data) if old else None
-            new = digest(*pieces)
             size = sum(map(len, pieces))
-            self._tell("write", place.path, old, backup, after=new, made=_names(made))
-            if self.rollback is not None:
-                self.rollback.writes(place.path, old, new, size)
-            replace(place, pieces, old, mode)
+
+            def noted() -> tuple[Path | None, str]:
+                backup = self._backup(place.path, old.data) if old else None
+                new = digest(*pieces)
+                self._tell("write", place.path, old, backup, after=new, made=_names(made))
+                if self.rollback is not None:
+                    self.rollback.writes(place.path, old, new, size)
+                return backup, new
+
+            # What can be taken back is noted before there is even a new file beside the old one.
+            first = noted() if self.rollback is not None else None
+            backup, new = replace(place, pieces, old, mode, meanwhile=lambda: first or noted())
             self.seen[place.path] = new
         path, before = shown(place.path), old.data if old else None
         return Written(path, old is None, size, new, backup, before)

@@ -4,8 +4,11 @@ import contextlib
 import os
 import re
 import stat as mode_of
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from pathlib import Path
+from typing import TypeVar
 
 from attrs import frozen
 
@@ -19,6 +22,10 @@ COMPARED_BYTES = 65_536
 _STRAY = re.compile(r"\..*\.nc-(\d+)-[0-9a-f]{8}", re.DOTALL)
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
+LARGE_BYTES = 1_000_000
+"""From here on starting a thread costs less than waiting for the disk."""
+
+T = TypeVar("T")
 # What is written, one after the other; it need not be copied together.
 Pieces = Sequence[bytes | memoryview]
 
@@ -43,22 +50,31 @@ class Old(Value):
     status: os.stat_result
     attributes: tuple[tuple[str, bytes], ...] = ()
 
-    @property
+    @cached_property
     def digest(self) -> str:
-        """The SHA-256 of the content; taken anew each time."""
+        """The SHA-256 of the content; taken when asked for."""
         return digest(self.data)
 
 
-def replace(place: Place, pieces: Pieces, old: Old | None, mode: int | None = None) -> None:
+def replace(
+    place: Place,
+    pieces: Pieces,
+    old: Old | None,
+    mode: int | None = None,
+    *,
+    meanwhile: Callable[[], T],
+) -> T:
     """Put *pieces* at *place*: a new file beside it, flushed to the disk, then renamed over it.
 
-    A file that replaces none gets *mode*, or what the umask leaves. Hard links to the old file keep
-    the old content. Raises: WorkspaceError (stale_read) when the file changed since *old* was read,
-    OSError; either way nothing has changed and no new file is left.
+    What *meanwhile* does is done before the renaming, while the disk works; returns what that
+    returns. A file that replaces none gets *mode*, or what the umask leaves. Hard links to the old
+    file keep the old content. Raises: WorkspaceError (stale_read) when the file changed since *old*
+    was read, OSError, what *meanwhile* raises; either way nothing has changed and no new file is
+    left.
     """
     temporary = temporary_name(place.name)
     try:
-        _write(place, temporary, pieces, old, mode)
+        done = _write(place, temporary, pieces, old, mode, meanwhile)
         check_unchanged(place, old)
         os.rename(temporary, place.name, src_dir_fd=place.fd, dst_dir_fd=place.fd)
     except BaseException:
@@ -66,6 +82,7 @@ def replace(place: Place, pieces: Pieces, old: Old | None, mode: int | None = No
             os.unlink(temporary, dir_fd=place.fd)
         raise
     sync_directory(place.fd)
+    return done
 
 
 def check_unchanged(place: Place, old: Old | None) -> None:
@@ -137,7 +154,14 @@ def temporary_name(name: str) -> str:
     return f".{kept}.nc-{os.getpid()}-{os.urandom(4).hex()}"
 
 
-def _write(place: Place, temporary: str, pieces: Pieces, old: Old | None, mode: int | None) -> None:
+def _write(
+    place: Place,
+    temporary: str,
+    pieces: Pieces,
+    old: Old | None,
+    mode: int | None,
+    meanwhile: Callable[[], T],
+) -> T:
     # A new file gets the mode that the umask leaves; one that replaces another starts out private.
     fd = os.open(temporary, _NEW_FILE, 0o600 if old else 0o666, dir_fd=place.fd)
     try:
@@ -149,9 +173,34 @@ def _write(place: Place, temporary: str, pieces: Pieces, old: Old | None, mode: 
             _copy_metadata(fd, old)
         elif mode is not None:
             os.fchmod(fd, mode & 0o777)
-        os.fsync(fd)
+        return _flushed(fd, sum(map(len, pieces)), meanwhile)
     finally:
         os.close(fd)
+
+
+def _flushed(fd: int, size: int, meanwhile: Callable[[], T]) -> T:
+    """Flush *fd* to the disk and do *meanwhile*, of large files at the same time."""
+    if size < LARGE_BYTES:
+        done = meanwhile()
+        os.fsync(fd)
+        return done
+    failed: list[OSError] = []
+
+    def flush() -> None:
+        try:
+            os.fsync(fd)
+        except OSError as error:
+            failed.append(error)
+
+    flushing = threading.Thread(target=flush, name="nanocoder-flush")
+    flushing.start()
+    try:
+        done = meanwhile()
+    finally:
+        flushing.join()
+    if failed:
+        raise failed[0]
+    return done
 
 
 def _copy_metadata(fd: int, old: Old) -> None:
