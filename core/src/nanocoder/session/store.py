@@ -123,9 +123,16 @@ class SessionStore:
         return repaired(read(path), path.with_suffix(""))
 
     def fork(self, wanted: str, *, cwd: Path | None = None) -> tuple[str, Journal]:
-        """Start a session with the messages of another, which may be in use; raises UsageError."""
+        """Start a session with the messages of another, which may be in use.
+
+        Raises: UsageError (session_not_found, session_unreadable).
+        """
         origin = self.find(wanted, cwd=cwd)
-        past = self.show(origin)
+        path = self._path(origin)
+        records = read(path)
+        if not records:
+            raise _empty(path)
+        past = repaired(records, path.with_suffix(""))
         session_id, journal = self.create(
             Path(past.cwd) if cwd is None else cwd, past.model, past.mode, forked_from=origin
         )
@@ -225,7 +232,7 @@ class SessionStore:
         with os.fdopen(os.dup(descriptor), "rb") as file:
             found = scan(file)
             if not found.records:
-                raise _fault("session_unreadable", f"{path}: there is no whole record in it")
+                raise _empty(path)
             if found.end == found.size:
                 return found
             copy = path.with_suffix(".jsonl.bak")
@@ -285,6 +292,10 @@ def _fault(error_class: str, message: str) -> UsageError:
     error = UsageError(message)
     error.error_class = error_class
     return error
+
+
+def _empty(path: Path) -> UsageError:
+    return _fault("session_unreadable", f"{path}: there is no whole record in it")
 
 
 def _hint(wanted: str, names: Sequence[str]) -> str:
