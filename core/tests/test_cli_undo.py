@@ -235,6 +235,22 @@ def test_a_copy_that_became_a_pipe_is_not_waited_for(tmp_path):
     assert plan.problems == ["of a.txt as it was before, no copy is kept any more"]
 
 
+def test_a_copy_that_is_larger_than_any_file_here_is_named_and_not_read(tmp_path):
+    folder = "0" * 32
+    (tmp_path / folder).mkdir()
+    with (tmp_path / folder / "copy").open("wb") as copy:
+        copy.truncate(3_000_000_000_000)  # a file with a hole: no memory would hold it
+    with Workspace(tmp_path) as workspace:
+        told = FileChange(
+            *(1, str(tmp_path), "delete", "a.txt"), before="0", backup=f"{folder}/copy"
+        )
+        plan = Undoing(workspace, tmp_path).plan(Piece("run", 0.0), [told])
+    assert plan.problems == [
+        "the copy of a.txt as it was before has 3,000,000,000,000 bytes; at most 50,000,000 are"
+        " put back"
+    ]
+
+
 def test_a_file_that_became_a_link_is_not_followed(nanocoder, work, tmp_path):
     (tmp_path / "outside").write_text("1")
     work(write("a.txt", "1"))

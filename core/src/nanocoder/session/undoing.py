@@ -222,6 +222,8 @@ class Undoing:
 
     def _backup(self, change: FileChange) -> bytes:
         """Return the copy of what *change* replaced; raises ToolError when it is not whole."""
+        from nanocoder.workspace import MAX_BYTES  # who undoes has loaded it
+
         gone = ToolError(f"of {change.path} as it was before, no copy is kept any more")
         if self._backups is None or not BACKUP.fullmatch(change.backup):
             raise gone
@@ -229,9 +231,15 @@ class Undoing:
             flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK  # nobody writes into a pipe there
             descriptor = os.open(self._backups / change.backup, flags)
             with os.fdopen(descriptor, "rb") as file:
-                data = file.read()
+                size = os.fstat(file.fileno()).st_size
+                data = file.read(MAX_BYTES) if size <= MAX_BYTES else b""
         except OSError:
             raise gone from None
+        if size > MAX_BYTES:
+            raise ToolError(
+                f"the copy of {change.path} as it was before has {size:,} bytes; at most"
+                f" {MAX_BYTES:,} are put back"
+            )
         if _digest(data) != change.before:
             raise gone
         return data
