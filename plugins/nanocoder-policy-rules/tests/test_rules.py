@@ -1,6 +1,6 @@
 import pytest
-from nanocoder import Decision
-from nanocoder_policy_rules import Settings
+from nanocoder import Decision, SessionInfo, ToolCall
+from nanocoder_policy_rules import Settings, nanocoder_before_execute
 
 
 def decision(verdict):
@@ -127,6 +127,54 @@ def test_a_link_is_what_it_leads_to(tmp_path, judge):
     arguments = {"path": "link/a", "content": ""}
     assert decision(judge("write_file", arguments, deny=["write_file(secrets/**)"])) == "deny"
     assert decision(judge("write_file", arguments, allow=["write_file(link/**)"])) == "ask"
+
+
+@pytest.mark.contract("MA-107")
+@pytest.mark.parametrize("given", ["secrets/k.txt", "{root}/secrets/k.txt", "a/../Secrets/./k.txt"])
+@pytest.mark.parametrize(
+    ("pattern", "is_named"),
+    [
+        ("{root}/secrets/**", True),
+        ("{root}/secrets/k.txt", True),
+        ("{root}//a/../secrets/*", True),
+        ("/{root}/secrets/*", True),
+        ("{link}/secrets/**", True),
+        ("{above}/**", True),
+        ("{above}/*/secrets/*.txt", True),
+        ("/**/k.txt", True),
+        ("{root}/other/**", False),
+        ("{root}x/**", False),
+        ("/secrets/**", False),
+    ],
+)
+def test_an_absolute_glob_holds_inside_the_workspace(tmp_path, judge, given, pattern, is_named):
+    (tmp_path / "secrets").mkdir()
+    (tmp_path / "secrets/k.txt").touch()
+    (tmp_path / "root").symlink_to(tmp_path)
+    names = {"root": tmp_path, "link": tmp_path / "root", "above": tmp_path.parent}
+    rule, path = f"read_file({pattern.format(**names)})", given.format(**names)
+    expected = "deny" if is_named else "allow"
+    assert decision(judge("read_file", {"path": path}, deny=[rule])) == expected
+    assert decision(judge("read_file", {"path": path}, "auto", ask=[rule])) == (
+        "ask" if is_named else "allow"
+    )
+
+
+def test_a_workspace_that_is_reached_by_a_link_is_the_place_it_leads_to(tmp_path, tools):
+    (tmp_path / "real/secrets").mkdir(parents=True)
+    (tmp_path / "link").symlink_to("real")
+    session = SessionInfo("s", tmp_path / "link")
+    for name in ("real", "link"):
+        settings = Settings(deny=(f"write_file({tmp_path}/{name}/secrets/**)",))
+        call = ToolCall("1", "write_file", {"path": "secrets/new", "content": ""})
+        verdict = nanocoder_before_execute(call, tools["write_file"], session, settings)
+        assert decision(verdict) == "deny"
+
+
+def test_an_absolute_glob_allows_nothing_inside_the_workspace(tmp_path, judge):
+    arguments = {"path": "docs/a", "content": ""}
+    for rule in (f"write_file({tmp_path}/docs/**)", "write_file(/**)"):
+        assert decision(judge("write_file", arguments, allow=[rule])) == "ask"
 
 
 def test_every_path_of_a_call_counts(judge):

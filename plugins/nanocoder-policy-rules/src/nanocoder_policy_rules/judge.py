@@ -73,6 +73,11 @@ class Case:
         return [paths.spellings(path, self.root) for path in paths.named(self.call.arguments)]
 
     @cached_property
+    def places(self) -> list[tuple[str, ...]]:
+        """The same paths, absolute."""
+        return [paths.places(path, self.root) for path in paths.named(self.call.arguments)]
+
+    @cached_property
     def directory(self) -> str:
         """Where a command runs, as written."""
         return str(self.call.arguments.get("workdir", "."))
@@ -267,7 +272,8 @@ def _fits(one: Rule, case: Case) -> bool:
     if case.command:
         return rules.names_command(one, case.segments)
     if case.spellings:
-        return any(rules.names_path(one, spellings) for spellings in case.spellings)
+        is_named = any(rules.names_path(one, spellings) for spellings in case.spellings)
+        return is_named or (one.is_absolute and rules.names_place(one, case.places))
     return rules.names_argument(one, case.call.arguments, any_of=True)
 
 

@@ -73,6 +73,21 @@ def spellings(path: str, root: str) -> tuple[str, ...]:
     return relative(written, root), relative(real, os.path.realpath(root))
 
 
+def places(path: str, root: str) -> tuple[str, ...]:
+    """Return where *path* is, absolute: as written, and with its links resolved."""
+    written = os.path.normpath(os.path.join(root, path))
+    return written, _real(written)
+
+
+def globs(pattern: str) -> tuple[str, ...]:
+    """Return an absolute glob as written, normal, and with the links before its first wildcard."""
+    normal = "/" + os.path.normpath(pattern).lstrip("/")
+    names = normal.split("/")
+    fixed = next((at for at, name in enumerate(names) if not {*"*?"}.isdisjoint(name)), len(names))
+    real = _real("/".join(names[:fixed]) or "/").rstrip("/")
+    return tuple({pattern: None, normal: None, "/".join([real, *names[fixed:]]): None})
+
+
 def _real(path: str) -> str:
     """Return *path* with its links resolved; the kernel does it four times faster than Python."""
     try:

@@ -7,11 +7,12 @@ or `main`; a rule without one is for all.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
+from nanocoder_policy_rules import paths
 from nanocoder_policy_rules.commands import PROGRAMS
 from nanocoder_policy_rules.paths import folded
 from nanocoder_policy_rules.shell import Simple, raw_segments
@@ -71,6 +72,11 @@ class Rule(NamedTuple):
         """The words of a pattern for commands, without the `*` at its end."""
         words = tuple(self.pattern.split())
         return words[:-1] if words and words[-1] == "*" else words
+
+    @property
+    def is_absolute(self) -> bool:
+        """Tell whether the pattern, as one of paths, starts at the root of the disk."""
+        return self.pattern.startswith("/")
 
     def names(self, tool: str) -> bool:
         """Tell whether this rule is about *tool*."""
@@ -173,6 +179,14 @@ def names_path(one: Rule, spellings: Sequence[str]) -> bool:
     if not one.pattern:
         return True
     return any(_glob(one.pattern).fullmatch(_folded(path)) for path in spellings)
+
+
+def names_place(one: Rule, places: Iterable[Sequence[str]]) -> bool:
+    """Tell whether a rule's absolute glob is for one of *places*; in doubt it is."""
+    globs = [_glob(each) for each in paths.globs(one.pattern)]
+    return any(
+        glob.fullmatch(_folded(each)) for place in places for each in place for glob in globs
+    )
 
 
 def _folded(path: str) -> str:
