@@ -37,6 +37,7 @@ def plugin(name: str, module: str = "") -> Any:
 
 
 grep, ripgrep = plugin("tool-grep"), plugin("tool-grep", ".ripgrep")
+find_ripgrep = plugin("tool-grep", ".finding").find_ripgrep
 Query = plugin("tool-grep", ".query").Query
 glob, listing = plugin("tool-glob"), plugin("tool-list")
 codemap, complexity = plugin("tool-codemap"), plugin("tool-complexity")
@@ -103,7 +104,7 @@ class Bench:
 
     def greps(self, engine: str) -> None:
         """Compare grep by *engine* with ripgrep."""
-        program = ripgrep.find_ripgrep(self.root)
+        program = find_ripgrep(self.root)
         settings = grep.Settings(engine=engine, time_limit_s=300)  # type: ignore[arg-type]
         for what, arguments in GREPS.items():
             asked = dict(arguments)
@@ -122,18 +123,21 @@ class Bench:
             )
 
     def globs(self) -> None:
-        """Compare glob and list_files with ripgrep's lists of files."""
-        files = [ripgrep.find_ripgrep(self.root), "--no-config", "--files", "--hidden"]
+        """Compare glob, as it comes and without ripgrep, and list_files with ripgrep's lists."""
+        files = [find_ripgrep(self.root), "--no-config", "--files", "--hidden"]
         for pattern in GLOBS:
             only = [] if pattern == "**/*" else [f"--glob={pattern}"]
-            self.compared(
-                f"glob: {pattern}",
-                lambda pattern=pattern: self.call(glob.glob, {"pattern": pattern}),  # type: ignore[misc]
-                {
-                    "rg --files": [*files, *only],
-                    "rg --files --sortr=modified": [*files, "--sortr=modified", *only],
-                },
-            )
+            for engine, how in (("auto", "glob"), ("python", "glob, python")):
+                asked = {"pattern": pattern}
+                options = {"settings": glob.Settings(engine=engine)}
+                self.compared(
+                    f"{how}: {pattern}",
+                    lambda asked=asked, options=options: self.call(glob.glob, asked, **options),  # type: ignore[misc]
+                    {
+                        "rg --files": [*files, *only],
+                        "rg --files --sortr=modified": [*files, "--sortr=modified", *only],
+                    },
+                )
         for depth in (2, 20):
             self.compared(
                 f"list_files, {depth} levels",
@@ -146,7 +150,8 @@ class Bench:
         calls: Sequence[tuple[Tool[..., Any], Mapping[str, Any], Any]] = (
             (grep.grep, {"pattern": r"[xyz]{3}\d[ab]+q"}, grep.Settings(engine="ripgrep")),
             (grep.grep, {"pattern": r"[xyz]{3}\d[ab]+q"}, grep.Settings(engine="python")),
-            (glob.glob, {"pattern": "**/*"}, None),
+            (glob.glob, {"pattern": "**/*"}, glob.Settings(engine="ripgrep")),
+            (glob.glob, {"pattern": "**/*"}, glob.Settings(engine="python")),
             (listing.list_files, {"depth": 20}, None),
             (complexity.code_complexity, {"extensions": [".py", ".ts", ".go", ".c"]}, None),
         )

@@ -7,8 +7,8 @@ from threading import Timer
 
 import pytest
 from nanocoder import Cancelled, ToolContext, ToolError, Workspace
+from nanocoder_kit_glob.ripgrep import find_ripgrep
 from nanocoder_tool_grep import Settings, grep
-from nanocoder_tool_grep.ripgrep import find_ripgrep
 
 TREE = {
     "a.py": "import os\n\n\ndef main():\n    return os.name\n",

@@ -1,24 +1,18 @@
 """The tool glob: files by name, newest first."""
 
-import posixpath
-import re
-from collections.abc import Callable, Iterator
-from heapq import nsmallest
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from attrs import frozen
 from nanocoder import (
     Effect,
-    Entry,
     Tool,
     ToolContext,
     ToolError,
     ToolResult,
-    WorkspaceError,
     hookimpl,
     tool,
 )
-from nanocoder_kit_glob import SKIPPED, BadPattern, compile_glob, expand_braces, split_base
+from nanocoder_kit_glob import SKIPPED
 
 
 @frozen
@@ -26,10 +20,13 @@ class Settings:
     """What `[plugins.tool-glob]` may set.
 
     At most *max_results* files are named; directories with a name in *skip* are not gone into.
+    *engine* "python" does without ripgrep, "ripgrep" asks it wherever it can; "auto" goes through
+    a small tree itself, as starting a program takes longer.
     """
 
     max_results: int = 1_000
     skip: tuple[str, ...] = tuple(sorted(SKIPPED))
+    engine: Literal["auto", "ripgrep", "python"] = "auto"
 
 
 @tool(
@@ -44,14 +41,16 @@ def glob(
     path: Annotated[str, "Where to look."] = ".",
 ) -> ToolResult:
     """Find files; newest first."""
+    from nanocoder_tool_glob.finding import find
+
     settings: Settings = ctx.settings or Settings()
     if not pattern:
         raise ToolError("the pattern is empty; **/* is every file", error_class="invalid_arguments")
-    shown, count = _find(ctx, pattern, path, settings)
-    wider = ""
-    if not count:
-        wider = _wider(pattern)
-        shown, count = _find(ctx, wider, path, settings) if wider else ([], 0)
+    found = find(ctx, pattern, path, settings)
+    wider = "" if found.count else _wider(pattern)
+    if wider:
+        found = find(ctx, wider, path, settings)
+    shown, count = found.newest, found.count
     return ToolResult(
         _text(pattern, wider, shown, count),
         title=pattern,
@@ -62,6 +61,7 @@ def glob(
             "count": count,
             "truncated": len(shown) < count,
             "retried_as": wider if count else "",
+            "engine": found.engine,
         },
     )
 
@@ -76,62 +76,6 @@ def nanocoder_tools() -> list[Tool[..., Any]]:
 def nanocoder_settings() -> type:
     """Return the class of `[plugins.tool-glob]`."""
     return Settings
-
-
-def _find(ctx: ToolContext, pattern: str, path: str, settings: Settings) -> tuple[list[str], int]:
-    """Return the newest files that match, and how many match in all."""
-    base, rest = split_base(pattern)
-    try:
-        matches = compile_glob(rest)
-        ends = tuple(_end(single) for single in expand_braces(rest))
-    except BadPattern as error:
-        raise ToolError(str(error), error_class="invalid_arguments") from None
-    start = posixpath.join(path, base) if base else path
-    if base and not ctx.workspace.is_dir(start):
-        ctx.workspace.scan(
-            path
-        )  # a directory that was named has to exist, one in a pattern has not
-        return [], 0
-    count = 0
-
-    def ages() -> Iterator[tuple[float, str]]:
-        nonlocal count
-        for entry in _files(ctx, start, frozenset(settings.skip), ends, matches):
-            count += 1
-            yield -(entry.mtime or _mtime(ctx, entry.path)), entry.path
-
-    newest = nsmallest(settings.max_results, ages())
-    return [found for _, found in newest], count
-
-
-def _files(
-    ctx: ToolContext,
-    start: str,
-    skip: frozenset[str],
-    ends: tuple[str, ...],
-    matches: Callable[[str], bool],
-) -> Iterator[Entry]:
-    """Yield each file that matches; with its time where nearly all will."""
-    top = ctx.workspace.resolve(start)
-    prefix = 0 if top == "." else len(top) + 1
-    for entry in ctx.workspace.walk(start, skip=skip, details="" in ends):
-        ctx.cancelled.check()
-        # Most files are ruled out by the end of their names, in a third of the time.
-        if entry.kind == "file" and entry.name.endswith(ends) and matches(entry.path[prefix:]):
-            yield entry
-
-
-def _end(pattern: str) -> str:
-    """Return how every name that matches *pattern* ends; "" when that is not known."""
-    end = re.split(r"[*?\]/]", pattern)[-1]
-    return "" if set(end) & set("[\\") else end
-
-
-def _mtime(ctx: ToolContext, path: str) -> float:
-    try:
-        return ctx.workspace.stat(path).st_mtime
-    except WorkspaceError:  # gone meanwhile: the oldest
-        return 0.0
 
 
 def _wider(pattern: str) -> str:

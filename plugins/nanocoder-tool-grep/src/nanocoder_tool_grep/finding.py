@@ -6,6 +6,7 @@ from collections.abc import Callable, Generator
 
 from attrs import define, field, frozen
 from nanocoder import ToolContext, WorkspaceError
+from nanocoder_kit_glob.ripgrep import find_ripgrep
 
 from nanocoder_tool_grep import ripgrep, scan
 from nanocoder_tool_grep.matching import BLOCK_BYTES
@@ -118,7 +119,7 @@ def find(ctx: ToolContext, query: Query, page: Page, *, engine: str, limit_s: fl
     """
     allowed = path_filter(query)
     itself = engine == "python" or (engine == "auto" and _is_quick(ctx, query))
-    program = "" if itself else ripgrep.find_ripgrep(ctx.workspace.root)
+    program = "" if itself else find_ripgrep(ctx.workspace.root)
     if program and ripgrep.can_search(ctx.workspace, query):
         try:
             return _by_ripgrep(ctx, program, query, allowed, page=page, limit_s=limit_s)

@@ -1,13 +1,12 @@
 """The search by ripgrep, told to find just what the search in Python finds."""
 
-import os
 import subprocess
 from collections.abc import Generator, Iterator
-from pathlib import Path
 from threading import Event, Timer
 from typing import IO, cast
 
 from nanocoder import ToolContext, Workspace
+from nanocoder_kit_glob.ripgrep import FLAGS, path_of, place, rules, sees_our_rules
 
 from nanocoder_tool_grep.matching import MAX_LINE, shown
 from nanocoder_tool_grep.query import COUNTED, Line, Query, Stopped
@@ -15,20 +14,10 @@ from nanocoder_tool_grep.types import globs_of
 
 READ_BYTES = 4 * MAX_LINE + 4_096 + 32  # a line of four-byte characters, behind the longest path
 MAX_STDERR = 4_000
-# A workspace may set none of this: no configuration, no ignore files but git's, none from above it.
 FIXED = (
-    "--no-config",
-    "--no-messages",
-    "--color=never",
+    *FLAGS,
     "--no-heading",
     "--with-filename",
-    "--null",
-    "--hidden",
-    "--no-require-git",
-    "--no-ignore-global",
-    "--no-ignore-parent",
-    "--no-ignore-dot",
-    "--iglob=!.git",
     "--encoding=none",
     "--crlf",
     "--no-context-separator",
@@ -46,28 +35,9 @@ class BadPatternError(Exception):
     """Ripgrep does not understand the pattern."""
 
 
-def find_ripgrep(workspace: Path) -> str:
-    """Return the absolute path of rg; "" where there is none, or only in the workspace."""
-    for folder in os.get_exec_path():
-        if not os.path.isabs(folder):
-            continue
-        program = os.path.realpath(os.path.join(folder, "rg"))
-        inside = os.path.commonpath([program, workspace]) == str(workspace)
-        if not inside and os.path.isfile(program) and os.access(program, os.X_OK):
-            return program
-    return ""
-
-
 def can_search(workspace: Workspace, query: Query) -> bool:
-    """Tell whether ripgrep sees the ignore rules that we see, and no others.
-
-    It misses those between the root and *path*, and version 13 cannot be told to leave .rgignore.
-    """
-    if workspace.exists(".rgignore"):
-        return False
-    parts = query.path.split("/")[:-1]
-    folders = ("/".join(parts[:count]) for count in range(1, len(parts) + 1))
-    return query.is_file or not any(workspace.exists(f"{name}/.gitignore") for name in folders)
+    """Tell whether ripgrep sees the files that we see, and no others."""
+    return query.is_file or sees_our_rules(workspace.root, workspace.real_path(query.path))
 
 
 def search(
@@ -111,12 +81,11 @@ def _end(process: subprocess.Popen[bytes], late: Event) -> None:
 def arguments(workspace: Workspace, query: Query, *, in_order: bool) -> list[str]:
     """Return what ripgrep is told for *query*."""
     given = [*FIXED, *_MODES[query.output], *_filters(query)]
-    if query.path != "." and not query.is_file:
-        # The rules of the root, which ripgrep would not look at from below.
-        rules = (".git/info/exclude", ".gitignore")
-        given += [f"--ignore-file={name}" for name in rules if workspace.is_file(name)]
+    where = workspace.real_path(query.path)
     if query.is_file:
         given.append("--text")  # its beginning was looked at; in a tree ripgrep does that
+    else:
+        given += rules(workspace.root, where)
     if query.output == "content":
         # A thread holds back what a file has until all of it is searched.
         given.append(f"--max-count={COUNTED + 1}")
@@ -128,9 +97,7 @@ def arguments(workspace: Workspace, query: Query, *, in_order: bool) -> list[str
         given.append("--fixed-strings")
     if in_order:
         given.append("--sort=path")
-    # As bytes on the disk, which the workspace's spelling of odd names is not.
-    raw = os.path.relpath(workspace.real_path(query.path), workspace.root)
-    return [*given, "-e", query.pattern, "--", f"./{raw}" if raw != "." else "./"]
+    return [*given, "-e", query.pattern, "--", place(workspace.root, where)]
 
 
 def _filters(query: Query) -> list[str]:
@@ -155,7 +122,7 @@ def _check(process: subprocess.Popen[bytes]) -> None:
 def _lines(stdout: IO[bytes], query: Query) -> Iterator[Line]:
     if query.output == "files":
         for name in _until_nul(stdout):
-            yield Line(_path(name), 1)
+            yield Line(path_of(name), 1)
         return
     while raw := stdout.readline(READ_BYTES):
         rest = raw
@@ -165,12 +132,12 @@ def _lines(stdout: IO[bytes], query: Query) -> Iterator[Line]:
         if not nul:
             continue
         if query.output == "count":
-            yield Line(_path(name), int(tail))
+            yield Line(path_of(name), int(tail))
             continue
         digits = len(tail) - len(tail.lstrip(b"0123456789"))
         text = tail[digits + 1 :].removesuffix(b"\n")
         is_match = tail[digits : digits + 1] == b":"
-        yield Line(_path(name), int(tail[:digits]), shown(text), is_match)
+        yield Line(path_of(name), int(tail[:digits]), shown(text), is_match)
 
 
 def _until_nul(stdout: IO[bytes]) -> Iterator[bytes]:
@@ -178,8 +145,3 @@ def _until_nul(stdout: IO[bytes]) -> Iterator[bytes]:
     while chunk := stdout.read1(65_536):  # type: ignore[attr-defined]
         *whole, pending = (pending + chunk).split(b"\0")
         yield from whole
-
-
-def _path(name: bytes) -> str:
-    r"""Return a path as the workspace writes it: bytes that are not UTF-8 as `\xff`."""
-    return name.removeprefix(b"./").decode(errors="backslashreplace")

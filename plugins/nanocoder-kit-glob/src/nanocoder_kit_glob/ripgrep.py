@@ -1,0 +1,65 @@
+"""Ripgrep, told to go through just the files that `Workspace.walk` goes through.
+
+Known limits: it obeys a `.gitignore` below the root that is a link, and `{a,b}` in one.
+"""
+
+import os
+from pathlib import Path
+
+# A workspace may set none of this: no configuration, no ignore files but git's, none from above it.
+FLAGS = (
+    "--no-config",
+    "--no-messages",
+    "--color=never",
+    "--null",
+    "--hidden",
+    "--no-require-git",
+    "--no-ignore-global",
+    "--no-ignore-parent",
+    "--no-ignore-dot",
+    "--no-ignore-exclude",  # of repositories inside; that of the root is named
+    "--iglob=!.git",
+)
+_EXCLUDED = ".git/info/exclude"
+
+
+def find_ripgrep(workspace: Path) -> str:
+    """Return the absolute path of rg; "" where there is none, or only in the workspace."""
+    for folder in os.get_exec_path():
+        if not os.path.isabs(folder):
+            continue
+        program = os.path.realpath(os.path.join(folder, "rg"))
+        inside = os.path.commonpath([program, workspace]) == str(workspace)
+        if not inside and os.path.isfile(program) and os.access(program, os.X_OK):
+            return program
+    return ""
+
+
+def sees_our_rules(root: Path, where: Path) -> bool:
+    """Tell whether ripgrep sees the ignore rules for what is below *where* that we see.
+
+    *where* is below *root*, its links resolved. Ripgrep misses rules between the two, follows links
+    to rules, and version 13 cannot be told to leave .rgignore.
+    """
+    links = (".gitignore", ".git", ".git/info", _EXCLUDED)
+    if os.path.lexists(root / ".rgignore") or any(map(os.path.islink, map(root.joinpath, links))):
+        return False
+    above = where.relative_to(root).parents
+    return not any(os.path.lexists(root / folder / ".gitignore") for folder in [*above][:-1])
+
+
+def rules(root: Path, where: Path) -> list[str]:
+    """Return the arguments for the rules of the root."""
+    # Its .gitignore is found by itself where the root is where to start.
+    names = (_EXCLUDED,) if where == root else (_EXCLUDED, ".gitignore")
+    return [f"--ignore-file={name}" for name in names if os.path.isfile(root / name)]
+
+
+def place(root: Path, where: Path) -> str:
+    """Return *where* as an argument, relative to the root."""
+    return "./" if where == root else f"./{where.relative_to(root)}"
+
+
+def path_of(name: bytes) -> str:
+    r"""Return a path as the workspace writes it: bytes that are not UTF-8 as `\xff`."""
+    return name.removeprefix(b"./").decode(errors="backslashreplace")
