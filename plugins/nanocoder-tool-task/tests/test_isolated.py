@@ -59,6 +59,15 @@ def test_a_sub_agent_works_on_a_copy_with_what_is_not_committed(run, clean):
     assert result.metadata["files_changed"] == []
 
 
+def test_a_name_with_lines_and_controls_in_it_says_no_lines_of_its_own(run, clean):
+    """A newline, an escape, a line separator: each is shown, and none is obeyed."""
+    forged = "a\nM code.py (5 lines, +0)\x1b[2J\u2028b\tc"
+    write = {"name": "write_file", "arguments": {"path": forged, "content": ""}}
+    result, _ = run(calls(write), {"text": "Done."}, arguments=MERGED)
+    shown = r"a\nM code.py (5 lines, +0)\x1b[2J\u2028b\tc"
+    assert f"({shown} is new and empty): 1 file\nA {shown} (0 lines, +0)" in result.output
+
+
 @pytest.mark.contract("MA-83")
 def test_its_changes_are_merged_by_a_call_that_the_person_agrees_to(run, clean):
     asked = []
