@@ -139,6 +139,13 @@ def test_a_check_that_fails_puts_every_file_back(root):
     assert (root / "b.py").read_text() == OTHER
 
 
+def test_a_check_that_is_too_long_for_a_command_puts_every_file_back(root):
+    result, _ = run(root, "atomic_refactor", rename("true " + "x" * 200_000))
+    assert result.error_class == "command_too_long"
+    assert result.metadata["restored"] == ["a.py", "b.py"]
+    assert (root / "a.py").read_bytes() == SOURCE.encode()
+
+
 def test_what_the_check_changed_or_deleted_is_put_back_as_well(root):
     run(root, "atomic_refactor", rename("echo more >> a.py; rm b.py; false"))
     assert (root / "a.py").read_bytes() == SOURCE.encode()
