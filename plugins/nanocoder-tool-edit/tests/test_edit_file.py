@@ -661,3 +661,17 @@ def test_what_changed_meanwhile_is_not_overwritten(ctx, file, monkeypatch):
     monkeypatch.setattr(type(ctx.workspace), "write_bytes", late)
     assert error_of(ctx, "return 0", "return 1").error_class == "stale_read"
     assert file.read_text() == CODE + "# somebody else\n"
+
+
+def test_a_text_of_absurd_size_is_looked_for_exactly_and_no_otherwise(ctx, file):
+    """Anything else takes seconds for ten megabytes."""
+    lines = "".join(f"line {number}\n" for number in range(20_000))
+    file.write_text(lines)
+    ctx.workspace.read_file("m.py")
+    assert len(lines) > 200_000
+    error = error_of(ctx, lines.replace("\n", " \n"), "x")
+    assert error.error_class == "text_not_found"
+    assert "more than 200,000 characters are looked for exactly as they are" in str(error)
+    assert file.read_text() == lines
+    edit(ctx, lines, "x\n")
+    assert file.read_text() == "x\n"

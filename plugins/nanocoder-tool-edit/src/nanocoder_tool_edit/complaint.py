@@ -3,7 +3,7 @@
 from nanocoder import ToolError
 
 from nanocoder_tool_edit.document import line_of
-from nanocoder_tool_edit.strategies import SHOWN_PLACES, Found
+from nanocoder_tool_edit.strategies import MAX_TOLERANT, SHOWN_PLACES, Found
 
 SHOWN_LINES = 8
 MAX_LINE = 500
@@ -29,9 +29,15 @@ def several(path: str, text: str, found: Found) -> ToolError:
 
 def not_found(path: str, text: str, old: str) -> ToolError:
     """Return the error for a text that is not there, with the lines that are most like it."""
+    sizes = f"old_string ({_count(old)}) is not in {path!r} ({_count(text)})"
+    if len(old) > MAX_TOLERANT:
+        return ToolError(
+            f"{sizes}; more than {MAX_TOLERANT:,} characters are looked for exactly as they are,"
+            " so give a shorter part, or start_line and end_line",
+            error_class="text_not_found",
+        )
     from nanocoder_tool_edit.nearest import nearest  # loads rapidfuzz, for a failed edit only
 
-    sizes = f"old_string ({_count(old)}) is not in {path!r} ({_count(text)})"
     near = nearest(text, old)
     if near is None:
         return ToolError(f"{sizes}; read the file again", error_class="text_not_found")

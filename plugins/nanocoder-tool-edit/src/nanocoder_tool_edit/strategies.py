@@ -15,6 +15,7 @@ FUZZY_LINES = 3
 FUZZY_SIMILARITY = 0.8
 COMPARED_LINES = 100_000  # about 100 ms
 SHOWN_PLACES = 10
+MAX_TOLERANT = 200_000  # characters of what is looked for not quite exactly, about 20 ms
 
 
 @frozen
@@ -123,7 +124,7 @@ def find(text: str, old: str, new: str, *, tolerant: bool) -> Found | None:
     spans = exact(text, old, new)
     if spans:
         return Found("exact", 1.0, spans)
-    if not tolerant or not old.strip():
+    if not tolerant or len(old) > MAX_TOLERANT or not old.strip():
         return None
     lines, block = Lines(text), Block.of(old)
     for name, confidence, strategy in CASCADE:
