@@ -1,7 +1,7 @@
 """`nanocoder sessions undo`: put back what a session changed; a conversation uses the same."""
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 NEEDS_PERSON = 3
 NOTHING = "there is nothing to undo: no file was changed, or all of it was taken back already"
 NO_CALL = "no change of a call {!r} stands; `nanocoder sessions show ID --output json` has the ids"
+ELSEWHERE = (
+    "nothing was changed: the journal names files in {0}, and the session was held in {1};"
+    " if they are meant, say so with --cwd {0}"
+)
 NO_REDO = "there is no undoing to take back"
 
 
@@ -88,7 +92,11 @@ def run(store: SessionStore, host: Host, arguments: argparse.Namespace) -> int:
     is_asked = not arguments.yes and host.is_interactive
     try:
         taken = what(records, wanted)
-        with open_workspace(Path(taken.changes[0].root), journal, host.config) as workspace:
+        root = Path(taken.changes[0].root)
+        _refuse_elsewhere(root, records, host.cwd)
+        if root != host.cwd:
+            print_line(f"these are files in {root}:")
+        with open_workspace(root, journal, host.config) as workspace:
             desk = Desk(
                 workspace,
                 journal,
@@ -135,6 +143,16 @@ def _session(store: SessionStore, host: Host, wanted: str) -> str:
 
 def _has_changes(store: SessionStore, session_id: str) -> bool:
     return History(read(store.folder / f"{session_id}.jsonl")).last() is not None
+
+
+def _refuse_elsewhere(root: Path, records: Sequence[Record], here: Path) -> None:
+    """Refuse a *root* that is neither *here* nor the session's own: a journal is only a file.
+
+    Those inside the session, its sub-agents, write what they change into journals of their own.
+    """
+    held = records[0].data.get("cwd")
+    if str(root) not in {str(here), held}:
+        raise PersonError(ELSEWHERE.format(root, held))
 
 
 def _undoing(history: History) -> Taken:
