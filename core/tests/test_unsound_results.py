@@ -1,5 +1,6 @@
 """Results that nobody could work with, and messages that quote anything, stop at the border."""
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -9,6 +10,8 @@ from nanocoder.testing import opened
 from nanocoder.testing.playing import called
 
 SOUND = ToolResult("fine", attachments=(Attachment("image/png", b"x"),))
+CYCLE: dict[str, object] = {}
+CYCLE["again"] = CYCLE
 UNSOUND = [
     ({"output": 5}, "ToolResult.output is int, not str"),
     ({"output": None}, "ToolResult.output is NoneType, not str"),
@@ -18,6 +21,12 @@ UNSOUND = [
     ({"is_error": "yes"}, "ToolResult.is_error is str, not bool"),
     ({"error_class": 5}, "ToolResult.error_class is int, not str"),
     ({"artifact": 5}, "ToolResult.artifact is int, not str"),
+    ({"metadata": CYCLE}, "ToolResult.metadata cannot be JSON: nested deeper than 64 levels"),
+    ({"metadata": {"path": Path("a")}}, "metadata cannot be JSON: PosixPath is no JSON value"),
+    ({"data": {("a", 1): 2}}, "ToolResult.data cannot be JSON: the keys of an object"),
+    ({"data": [{"at": float("nan")}]}, "ToolResult.data cannot be JSON: nan is not a JSON number"),
+    ({"data": 10**5_000}, "ToolResult.data cannot be JSON: the number has too many digits"),
+    ({"data": {1}}, "ToolResult.data cannot be JSON: set is no JSON value"),
 ]
 
 
@@ -59,6 +68,34 @@ def test_an_unsound_result_of_a_hook_withholds_the_result(tmp_path, changes, pro
     assert result.error_class == "withheld"
     assert "spoiling" in result.output
     assert problem in str(reports[0])
+
+
+@pytest.mark.parametrize("value", [{1: 2}, [CYCLE], (float("inf"),), {"a", "b"}])
+def test_a_tool_that_returns_a_value_that_is_no_json_is_broken_and_told_so(tmp_path, value):
+    result, _ = result_of(tmp_path, odd=returning(value))
+    assert result.error_class == "tool_broken"
+    assert "what it returned cannot be JSON" in result.output
+
+
+def test_the_words_of_an_error_outlive_data_that_cannot_be_json(tmp_path):
+    error = ToolError("paused", error_class="queue_paused", data=CYCLE)
+    result, _ = result_of(tmp_path, odd=returning(error))
+    assert (result.error_class, result.output, result.data) == ("queue_paused", "paused", None)
+    assert "64 levels" in result.metadata["unwritable"]
+
+
+def test_the_journal_knows_how_every_such_call_ended(tmp_path):
+    work = tmp_path / "work"
+    work.mkdir()
+    kept = {"persist": True, "environment": {"HOME": str(tmp_path / "home")}}
+    for value in (evolve(SOUND, data=CYCLE), {(1, 2): 3}, ToolError("no", data={1: CYCLE})):
+        plugins = {"odd": returning(value)}
+        with opened(work, [[("odd", {})], "Done."], plugins=plugins, **kept) as (one, _):
+            list(one.run("go"))
+    journals = [path.read_text() for path in (tmp_path / "home").rglob("*.jsonl")]
+    assert len(journals) == 3
+    assert all('"error_class"' in text for text in journals)
+    assert not any('"data":{"unwritable"' in text for text in journals)
 
 
 def test_a_sound_result_passes(tmp_path):

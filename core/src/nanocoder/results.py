@@ -11,9 +11,10 @@ from nanocoder import calls
 from nanocoder.calls import problem_of
 from nanocoder.errors import NanocoderError, PluginError, ToolError
 from nanocoder.plugins import Plugins
-from nanocoder.schema import canonical_json
+from nanocoder.returned import refuse_unsound
+from nanocoder.schema import canonical_json, unfit
 from nanocoder.text import clip, clip_lines, for_model
-from nanocoder.tool import Tool, refuse_unsound
+from nanocoder.tool import Tool
 from nanocoder.values import ToolCall, ToolResult
 
 FORBIDDEN = frozenset(
@@ -142,11 +143,14 @@ def failure(call: ToolCall, error: NanocoderError) -> ToolResult:
     """Make a result of an error."""
     # A message may quote anything: what a model wrote, a file's name, a plugin's exception.
     message = for_model(clip(str(error), head=MESSAGE_HEAD_CHARS, tail=MESSAGE_TAIL_CHARS))
+    data = getattr(error, "data", None) or None
+    problem = unfit(data)
     return ToolResult(
         message,
         title=f"Error: {call.name}",
-        data=getattr(error, "data", None) or None,
-        metadata={"error": True},
+        # What went wrong is worth more than its details: without them it can be kept.
+        data=None if problem else data,
+        metadata={"error": True, "unwritable": problem} if problem else {"error": True},
         is_error=True,
         error_class=error.error_class,
         call_id=call.id,

@@ -1,17 +1,17 @@
 """A tool is one definition: its signature is check, static type and JSON Schema at once."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Generic, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
 from attrs import define, evolve, field, frozen
 
 from nanocoder.cancel import Cancel
 from nanocoder.errors import PluginError, ToolError
-from nanocoder.schema import Signature, canonical_json
+from nanocoder.returned import as_result
+from nanocoder.schema import Signature
 from nanocoder.values import (
     EMPTY,
-    Attachment,
     Effect,
     Mode,
     Question,
@@ -36,13 +36,6 @@ ANY_TOOL = "*"
 MAX_DEPTH = 4
 """How deep composed tools may call each other."""
 MAX_NAME_CHARS = 64
-RESULT_FIELDS: Final[Mapping[str, type]] = {
-    **dict.fromkeys(("output", "title", "error_class", "artifact"), str),
-    "metadata": Mapping,
-    "attachments": Sequence,
-    "is_error": bool,
-}
-"""What the fields of a result must be, whoever made it."""
 
 
 @frozen(eq=False, repr=False)
@@ -297,30 +290,6 @@ def takes_context(function: Callable[..., Any]) -> bool:
     if code is None:
         return False
     return "ctx" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-
-
-def as_result(value: Any, name: str) -> ToolResult:
-    """Make a ToolResult of what a handler returned: itself, text, or a JSON-ready value.
-
-    Raises: TypeError for a result with a field that nobody could work with.
-    """
-    if isinstance(value, ToolResult):
-        refuse_unsound(value)
-        return value if value.title else evolve(value, title=name)
-    if isinstance(value, str):
-        return ToolResult(value, title=name)
-    return ToolResult("" if value is None else canonical_json(value), title=name, data=value)
-
-
-def refuse_unsound(result: ToolResult) -> None:
-    """Raise TypeError, naming the field, for a result whose fields are not what they should be."""
-    for name, expected in RESULT_FIELDS.items():
-        value = getattr(result, name)
-        if not isinstance(value, expected):
-            raise TypeError(f"ToolResult.{name} is {type(value).__name__}, not {expected.__name__}")
-    for one in result.attachments:
-        if not isinstance(one, Attachment):
-            raise TypeError(f"ToolResult.attachments holds {type(one).__name__}, not Attachment")
 
 
 @overload

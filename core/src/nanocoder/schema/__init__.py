@@ -3,7 +3,7 @@
 Importing this package is cheap: cattrs and msgspec come with the first check and the first schema.
 """
 
-from nanocoder.schema.json_text import canonical_json, copied, parse_json
+from nanocoder.schema.json_text import canonical_json, copied, parse_json, unfit
 from nanocoder.schema.param import Param
 from nanocoder.schema.signature import Signature, structure
 from nanocoder.schema.told import told
@@ -20,4 +20,5 @@ __all__ = [
     "parse_json",
     "structure",
     "told",
+    "unfit",
 ]

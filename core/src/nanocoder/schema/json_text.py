@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
 
 from nanocoder.errors import BadArguments
@@ -48,7 +48,8 @@ def copied(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises: BadArguments for what no JSON can hold, because an approval is of its digest.
     """
-    problems = {name: problem for name, one in arguments.items() if (problem := _unfit(one))}
+    faults = ((name, unfit(one, objects=Mapping)) for name, one in arguments.items())
+    problems = {name: fault for name, fault in faults if fault}
     if problems:
         raise BadArguments([f"{name}: {problem}" for name, problem in problems.items()])
     return {name: _copied(one) for name, one in arguments.items()}
@@ -62,20 +63,29 @@ def _copied(value: Any) -> Any:
     return value
 
 
-def _unfit(value: Any, depth: int = 0) -> str:
-    """Return why *value* cannot be written as JSON, or nothing."""
-    if depth > MAX_DEPTH:
-        return f"nested deeper than {MAX_DEPTH} levels"
-    if isinstance(value, Mapping):
+def unfit(value: Any, depth: int = 0, objects: type[Any] = dict) -> str:
+    """Return why *value* cannot be written as JSON, or nothing; *objects* is what has keys."""
+    if isinstance(value, objects):
         if not all(isinstance(key, str) for key in value):
             return "the keys of an object have to be texts"
-        value = list(value.values())
+        return _unfit_in(value.values(), depth + 1, objects)
     if isinstance(value, list | tuple):
-        return next((said for one in value if (said := _unfit(one, depth + 1))), "")
+        return _unfit_in(value, depth + 1, objects)
     if isinstance(value, float) and not math.isfinite(value):
         return f"{value} is not a JSON number"
-    is_endless = isinstance(value, int) and value.bit_length() > MAX_BITS
-    return "the number has too many digits" if is_endless else ""
+    if isinstance(value, int) and value.bit_length() > MAX_BITS:
+        return "the number has too many digits"
+    is_plain = value is None or isinstance(value, str | int | float)
+    return "" if is_plain else f"{type(value).__name__} is no JSON value"
+
+
+def _unfit_in(values: Iterable[Any], depth: int, objects: type[Any]) -> str:
+    if depth > MAX_DEPTH:
+        return f"nested deeper than {MAX_DEPTH} levels"
+    for one in values:
+        if type(one) is not str and (problem := unfit(one, depth, objects)):
+            return problem
+    return ""
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
