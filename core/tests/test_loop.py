@@ -110,12 +110,21 @@ def test_the_third_identical_call_in_a_row_ends_the_run(tmp_path):
     assert played.report["stop_reason"] == "loop"
     assert len(played.results) == 3
     assert "Already done" in played.results[1].output
-    assert "called 3 times in a row" in played.report["error"]["message"]
+    assert "called in 3 turns in a row" in played.report["error"]["message"]
 
 
 def test_a_call_with_other_arguments_starts_the_count_anew(tmp_path):
     turns = [*([("look", {"at": str(n % 2)})] for n in range(8)), "Done."]
     assert play(tmp_path, turns, plugins=TOOLS).report["stop_reason"] == "done"
+
+
+@pytest.mark.parametrize("arguments", [{"at": "a"}, {"ta": "x"}])
+def test_the_same_call_counts_once_in_a_turn_whether_it_fails_or_not(tmp_path, arguments):
+    turn = [("look", arguments)] * 4
+    played = play(tmp_path, [turn, turn, "I see."], plugins=TOOLS)
+    assert (played.report["stop_reason"], played.text) == ("done", "I see.")
+    played = play(tmp_path, [turn] * 9, plugins=TOOLS)
+    assert (played.report["stop_reason"], played.report["turns"]) == ("loop", 3)
 
 
 def test_a_polling_tool_may_be_called_for_ever(tmp_path):

@@ -8,7 +8,7 @@ from nanocoder.tool import Tool
 from nanocoder.values import ToolCall, ToolResult
 
 SAME_IN_A_ROW = 3
-"""How often one call may come to the same result in a row before the run ends."""
+"""In how many turns in a row one call may come to the same result before the run ends."""
 ALREADY_DONE = (
     "Already done: the same call ran right before this one and its result stands above."
     " Take the next action."
@@ -26,6 +26,7 @@ class Guard:
         self._last = ""
         self._last_result = ""
         self._count = 0
+        self._is_counted = False
 
     def answered(self, call: ToolCall) -> ToolResult | None:
         """Return the result of a reading call that repeats the one right before it.
@@ -42,12 +43,16 @@ class Guard:
         )
 
     def seen(self, calls: Sequence[ToolCall], results: Sequence[ToolResult]) -> str:
-        """Take note of a turn; returns why the run should end, or nothing."""
+        """Take note of a turn; returns why the run should end, or nothing.
+
+        The same call counts once in it: the model wanted all of them before it saw a result.
+        """
+        self._is_counted = False
         for call, result in zip(calls, results, strict=True):
             self._note(call, result)
             if self._count >= SAME_IN_A_ROW:
                 return (
-                    f"stopped: {call.name} was called {self._count} times in a row"
+                    f"stopped: {call.name} was called in {self._count} turns in a row"
                     " with the same arguments and the same result"
                 )
         return ""
@@ -60,7 +65,8 @@ class Guard:
         key = _key(call)
         repeated = bool(result.metadata.get("repeated"))
         same = key == self._last and (repeated or result.output == self._last_result)
-        self._count = self._count + 1 if same else 1
+        self._count = self._count + (not self._is_counted) if same else 1
+        self._is_counted = True
         self._last = key
         if not repeated:
             self._last_result = result.output
