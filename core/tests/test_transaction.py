@@ -556,6 +556,38 @@ def test_what_was_left_in_one_directory_waits_there(root, state, tmp_path):
     assert (root / "a.txt").read_text() == "half\n"
 
 
+@pytest.mark.parametrize("is_ours", [True, False])
+def test_what_was_left_in_a_directory_of_ours_that_is_gone_is_discarded(
+    root, state, tmp_path, is_ours
+):
+    """Another one may come back, with the disk that it is on."""
+    cache = state.parents[2] / ".cache/nanocoder"
+    tree = (cache if is_ours else tmp_path) / "worktrees/one"
+    tree.mkdir(parents=True)
+    (tree / "a.txt").write_text("old\n")
+    killed(tree, state, "ws.write_text('a.txt', 'half\\n')")
+    assert told_at_the_start(root, state) == []
+    assert list((state / "intents").glob("*/*")), "it is there, and waits"
+    (tree / "a.txt").unlink()
+    tree.rmdir()
+    assert told_at_the_start(root, state) == []
+    assert (state / "intents").exists() is not is_ours
+
+
+def test_what_a_living_call_keeps_of_a_directory_that_is_gone_stays(root, state):
+    tree = state.parents[2] / ".cache/nanocoder/worktrees/one"
+    tree.mkdir(parents=True)
+    with crash(tree, state, "ws.write_text('a.txt', 'half\\n')", "input()") as process:
+        assert process.stdout.readline() == b"ready\n"
+        (tree / "a.txt").unlink()
+        tree.rmdir()
+        assert told_at_the_start(root, state) == []
+        assert list((state / "intents").glob("*/*"))
+        process.kill()
+    assert told_at_the_start(root, state) == []
+    assert not (state / "intents").exists()
+
+
 # What a session tells
 
 

@@ -1,9 +1,10 @@
 """What sessions that were killed have left half done, looked for when the next one is opened."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
-from nanocoder.config import state_dir
+from nanocoder.config import cache_dir, state_dir
 from nanocoder.errors import ConfigError, ToolError
 
 
@@ -14,14 +15,22 @@ def take_back_what_was_killed(
     folder = intents_dir(environment)
     if folder is None or not folder.is_dir():
         return
-    from nanocoder.workspace.recovery import recover  # mostly there is nothing
+    from nanocoder.workspace import recovery  # mostly there is nothing
 
     try:
-        lines = recover(folder, root)
+        lines = recovery.recover(folder, root)
+        if folder.is_dir():
+            recovery.forget_what_is_gone(folder, _ours(environment))
     except (OSError, ToolError) as error:
         lines = [f"{folder}: what an earlier session left half done was not looked at: {error}"]
     for line in lines:
         say(line)
+
+
+def _ours(environment: Mapping[str, str]) -> Iterator[Path]:
+    for place in (state_dir, cache_dir):
+        with suppress(ConfigError):
+            yield place(environment)
 
 
 def intents_dir(environment: Mapping[str, str]) -> Path | None:

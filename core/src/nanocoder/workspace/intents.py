@@ -12,7 +12,7 @@ import fcntl
 import json
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,6 +24,7 @@ from nanocoder.workspace.state import State
 SUFFIX: Final = ".intents"
 TRIES: Final = 20
 MAX_NAME_CHARS: Final = 100
+MAX_FIRST_LINE: Final = 65_536
 DAMAGED: Final = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
 """What a line raises that is not one of ours."""
 
@@ -56,9 +57,12 @@ class Intents:
         self._fd = fd
         self._end = 0
 
-    def start(self, about: str) -> None:
-        """Write who owns the file; *about* tells a person later which call it is of."""
-        self._append({"about": about, "pid": os.getpid()})
+    def start(self, about: str, root: str) -> None:
+        """Write who owns the file; *about* tells a person later which call it is of.
+
+        *root* is the directory of the files: when it is gone, nobody comes back for them.
+        """
+        self._append({"about": about, "pid": os.getpid(), "root": root})
         for folder in self.path.parents[:3]:
             _sync(folder)
 
@@ -96,6 +100,14 @@ class Intents:
         if intent.before.digest and digest(data) != intent.before.digest:
             raise OSError(errno.EIO, "its saved copy is damaged")
         return data
+
+    def root(self) -> str:
+        """Return the directory of the files, "" where it is not told; raises OSError."""
+        line = os.pread(self._fd, MAX_FIRST_LINE, 0).partition(b"\n")[0]
+        try:
+            return str(json.loads(line)["root"])
+        except DAMAGED:
+            return ""
 
     def remove(self) -> None:
         """Remove the file, and its folders where they are empty; raises OSError if it stays."""
@@ -152,8 +164,11 @@ class Intents:
                     self._end = file.tell()
 
 
-def begun(folder: Path, name: str, about: str) -> Intents:
-    """Make a file in *folder*, which is made with the one above it; raises OSError."""
+def begun(folder: Path, name: str, about: str, root: Path) -> Intents:
+    """Make a file in *folder*, which is made with the one above it; raises OSError.
+
+    It is of a call in *root*, which is called *name*, and *about* for a person.
+    """
     for _ in range(TRIES):
         for directory in (folder.parent, folder):
             with contextlib.suppress(FileExistsError):
@@ -163,13 +178,31 @@ def begun(folder: Path, name: str, about: str) -> Intents:
         with contextlib.suppress(FileNotFoundError):
             made = _locked(path, os.O_CREAT | os.O_EXCL, fcntl.LOCK_EX)
             if made is not None:
-                made.start(about)
+                made.start(about, str(root))
                 return made
     raise OSError(errno.EBUSY, "no file could be made", str(folder))
 
 
 def leftovers(folder: Path) -> Iterator[Intents]:
     """Take over what dead processes have left in *folder*; raises OSError."""
+    for found in _ownerless(folder):
+        found.take_over()
+        yield found
+
+
+def discard(folder: Path, is_over: Callable[[str], bool]) -> None:
+    """Remove what dead processes have left in *folder* if *is_over* says so of the root of it.
+
+    Raises: OSError.
+    """
+    for found in _ownerless(folder):
+        if is_over(found.root()):
+            found.remove()
+        else:
+            found.close()
+
+
+def _ownerless(folder: Path) -> Iterator[Intents]:
     with os.scandir(folder) as entries:  # a link or a pipe is none of ours
         names = sorted(one.name for one in entries if one.is_file(follow_symlinks=False))
     for name in names:
@@ -178,7 +211,6 @@ def leftovers(folder: Path) -> Iterator[Intents]:
         with contextlib.suppress(FileNotFoundError, BlockingIOError):  # gone, or its owner lives
             found = _locked(folder / name, 0, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if found is not None:
-                found.take_over()
                 yield found
 
 

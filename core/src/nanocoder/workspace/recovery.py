@@ -2,10 +2,11 @@
 
 import fcntl
 import os
-from contextlib import closing
+from collections.abc import Iterable
+from contextlib import closing, suppress
 from pathlib import Path
 
-from nanocoder.workspace.intents import Intents, leftovers, tidied
+from nanocoder.workspace.intents import Intents, discard, leftovers, tidied
 from nanocoder.workspace.replay import LateReplay
 from nanocoder.workspace.rollback import folder_of
 from nanocoder.workspace.root import Root
@@ -30,6 +31,25 @@ def recover(base: Path, root: Path) -> list[str]:
     finally:
         os.close(guard)
         tidied(folder)
+
+
+def forget_what_is_gone(base: Path, ours: Iterable[Path]) -> None:
+    """Discard what killed calls have left of directories that are not there any more.
+
+    Only of those below *ours*, which we make and remove ourselves: another directory may be on a
+    disk that is away. Calls of processes that live are left alone. Raises OSError.
+    """
+    places = [os.path.realpath(one) for one in ours if one.is_dir()]
+
+    def is_over(root: str) -> bool:
+        is_ours = any(root.startswith(f"{place}/") for place in places)
+        return is_ours and not os.path.lexists(root)
+
+    with os.scandir(base) as entries:
+        folders = [base / one.name for one in entries if one.is_dir(follow_symlinks=False)]
+    for folder in folders:
+        with suppress(FileNotFoundError):  # its owner has ended meanwhile
+            discard(folder, is_over)
 
 
 def _taken_back(found: list[Intents], root: Path, kept: Path) -> list[str]:

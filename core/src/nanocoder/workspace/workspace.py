@@ -309,10 +309,11 @@ class Workspace:
         from nanocoder.workspace.rollback import folder_of
 
         if self._intents is not None:
-            return begun(folder_of(self._intents, self.root), name, about)
+            return begun(folder_of(self._intents, self.root), name, about, self.root)
         import tempfile
 
-        return begun(Path(tempfile.mkdtemp(prefix="nanocoder-")) / "intents", name, about)
+        folder = Path(tempfile.mkdtemp(prefix="nanocoder-")) / "intents"
+        return begun(folder, name, about, self.root)
 
     def backups_of(self, path: str) -> list[Path]:
         """Return the copies of what *path* held before changes, oldest first."""
