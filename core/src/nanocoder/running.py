@@ -164,7 +164,8 @@ class Running:
 
     def _abandoned(self, limit_s: float, what: str) -> Exception:
         if self._cancel.reason == "timeout":
-            return TimedOut(f"{what} took longer than {limit_s:g} s and was ended")
+            said = f"{what} took longer than {limit_s:g} s and was ended"
+            return TimedOut(said, data={"limit_s": limit_s})
         return Cancelled(f"{what} was interrupted")
 
     def _run(self) -> None:

@@ -199,6 +199,44 @@ def test_which_errors_count_is_a_setting_and_nought_switches_it_off(run):
     assert results[-1] == ("", "looked at 4")
 
 
+@tool(risk="safe", effects={"read"}, timeout_s=0)
+def own(timeout: float = 9.0, target: str = "x") -> str:
+    """Look, and watch the time itself."""
+    raise ToolError(f"not within {timeout} s", error_class="timeout")
+
+
+@tool(risk="safe", effects={"read"}, timeout_s=0.01)
+def slow(ctx, timeout: float = 9.0, target: str = "x") -> str:
+    """Look until the tool's limit."""
+    ctx.cancelled.wait(timeout)
+    ctx.cancelled.check()
+    return "seen"
+
+
+@pytest.mark.contract("NT-66")
+@pytest.mark.parametrize(
+    ("used", "arguments", "last"),
+    [
+        (own, {"timeout": 1.0}, "timeout"),
+        (own, {}, "denied"),
+        (slow, {"timeout": 5.0}, "denied"),
+        (slow, {}, "denied"),
+    ],
+)
+def test_a_limit_that_the_call_chose_says_nothing_about_the_tool(tmp_path, used, arguments, last):
+    table = Settings(breaker_failures=2)
+    turns = [[(used.name, {**arguments, "target": str(n)})] for n in range(3)]
+    plugins = {"tools": Tools(used), "policy-limits": limits}
+    played = play(tmp_path, [*turns, "Done."], plugins=plugins, settings={"policy-limits": table})
+    assert [one.error_class for one in played.results] == ["timeout", "timeout", last]
+
+
+def test_chosen_limits_are_told_once_and_do_not_fill_the_memory(breakers):
+    for number in range(MAX_KEPT + 1):
+        breakers.chose_limit(number)
+    assert [breakers.had_chosen(one) for one in (0, 1, 1)] == [False, True, False]
+
+
 @pytest.mark.contract("NT-66")
 def test_a_closed_breaker_never_turns_a_no_into_a_yes(tmp_path):
     class No:

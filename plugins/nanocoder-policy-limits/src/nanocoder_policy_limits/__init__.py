@@ -4,6 +4,7 @@ A policy that only ever denies.
 """
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from attrs import field, frozen
@@ -99,16 +100,37 @@ def nanocoder_before_execute(
 @hookimpl
 def nanocoder_event(event: Event, session: SessionInfo, settings: Settings) -> None:
     """Learn how each call ended."""
-    if event.kind != "call.returned" or not settings.breaker_failures:
+    if not settings.breaker_failures:
         return
+    if event.kind == "call.started" and any(map(_is_limit, event.data["arguments"])):
+        settings.breakers.chose_limit((session.id, event.call_id))
+    elif event.kind == "call.returned":
+        _learn(event, session, settings)
+
+
+def _learn(event: Event, session: SessionInfo, settings: Settings) -> None:
     key, threshold = (session.id, event.data["tool"]), settings.breaker_failures
     error_class = event.data["error_class"]
-    if error_class in settings.breaker_faults:
+    if settings.breakers.had_chosen((session.id, event.call_id)) and _is_own_timeout(event):
+        settings.breakers.came_to_nothing(key, event.call_id)
+    elif error_class in settings.breaker_faults:
         settings.breakers.failed(key, event.call_id, threshold, error_class)
     elif event.data["ran_ms"] and error_class != "cancelled":
         settings.breakers.worked(key, event.call_id, threshold)
     else:
         settings.breakers.came_to_nothing(key, event.call_id)
+
+
+def _is_limit(argument: str) -> bool:
+    """Tell whether an argument is a time limit: `timeout`, or `timeout_s` and the like."""
+    return argument == "timeout" or argument.startswith("timeout_")
+
+
+def _is_own_timeout(event: Event) -> bool:
+    """Tell whether the tool itself ended the call, not the limit that it or the session has."""
+    data = event.data["data"]
+    is_ended = isinstance(data, Mapping) and "limit_s" in data
+    return event.data["error_class"] == "timeout" and not is_ended
 
 
 def _broken(

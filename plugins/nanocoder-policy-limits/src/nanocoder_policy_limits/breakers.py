@@ -34,6 +34,7 @@ class Breakers:
         self.clock = clock
         self._lock = threading.Lock()
         self._kept: OrderedDict[Hashable, _Breaker] = OrderedDict()
+        self._chosen: OrderedDict[Hashable, None] = OrderedDict()
 
     def __len__(self) -> int:
         """Return how many tools are remembered: those whose last call failed."""
@@ -87,6 +88,18 @@ class Breakers:
             breaker = self._kept.get(key)
             if breaker is not None and breaker.trial == call_id:
                 breaker.trial = ""
+
+    def chose_limit(self, call: Hashable) -> None:
+        """Remember that *call* named its own time limit."""
+        with self._lock:
+            self._chosen[call] = None
+            if len(self._chosen) > MAX_KEPT:
+                self._chosen.popitem(last=False)
+
+    def had_chosen(self, call: Hashable) -> bool:
+        """Tell whether *call*, which has ended, named its own time limit; it is asked once."""
+        with self._lock:
+            return self._chosen.pop(call, self) is None
 
 
 def _counts(breaker: _Breaker, call_id: str, threshold: int) -> bool:
