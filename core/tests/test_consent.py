@@ -10,6 +10,7 @@ from attrs import evolve
 from nanocoder import (
     ApprovalAnswer,
     ApprovalRequest,
+    Cancel,
     Decision,
     Effect,
     Param,
@@ -17,6 +18,7 @@ from nanocoder import (
     Plugins,
     Risk,
     Verdict,
+    consent,
     hookimpl,
     tool,
 )
@@ -320,6 +322,57 @@ def test_without_an_answer_in_time_the_call_is_denied_and_a_late_answer_counts_n
     assert [event.kind for event in events][-2:] == ["call.denied", "call.returned"]
     assert again.output == "launched at x"
     assert "call.approval_requested" in [event.kind for event in told], "the late yes was not kept"
+
+
+class Stuck:
+    """A plugin whose preview never comes."""
+
+    def __init__(self) -> None:
+        self.begun, self.released = threading.Event(), threading.Event()
+
+    @hookimpl
+    def nanocoder_render(self, call):
+        self.begun.set()
+        self.released.wait(8)
+        return "too late"
+
+
+def test_a_preview_that_hangs_is_left_out_and_its_plugin_is_reported(tmp_path, monkeypatch):
+    monkeypatch.setattr(consent, "PREVIEW_TIMEOUT_S", 0.1)
+    seen: list[ApprovalRequest] = []
+
+    def look_at(request: ApprovalRequest) -> ApprovalAnswer:
+        seen.append(request)
+        return yes(request)
+
+    stuck = Stuck()
+    plugins = {"tools": Tools(), "a-stuck": stuck}
+    with opened(tmp_path, plugins=plugins, approve=look_at) as (session, _):
+        result, _ = called(session, "launch", {"target": "x"})
+        stuck.released.set()
+        (reported,) = session.plugins.reports
+    assert result.output == "launched at x"
+    assert seen[0].preview == "target: x"
+    assert "'a-stuck': nanocoder_render failed: took longer than 0.1 s" in str(reported)
+
+
+def test_an_interrupt_does_not_wait_for_a_preview_that_hangs(tmp_path):
+    stuck = Stuck()
+    cancel = Cancel()
+
+    def interrupt() -> None:
+        stuck.begun.wait(8)
+        cancel.set()
+
+    threading.Thread(target=interrupt, daemon=True).start()
+    plugins = {"tools": Tools(), "a-stuck": stuck}
+    with opened(tmp_path, plugins=plugins, approve=yes) as (session, _):
+        result, _ = called(session, "launch", {"target": "x"}, cancel=cancel)
+        reported = list(session.plugins.reports)
+        assert not stuck.released.is_set()
+        stuck.released.set()
+    assert result.error_class == "cancelled"
+    assert reported == []
 
 
 @pytest.mark.contract("MA-116")

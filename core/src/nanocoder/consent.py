@@ -14,6 +14,7 @@ from nanocoder import calls
 from nanocoder.cancel import Cancel
 from nanocoder.errors import ApprovalNeeded, Denied
 from nanocoder.plugins import Plugins
+from nanocoder.rendering import rendered
 from nanocoder.schema import canonical_json, copied
 from nanocoder.stages import Watch
 from nanocoder.tool import ANY_TOOL, SessionInfo, Tool
@@ -36,6 +37,8 @@ Asker = Callable[[Question], str | None]
 Check = Callable[[Mapping[str, Any]], dict[str, Any]]
 
 APPROVAL_TIMEOUT_S = 300.0
+PREVIEW_TIMEOUT_S = 10.0
+"""How long plugins may take to render what a call would do; then its arguments are shown."""
 ANSWER_FIELDS: Final[Mapping[str, type | tuple[type, ...]]] = {
     "approved": bool,
     "always": bool,
@@ -120,6 +123,7 @@ class Consent:
         tool: Tool[..., Any],
         check: Check,
         watch: Watch,
+        cancel: Cancel,
         *,
         consented: bool = False,
     ) -> Generator[Event | Ask, None, Granted]:
@@ -128,7 +132,7 @@ class Consent:
         *consented* says that a person agreed to the composed call that this one is a step of. An
         edit approves what was written: the edited call is checked and judged again, and asked for
         again only when a rule has something new to say.
-        Raises: Denied, ApprovalNeeded, BadArguments.
+        Raises: Denied, ApprovalNeeded, BadArguments, Cancelled.
         """
         arguments = check(call.arguments)
         yield Event("call.validated", call_id=call.id)
@@ -147,7 +151,9 @@ class Consent:
             if _key(verdict, call, tool) in self.kept:
                 return Granted(call, arguments)
             about = self.session
-            answer = yield from self._answered(call, tool, verdict, watch)
+            answer = yield from self._answered(
+                self._request(call, tool, verdict, cancel), verdict, tool, watch
+            )
             if answer.arguments is None:
                 if self.session is not about:
                     self._refuse_late(call, tool)
@@ -169,9 +175,9 @@ class Consent:
             raise Denied(f"denied: {verdict.reason}", data=verdict_data(verdict))
 
     def _answered(
-        self, call: ToolCall, tool: Tool[..., Any], verdict: Verdict, watch: Watch
+        self, request: ApprovalRequest, verdict: Verdict, tool: Tool[..., Any], watch: Watch
     ) -> Generator[Event | Ask, None, ApprovalAnswer]:
-        request = self._request(call, tool, verdict)
+        call = request.call
         yield Event("call.approval_requested", request_data(request), call.id)
         question = Ask(request)
         began = time.perf_counter()
@@ -242,7 +248,9 @@ class Consent:
 
         return [calls.Implementation("session", hook, answer, (argument,))]
 
-    def _request(self, call: ToolCall, tool: Tool[..., Any], verdict: Verdict) -> ApprovalRequest:
+    def _request(
+        self, call: ToolCall, tool: Tool[..., Any], verdict: Verdict, cancel: Cancel
+    ) -> ApprovalRequest:
         return ApprovalRequest(
             id=os.urandom(8).hex(),
             sequence=next(self._sequence),
@@ -252,19 +260,22 @@ class Consent:
             effects=tool.effects,
             plugin=f"{tool.plugin} {tool.version}".strip(),
             reason=verdict.reason,
-            preview=self.preview(call, tool),
+            preview=self.preview(call, tool, cancel),
             cwd=str(self.session.cwd),
             steps=tool.composed_of,
             timeout_s=self._timeout_s,
         )
 
-    def preview(self, call: ToolCall, tool: Tool[..., Any]) -> str:
+    def preview(self, call: ToolCall, tool: Tool[..., Any], cancel: Cancel) -> str:
         """Return what a call would do, in plain text: a plugin's rendering or the arguments."""
-        arguments = {**self._about(call, tool), "result": None}
-        rendered = calls.choose(
-            self._plugins.implementations("nanocoder_render"), self._plugins.report, arguments, str
+        said = rendered(
+            self._plugins.implementations("nanocoder_render"),
+            self._plugins.report,
+            {**self._about(call, tool), "result": None},
+            PREVIEW_TIMEOUT_S,
+            cancel,
         )
-        return rendered or "\n".join(f"{key}: {value}" for key, value in call.arguments.items())
+        return said or "\n".join(f"{key}: {value}" for key, value in call.arguments.items())
 
     def _about(self, call: ToolCall, tool: Tool[..., Any]) -> dict[str, Any]:
         return {

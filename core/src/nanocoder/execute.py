@@ -223,7 +223,7 @@ class Executor:
         mine = evolve(call, arguments=copied(call.arguments))
         consented = scope.consented and scope.active
         granted = yield from self._consent.obtain(
-            mine, tool, tool.signature.check, watch, consented=consented
+            mine, tool, tool.signature.check, watch, cancel, consented=consented
         )
         watch.enter("")
         return tool, granted

@@ -255,7 +255,8 @@ def nanocoder_render(
 
     Called: for the preview of every approval, and by screens that show a result.
     Results: the first answer wins; without one the arguments, or the output, are shown as they are.
-    Raises: counts as no answer and is reported.
+    For a preview all have 10 seconds together, beside the session's thread.
+    Raises: counts as no answer and is reported, as who takes longer is.
     Example: `return f"deploys {call.arguments['service']}" if call.name == "deploy" else None`
     """
 
