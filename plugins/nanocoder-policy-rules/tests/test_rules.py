@@ -160,6 +160,19 @@ def test_an_absolute_glob_holds_inside_the_workspace(tmp_path, judge, given, pat
     )
 
 
+def test_a_glob_may_start_at_home(tmp_path, judge, monkeypatch):
+    (tmp_path / "k.txt").touch()
+    for home, expected in ((tmp_path, "deny"), (tmp_path / "elsewhere", "allow")):
+        monkeypatch.setenv("HOME", str(home))
+        assert decision(judge("read_file", {"path": "k.txt"}, deny=["read_file(~/*)"])) == expected
+
+
+def test_a_line_break_in_a_name_hides_it_from_no_rule(judge):
+    for path in ("secrets/a\nb", "secrets/a\n/b", "\nsecrets/a"):
+        denied = decision(judge("read_file", {"path": path}, deny=["read_file(**secrets/**)"]))
+        assert denied == "deny"
+
+
 def test_a_workspace_that_is_reached_by_a_link_is_the_place_it_leads_to(tmp_path, tools):
     (tmp_path / "real/secrets").mkdir(parents=True)
     (tmp_path / "link").symlink_to("real")

@@ -6,6 +6,7 @@ glob of an argument. An agent is the name of a sub-agent's profile,
 or `main`; a rule without one is for all.
 """
 
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -75,8 +76,8 @@ class Rule(NamedTuple):
 
     @property
     def is_absolute(self) -> bool:
-        """Tell whether the pattern, as one of paths, starts at the root of the disk."""
-        return self.pattern.startswith("/")
+        """Tell whether the pattern, as one of paths, starts at the root of the disk or at home."""
+        return self.pattern.startswith(("/", "~/"))
 
     def names(self, tool: str) -> bool:
         """Tell whether this rule is about *tool*."""
@@ -183,7 +184,7 @@ def names_path(one: Rule, spellings: Sequence[str]) -> bool:
 
 def names_place(one: Rule, places: Iterable[Sequence[str]]) -> bool:
     """Tell whether a rule's absolute glob is for one of *places*; in doubt it is."""
-    globs = [_glob(each) for each in paths.globs(one.pattern)]
+    globs = [_glob(each) for each in paths.globs(os.path.expanduser(one.pattern))]
     return any(
         glob.fullmatch(_folded(each)) for place in places for each in place for glob in globs
     )
@@ -203,7 +204,7 @@ def _glob(pattern: str) -> re.Pattern[str]:
         lambda found: parts.get(found[0]) or re.escape(found[0]),
         pattern,
     )
-    return re.compile(start + body)
+    return re.compile(start + body, re.DOTALL)  # a name may hold a line break
 
 
 def names_argument(one: Rule, arguments: Mapping[str, Any], *, any_of: bool) -> bool:
