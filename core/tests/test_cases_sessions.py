@@ -35,8 +35,13 @@ def test_sess_013_a_session_of_another_directory_names_both_and_works_in_the_new
     assert f"was held in {nanocoder.cwd}; it goes on in {elsewhere}" in done.stderr
     assert (elsewhere / "new.txt").exists()
     assert not (nanocoder.cwd / "new.txt").exists()
-    # What was changed elsewhere is put back elsewhere.
-    assert nanocoder("sessions", "undo", journal.stem, "--yes").returncode == 0
+    # What was changed elsewhere is put back elsewhere, by somebody who says so.
+    undo = ("sessions", "undo", journal.stem, "--yes")
+    refused = nanocoder(*undo)
+    assert refused.returncode == 1
+    assert f"--cwd {elsewhere}" in refused.stderr
+    assert (elsewhere / "new.txt").exists()
+    assert nanocoder(*undo, "--cwd", str(elsewhere)).returncode == 0
     assert not (elsewhere / "new.txt").exists()
 
 
