@@ -2,10 +2,12 @@
 
 import threading
 import time
+from types import SimpleNamespace
 from typing import Annotated
 
 import pytest
 from nanocoder import (
+    ApprovalAnswer,
     BadArguments,
     Effect,
     Finished,
@@ -18,6 +20,7 @@ from nanocoder import (
     open_session,
     tool,
 )
+from nanocoder.prompt import named_files
 from nanocoder.testing import Scripted, opened, play
 
 
@@ -111,6 +114,30 @@ def test_the_third_identical_call_in_a_row_ends_the_run(tmp_path):
     assert len(played.results) == 3
     assert "Already done" in played.results[1].output
     assert "called in 3 turns in a row" in played.report["error"]["message"]
+
+
+def test_a_command_that_tells_its_time_does_not_get_further_by_that(tmp_path):
+    times = iter(("0.12s", "1.5 seconds", "12 ms", "3s", "4s", "5s", "6s", "7s", "8s", "9s"))
+
+    @tool(effects={"execute"}, risk="safe")
+    def check() -> str:
+        """Run the tests, again and again."""
+        return f"1 failed in {next(times)}"
+
+    checking = SimpleNamespace(nanocoder_tools=hookimpl(lambda: [check]))
+
+    def agree(request):
+        return ApprovalAnswer(request.id, request.digest, approved=True)
+
+    played = play(tmp_path, [[("check", {})]] * 9, plugins={"checking": checking}, approve=agree)
+    assert played.report["stop_reason"] == "loop"
+    assert len(played.results) == 3
+
+
+def test_a_word_of_three_million_letters_is_no_path_and_takes_no_time(tmp_path):
+    (tmp_path / "a.txt").write_text("A")
+    for word in ("x" * 3_000_000, "a." * 1_500_000, "a.b/" * 700_000):
+        assert list(named_files(f"{word} read a.txt")) == ["a.txt"]
 
 
 def test_a_call_with_other_arguments_starts_the_count_anew(tmp_path):

@@ -1,5 +1,6 @@
 """The loop guard: who repeats a call without getting further is told so, then stopped."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,6 +10,8 @@ from nanocoder.values import ToolCall, ToolResult
 
 SAME_IN_A_ROW = 3
 """In how many turns in a row one call may come to the same result before the run ends."""
+_TIMES = re.compile(r"\d+(?:\.\d+)? ?(?:s|ms|sec|secs|seconds)\b|\b\d+:\d\d(?:[:.]\d+)*\b")
+"""How long something took, and when: a command that says so does not get further by that."""
 ALREADY_DONE = (
     "Already done: the same call ran right before this one and its result stands above."
     " Take the next action."
@@ -64,12 +67,13 @@ class Guard:
             return
         key = _key(call)
         repeated = bool(result.metadata.get("repeated"))
-        same = key == self._last and (repeated or result.output == self._last_result)
+        output = _TIMES.sub("", result.output)
+        same = key == self._last and (repeated or output == self._last_result)
         self._count = self._count + (not self._is_counted) if same else 1
         self._is_counted = True
         self._last = key
         if not repeated:
-            self._last_result = result.output
+            self._last_result = output
 
 
 def _key(call: ToolCall) -> str:

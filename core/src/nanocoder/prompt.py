@@ -27,7 +27,10 @@ PLAN_LAST = "\n\n(Do not do this now. Answer with a plan: which steps would you 
 NAMED_FILE_CHARS = 1_500
 """A file named in the request is put into it whole up to this many characters."""
 NAMED_FILES = 4
-_PATH = re.compile(r"[A-Za-z0-9_@%+=./-]*[A-Za-z0-9_-]\.[A-Za-z0-9]{1,8}\b")
+_WORD = re.compile(r"[A-Za-z0-9_@%+=./-]++")
+_PATH = re.compile(r".*[A-Za-z0-9_-]\.[A-Za-z0-9]{1,8}\b")
+PATH_CHARS = 500
+"""A longer word is no path: a request may hold anything, encoded data for instance."""
 
 
 def system_prompt(session: SessionInfo, additions: Iterable[str]) -> str:
@@ -52,9 +55,10 @@ def for_small_model(text: str, read: Callable[[str], str], mode: Mode) -> str:
 def named_files(text: str) -> Iterator[str]:
     """Yield what looks like a file's path in a request, each once."""
     seen: set[str] = set()
-    for found in _PATH.finditer(text):
-        path = found.group().removeprefix("./")
-        if path not in seen and not path.startswith(("/", "..")):
+    for word in _WORD.finditer(text):
+        found = _PATH.match(word.group()) if len(word.group()) <= PATH_CHARS else None
+        path = found.group().removeprefix("./") if found is not None else ""
+        if path and path not in seen and not path.startswith(("/", "..")):
             seen.add(path)
             yield path
             if len(seen) == NAMED_FILES:

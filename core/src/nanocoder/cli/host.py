@@ -52,9 +52,9 @@ class Host:
         return state_dir()
 
     def sessions(self) -> Sequence[SessionSummary]:
-        """Return the sessions of this directory, the last used first."""
+        """Return the conversations held in this directory, the last used first."""
         found = SessionStore.of_user(warn=self.say).list()
-        return [one for one in found if one.cwd == str(self.cwd)]
+        return [one for one in found if one.title and one.cwd == str(self.cwd)]
 
     def say(self, message: str) -> None:
         """Tell a person something beside the output."""

@@ -63,9 +63,8 @@ def _data(entry: Entry, problem: str) -> dict[str, Any]:
 
 def _package(name: str) -> str:
     """Return the package of a plugin that may be named without its prefix: tool-grep."""
-    return (
-        name if name.startswith(PREFIX) or "/" in name or name.endswith(".whl") else PREFIX + name
-    )
+    is_place = name in {".", ".."} or "/" in name or name.endswith((".whl", ".tar.gz"))
+    return name if is_place or name.startswith(PREFIX) else PREFIX + name
 
 
 def _install(arguments: argparse.Namespace) -> int:

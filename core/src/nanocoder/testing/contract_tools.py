@@ -13,6 +13,8 @@ MAX_DEFINITION_TOKENS = 250
 """What a tool's definition may cost in each request."""
 CANCELLED_S = 1.0
 """How long a call may take that was cancelled before it began."""
+MODEL_TURNS = 8
+"""How often the model answers in one example."""
 
 
 @about("tools")
@@ -150,9 +152,13 @@ def _is_safe(tool: Tool[..., Any]) -> bool:
 def _example_results(subject: Subject, part: str, cwd: Path) -> Iterator[tuple[Any, Any]]:
     from nanocoder.testing.playing import agree, called, first_choice, opened
 
-    with opened(cwd, plugins=subject.alone(), mode="auto", approve=agree, ask=first_choice) as (
+    examples = subject.tool(part).examples
+    # A tool may ask the model, as those with sub-agents do.
+    turns = ["Hello."] * MODEL_TURNS * len(examples)
+    plugins = subject.alone()
+    with opened(cwd, turns, plugins=plugins, mode="auto", approve=agree, ask=first_choice) as (
         session,
         _,
     ):
-        for example in subject.tool(part).examples:
+        for example in examples:
             yield dict(example), called(session, part, example)[0]

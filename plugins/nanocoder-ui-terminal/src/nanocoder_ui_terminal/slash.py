@@ -148,7 +148,6 @@ def _sessions(conversation: "Conversation", _argument: str) -> None:
             one_line(one.title, TITLE_COLUMNS),
         )
         for one in conversation.host.sessions()[:MAX_SESSIONS]
-        if one.title
     ]
     if rows:
         conversation.show_table(rows)
