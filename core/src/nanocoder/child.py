@@ -206,6 +206,7 @@ class Children:
             model=model or outer.model,
             agent=agent,
             parent=outer.id,
+            origin=outer.origin if is_same else outer.cwd,
             interactive=outer.interactive and not background,
         )
         info, journal = self._begun(info, caller)

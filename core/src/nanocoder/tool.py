@@ -48,6 +48,8 @@ class SessionInfo(Value):
     and few tools. *folder* is the session's own, beside its journal, where plugins may keep files;
     it need not exist yet, and it is None for a session that is not kept. *agent* is the name of a
     sub-agent's profile, empty for the main agent, and *parent* the session that it works in.
+    *origin* is the parent's directory where a sub-agent works in another: what is said of a place
+    below it holds for the same place below *cwd*. None for all others.
     """
 
     id: str
@@ -60,6 +62,7 @@ class SessionInfo(Value):
     folder: Path | None = None
     agent: str = ""
     parent: str = ""
+    origin: Path | None = None
 
 
 @frozen(eq=False, repr=False)

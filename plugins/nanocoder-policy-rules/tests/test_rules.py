@@ -1,5 +1,5 @@
 import pytest
-from nanocoder import Decision, SessionInfo, ToolCall
+from nanocoder import Decision, Mode, SessionInfo, ToolCall
 from nanocoder_policy_rules import Settings, nanocoder_before_execute
 
 
@@ -182,6 +182,40 @@ def test_a_workspace_that_is_reached_by_a_link_is_the_place_it_leads_to(tmp_path
         call = ToolCall("1", "write_file", {"path": "secrets/new", "content": ""})
         verdict = nanocoder_before_execute(call, tools["write_file"], session, settings)
         assert decision(verdict) == "deny"
+
+
+@pytest.mark.parametrize("given", ["secrets/k", "{copy}/secrets/k", "a/../Secrets/k", "alias/k"])
+def test_an_absolute_glob_holds_for_the_same_place_of_a_copy(tmp_path, tools, given):
+    """As in a sub-agent's worktree; below it, and not for what only looks like it."""
+    ours, copy = tmp_path / "ours", tmp_path / "copy"
+    for root in (ours, copy):
+        (root / "secrets").mkdir(parents=True)
+        (root / "alias").symlink_to("secrets")
+    (tmp_path / "link").symlink_to("ours")
+    session = SessionInfo("s", copy, Mode.AUTO, agent="build", parent="p", origin=ours)
+    call = ToolCall("1", "write_file", {"path": given.format(copy=copy), "content": ""})
+    for where, expected in (
+        (f"{ours}/secrets/**", "deny"),
+        (f"{tmp_path}/link/secrets/*", "deny"),
+        (f"{copy}/secrets/**", "deny"),
+        (f"{ours}/other/**", "allow"),
+        (f"{ours}x/**", "allow"),
+    ):
+        settings = Settings(deny=(f"write_file({where})",))
+        verdict = nanocoder_before_execute(call, tools["write_file"], session, settings)
+        assert decision(verdict) == expected, where
+
+
+def test_what_is_a_link_where_a_copy_comes_from_is_judged_as_what_it_leads_to(tmp_path, tools):
+    ours, copy = tmp_path / "ours", tmp_path / "copy"
+    (ours / "secrets").mkdir(parents=True)
+    (ours / "way").symlink_to("secrets")
+    (copy / "way").mkdir(parents=True)
+    session = SessionInfo("s", copy, Mode.AUTO, origin=ours)
+    call = ToolCall("1", "write_file", {"path": "way/k", "content": ""})
+    settings = Settings(deny=(f"write_file({ours}/secrets/**)",))
+    verdict = nanocoder_before_execute(call, tools["write_file"], session, settings)
+    assert decision(verdict) == "deny"
 
 
 def test_an_absolute_glob_allows_nothing_inside_the_workspace(tmp_path, judge):

@@ -117,6 +117,21 @@ def test_what_the_parent_denies_is_denied_in_a_worktree_and_in_the_merge(run, cl
     assert not (clean / "made").exists()
 
 
+@pytest.mark.contract("MA-83")
+@pytest.mark.parametrize("arguments", [ISOLATED, {}])
+def test_a_policy_learns_what_a_worktree_is_a_copy_of(run, clean, arguments):
+    seen = []
+
+    def judge(session):
+        seen.append((session.agent, session.cwd == clean, session.origin))
+        return Verdict(Decision.ALLOW)
+
+    rules = SimpleNamespace(nanocoder_before_execute=hookimpl(judge))
+    run(calls(READ), {"text": "Done."}, arguments=arguments, plugins={"policy": rules})
+    inside = ("general", False, clean) if arguments else ("general", True, None)
+    assert seen == [("", True, None), inside]
+
+
 @pytest.mark.contract("MA-85")
 def test_a_hook_of_the_parent_redacts_what_a_sub_agent_reads(run, clean):
     def redact(result):

@@ -33,6 +33,7 @@ class Case:
         self.agent = session.agent
         self.settings = settings
         self.root = os.path.normpath(session.cwd)
+        self.origin = None if session.origin is None else os.path.normpath(session.origin)
 
     def fitting(self, texts: Sequence[str]) -> list[Rule]:
         """Return those of the rules that are about the tool and the agent."""
@@ -74,8 +75,9 @@ class Case:
 
     @cached_property
     def places(self) -> list[tuple[str, ...]]:
-        """The same paths, absolute."""
-        return [paths.places(path, self.root) for path in paths.named(self.call.arguments)]
+        """The same paths, absolute; those below a copy count where they come from, too."""
+        named = paths.named(self.call.arguments)
+        return [paths.places(path, self.root, self.origin) for path in named]
 
     @cached_property
     def directory(self) -> str:

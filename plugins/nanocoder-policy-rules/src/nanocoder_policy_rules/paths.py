@@ -73,10 +73,18 @@ def spellings(path: str, root: str) -> tuple[str, ...]:
     return relative(written, root), relative(real, os.path.realpath(root))
 
 
-def places(path: str, root: str) -> tuple[str, ...]:
-    """Return where *path* is, absolute: as written, and with its links resolved."""
+def places(path: str, root: str, origin: str | None = None) -> tuple[str, ...]:
+    """Return where *path* is, absolute: as written, and with its links resolved.
+
+    Where *root* is a copy of *origin*, the same places of that are among them.
+    """
     written = os.path.normpath(os.path.join(root, path))
-    return written, _real(written)
+    real = _real(written)
+    if origin is None:
+        return written, real
+    inside = (relative(written, root), relative(real, os.path.realpath(root)))
+    there = [os.path.normpath(os.path.join(origin, one)) for one in inside]
+    return written, real, *there, *map(_real, there)
 
 
 def globs(pattern: str) -> tuple[str, ...]:
