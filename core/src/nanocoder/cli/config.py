@@ -7,9 +7,6 @@ from typing import Any
 from nanocoder.cli.host import Host
 from nanocoder.cli.output import print_json, print_line, print_table
 from nanocoder.config import trust, untrust
-from nanocoder.text import one_line
-
-VALUE_CHARS = 60
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -47,8 +44,8 @@ def _where(host: Host, arguments: argparse.Namespace) -> int:
 
 
 def _written(value: Any) -> str:
-    """Return a value nearly as config.toml has it, cut where it would make the table too wide."""
-    return one_line(json.dumps(value, ensure_ascii=False, default=str), VALUE_CHARS)
+    """Return a value nearly as config.toml has it."""
+    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _show(host: Host, arguments: argparse.Namespace) -> int:

@@ -5,10 +5,17 @@ Everything that was not ours made safe first.
 
 import json
 import sys
+import unicodedata
 from collections.abc import Sequence
-from typing import Any
+from itertools import zip_longest
+from typing import Any, Final
 
 from nanocoder.text import for_terminal
+
+GAP: Final = "  "
+MIN_COLUMNS: Final = 20
+WIDE: Final = 60
+"""How wide a column is made that is not the last one."""
 
 
 def print_json(value: Any) -> None:
@@ -22,19 +29,101 @@ def print_line(text: str = "") -> None:
 
 
 def print_table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """Print rows below their heads, aligned; numbers to the right."""
+    """Print rows below their heads, aligned; numbers to the right.
+
+    On a terminal the cells are wrapped to its width. Elsewhere a row is a line with all there is.
+    """
     texts = [[for_terminal(str(cell)) for cell in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(head, *texts, strict=True)]
     right = [
         bool(rows) and all(isinstance(row[place], (int, float)) for row in rows)
         for place in range(len(head))
     ]
+    room = _terminal_width()
+    if not room:
+        texts = [[" ".join(cell.split("\n")) for cell in row] for row in texts]
+    widths = _widths([list(head), *texts], room)
     for line in [list(head), *texts]:
-        cells = [
-            cell.rjust(width) if to_right else cell.ljust(width)
-            for cell, width, to_right in zip(line, widths, right, strict=True)
+        pieces = [
+            _wrapped(cell, width, hang=not place) if room else [cell]
+            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
         ]
-        sys.stdout.write("  ".join(cells).rstrip() + "\n")
+        for cells in zip_longest(*pieces, fillvalue=""):
+            placed = map(_placed, cells, widths, right)
+            sys.stdout.write(GAP.join(placed).rstrip() + "\n")
+
+
+def _terminal_width() -> int:
+    """Return how many columns standard output has; 0 where it is no terminal."""
+    if not sys.stdout.isatty():
+        return 0
+    import shutil  # only tables on a terminal need it
+
+    return max(shutil.get_terminal_size().columns, MIN_COLUMNS)
+
+
+def _widths(table: Sequence[Sequence[str]], room: int) -> list[int]:
+    """Return the columns' widths; with *room* they are made narrower until they fit into it."""
+    widths = []
+    for place, column in enumerate(zip(*table, strict=True)):
+        needed = [cells_of(line) for cell in column for line in cell.split("\n")]
+        # One long value must not push what follows it out of sight; behind the last is nothing.
+        is_last = place == len(table[0]) - 1
+        widths.append(max(needed) if is_last else max(min(one, WIDE) for one in needed))
+    over = sum(widths) + len(GAP) * (len(widths) - 1) - room
+    while room and over > 0:
+        widest = widths.index(max(widths))
+        widths[widest] -= 1
+        over -= 1
+    return widths
+
+
+def _wrapped(cell: str, width: int, *, hang: bool) -> list[str]:
+    """Return *cell* in lines of at most *width* columns; with *hang* the first one stands out."""
+    lines: list[str] = []
+    indent = GAP if hang and width > MIN_COLUMNS // 2 else ""
+    for line in cell.split("\n"):
+        rest = line
+        while cells_of(rest) > width:
+            end = _break(rest, width)
+            lines.append(rest[:end].rstrip())
+            rest = indent + rest[end:].lstrip()
+        lines.append(rest)
+    return lines
+
+
+def _break(text: str, width: int) -> int:
+    """Return where *text* is broken: after a space, else a mark, else wherever it must be.
+
+    Never so early that little stands on the line.
+    """
+    end = used = 0
+    for letter in text:
+        used += cells_of(letter)
+        if used > width:
+            break
+        end += 1
+    indent = len(text) - len(text.lstrip())
+    end = max(end, indent + 1)
+    for marks in (" ", ".,/=:", "_-"):
+        found = max(text.rfind(mark, 0, end) for mark in marks) + 1
+        if found > max(end // 4, indent):
+            return found
+    return end
+
+
+def _placed(cell: str, width: int, to_right: bool) -> str:  # noqa: FBT001 - mapped by position
+    space = " " * (width - cells_of(cell))
+    return space + cell if to_right else cell + space
+
+
+def cells_of(text: str) -> int:
+    """Return how many columns of a terminal *text* takes."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if unicodedata.combining(letter) else 1 + (unicodedata.east_asian_width(letter) in "WF")
+        for letter in text
+    )
 
 
 def complain(message: str) -> None:
@@ -42,8 +131,6 @@ def complain(message: str) -> None:
 
     A closed stderr is nobody's concern.
     """
-    from nanocoder.text import for_terminal
-
     try:
         sys.stderr.write(f"nanocoder: {for_terminal(message)}\n")
         sys.stderr.flush()

@@ -1,0 +1,99 @@
+"""Tables fit a terminal's width with all that is in them; elsewhere a row is one whole line."""
+
+import fcntl
+import os
+import struct
+import subprocess
+import sys
+import termios
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from nanocoder.cli import output
+from nanocoder.cli.output import cells_of, print_table
+
+pytestmark = pytest.mark.timeout(60)
+COMMAND = str(Path(sys.executable).with_name("nanocoder"))
+LONG = '["read_file", "write_file", "edit_file", "bash", "grep", "glob", "list_files"]'
+
+
+def on_terminal(nanocoder, columns, *words):
+    """Run the command on a terminal of so many columns; returns the lines that it printed."""
+    leader, follower = os.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    with subprocess.Popen(
+        [COMMAND, *words],
+        cwd=nanocoder.cwd,
+        env=nanocoder.environment,
+        stdin=subprocess.DEVNULL,
+        stdout=follower,
+        stderr=follower,
+    ) as process:
+        os.close(follower)
+        printed = b""
+        while piece := _piece(leader):
+            printed += piece
+        assert process.wait(30) == 0
+    os.close(leader)
+    return printed.decode().replace("\r\n", "\n").splitlines()
+
+
+def _piece(leader):
+    try:
+        return os.read(leader, 65_536)
+    except OSError:  # whoever wrote has closed the terminal
+        return b""
+
+
+def letters(printed):
+    """Count the letters: wrapping moves them about and adds spaces alone."""
+    return Counter("".join(printed.split()))
+
+
+@pytest.mark.parametrize("words", [("doctor",), ("config", "show")], ids=lambda words: words[0])
+@pytest.mark.parametrize("columns", [60, 200])
+def test_a_table_fits_the_terminal_and_nothing_of_it_is_lost(nanocoder, columns, words):
+    lines = on_terminal(nanocoder, columns, *words)
+    assert max(map(len, lines)) <= columns
+    assert letters("".join(lines)) == letters(nanocoder(*words).stdout)
+
+
+def test_a_pipe_gets_each_row_whole_on_a_line_of_its_own(nanocoder):
+    shown = nanocoder("config", "show").stdout.splitlines()
+    (row,) = (line for line in shown if line.startswith("tools.always"))
+    assert row.removeprefix("tools.always").strip() == f"{LONG}  default"
+    # One long value does not move the others' last column out of sight.
+    (mode,) = (line for line in shown if line.split()[0] == "mode")
+    assert len(mode) < 130
+
+
+@pytest.fixture
+def printed(monkeypatch, capsys):
+    """Return a function that prints a table on a terminal of *columns*; 0: in a pipe."""
+
+    def lines(columns, *table):
+        monkeypatch.setattr(output, "_terminal_width", lambda: columns)
+        print_table(*table)
+        return capsys.readouterr().out.splitlines()
+
+    return lines
+
+
+@pytest.mark.parametrize("columns", [20, 33, 60])
+def test_wide_letters_count_as_the_two_columns_that_they_take(printed, columns):
+    rows = [("一二三四五六七八九十" * 3, "e\u0301 acute", 1), ("plain", "x" * 70, 1_000)]
+    lines = printed(columns, ("one", "two", "n"), rows)
+    assert max(map(cells_of, lines)) <= columns
+    joined = "".join("".join(lines).split())
+    assert joined.count("x") == 70
+    assert all(joined.count(letter) == 3 for letter in "一二三四五六七八九十")
+
+
+def test_lines_of_a_cell_stay_in_their_column_and_become_one_in_a_pipe(printed):
+    table = (("check", "detail"), [("model", "none.\nTake one")])
+    assert printed(40, *table)[1:] == [
+        "model  none.",
+        "       Take one",
+    ]
+    assert printed(0, *table)[1:] == ["model  none. Take one"]
