@@ -118,6 +118,77 @@ def test_a_job_does_not_outlive_its_keeper_when_it_kills_that(shell, seconds, is
     assert not is_running(seconds)
 
 
+DAEMON = """
+import os, resource, signal, sys, time
+
+if os.fork():
+    time.sleep(60)
+os.setsid()
+if os.fork():
+    os._exit(0)
+if "unbrand" in sys.argv:
+    _, most = resource.getrlimit(resource.RLIMIT_RTTIME)
+    resource.setrlimit(resource.RLIMIT_RTTIME, (most, most))
+for pid in sys.argv[2].split(","):
+    os.kill(int(pid), signal.SIGKILL)
+os.execve("/bin/sleep", ["sleep", sys.argv[1]], {})
+"""
+
+
+@pytest.mark.parametrize("more", ["", "unbrand"])
+def test_a_daemon_that_killed_the_keeper_of_its_job_is_ended(shell, seconds, is_running, more):
+    """It has left the group, the session, its parents, its environment and its brand."""
+    (shell.root / "daemon.py").write_text(DAEMON)
+    job = start(shell, f"{sys.executable} daemon.py {seconds} $PPID {more}")
+    assert "[ended with exit code -9]" in read_until(shell, job, "ended")
+    assert not is_running(seconds)
+
+
+KEEPS = """
+import sys, time
+from pathlib import Path
+from nanocoder_kit_process.kept import Kept
+Kept("job-1", "x", ["/bin/sh", "-c", sys.argv[1]], Path.cwd(), {"PATH": "/usr/bin:/bin"})
+time.sleep(60)
+"""
+LOOKS = "from nanocoder_kit_process.family import guard; guard(); print('looked')"
+
+
+def test_a_daemon_that_killed_nanocoder_too_is_ended_by_the_next_one(tmp_path, seconds, is_running):
+    (tmp_path / "daemon.py").write_text(DAEMON)
+    killed = [sys.executable, "-c", KEEPS]
+    script = f"exec {sys.executable} daemon.py {seconds} $PPID,$OUR_PID"
+    command = f"OUR_PID=$(ps -o ppid= $PPID | tr -d ' '); {script}"
+    with subprocess.Popen([*killed, command], cwd=tmp_path) as ours:
+        assert ours.wait(10) == -signal.SIGKILL
+    wait_until(lambda: is_running(seconds))
+    subprocess.run([sys.executable, "-c", LOOKS], check=True)
+    assert not is_running(seconds)
+
+
+def test_the_next_one_spares_what_has_an_owner_and_what_it_comes_from_itself(
+    tmp_path, seconds, is_running
+):
+    with subprocess.Popen([sys.executable, "-c", KEEPS, f"sleep {seconds}"]) as owner:
+        wait_until(lambda: is_running(seconds))
+        subprocess.run([sys.executable, "-c", LOOKS], check=True)
+        assert is_running(seconds)
+        owner.kill()
+    wait_until(lambda: not is_running(seconds))
+    # What a person goes on working in, say: a terminal multiplexer that was started in a job.
+    looks = f'cd {tmp_path}; sleep 1; {sys.executable} -c "{LOOKS}" > said; exec sleep {seconds}'
+    inner = f'import os; os.execv("/bin/sh", ["sh", "-c", {looks!r}])'
+    daemon = DAEMON.partition("os.execve")[0] + inner
+    (tmp_path / "daemon.py").write_text(daemon)
+    command = f"exec {sys.executable} {tmp_path}/daemon.py 0 $PPID,$(ps -o ppid= $PPID | tr -d ' ')"
+    with subprocess.Popen([sys.executable, "-c", KEEPS, command]) as ours:
+        assert ours.wait(10) == -signal.SIGKILL
+    wait_until(lambda: is_running(seconds))
+    assert (tmp_path / "said").read_text() == "looked\n"
+    subprocess.run([sys.executable, "-c", LOOKS], check=True)
+    assert not is_running(seconds)
+
+
 def test_other_commands_leave_jobs_alone_and_tell_of_their_end(shell, seconds, is_running):
     job = start(shell, f"sleep {seconds} & wait")
     wait_until(lambda: is_running(seconds))

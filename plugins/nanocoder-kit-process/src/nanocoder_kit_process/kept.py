@@ -2,19 +2,27 @@
 
 import codecs
 import os
+import select
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, Generic, NamedTuple, TypeVar
 
 from nanocoder import ToolError
 
+from nanocoder_kit_process.brand import VARIABLE, new_brand
+from nanocoder_kit_process.family import Family, guard
+
 KEPT_BYTES: Final = 256_000
 """How much of the output is kept: its end."""
 STOP_S: Final = 7.0  # what the keeper may take: three seconds politely, two by force
+LEFT_S: Final = 3.0  # what ending those may take that a killed keeper has left
+PIECE_BYTES: Final = 65_536
+MOST_PIECES: Final = 16
 KEEPER: Final = Path(__file__).with_name("keeper.py")
 
 
@@ -43,17 +51,21 @@ class Kept:
         self._changed = threading.Condition()
         self._started = time.monotonic()
         self._ended = 0.0
+        guard()
+        brand = new_brand()
         # -I and -S: nothing that lies in the workspace or is installed changes the keeper.
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-S", str(KEEPER), *argv],
             cwd=cwd,
-            env=dict(env),
+            env={**env, VARIABLE: brand.text},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             bufsize=0,
             start_new_session=True,
         )
+        # The keeper hands the brand on, and is gone when the family is asked for.
+        self._family = Family(brand, self._process.pid, is_led=False)
         self._reader = threading.Thread(target=self._read, daemon=True, name="nanocoder-kept")
         self._reader.start()
 
@@ -113,7 +125,7 @@ class Kept:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait(STOP_S)
-        self._reader.join(1.0)
+        self._reader.join(LEFT_S)
         if not self._reader.is_alive() and self._process.stdout is not None:
             self._process.stdout.close()
         return was_running
@@ -125,15 +137,52 @@ class Kept:
 
     def _read(self) -> None:
         pipe = self._process.stdout
-        while pipe is not None and (piece := os.read(pipe.fileno(), 65_536)):
-            with self._changed:
-                self._log += piece
-                self._size += len(piece)
-                del self._log[:-KEPT_BYTES]
-                self._changed.notify_all()
+        if pipe is None:
+            return
+        self._read_until_its_end(pipe.fileno())
         self._process.wait()  # the end of the output comes a moment before the exit code
+        # Whoever killed the keeper may have left its group before.
+        self._family.end()
+        os.set_blocking(pipe.fileno(), False)
+        with suppress(BlockingIOError):  # somebody that escaped holds the pipe open
+            for _ in range(MOST_PIECES):  # … and goes on writing
+                self._add(os.read(pipe.fileno(), PIECE_BYTES))
         with self._changed:
             self._changed.notify_all()
+
+    def _read_until_its_end(self, pipe: int) -> None:
+        """Read until there is no more output, or no keeper: others may hold the pipe open."""
+        with _handle(self._process.pid) as handle:
+            poll = select.poll()
+            for each in (pipe, handle):
+                if each >= 0:
+                    poll.register(each, select.POLLIN)
+            while handle not in {ready for ready, _ in poll.poll()}:
+                piece = os.read(pipe, PIECE_BYTES)
+                if not piece:
+                    return
+                self._add(piece)
+
+    def _add(self, piece: bytes) -> None:
+        with self._changed:
+            self._log += piece
+            self._size += len(piece)
+            del self._log[:-KEPT_BYTES]
+            self._changed.notify_all()
+
+
+@contextmanager
+def _handle(pid: int) -> Iterator[int]:
+    """Give a descriptor that becomes readable when *pid* ends; -1 where there is none."""
+    try:
+        handle = os.pidfd_open(pid) if hasattr(os, "pidfd_open") else -1
+    except OSError:
+        handle = -1
+    try:
+        yield handle
+    finally:
+        if handle >= 0:
+            os.close(handle)
 
 
 K = TypeVar("K", bound=Kept)

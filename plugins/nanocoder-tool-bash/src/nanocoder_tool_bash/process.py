@@ -1,7 +1,6 @@
 """One command as a process: started in a session of its own, and nothing of it left afterwards."""
 
 import errno
-import os
 import signal
 import subprocess
 import time
@@ -12,9 +11,10 @@ from typing import IO, Self
 
 from attrs import frozen
 from nanocoder import Cancel, ToolError
+from nanocoder_kit_process.brand import VARIABLE, new_brand
+from nanocoder_kit_process.family import Family, guard
 
 from nanocoder_tool_bash.capture import Capture
-from nanocoder_tool_bash.family import MARK, Family, guard
 from nanocoder_tool_bash.watch import KILLED_S, Bell, Limits, Watch
 from nanocoder_tool_bash.watchdog import watchdog
 
@@ -41,11 +41,11 @@ class Command:
 
     def __init__(self, argv: list[str], cwd: Path, env: Mapping[str, str]) -> None:
         guard()
-        mark = os.urandom(8).hex()
+        brand = new_brand()
         self._started = time.monotonic()
-        self._process = _spawn(argv, cwd, {**env, MARK: mark})
+        self._process = _spawn(argv, cwd, {**env, VARIABLE: brand.text})
         watchdog().add(self._process.pid)
-        self._family = Family(self._process.pid, mark)
+        self._family = Family(brand, self._process.pid)
         self.stdout = Capture(_pipe(self._process.stdout))
         self.stderr = Capture(_pipe(self._process.stderr))
 

@@ -11,9 +11,9 @@ from typing import Final
 
 from attrs import define, frozen
 from nanocoder import Cancel
+from nanocoder_kit_process.family import Family
 
 from nanocoder_tool_bash.capture import Capture
-from nanocoder_tool_bash.family import Family
 
 QUIET_S: Final = 0.1  # a pipe that a child keeps open counts as finished after this much silence …
 DRAIN_S: Final = 2.0  # … and in any case after this

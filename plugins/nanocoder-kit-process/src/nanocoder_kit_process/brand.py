@@ -1,0 +1,130 @@
+"""What tells the processes of a command or a job from all others, wherever they have gone.
+
+A brand is handed down to each child twice: as a resource limit that means nothing to ordinary
+programs, and in the environment. The limit is that of real-time CPU time, in microseconds, far
+beyond any use. Unlike an environment it stays readable in a zombie, and it is not lost by accident;
+its upper bound, once it is there, only root can lift, so a process that has changed its brand still
+shows that it had one.
+
+A brand names the process that gave it, so that those who come later know what was left behind.
+"""
+
+import itertools
+import os
+import resource
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Final, NamedTuple, Self
+
+from nanocoder_kit_process.processes import process
+
+VARIABLE: Final = "NANOCODER_CALL"
+UNLIMITED: Final = -1
+
+_PID_BITS: Final = 22  # the most that Linux gives
+_BORN_BITS: Final = 24  # of a time in hundredths of a second
+_SERIAL_BITS: Final = 15
+_FLAG: Final = 1 << (_PID_BITS + _BORN_BITS + _SERIAL_BITS)
+CEILING: Final = _FLAG << 1
+
+
+class Limits(NamedTuple):
+    """The limit of real-time CPU time that a process has, and its upper bound."""
+
+    now: int
+    most: int
+
+
+class Brand(NamedTuple):
+    """The number *serial* of those that the process *owner*, which was *born* then, gave."""
+
+    owner: int
+    born: int
+    serial: int
+
+    @property
+    def number(self) -> int:
+        """The brand as a limit."""
+        owner_and_born = self.owner << _BORN_BITS | self.born
+        return _FLAG | owner_and_born << _SERIAL_BITS | self.serial
+
+    @property
+    def text(self) -> str:
+        """The brand as the environment holds it."""
+        return f"{self.number:x}"
+
+    @classmethod
+    def of_number(cls, number: int) -> Self | None:
+        """Return the brand that a limit is, or None."""
+        if not _FLAG <= number < CEILING:
+            return None
+        rest, serial = divmod(number - _FLAG, 1 << _SERIAL_BITS)
+        return cls(*divmod(rest, 1 << _BORN_BITS), serial)
+
+    @property
+    def is_orphan(self) -> bool:
+        """Tell whether the process that gave it is no more."""
+        owner = process(self.owner)
+        return owner is None or owner.is_dead or _short(owner.born) != self.born
+
+
+def new_brand() -> Brand:
+    """Return a brand that no process has so far."""
+    ourselves = process(os.getpid())
+    born = 0 if ourselves is None else _short(ourselves.born)
+    return Brand(os.getpid(), born, next(_serials()) % (1 << _SERIAL_BITS))
+
+
+def put_on(brand: Brand, pid: int) -> None:
+    """Brand a process, and so all that it starts from now on; where that is possible."""
+    with suppress(AttributeError, OSError, ValueError):  # no such limit, or a lower bound is set
+        bound = resource.prlimit(pid, resource.RLIMIT_RTTIME)[1]
+        most = CEILING if bound == UNLIMITED else bound
+        resource.prlimit(pid, resource.RLIMIT_RTTIME, (brand.number, most))
+
+
+def limits_of(pid: int) -> Limits:
+    """Return what a process has; no limits of one that is gone, or another user's."""
+    try:
+        return Limits(*resource.prlimit(pid, resource.RLIMIT_RTTIME))
+    except (AttributeError, OSError):
+        return Limits(UNLIMITED, UNLIMITED)
+
+
+def brand_of(pid: int) -> Brand | None:
+    """Return the brand of a process, or None when it has none that is left."""
+    limits = limits_of(pid)
+    if limits.most == UNLIMITED:
+        return None
+    return Brand.of_number(limits.now) or _brand_in_environment(pid)
+
+
+def has_in_environment(pid: int, brand: Brand) -> bool:
+    """Tell whether a process was started with *brand* in its environment."""
+    return f"{VARIABLE}={brand.text}\0".encode() in _environment(pid)
+
+
+def _brand_in_environment(pid: int) -> Brand | None:
+    for entry in _environment(pid).split(b"\0"):
+        name, _, value = entry.partition(b"=")
+        if name == VARIABLE.encode():
+            with suppress(ValueError):
+                return Brand.of_number(int(value, 16))
+    return None
+
+
+def _environment(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:  # gone, or another user's
+        return b""
+
+
+def _short(born: int) -> int:
+    return born % (1 << _BORN_BITS)
+
+
+@cache
+def _serials() -> "itertools.count[int]":
+    return itertools.count(1)

@@ -1,0 +1,91 @@
+"""Processes as the system lists them; none where it does not."""
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Process(NamedTuple):
+    """One line of /proc/PID/stat; *born* tells two processes of one number apart."""
+
+    pid: int
+    name: str
+    state: str
+    parent: int
+    group: int
+    session: int
+    born: int
+
+    @property
+    def is_dead(self) -> bool:
+        """Tell whether it has ended, whether or not anybody has waited for it."""
+        return self.state in "ZX"
+
+
+def process(pid: int) -> Process | None:
+    """Return the process with that number, or None when there is none."""
+    try:
+        line = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace")
+    except OSError:
+        return None
+    # The name may itself hold spaces and brackets.
+    name, _, rest = line.partition("(")[2].rpartition(")")
+    fields = rest.split()
+    parent, group, session = map(int, fields[1:4])
+    return Process(pid, name, fields[0], parent, group, session, int(fields[19]))
+
+
+def children(pid: int) -> Iterator[Process]:
+    """Yield the children of all threads of a process."""
+    for number in _child_numbers(pid):
+        found = process(number)
+        if found is not None:
+            yield found
+
+
+def lineage(pid: int) -> Iterator[int]:
+    """Yield *pid* and the numbers of those that it comes from, as far as they live."""
+    seen: set[int] = set()
+    while pid > 0 and pid not in seen:
+        seen.add(pid)
+        yield pid
+        found = process(pid)
+        pid = 0 if found is None else found.parent
+
+
+def everybody(user: int) -> Iterator[int]:
+    """Yield the numbers of the processes of one user."""
+    with suppress(OSError), os.scandir("/proc") as entries:
+        for entry in entries:
+            if entry.name.isdigit():
+                with suppress(OSError):  # gone meanwhile
+                    if entry.stat().st_uid == user:
+                        yield int(entry.name)
+
+
+def send(member: Process, number: signal.Signals) -> None:
+    """Signal *member*, and never a newer process with the same number."""
+    try:
+        handle = os.pidfd_open(member.pid)
+    except OSError:
+        return
+    try:
+        now = process(member.pid)
+        if now is not None and now.born == member.born:
+            signal.pidfd_send_signal(handle, number)
+    except OSError:  # gone meanwhile, or another user's
+        return
+    finally:
+        os.close(handle)
+
+
+def _child_numbers(pid: int) -> list[int]:
+    numbers: list[int] = []
+    with suppress(OSError):  # gone; or a system without these files
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            with suppress(OSError):
+                numbers += map(int, (task / "children").read_bytes().split())
+    return numbers
