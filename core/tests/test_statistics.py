@@ -52,6 +52,14 @@ def test_what_the_tool_never_saw_is_not_its_error(keep):
     assert (found["calls"], found["errors"], found["max_ms"]) == (3, 0, None)
 
 
+def test_a_refused_call_counts_neither_for_nor_against_the_tool(keep):
+    refused = [result(status=one, error_class=one) for one in ("denied", "approval_needed")]
+    folder = keep(*refused, result(), result(status="error", error_class="failed"))
+    found = statistics(folder).tools["look"].data()
+    assert (found["calls"], found["denied"], found["answered"], found["errors"]) == (4, 2, 2, 1)
+    assert found["error_rate"] == 0.5
+
+
 def test_a_name_that_a_model_made_up_is_no_tool(keep):
     folder = keep(result("lok", status="error", error_class="unknown_tool"), result())
     assert list(statistics(folder).tools) == ["look"]
@@ -137,3 +145,19 @@ def test_one_command_prints_the_figures_and_a_missed_objective_fails_a_check(nan
     assert "missed: error_rate 0.5 > 0.4" in shown.stdout
     assert nanocoder("stats", "--check").returncode == 1
     assert nanocoder("stats", "--check", "--tool", "bash").returncode == 0
+
+
+@pytest.mark.timeout(60)
+def test_the_command_says_of_how_many_calls_the_errors_are_a_part(nanocoder):
+    write = ("write_file", '{"path": "a.txt", "content": "x"}')
+    assert nanocoder("call", "--mode", "plan", *write).returncode == 6
+    *_, line = nanocoder("stats").stdout.splitlines()
+    assert line.split()[:5] == ["write_file", "1", "0", "0", "1"]  # of no answer there is no part
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("days", ["0", "-1", "nan", "inf"])
+def test_days_that_are_no_time_are_an_error(nanocoder, days):
+    done = nanocoder("stats", f"--days={days}")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"--days {days} is no time" in done.stderr

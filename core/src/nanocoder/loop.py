@@ -24,7 +24,7 @@ from nanocoder.prompt import NAMED_FILE_CHARS, for_small_model, system_prompt
 from nanocoder.provider import Finished, Provider, Request, TextDelta, ThinkingDelta
 from nanocoder.report import Report
 from nanocoder.results import not_run
-from nanocoder.session import encode_usage
+from nanocoder.session import encode_usage, spoken
 from nanocoder.talk import Talk
 from nanocoder.telemetry import Telemetry
 from nanocoder.tool import SessionInfo, Tool
@@ -173,13 +173,15 @@ class Session:
         """
         self.config = self._ground.reload()
 
-    def run(self, prompt: str, *, attachments: Sequence[Attachment] = ()) -> Iterator[Event]:
+    def run(
+        self, prompt: str, *, attachments: Sequence[Attachment] = (), typed: str | None = None
+    ) -> Iterator[Event]:
         """Work on *prompt* until the model answers; yields events, the last is `run.finished`.
 
-        Raises: UsageError or ProviderError when there is no model to ask. What goes wrong later is
-        in the report.
+        *typed* is what a person typed of it, if not all: people are shown that. Raises: UsageError
+        or ProviderError when there is no model to ask. What goes wrong later is in the report.
         """
-        message = Message("user", prompt, attachments=tuple(attachments))
+        message = Message("user", prompt, attachments=tuple(attachments), typed=typed)
         return self._telemetry.delivered(self._prompted(message), self._about)
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> Iterator[Event]:
@@ -225,10 +227,11 @@ class Session:
             yield self._talk.add_results(
                 not_run(self._talk.messages[-1].calls, "it was interrupted"), ()
             )
-        yield Event("run.started", {"prompt": message.text})
+        typed, _ = spoken(message)
+        yield Event("run.started", {"prompt": typed})
         if provider.profile == "small":
             text = for_small_model(message.text, self._small_file, self.info.mode)
-            message = evolve(message, text=text)
+            message = evolve(message, text=text, typed=typed)
         yield self._talk.add(message)
         try:
             run.report.end((yield from self._turns(run)))
@@ -267,7 +270,7 @@ class Session:
             ended = yield from self._answered(reply.calls, run)
             if ended is not None:
                 return ended
-        yield self._talk.add(Message("user", LAST_WORDS))
+        yield self._talk.add(Message("user", LAST_WORDS, typed=""))
         reply = yield from self._reply(run)
         if reply.calls:
             yield self._talk.add_results(not_run(reply.calls, "the turn limit is reached"), ())

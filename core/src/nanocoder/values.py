@@ -154,9 +154,10 @@ class Message(Shown):
 
     Compared by identity, so that a provider can keep its encoded bytes.
 
-    role "user": *text* and *attachments*. role "assistant": *text*, *calls*, and *native*: what the
-    provider needs to get back unchanged (thinking blocks, signatures). role "tool": *results*, one
-    for each call of the message before.
+    role "user": *text*, *attachments*, and *typed*: what the person typed, where *text* holds more
+    than that; "" where the program speaks, None where all of *text* was typed. role "assistant":
+    *text*, *calls*, and *native*: what the provider needs to get back unchanged (thinking blocks,
+    signatures). role "tool": *results*, one for each call of the message before.
     """
 
     role: Literal["user", "assistant", "tool"]
@@ -165,6 +166,7 @@ class Message(Shown):
     results: tuple[ToolResult, ...] = ()
     attachments: tuple[Attachment, ...] = ()
     native: Any = None
+    typed: str | None = None
 
 
 @frozen(eq=False, repr=False)

@@ -1,5 +1,6 @@
 """The conversation in a real terminal."""
 
+import json
 import stat
 
 import pytest
@@ -190,6 +191,27 @@ def test_a_session_can_be_left_and_gone_on_with(chat, start):
     assert talk.end() == 0
     again = start(["sessions", "resume"], HI, {"text": "Welcome back."})
     again.see("remember me").see("Hello there.").type("hi").see("Welcome back.")
+
+
+def test_who_comes_back_sees_the_last_prompt_as_typed_and_its_own_answer(chat, start, workspace):
+    write = {"calls": [{"name": "write_file", "arguments": {"path": "new.txt", "content": "x"}}]}
+    turns = [write, {"text": "It has a brother."}, {"error": "it broke"}]
+    script = workspace / "small.json"
+    script.write_text(json.dumps({"turns": turns, "profile": "small"}))
+    more = {"env": {"NANOCODER_MODEL": f"scripted/{script}"}}
+    talk = chat(**more).type("/mode auto").see("auto · ").type("copy @hello.py !")
+    talk.see("a brother.")
+    assert talk.see("auto · ").type("/exit").end() == 0
+    again = start(["sessions", "resume"], **more).see("a brother.")
+    assert "copy @hello.py !\n" in again.text
+    assert "print('hello')" not in again.text
+    again.type("/undo").see("Put these files back?").type("y").see("/redo takes it back")
+    assert again.type("and now?").see("it broke").type("/exit").end() == 0
+    last = start(["sessions", "resume"], **more).see("it was not answered")
+    assert "1 earlier prompt\n" in last.text
+    assert "and now?" in last.text
+    assert "took back" not in last.text
+    assert "a brother" not in last.text
 
 
 def test_a_cleared_session_can_be_resumed_by_its_id(chat):

@@ -224,7 +224,8 @@ def _session_changes(actions: Any) -> None:
     which.add_argument("--call", default="", metavar="CALL", help="one call, not the last run")
     which.add_argument("--all", action="store_true", help="all that the session changed")
     which.add_argument("--redo", action="store_true", help="take the last undo back")
-    undo.add_argument("--yes", action="store_true", help="do it without asking")
+    for one in (undo, remove):
+        one.add_argument("--yes", action="store_true", help="do it without asking")
     export.add_argument(
         "--output", default="markdown", choices=("markdown", "json"), help="the form"
     )
@@ -233,7 +234,7 @@ def _session_changes(actions: Any) -> None:
 def _stats(parser: argparse.ArgumentParser) -> None:
     _with_output(parser)
     parser.add_argument("--tool", default="", metavar="NAME", help="of this tool only")
-    parser.add_argument("--days", type=float, default=0.0, metavar="N", help="of the last N days")
+    parser.add_argument("--days", type=float, metavar="N", help="of the last N days, else of all")
     parser.add_argument(
         "--check", action="store_true", help="end with 1 when an objective is missed"
     )

@@ -1,18 +1,30 @@
 """`nanocoder sessions`: what was said before, and the way back into it."""
 
 import argparse
+import os
+import sys
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from nanocoder.cli.host import Host
 from nanocoder.cli.output import print_json, print_line, print_table
+from nanocoder.cli.question import is_agreed
 from nanocoder.errors import PersonError
-from nanocoder.session import SessionStore, Transcript, encode_message
+from nanocoder.session import SessionStore, SessionSummary, Transcript, encode_message, spoken
 from nanocoder.text import one_line
 from nanocoder.values import Message
 
 SHOWN_CHARS = 2_000
+ADDED_CHARS = 160
+MAX_TITLE, MIN_TITLE = 60, 12
+BEFORE_TITLE = len("20261122-044755-ghdn  2026-11-22 04:47  turns  ")
+IN_JSON = ("id", "started", "updated", "cwd", "model", "title", "turns", "size", "forked_from")
+NEEDS_PERSON = 3
+NOBODY = (
+    "nothing was removed: {0} means {1}, and nobody is here to say yes;"
+    " --yes, or the whole id, removes it without asking"
+)
 
 Action = Callable[[SessionStore, Host, argparse.Namespace], int]
 
@@ -29,24 +41,33 @@ def _list(store: SessionStore, host: Host, arguments: argparse.Namespace) -> int
     said = [one for one in store.list() if one.title]
     found = [one for one in said if arguments.all or one.cwd == str(host.cwd)]
     if arguments.output == "json":
-        names = ("id", "started", "updated", "cwd", "model", "title", "turns", "size")
-        print_json([{name: getattr(one, name) for name in names} for one in found])
+        print_json([{name: getattr(one, name) for name in IN_JSON} for one in found])
         return 0
     if not found:
         where = "" if arguments.all else f" of {host.cwd} (--all lists every directory's)"
         print_line(f"There is no session{where}.")
         return 0
-    rows = [
-        (
-            one.id,
-            time.strftime("%Y-%m-%d %H:%M", time.localtime(one.updated)),
-            one.turns,
-            one_line(one.title, 60),
-        )
-        for one in found
-    ]
+    columns = _title_columns()
+    rows = [(one.id, _when(one), one.turns, _title(one, columns)) for one in found]
     print_table(("session", "last used", "turns", "title"), rows)
     return 0
+
+
+def _when(summary: SessionSummary) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(summary.updated))
+
+
+def _title(summary: SessionSummary, columns: int = MAX_TITLE) -> str:
+    return one_line(f"{'fork: ' if summary.forked_from else ''}{summary.title}", columns)
+
+
+def _title_columns() -> int:
+    """Return how many columns of the terminal are left for a title; a pipe has enough."""
+    try:
+        left = os.get_terminal_size(sys.stdout.fileno()).columns - BEFORE_TITLE
+    except (OSError, ValueError, AttributeError):
+        return MAX_TITLE
+    return max(MIN_TITLE, min(MAX_TITLE, left))
 
 
 def _show(store: SessionStore, host: Host, arguments: argparse.Namespace) -> int:
@@ -95,6 +116,17 @@ def _export(store: SessionStore, host: Host, arguments: argparse.Namespace) -> i
 
 def _remove(store: SessionStore, host: Host, arguments: argparse.Namespace) -> int:
     session_id = store.find(arguments.id, cwd=host.cwd)
+    # Who writes a whole id knows which session it is: scripts that do so need not say more.
+    if not arguments.yes and (host.is_interactive or arguments.id != session_id):
+        found = next((one for one in store.list() if one.id == session_id), None)
+        about = f", last used {_when(found)}: {_title(found) or 'no prompt'}" if found else ""
+        if not host.is_interactive:
+            host.say(NOBODY.format(repr(arguments.id), f"{session_id}{about}"))
+            return NEEDS_PERSON
+        print_line(f"{session_id}{about}")
+        if not is_agreed("Remove it, with all that was kept for it?"):
+            print_line("Nothing was removed.")
+            return 0
     store.remove(session_id)
     print_line(f"{session_id} is removed, with all that was kept for it.")
     return 0
@@ -113,8 +145,11 @@ def _undo(store: SessionStore, host: Host, arguments: argparse.Namespace) -> int
 
 
 def _print_message(message: Message) -> None:
-    if message.text:
-        print_line(f"{message.role}: {message.text}")
+    said, added = spoken(message)
+    if said:
+        print_line(f"{message.role}: {said}")
+    if added:
+        print_line(f"  added for the model: {one_line(added, ADDED_CHARS)}")
     for call in message.calls:
         arguments = ", ".join(
             f"{key}={one_line(str(value), 60)}" for key, value in call.arguments.items()

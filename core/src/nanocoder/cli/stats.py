@@ -1,24 +1,26 @@
 """`nanocoder stats`: how long calls take and how often they fail, against what was agreed."""
 
 import argparse
+import math
 import time
 from typing import Any
 
 from nanocoder.cli.host import Host
 from nanocoder.cli.output import print_json, print_line, print_table
+from nanocoder.errors import UsageError
 from nanocoder.session import SessionStore
 from nanocoder.session.statistics import Statistics, missed, statistics
 
 DAY_S = 86_400.0
-HEAD = ("tool", "calls", "errors", "denied", "p50", "p95", "p99", "max", "objectives")
+NO_DAYS = "--days {} is no time: give more than 0, as in --days 7; without it every call counts"
+HEAD = ("tool", "calls", "answered", "errors", "denied", "p50", "p95", "p99", "max", "objectives")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the figures; with --check, return 1 when an objective is missed."""
     host = Host(arguments.cwd)
     store = SessionStore.of_user(warn=host.say)
-    since = time.time() - arguments.days * DAY_S if arguments.days else 0.0
-    found = statistics(store.folder, since=since, tool=arguments.tool)
+    found = statistics(store.folder, since=_since(arguments.days), tool=arguments.tool)
     table = host.config.objectives
     objectives = {name: getattr(table, name) for name in ("p95_ms", "p99_ms", "error_rate")}
     rows = [
@@ -30,6 +32,15 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         _print(rows, found)
     return 1 if arguments.check and any(row["missed"] for row in rows) else 0
+
+
+def _since(days: float | None) -> float:
+    """Return the time *days* ago, None: the epoch; raises UsageError for no number of days."""
+    if days is None:
+        return 0.0
+    if not 0 < days < math.inf:
+        raise UsageError(NO_DAYS.format(f"{days:g}"))
+    return time.time() - days * DAY_S
 
 
 def _is_judged(tool: str, objectives: dict[str, dict[str, float]]) -> bool:
@@ -48,9 +59,11 @@ def _print(rows: list[dict[str, Any]], found: Statistics) -> None:
 def _cells(row: dict[str, Any]) -> tuple[Any, ...]:
     met = "ok" if row["judged"] else "none"
     times = (_shown(row[name]) for name in ("p50_ms", "p95_ms", "p99_ms", "max_ms"))
-    errors = f"{row['errors']} ({row['error_rate']:.1%})"
+    # Of nothing there is no part: a tool that was only refused has no error rate.
+    errors = f"{row['errors']} ({row['error_rate']:.1%})" if row["answered"] else "0"
     said = f"missed: {', '.join(row['missed'])}" if row["missed"] else met
-    return (row["tool"], row["calls"], errors, row["denied"], *times, said)
+    counts = (row["calls"], row["answered"], errors, row["denied"])
+    return (row["tool"], *counts, *times, said)
 
 
 def _shown(milliseconds: float | None) -> str:

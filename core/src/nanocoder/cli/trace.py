@@ -5,7 +5,7 @@ import time
 
 from nanocoder.cli.host import Host
 from nanocoder.cli.output import print_json, print_line, print_table
-from nanocoder.session import SessionStore, read
+from nanocoder.session import SessionStore
 from nanocoder.session.tracing import Stage, trace
 
 
@@ -14,7 +14,7 @@ def run(arguments: argparse.Namespace) -> int:
     host = Host(arguments.cwd)
     store = SessionStore.of_user(warn=host.say)
     session = _session(store, host, arguments.session)
-    found = trace(read(store.folder / f"{session}.jsonl"), arguments.call)
+    found = trace(store.records(session), arguments.call)
     if arguments.output == "json":
         stages = [stage.data() for stage in found.stages]
         about = {"session": session, "call": found.call_id, "tool": found.tool}
@@ -29,8 +29,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _session(store: SessionStore, host: Host, wanted: str) -> str:
     """Return the session that is meant; the last one of the directory may be a single call."""
     if wanted == "last":
-        here = (one.id for one in store.list() if one.cwd == str(host.cwd))
-        wanted = next(here, wanted)
+        wanted = next((one.id for one in store.worked_in(host.cwd)), wanted)
     return store.find(wanted, cwd=host.cwd)
 
 

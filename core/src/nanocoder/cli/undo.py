@@ -1,7 +1,7 @@
 """`nanocoder sessions undo`: put back what a session changed; a conversation uses the same."""
 
 import argparse
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,10 +9,11 @@ from attrs import frozen
 
 from nanocoder.cli.host import Agree, Host, Say
 from nanocoder.cli.output import print_line
+from nanocoder.cli.question import is_agreed
 from nanocoder.errors import PersonError, UsageError
 from nanocoder.opening import open_workspace
 from nanocoder.plugins import Plugins
-from nanocoder.session import Journal, Record, SessionStore, read
+from nanocoder.session import Journal, Record, SessionStore
 from nanocoder.session.changed import FileChange, History, Piece
 from nanocoder.session.undoing import Plan, Undoing, beyond, refusal
 from nanocoder.values import Shown, Value
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 NEEDS_PERSON = 3
 NOTHING = "there is nothing to undo: no file was changed, or all of it was taken back already"
+FORKED = "; it is a fork: what was changed before is undone in {}"
 NO_CALL = "no change of a call {!r} stands; `nanocoder sessions show ID --output json` has the ids"
 ELSEWHERE = (
     "nothing was changed: the journal names files in {0}, and the session was held in {1};"
@@ -115,7 +117,7 @@ def run(store: SessionStore, host: Host, arguments: argparse.Namespace) -> int:
     return 0
 
 
-def what(records: Iterable[Record], wanted: Wanted) -> Taken:
+def what(records: Sequence[Record], wanted: Wanted) -> Taken:
     """Return what is taken back; raises PersonError when there is nothing."""
     history = History(records)
     if wanted.redo:
@@ -128,7 +130,8 @@ def what(records: Iterable[Record], wanted: Wanted) -> Taken:
         piece = history.all() if wanted.everything else history.last()
     changes = history.standing(piece) if piece is not None else []
     if piece is None or not changes:
-        raise PersonError(NOTHING)
+        origin = records[0].data.get("forked_from", "") if records else ""
+        raise PersonError(NOTHING + (FORKED.format(origin) if origin else ""))
     return Taken(piece, changes)
 
 
@@ -136,13 +139,13 @@ def _session(store: SessionStore, host: Host, wanted: str) -> str:
     """Return the session that is meant; a single call counts as the last if a change stands."""
     if wanted != "last":
         return wanted
-    here = (one for one in store.list() if one.cwd == str(host.cwd))
+    here = store.worked_in(host.cwd)
     found = (one.id for one in here if one.title or _has_changes(store, one.id))
     return next(found, wanted)
 
 
 def _has_changes(store: SessionStore, session_id: str) -> bool:
-    return History(read(store.folder / f"{session_id}.jsonl")).last() is not None
+    return History(store.records(session_id)).last() is not None
 
 
 def _refuse_elsewhere(root: Path, records: Sequence[Record], here: Path) -> None:
@@ -165,7 +168,4 @@ def _undoing(history: History) -> Taken:
 
 
 def _agreed() -> bool:
-    try:
-        return input("Put these files back? [y/N] ").strip().casefold() in {"y", "yes"}
-    except EOFError:
-        return False
+    return is_agreed("Put these files back?")

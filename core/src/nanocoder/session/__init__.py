@@ -15,6 +15,7 @@ from nanocoder.session.messages import (
     encode_message,
     encode_result,
     encode_usage,
+    spoken,
 )
 from nanocoder.session.records import Record, read
 from nanocoder.session.store import SessionStore
@@ -35,4 +36,5 @@ __all__ = [
     "encode_usage",
     "read",
     "repaired",
+    "spoken",
 ]

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from nanocoder.schema import canonical_json
+from nanocoder.session.messages import spoken
 from nanocoder.session.transcript import Transcript
 from nanocoder.values import Message, ToolCall, ToolResult
 
@@ -30,9 +31,12 @@ def as_markdown(session_id: str, transcript: Transcript) -> str:
 
 
 def _message(message: Message, names: dict[str, str]) -> Iterator[str]:
-    yield f"## {SPEAKERS[message.role]}"
-    if message.text:
-        yield message.text.strip("\n")
+    said, added = spoken(message)
+    yield f"## {'Nanocoder' if added and not said else SPEAKERS[message.role]}"
+    if said:
+        yield said.strip("\n")
+    if added:
+        yield f"Added for the model:\n\n{fenced(added)}"
     for attachment in message.attachments:
         yield f"(attached: {attachment.name or attachment.media_type})"
     for call in message.calls:

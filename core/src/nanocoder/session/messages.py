@@ -46,6 +46,8 @@ USAGE: Final = {
 def encode_message(message: Message, keep: Keep | None = None) -> dict[str, Any]:
     """Return *message* ready for JSON; *keep* takes large attachments, base64 the others."""
     found: dict[str, Any] = {"role": message.role}
+    if message.typed is not None and message.typed != message.text:
+        found["typed"] = message.typed  # before the text: lists of sessions read no further
     if message.text:
         found["text"] = message.text
     if message.calls:
@@ -86,7 +88,7 @@ def decode_message(data: object, artifacts: Path | None = None) -> Message:
     """
     if not isinstance(data, dict) or data.get("role") not in {"user", "assistant", "tool"}:
         raise ValueError("this is no message")
-    text = data.get("text", "")
+    text, typed = data.get("text", ""), data.get("typed")
     return Message(
         role=data["role"],
         text=text if isinstance(text, str) else "",
@@ -94,7 +96,18 @@ def decode_message(data: object, artifacts: Path | None = None) -> Message:
         results=tuple(decode_result(one, artifacts) for one in _dicts(data.get("results"))),
         attachments=_decode_attachments(data, artifacts),
         native=data.get("native"),
+        typed=typed if isinstance(typed, str) else None,
     )
+
+
+def spoken(message: Message) -> tuple[str, str]:
+    """Return what a person, or the model, said, and what the program added for the model."""
+    if message.typed is None or message.typed == message.text:
+        return message.text, ""
+    if not message.typed:
+        return "", message.text
+    before, _, after = message.text.rpartition(message.typed)
+    return message.typed, f"{before.strip()}\n\n{after.strip()}".strip()
 
 
 def decode_call(data: Mapping[str, Any]) -> ToolCall:

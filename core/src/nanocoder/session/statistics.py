@@ -54,7 +54,8 @@ class Times:
 class ToolStatistics(Shown):
     """The calls of one tool; *times* are its handler's own, without waiting for others or people.
 
-    Calls that were interrupted, or that the tool never saw, are none of *errors*.
+    *answered* are those that worked and *errors*. Calls that somebody refused (*denied*), that were
+    interrupted, or that the tool never saw are neither: they say nothing about the tool.
     """
 
     tool: str
@@ -65,9 +66,14 @@ class ToolStatistics(Shown):
     times: Times = field(factory=Times)
 
     @property
+    def answered(self) -> int:
+        """How many calls the tool did or failed at: what its error rate is a part of."""
+        return self.worked + self.errors
+
+    @property
     def error_rate(self) -> float:
         """Which part of the calls that the tool answered were errors, 0 to 1."""
-        return self.errors / (self.errors + self.worked) if self.errors else 0.0
+        return self.errors / self.answered if self.errors else 0.0
 
     def add(self, result: Mapping[str, Any]) -> None:
         """Take the record of one call into account."""
@@ -92,6 +98,7 @@ class ToolStatistics(Shown):
         return {
             "tool": self.tool,
             "calls": self.calls,
+            "answered": self.answered,
             "errors": self.errors,
             "error_rate": round(self.error_rate, 4),
             "denied": self.denied,

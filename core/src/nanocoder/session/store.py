@@ -1,9 +1,10 @@
 """All sessions of a user: making, finding, resuming, removing them."""
 
+import errno
 import os
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -114,6 +115,10 @@ class SessionStore:
         journal.append("session.resumed", {"pid": os.getpid()})
         return found.records, journal
 
+    def records(self, session_id: str) -> Sequence[Record]:
+        """Return the whole records of a session without taking it over; raises UsageError."""
+        return read(self._path(session_id))
+
     def show(self, wanted: str, *, cwd: Path | None = None) -> Transcript:
         """Return a session's transcript, or a sub-agent's, without taking it over.
 
@@ -134,7 +139,11 @@ class SessionStore:
             raise _empty(path)
         past = repaired(records, path.with_suffix(""))
         session_id, journal = self.create(
-            Path(past.cwd) if cwd is None else cwd, past.model, past.mode, forked_from=origin
+            Path(past.cwd) if cwd is None else cwd,
+            past.model,
+            past.mode,
+            forked_from=origin,
+            about={"title": past.title} if past.title else {},
         )
         for message in past.messages:
             journal.append("message", encode_message(message, journal.artifact))
@@ -158,6 +167,13 @@ class SessionStore:
                 f"{wanted!r} could be {' or '.join(found[:4])}; say more of the id",
             )
         raise _fault("session_not_found", f"there is no session {wanted!r}{_hint(wanted, names)}")
+
+    def worked_in(self, cwd: Path) -> Iterator[SessionSummary]:
+        """Yield the sessions of *cwd*, the last used first, without forks nobody went on with."""
+        where = str(cwd.resolve())
+        for summary in self.list():
+            if summary.cwd == where and (not summary.forked_from or self._has_run(summary.id)):
+                yield summary
 
     def remove(self, wanted: str) -> None:
         """Delete a session and its artifacts; raises UsageError also while somebody uses it."""
@@ -220,6 +236,9 @@ class SessionStore:
         newest = summary_of(self._path(names[-1]))
         return max(now, newest.updated + TICK_S) if newest else now
 
+    def _has_run(self, session_id: str) -> bool:
+        return any(one.kind in {"run.started", "call.started"} for one in self.records(session_id))
+
     def _new_file(self, at: float) -> tuple[str, int]:
         for _ in range(TRIES):
             session_id = _new_id(at)
@@ -265,6 +284,8 @@ def _copy(file: BinaryIO, copy: Path) -> None:
 def _delete(path: Path) -> None:
     import shutil  # it brings compressors along
 
+    if not os.access(path.parent, os.W_OK):  # else the copies would go and the journal stay
+        raise PermissionError(errno.EACCES, "its directory cannot be written")
     shutil.rmtree(path.with_suffix(""), ignore_errors=True)
     path.with_suffix(".jsonl.bak").unlink(missing_ok=True)
     path.unlink()

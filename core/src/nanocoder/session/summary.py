@@ -16,12 +16,15 @@ from nanocoder.values import Value
 HEAD_BYTES: Final = 16_384
 TAIL_BYTES: Final = 8_192
 LONG_TAIL_BYTES: Final = 1_048_576  # for journals that end in a large record
-PROMPT: Final = re.compile(rb'"(?:prompt|role":"user","text)":("(?:[^"\\]|\\.)*)')
+PROMPT: Final = re.compile(rb'"(?:prompt|role":"user","(?:typed|text))":("(?:[^"\\]|\\.)*)')
 
 
 @frozen(eq=False, repr=False)
 class SessionSummary(Value):
-    """One session; *started* and *updated* in seconds since the epoch, *size* in bytes."""
+    """One session; *started* and *updated* in seconds since the epoch, *size* in bytes.
+
+    *forked_from* is the id of the session whose messages it began with.
+    """
 
     id: str
     started: float
@@ -31,6 +34,7 @@ class SessionSummary(Value):
     title: str
     turns: int
     size: int
+    forked_from: str = ""
 
 
 def summary_of(path: Path) -> SessionSummary | None:
@@ -63,9 +67,10 @@ def _summary(
         last.at,
         str(first.data.get("cwd", "")),
         str(first.data.get("model", "")),
-        _title(head),
+        str(first.data.get("title", "")) or _title(head),
         last.turn,
         found.st_size,
+        str(first.data.get("forked_from", "")),
     )
 
 
@@ -83,10 +88,10 @@ def _last(descriptor: int, size: int) -> Record | None:
 
 def _title(head: bytes) -> str:
     """Return the first prompt's first words, also when the prompt is longer than *head*."""
-    match = PROMPT.search(head)
-    if match is None:
-        return ""
-    text = match.group(1)
+    return next(filter(None, (_beginning(match.group(1)) for match in PROMPT.finditer(head))), "")
+
+
+def _beginning(text: bytes) -> str:
     # A prompt that was cut may end within an escape or a character.
     for cut in range(len(text), max(1, len(text) - 12), -1):
         try:

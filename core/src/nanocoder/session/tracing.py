@@ -59,11 +59,7 @@ def trace(records: Sequence[Record], call_id: str) -> Trace:
     ids = [found for one in records if (found := _call_of(one))]
     wanted = ids[-1] if ids and call_id == "last" else call_id
     if wanted not in ids:
-        close = nearest(call_id, set(ids), limit=1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
-        error = UsageError(f"the session has no call {call_id!r}{hint}")
-        error.error_class = "call_not_found"
-        raise error
+        raise _no_such_call(call_id, ids, records)
     mine: list[Record] = []
     for record in (one for one in records if _call_of(one) == wanted):
         # An id may come again in a session that was resumed: the last call that has it counts.
@@ -71,6 +67,18 @@ def trace(records: Sequence[Record], call_id: str) -> Trace:
             mine = []
         mine.append(record)
     return _traced(wanted, mine, records[0])
+
+
+def _no_such_call(call_id: str, ids: Sequence[str], records: Sequence[Record]) -> UsageError:
+    close = nearest(call_id, set(ids), limit=1)
+    origin = records[0].data.get("forked_from", "") if records else ""
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    if origin and not hint:
+        hint = f"; it is a fork: the calls before are in {origin}"
+    what = f"the session has no call {call_id!r}" if ids else "no call was made in the session"
+    error = UsageError(f"{what}{hint}")
+    error.error_class = "call_not_found"
+    return error
 
 
 def _call_of(record: Record) -> str:

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from attrs import define, field
+from attrs import define, evolve, field
 
-from nanocoder.session.messages import decode_message, decode_result, decode_usage
+from nanocoder.session.messages import decode_message, decode_result, decode_usage, spoken
 from nanocoder.session.records import Record
 from nanocoder.values import Message, Shown, ToolCall, ToolResult, Usage
 
@@ -37,7 +37,7 @@ class Transcript(Shown):
         if usage is not None:
             self.usage = self.usage + usage
         if not self.title and message.role == "user":
-            self.title = titled(message.text)
+            self.title = titled(spoken(message)[0])
 
 
 def titled(text: str) -> str:
@@ -68,6 +68,7 @@ class _Repair:
         self._artifacts = artifacts
         self._waiting: tuple[ToolCall, ...] = ()
         self._results: dict[str, list[ToolResult]] = {}
+        self._prompt = ""
 
     def take(self, record: Record) -> None:
         """Follow one record; kinds that say nothing about the transcript are passed over."""
@@ -102,6 +103,8 @@ class _Repair:
             self.settle()
             return
         self.settle()
+        if message.role == "user":
+            message = self._as_typed(message)
         usage = data.get("usage") if isinstance(data, dict) else None
         self.transcript.add(message, decode_usage(usage) if usage else None)
         self._waiting = message.calls
@@ -135,13 +138,20 @@ class _Repair:
             self.settle()
             how = "put its own undoing back" if data.get("again") else "took back your changes"
             note = f"[the user {how}; read again before you go on: {', '.join(map(str, files))}]"
-            self.transcript.add(Message("user", note))
+            self.transcript.add(Message("user", note, typed=""))
 
     def _prompted(self, data: Mapping[str, Any]) -> None:
         """Take the title from what was typed; the message may hold whole files beside it."""
         prompt = data.get("prompt")
-        if isinstance(prompt, str) and not self.transcript.title:
-            self.transcript.title = titled(prompt)
+        self._prompt = prompt if isinstance(prompt, str) else ""
+        self.transcript.title = self.transcript.title or titled(self._prompt)
+
+    def _as_typed(self, message: Message) -> Message:
+        """Return the message of a run with what was typed: records of earlier releases lack it."""
+        prompt, self._prompt = self._prompt, ""
+        if prompt and message.typed is None and prompt != message.text and prompt in message.text:
+            return evolve(message, typed=prompt)
+        return message
 
     def _told(self, data: Mapping[str, Any]) -> None:
         for name in ("model", "mode", "cwd", "title"):

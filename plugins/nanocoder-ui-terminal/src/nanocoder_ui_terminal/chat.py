@@ -186,7 +186,7 @@ class Conversation:
         )
         prompt = "\n\n".join([*self._news, prompt])
         self._news.clear()
-        for event in self.session.run(prompt):
+        for event in self.session.run(prompt, typed=typed.text):
             screen.show(event)
         self.usage += self.session.report.usage
 

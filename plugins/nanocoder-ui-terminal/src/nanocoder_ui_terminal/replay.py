@@ -12,18 +12,32 @@ MAX_PROMPT_LINES = 6
 
 
 def last_exchange(messages: Sequence[Message], terminal: Terminal) -> list[str]:
-    """Return the last prompt and the last answer as lines, and how many came before."""
-    asked = [message for message in messages if message.role == "user" and message.text]
-    answered = [message for message in messages if message.role == "assistant" and message.text]
+    """Return the last prompt and what was answered to it as lines, and how many came before."""
+    asked = [typed for message in messages if (typed := _typed(message))]
+    answer = ""
+    for message in messages:
+        if message.role == "assistant" and message.text:
+            answer = message.text
+        elif _typed(message):
+            answer = ""
     lines = []
     if len(asked) > 1:
         more = "1 earlier prompt" if len(asked) == 2 else f"{len(asked) - 1} earlier prompts"  # noqa: PLR2004
         lines += [terminal.paint(more, "dim"), ""]
     if asked:
-        prompt = list(plain_lines(asked[-1].text, terminal.width - 2))[:MAX_PROMPT_LINES]
+        prompt = list(plain_lines(asked[-1], terminal.width - 2))[:MAX_PROMPT_LINES]
         sign = terminal.paint(terminal.sign("prompt"), "cyan", "bold")
         lines += [f"{sign if place == 0 else ' '} {line}" for place, line in enumerate(prompt)]
-    if answered:
+    if answer:
         pages = Pages(colour=terminal.colour)
-        lines += ["", *pages.lines(drawable(answered[-1].text), terminal.width)]
+        lines += ["", *pages.lines(drawable(answer), terminal.width)]
+    elif asked:
+        lines += ["", terminal.paint("it was not answered", "dim")]
     return lines
+
+
+def _typed(message: Message) -> str:
+    """Return what the person typed; the program itself speaks as the user, too."""
+    if message.role != "user":
+        return ""
+    return message.text if message.typed is None else message.typed
