@@ -42,6 +42,13 @@ def test_inj_057_an_answer_in_a_file_is_as_inert_as_on_a_terminal(nanocoder, tmp
     assert (tmp_path / "out.log").read_text() == f"{INERT}\n"
 
 
+def test_a_notice_stands_on_standard_error_beside_the_answer(nanocoder):
+    turn = {"text": "Done.", "notice": f"left out: {HOSTILE}"}
+    done = nanocoder("run", "--model", nanocoder.script(turn), "go")
+    assert done.stdout == "Done.\n"
+    assert f"nanocoder: left out: {INERT}" in done.stderr
+
+
 def test_inj_057_what_is_told_of_the_calls_is_inert(nanocoder):
     read = {"calls": [{"name": "read_file", "arguments": hostile_file(nanocoder)}]}
     gone = {"calls": [{"name": "read_file", "arguments": {"path": "gone\x1b]0;x\x07\u202e"}}]}

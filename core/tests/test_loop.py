@@ -11,6 +11,7 @@ from nanocoder import (
     BadArguments,
     Effect,
     Finished,
+    Notice,
     Plugins,
     ProviderError,
     ToolCall,
@@ -65,6 +66,23 @@ def test_a_scripted_run_goes_the_whole_way(tmp_path):
     kinds = played.kinds()
     assert kinds[:2] == ["session.started", "session.changed"]
     assert kinds[-1] == "run.finished"
+
+
+class Noting(Scripted):
+    """A provider that has something to say about each request."""
+
+    def stream(self, request, cancel):
+        yield Notice("An old result was left out.")
+        yield from super().stream(request, cancel)
+
+
+def test_what_a_provider_tells_the_person_is_an_event_and_never_reaches_the_model(tmp_path):
+    model = Noting([[("look", {})], "Done."])
+    with opened(tmp_path, plugins=TOOLS, model=model) as (session, _):
+        events = list(session.run("Look."))
+    kinds = [event.kind for event in events if event.kind in {"request.started", "notice", "text"}]
+    assert kinds == ["request.started", "notice", "request.started", "notice", "text"]
+    assert "left out" not in repr(model.requests[-1])
 
 
 @pytest.mark.contract("LC-12")

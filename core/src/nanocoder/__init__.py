@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from nanocoder.provider import (
         Finished,
         ModelInfo,
+        Notice,
         Provider,
         ProviderSpec,
         Request,
@@ -90,6 +91,7 @@ _ROOMS = {
     "provider": (
         "Finished",
         "ModelInfo",
+        "Notice",
         "Provider",
         "ProviderSpec",
         "Request",
@@ -144,6 +146,7 @@ __all__ = [
     "Mode",
     "ModelInfo",
     "NanocoderError",
+    "Notice",
     "Param",
     "PersonError",
     "PluginError",

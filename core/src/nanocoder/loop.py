@@ -21,7 +21,7 @@ from nanocoder.offering import Offering
 from nanocoder.opening import Ground, open_ground
 from nanocoder.plugins import Plugins
 from nanocoder.prompt import NAMED_FILE_CHARS, for_small_model, system_prompt
-from nanocoder.provider import Finished, Provider, Request, TextDelta, ThinkingDelta
+from nanocoder.provider import Finished, Notice, Provider, Request, TextDelta, ThinkingDelta
 from nanocoder.report import Report
 from nanocoder.results import not_run
 from nanocoder.session import encode_usage, spoken
@@ -329,6 +329,8 @@ class Session:
                 yield Event("text", {"text": piece.text})
             elif isinstance(piece, ThinkingDelta):
                 yield Event("thinking", {"text": piece.text})
+            elif isinstance(piece, Notice):
+                yield Event("notice", {"text": piece.text})
             else:
                 finished = piece
         if finished is None:

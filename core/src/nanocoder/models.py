@@ -10,7 +10,7 @@ from nanocoder import calls
 from nanocoder.cancel import Cancel
 from nanocoder.errors import NanocoderError, ProviderError, UsageError
 from nanocoder.plugins import Plugins
-from nanocoder.provider import Finished, Provider, Request, TextDelta, ThinkingDelta
+from nanocoder.provider import Finished, Notice, Provider, Request, TextDelta, ThinkingDelta
 from nanocoder.text import nearest
 from nanocoder.tool import SessionInfo
 from nanocoder.values import ToolCall, Value
@@ -98,7 +98,7 @@ def open_provider(plugins: Plugins, chosen: Chosen) -> Provider:
 
 def streamed(
     provider: Provider, chosen: Chosen, request: Request, cancel: Cancel
-) -> Iterator[TextDelta | ThinkingDelta | Finished]:
+) -> Iterator[TextDelta | ThinkingDelta | Notice | Finished]:
     """Yield what *provider* says; an error that is none of ours becomes a ProviderError.
 
     So does a piece that is none; each call of a reply has an id of its own and arguments by name.
@@ -115,9 +115,10 @@ def streamed(
         ) from error
 
 
-def _sound(piece: Any) -> TextDelta | ThinkingDelta | Finished:
-    if not isinstance(piece, (TextDelta, ThinkingDelta, Finished)):
-        raise TypeError(f"said {type(piece).__name__}, not TextDelta, ThinkingDelta or Finished")
+def _sound(piece: Any) -> TextDelta | ThinkingDelta | Notice | Finished:
+    if not isinstance(piece, (TextDelta, ThinkingDelta, Notice, Finished)):
+        wanted = "TextDelta, ThinkingDelta, Notice or Finished"
+        raise TypeError(f"said {type(piece).__name__}, not {wanted}")
     if not isinstance(piece.text, str):
         raise TypeError(f"{type(piece).__name__}.text is {type(piece.text).__name__}, not str")
     if isinstance(piece, Finished) and piece.calls:

@@ -32,6 +32,7 @@ RECORDED = frozenset(
         "message",
         "session.changed",
         "transcript.compacted",
+        "notice",
         "run.started",
         "call.started",
         "call.returned",

@@ -64,6 +64,16 @@ class ThinkingDelta(Value):
 
 
 @frozen(eq=False, repr=False)
+class Notice(Value):
+    """Something that the person should know of this request, such as what had to be left out.
+
+    Shown at once, beside the answer; the model never reads it.
+    """
+
+    text: str
+
+
+@frozen(eq=False, repr=False)
 class Finished(Value):
     """The protocol's own end of the reply.
 
@@ -103,7 +113,7 @@ class Provider(Protocol):
 
     def stream(
         self, request: Request, cancel: "Cancel"
-    ) -> Iterator[TextDelta | ThinkingDelta | Finished]:
+    ) -> Iterator[TextDelta | ThinkingDelta | Notice | Finished]:
         """Ask the model and yield what comes; the last event is one `Finished`.
 
         Raises: ProviderError (after the provider's own retries, which end with the first byte of an

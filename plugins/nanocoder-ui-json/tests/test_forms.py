@@ -37,6 +37,17 @@ def test_json_is_one_object_on_stdout_and_nothing_else(run):
     assert out.count(b"\n") == 1
 
 
+def test_a_notice_is_an_event_in_jsonl_and_a_line_on_standard_error_in_json(run):
+    turn = {"text": "Done.", "notice": "One result was left out\x1b[2J."}
+    process = run("json", turn)
+    out, complaint = process.communicate()
+    assert json.loads(out)["text"] == "Done."
+    assert b"nanocoder: One result was left out\\x1b[2J.\n" in complaint
+    out, _ = run("jsonl", turn).communicate()
+    told = [json.loads(line) for line in out.splitlines()]
+    assert [one["text"] for one in told if one["type"] == "notice"] == [turn["notice"]]
+
+
 def test_jsonl_is_one_event_a_line_from_the_first_to_the_last(run):
     process = run("jsonl", READS, {"text": "It prints hello.", "deltas": 4})
     out, _ = process.communicate()

@@ -52,6 +52,12 @@ def test_read_write_check_and_answer_in_one_run(run, workspace):
     assert places == sorted(places)
 
 
+def test_what_the_provider_has_to_say_stands_above_the_answer(run):
+    talk = run({"text": "It is done.", "notice": "An old result was left out."})
+    assert talk.end() == 0
+    assert talk.text.index("An old result was left out.") < talk.text.index("It is done.")
+
+
 def test_markdown_is_drawn_the_same_whether_it_streams_or_not(run):
     whole = run({"text": MARKDOWN})
     assert whole.end() == 0

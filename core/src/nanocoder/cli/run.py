@@ -118,6 +118,9 @@ class PlainText:
             self._end_line()
         elif event.kind == "call.started":
             _chatter(f"- {event.data['tool']} {_brief(event.data['arguments'])}")
+        elif event.kind == "notice":
+            self._end_line()
+            complain(event.data["text"])
         elif event.kind in {"call.denied", "call.failed"}:
             _chatter(f"  {event.data['message']}")
         elif event.kind == "run.finished" and event.data["files_changed"]:

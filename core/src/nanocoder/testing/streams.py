@@ -4,7 +4,7 @@ import time
 
 from nanocoder.cancel import Cancel
 from nanocoder.errors import Cancelled
-from nanocoder.provider import Finished, Provider, Request, TextDelta, ThinkingDelta
+from nanocoder.provider import Finished, Notice, Provider, Request, TextDelta, ThinkingDelta
 from nanocoder.values import Message
 
 CANCEL_S = 1.0
@@ -23,10 +23,11 @@ def stream_problems(provider: Provider, request: Request | None = None) -> list[
     strangers = [
         type(piece).__name__
         for piece in pieces
-        if not isinstance(piece, TextDelta | ThinkingDelta | Finished)
+        if not isinstance(piece, TextDelta | ThinkingDelta | Notice | Finished)
     ]
     problems = [
-        f"it yielded a {name}; yield TextDelta, ThinkingDelta, Finished" for name in strangers
+        f"it yielded a {name}; yield TextDelta, ThinkingDelta, Notice, Finished"
+        for name in strangers
     ]
     if len(ends) != 1 or not isinstance(pieces[-1], Finished):
         problems.append(f"it yielded {len(ends)} Finished; exactly one must be the last event")
@@ -34,7 +35,9 @@ def stream_problems(provider: Provider, request: Request | None = None) -> list[
     return [*problems, *_of_the_end(pieces, ends[0]), *_of_cancelling(provider, request)]
 
 
-def _of_the_end(pieces: list[TextDelta | ThinkingDelta | Finished], end: Finished) -> list[str]:
+def _of_the_end(
+    pieces: list[TextDelta | ThinkingDelta | Notice | Finished], end: Finished
+) -> list[str]:
     told = "".join(piece.text for piece in pieces if isinstance(piece, TextDelta))
     problems = []
     if told != end.text:

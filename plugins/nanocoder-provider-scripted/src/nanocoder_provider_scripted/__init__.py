@@ -10,6 +10,7 @@ from nanocoder import (
     Cancel,
     Finished,
     ModelInfo,
+    Notice,
     ProviderError,
     ProviderSpec,
     Request,
@@ -21,7 +22,8 @@ from nanocoder import (
     parse_json,
 )
 
-TURN_KEYS = {"text", "calls", "delay_s", "error", "usage", "thinking", "deltas", "truncated"}
+TURN_KEYS = {"text", "calls", "delay_s", "error", "usage", "thinking", "notice", "deltas"}
+TURN_KEYS |= {"truncated"}
 CALL_KEYS = {"name", "arguments", "arguments_text", "id"}
 SCRIPT_KEYS = {"turns", "profile", "context"}
 
@@ -37,7 +39,7 @@ class ScriptedProvider:
 
     def stream(
         self, request: Request, cancel: Cancel
-    ) -> Iterator[TextDelta | ThinkingDelta | Finished]:
+    ) -> Iterator[TextDelta | ThinkingDelta | Notice | Finished]:
         """Yield the turn's text in its pieces, then its end; raises what the script says."""
         number = sum(message.role == "assistant" for message in request.messages)
         if number >= len(self._turns):
@@ -49,6 +51,8 @@ class ScriptedProvider:
             cancel.check()
         if "error" in turn:
             raise _error(turn["error"])
+        if turn.get("notice"):
+            yield Notice(turn["notice"])
         if turn.get("thinking"):
             yield ThinkingDelta(turn["thinking"])
         text = turn.get("text", "")

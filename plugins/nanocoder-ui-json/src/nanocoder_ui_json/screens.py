@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from nanocoder import Event, SessionInfo
+from nanocoder import Event, SessionInfo, for_terminal
 
 from nanocoder_ui_json.encoding import encoded
 
@@ -56,9 +56,11 @@ class Summary:
         self._report: Mapping[str, Any] | None = None
 
     def show(self, event: Event) -> None:
-        """Keep the latest report."""
+        """Keep the latest report; a notice is for the person, on standard error."""
         if event.kind in ENDS:
             self._report = event.data
+        elif event.kind == "notice":
+            sys.stderr.write(f"nanocoder: {for_terminal(event.data['text'])}\n")
 
     def close(self) -> None:
         """Write the object; raises BrokenPipeError when the reader has gone."""

@@ -129,6 +129,10 @@ class TextScreen:
         self._busy = "thinking"
         self._written += len(event.data["text"])
 
+    def _on_notice(self, event: Event) -> None:
+        self._finish_answer()
+        self.say(in_conversation(event.data["text"]), "yellow")
+
     def _on_text(self, event: Event) -> None:
         self._busy = "writing"
         self._written += len(event.data["text"])
