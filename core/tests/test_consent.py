@@ -17,9 +17,10 @@ from nanocoder import (
     PluginError,
     Plugins,
     Risk,
+    ToolError,
     Verdict,
-    consent,
     hookimpl,
+    rendering,
     tool,
 )
 from nanocoder.testing import opened, play
@@ -338,7 +339,7 @@ class Stuck:
 
 
 def test_a_preview_that_hangs_is_left_out_and_its_plugin_is_reported(tmp_path, monkeypatch):
-    monkeypatch.setattr(consent, "PREVIEW_TIMEOUT_S", 0.1)
+    monkeypatch.setattr(rendering, "PREVIEW_TIMEOUT_S", 0.1)
     seen: list[ApprovalRequest] = []
 
     def look_at(request: ApprovalRequest) -> ApprovalAnswer:
@@ -349,10 +350,15 @@ def test_a_preview_that_hangs_is_left_out_and_its_plugin_is_reported(tmp_path, m
     plugins = {"tools": Tools(), "a-stuck": stuck}
     with opened(tmp_path, plugins=plugins, approve=look_at) as (session, _):
         result, _ = called(session, "launch", {"target": "x"})
-        stuck.released.set()
         (reported,) = session.plugins.reports
+        stuck.begun.clear()
+        called(session, "launch", {"target": "y"})
+        assert not stuck.begun.is_set(), "it is asked once"
+        assert len(session.plugins.reports) == 1
+        stuck.released.set()
+        called(session, "note", {"target": "z"})
     assert result.output == "launched at x"
-    assert seen[0].preview == "target: x"
+    assert [one.preview for one in seen] == ["target: x", "target: y", "too late"]
     assert "'a-stuck': nanocoder_render failed: took longer than 0.1 s" in str(reported)
 
 
@@ -488,6 +494,133 @@ def test_nobody_is_asked_about_a_call_that_cannot_run(
 
 
 OUTER = ("call.received", "call.failed", "call.denied", "call.returned")
+
+
+class Prudent(Tools):
+    """Offers the tools, and knows before that nothing reaches the moon."""
+
+    def __init__(self) -> None:
+        self.previews = 0
+
+    @hookimpl
+    def nanocoder_render(self, call):
+        self.previews += 1
+        if call.arguments["target"] == "moon":
+            raise ToolError("the moon is 384,400 km away", error_class="too_far", data={"km": 1})
+
+
+ABOUT_PREVIEWS = ("call.approval_requested", "call.started", "call.failed", "call.returned")
+
+
+@pytest.mark.contract("MA-104")
+def test_nobody_is_asked_about_a_call_that_its_preview_finds_impossible(tmp_path):
+    person = Person(yes)
+    with opened(tmp_path, plugins={"tools": Prudent()}, approve=person) as (session, _):
+        result, events = called(session, "launch", {"target": "moon"})
+        assert session.plugins.reports == []
+        assert not called(session, "launch", {"target": "sea"})[0].is_error
+    assert (result.output, result.error_class) == ("the moon is 384,400 km away", "too_far")
+    assert result.data == {"km": 1}
+    told = [event for event in events if event.kind in ABOUT_PREVIEWS]
+    assert [event.kind for event in told] == ["call.failed", "call.returned"]
+    assert told[0].data["stage"] == "policy"
+    assert [request.call.arguments["target"] for request in person.requests] == ["sea"]
+
+
+@pytest.mark.contract("MA-104")
+def test_an_edit_that_runs_into_a_rule_anew_may_prove_impossible(tmp_path):
+    policy = Policy(lambda call: Verdict(ASK, f"at {call.arguments['target']}?"))
+    person = Person(lambda request: yes(request, arguments={"target": "moon"}))
+    plugins = {"tools": Prudent(), "p": policy}
+    with opened(tmp_path, plugins=plugins, approve=person) as (session, _):
+        result, _ = called(session, "launch", {"target": "x"})
+    assert result.output.startswith("[a person changed the arguments")
+    assert result.error_class == "too_far"
+    assert len(person.requests) == 1
+
+
+@pytest.mark.contract("MA-104")
+def test_what_is_denied_is_not_even_looked_at(tmp_path):
+    prudent = Prudent()
+    guard = Policy(lambda _: Verdict(DENY, "no launches"))
+    with opened(tmp_path, plugins={"tools": prudent, "p": guard}) as (session, _):
+        result, _ = called(session, "launch", {"target": "moon"})
+    assert (result.output, prudent.previews) == ("denied: no launches", 0)
+
+
+def test_what_a_rule_guards_the_model_learns_only_after_a_person_agreed(tmp_path):
+    person = Person(no)
+    mode = Policy(lambda _: Verdict(ASK, "mode ask asks"))
+    guard = Policy(lambda _: Verdict(ASK, "a rule asks", rule="launch(moon)"))
+    plugins = {"tools": Prudent(), "a-mode": mode, "p": guard}
+    with opened(tmp_path, plugins=plugins, approve=person) as (session, _):
+        result, _ = called(session, "launch", {"target": "moon"})
+    assert result.output == "denied by the user"
+    said = "[this call will fail: the moon is 384,400 km away]\ntarget: moon"
+    assert (person.requests[0].preview, person.requests[0].reason) == (said, "a rule asks")
+
+
+def test_only_the_plugin_of_a_tool_knows_that_it_cannot_work_and_is_always_heard(tmp_path):
+    class Other:
+        @hookimpl
+        def nanocoder_render(self, call):
+            if call.arguments["target"] == "sea":
+                raise ToolError("not there")
+            return "an expedition"
+
+    person = Person(yes)
+    plugins = {"a-other": Other(), "tools": Prudent()}
+    with opened(tmp_path, plugins=plugins, approve=person) as (session, _):
+        assert called(session, "launch", {"target": "moon"})[0].error_class == "too_far"
+        assert called(session, "launch", {"target": "sea"})[0].output == "launched at sea"
+        assert "'a-other': nanocoder_render failed: not there" in str(session.plugins.reports)
+        called(session, "launch", {"target": "hill"})
+    assert [one.preview for one in person.requests] == ["target: sea", "an expedition"]
+
+
+def test_what_an_early_error_quotes_is_redacted_like_any_result(tmp_path):
+    class Redacting:
+        @hookimpl
+        def nanocoder_after_execute(self, result):
+            return evolve(result, output=result.output.replace("384,400", "***"))
+
+    plugins = {"tools": Prudent(), "redacting": Redacting()}
+    with opened(tmp_path, plugins=plugins, approve=yes) as (session, _):
+        result, _ = called(session, "launch", {"target": "moon"})
+    assert result.output == "the moon is *** km away"
+    assert result.data is None
+
+
+def test_a_renderer_or_policy_that_changes_the_arguments_changes_nothing(tmp_path):
+    class Meddling(Tools):
+        @hookimpl
+        def nanocoder_render(self, call):
+            call.arguments["target"] = "home"
+
+    def meddle(call):
+        call.arguments["target"] = "away"
+        return Verdict(ASK, "sure?")
+
+    person = Person(yes)
+    plugins = {"tools": Meddling(), "p": Policy(meddle)}
+    with opened(tmp_path, plugins=plugins, approve=person) as (session, _):
+        result, events = called(session, "launch", {"target": "x"})
+    (request,) = person.requests
+    (started,) = (event for event in events if event.kind == "call.started")
+    assert (result.output, request.preview) == ("launched at x", "target: x")
+    assert request.call.arguments == started.data["arguments"] == {"target": "x"}
+
+
+def test_a_preview_of_ten_megabytes_is_cut_in_the_middle(tmp_path):
+    person = Person(yes)
+    target = "<" + "x" * 10_000_000 + ">"
+    result, _ = ask(tmp_path, "launch", {"target": target}, person)
+    preview = person.requests[0].preview
+    assert not result.is_error
+    assert len(preview) < 1_100_000
+    assert preview.startswith("target: <")
+    assert preview.endswith(">")
+    assert "characters left out]" in preview
 
 
 @pytest.mark.contract("MA-104")

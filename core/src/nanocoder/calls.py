@@ -121,16 +121,15 @@ def judge(
 ) -> Verdict | None:
     """Hear every policy and return the strictest verdict.
 
-    One that fails denies, None is no opinion.
+    One that fails denies, None is no opinion. Who asks by a rule is stricter than who just asks.
     """
-    strictest: Verdict | None = None
-    for implementation in implementations:
-        verdict = _verdict_of(implementation, report, arguments)
-        if verdict is None:
-            continue
-        if strictest is None or STRICTNESS[verdict.decision] > STRICTNESS[strictest.decision]:
-            strictest = verdict
-    return strictest
+    heard = (_verdict_of(one, report, arguments) for one in implementations)
+    return max((one for one in heard if one is not None), key=_strictness, default=None)
+
+
+def _strictness(verdict: Verdict) -> tuple[int, bool]:
+    by_rule = verdict.decision is Decision.ASK and bool(verdict.rule)
+    return STRICTNESS[verdict.decision], by_rule
 
 
 def verdicts(

@@ -12,9 +12,9 @@ from attrs import define, evolve, frozen
 
 from nanocoder import calls
 from nanocoder.cancel import Cancel
-from nanocoder.errors import ApprovalNeeded, Denied
+from nanocoder.errors import ApprovalNeeded, Denied, ToolError
 from nanocoder.plugins import Plugins
-from nanocoder.rendering import rendered
+from nanocoder.rendering import Preview, Previews
 from nanocoder.schema import canonical_json, copied
 from nanocoder.stages import Watch
 from nanocoder.tool import ANY_TOOL, SessionInfo, Tool
@@ -37,8 +37,6 @@ Asker = Callable[[Question], str | None]
 Check = Callable[[Mapping[str, Any]], dict[str, Any]]
 
 APPROVAL_TIMEOUT_S = 300.0
-PREVIEW_TIMEOUT_S = 10.0
-"""How long plugins may take to render what a call would do; then its arguments are shown."""
 ANSWER_FIELDS: Final[Mapping[str, type | tuple[type, ...]]] = {
     "approved": bool,
     "always": bool,
@@ -67,12 +65,14 @@ class Granted(Value):
     """A call that may run: its frozen form, and the checked arguments that its handler gets.
 
     *consented* tells whether somebody agreed to this call: a person who was asked, or who wrote a
-    rule that allows it. What the mode of the session allows nobody has looked at.
+    rule that allows it. What the mode of the session allows nobody has looked at. With an
+    *obstacle* the call cannot work: nobody was asked, and it ends with that error.
     """
 
     call: ToolCall
     arguments: dict[str, Any]
     consented: bool = True
+    obstacle: ToolError | None = None
 
 
 class Consent:
@@ -97,6 +97,7 @@ class Consent:
         self._ask = ask
         self._sequence = itertools.count(1)
         self._timeout_s = approval_timeout_s
+        self._previews = Previews()
         self.kept: set[tuple[str, ...]] = set() if kept is None else kept
 
     def verdict(self, call: ToolCall, tool: Tool[..., Any]) -> Verdict:
@@ -131,7 +132,8 @@ class Consent:
 
         *consented* says that a person agreed to the composed call that this one is a step of. An
         edit approves what was written: the edited call is checked and judged again, and asked for
-        again only when a rule has something new to say.
+        again only when a rule has something new to say. Nobody is asked about a call that its own
+        preview finds impossible, unless by a rule: what that guards, the error may tell of.
         Raises: Denied, ApprovalNeeded, BadArguments, Cancelled.
         """
         arguments = check(call.arguments)
@@ -150,10 +152,11 @@ class Consent:
                 return Granted(call, arguments)
             if _key(verdict, call, tool) in self.kept:
                 return Granted(call, arguments)
-            about = self.session
-            answer = yield from self._answered(
-                self._request(call, tool, verdict, cancel), verdict, tool, watch
-            )
+            about, preview = self.session, self._preview(call, tool, cancel)
+            if preview.obstacle is not None and not verdict.rule:
+                return Granted(call, arguments, obstacle=preview.obstacle)
+            request = self._request(call, tool, verdict, preview.text)
+            answer = yield from self._answered(request, verdict, tool, watch)
             if answer.arguments is None:
                 if self.session is not about:
                     self._refuse_late(call, tool)
@@ -249,7 +252,7 @@ class Consent:
         return [calls.Implementation("session", hook, answer, (argument,))]
 
     def _request(
-        self, call: ToolCall, tool: Tool[..., Any], verdict: Verdict, cancel: Cancel
+        self, call: ToolCall, tool: Tool[..., Any], verdict: Verdict, preview: str
     ) -> ApprovalRequest:
         return ApprovalRequest(
             id=os.urandom(8).hex(),
@@ -260,26 +263,24 @@ class Consent:
             effects=tool.effects,
             plugin=f"{tool.plugin} {tool.version}".strip(),
             reason=verdict.reason,
-            preview=self.preview(call, tool, cancel),
+            preview=preview,
             cwd=str(self.session.cwd),
             steps=tool.composed_of,
             timeout_s=self._timeout_s,
         )
 
-    def preview(self, call: ToolCall, tool: Tool[..., Any], cancel: Cancel) -> str:
-        """Return what a call would do, in plain text: a plugin's rendering or the arguments."""
-        said = rendered(
+    def _preview(self, call: ToolCall, tool: Tool[..., Any], cancel: Cancel) -> Preview:
+        return self._previews.preview(
             self._plugins.implementations("nanocoder_render"),
             self._plugins.report,
-            {**self._about(call, tool), "result": None},
-            PREVIEW_TIMEOUT_S,
+            {**self._about(call, tool), "call": call, "result": None},
             cancel,
         )
-        return said or "\n".join(f"{key}: {value}" for key, value in call.arguments.items())
 
     def _about(self, call: ToolCall, tool: Tool[..., Any]) -> dict[str, Any]:
+        # A copy: what is asked about, and its digest, stay as they are whatever a plugin does.
         return {
-            "call": call,
+            "call": evolve(call, arguments=copied(call.arguments)),
             "tool": tool,
             "session": self.session,
             "settings": self._plugins.settings,

@@ -31,7 +31,7 @@ from nanocoder.results import (
     result_data,
     seen,
 )
-from nanocoder.running import Caller, Running, Said, TmpDir
+from nanocoder.running import Caller, Running, Said, TmpDir, inquiry
 from nanocoder.schema import copied, normalise
 from nanocoder.stages import Watch
 from nanocoder.tool import (
@@ -42,8 +42,8 @@ from nanocoder.tool import (
     ToolInfo,
     refuse_step,
 )
-from nanocoder.transaction import Transaction, caught
-from nanocoder.values import Event, Question, Shown, ToolCall, ToolResult, Value
+from nanocoder.transaction import Transaction, caught, ended
+from nanocoder.values import Event, Shown, ToolCall, ToolResult, Value
 
 if TYPE_CHECKING:
     from nanocoder.workspace import Workspace
@@ -225,7 +225,8 @@ class Executor:
         granted = yield from self._consent.obtain(
             mine, tool, tool.signature.check, watch, cancel, consented=consented
         )
-        watch.enter("")
+        if granted.obstacle is None:
+            watch.enter("")
         return tool, granted
 
     def _normalised(self, call: ToolCall) -> ToolCall:
@@ -244,11 +245,19 @@ class Executor:
         self, tool: Tool[..., Any], granted: Granted, cancel: Cancel, scope: Scope, watch: Watch
     ) -> Steps:
         """Perform a call; what a transactional one changes is kept wholly or not at all."""
+        if granted.obstacle is not None:
+            return self._foreseen(tool, granted.call, granted.obstacle, watch)
         if not tool.transactional or scope.transaction is not None:
             return self._performed(tool, granted, cancel, scope, watch)
         own = Transaction(self._services.session_id, tool, granted.call, self._workspace)
         scope = evolve(scope, transaction=own)
         return own.around(self._performed(tool, granted, cancel, scope, watch), watch)
+
+    def _foreseen(
+        self, tool: Tool[..., Any], call: ToolCall, obstacle: ToolError, watch: Watch
+    ) -> Steps:
+        """End a call that cannot work; what its error quotes passes the plugins like any result."""
+        return self._composed(tool, call, (yield from ended(call, obstacle, watch)))
 
     def _performed(
         self, tool: Tool[..., Any], granted: Granted, cancel: Cancel, scope: Scope, watch: Watch
@@ -362,7 +371,7 @@ class Executor:
             tools=services.tools,
             child=services.child and partial(services.child, Caller(tool, call, cancel, running)),
             artifact=services.artifact,
-            ask=lambda question: running.drive(_inquiry(evolve(question, call_id=call.id))),
+            ask=lambda question: running.drive(inquiry(evolve(question, call_id=call.id))),
         )
 
     def _composed(self, tool: Tool[..., Any], call: ToolCall, result: ToolResult) -> ToolResult:
@@ -375,16 +384,6 @@ class Executor:
     def _only_reads(self, call: ToolCall) -> bool:
         tool = self._plugins.tools().get(call.name)
         return tool is None or tool.is_read_only
-
-
-def _inquiry(question: Question) -> Generator[Said, None, str | None]:
-    asked = {"question": question.text, "choices": list(question.choices)}
-    yield Event("call.asked", asked, question.call_id)
-    item = Ask(question)
-    yield item
-    answer = item.answer if isinstance(item.answer, str) else None
-    yield Event("call.answered", {"answer": answer}, question.call_id)
-    return answer
 
 
 def _raising(error: NanocoderError) -> Steps:

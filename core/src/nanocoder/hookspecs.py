@@ -255,8 +255,11 @@ def nanocoder_render(
 
     Called: for the preview of every approval, and by screens that show a result.
     Results: the first answer wins; without one the arguments, or the output, are shown as they are.
-    For a preview all have 10 seconds together, beside the session's thread.
-    Raises: counts as no answer and is reported, as who takes longer is.
+    For a preview all have 10 seconds together, beside the session's thread; who takes longer is
+    reported, and left out for that tool from then on.
+    Raises: counts as no answer and is reported. A ToolError from the tool's own plugin says that
+    the call cannot work: nobody is asked, and the model reads it. So look, but leave no trace and
+    keep off the net. Where a rule asks, a person is asked all the same and told that it will fail.
     Example: `return f"deploys {call.arguments['service']}" if call.name == "deploy" else None`
     """
 
@@ -297,7 +300,7 @@ def nanocoder_after_execute(
 ) -> "ToolResult | None":
     """See, or replace, a result before the model reads it: redact, clip, annotate.
 
-    Called: once per call that ran, successful or not.
+    Called: once per call that ran, successful or not, and per call that its preview refused.
     Results: each implementation gets what the one before it returned; None changes nothing. With a
     new `output` the old `data` is dropped; set both to keep both.
     Raises: the result is withheld; the model reads an error that names the plugin.

@@ -1,55 +1,131 @@
-"""What a plugin says a call would do, for the person who is asked: it may hold nobody up."""
+"""What a plugin says a call would do, before a person is asked: it may hold nobody up."""
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from attrs import define, evolve, field, frozen
+
 from nanocoder import calls
 from nanocoder.calls import Implementation, Report
 from nanocoder.cancel import Cancel
+from nanocoder.errors import PluginError, ToolError
+from nanocoder.schema import copied
+from nanocoder.text import clip
+from nanocoder.values import Shown, Value
+
+PREVIEW_TIMEOUT_S = 10.0
+"""How long plugins may take to render what a call would do; then its arguments are shown."""
+HEAD_CHARS, TAIL_CHARS = 800_000, 200_000
+"""What is kept of a longer preview: more than any command may have."""
 
 
-def rendered(
-    implementations: Sequence[Implementation],
-    report: Report,
-    arguments: Mapping[str, Any],
-    limit_s: float,
-    cancel: Cancel,
-) -> str:
-    """Return the first rendering, "" when there is none within *limit_s* seconds.
+@frozen(eq=False, repr=False)
+class Preview(Value):
+    """What a call would do, in plain text; *obstacle* is why it cannot, and then *text* says so."""
 
-    Plugins render on a thread of their own, which is left behind when the time is over or *cancel*
-    is set; the one that took so long is reported. Raises: Cancelled.
-    """
-    if not implementations:
-        return ""
-    begun: list[Implementation] = []
-    found: list[str | None] = []
-    failed: list[BaseException] = []
-    over = threading.Event()
+    text: str
+    obstacle: ToolError | None = None
 
-    def each() -> Iterator[Implementation]:
-        for one in implementations:
-            if not over.is_set():
-                begun.append(one)
+
+@define(eq=False, repr=False)
+class _Round(Shown):
+    """One preview that plugins on another thread are asked for."""
+
+    implementations: Sequence[Implementation]
+    report: Report
+    arguments: Mapping[str, Any]
+    asked: list[Implementation] = field(factory=list)
+    text: str | None = None
+    obstacle: ToolError | None = None
+    failed: BaseException | None = None
+    over: threading.Event = field(factory=threading.Event)
+
+    def work(self) -> None:
+        """Hear the plugins, until one has answered: the tool's own is heard in any case."""
+        try:
+            for one in self._each():
+                text = self._heard(one)
+                self.text = text if self.text is None else self.text
+        except BaseException as error:  # noqa: BLE001 - whoever waits raises it again
+            self.failed = error
+        finally:
+            self.over.set()
+
+    def _each(self) -> Iterator[Implementation]:
+        for one in self.implementations:
+            if not self.over.is_set() and (self.text is None or self._is_owner(one)):
+                self.asked.append(one)
                 yield one
 
-    def work() -> None:
-        try:
-            found.append(calls.choose(each(), report, arguments, str))
-        except BaseException as error:  # noqa: BLE001 - whoever waits raises it again
-            failed.append(error)
-        finally:
-            over.set()
+    def _is_owner(self, one: Implementation) -> bool:
+        return bool(one.plugin == self.arguments["tool"].plugin)
 
-    threading.Thread(target=work, name="nanocoder-render", daemon=True).start()
-    forget = cancel.on_set(over.set)
-    in_time = over.wait(limit_s)
-    over.set()
-    forget()
-    cancel.check()
-    if failed:
-        raise failed[0]
-    if not in_time and not found:
-        report(begun[-1].error(f"took longer than {limit_s:g} s"))
-    return (found[0] if found else None) or ""
+    def _heard(self, one: Implementation) -> str | None:
+        obstacles: list[ToolError] = []
+
+        def report(error: PluginError) -> None:
+            cause = error.__cause__
+            if isinstance(cause, ToolError) and self._is_owner(one):
+                obstacles.append(cause)
+            else:
+                self.report(error)
+
+        text = calls.choose([one], report, self.arguments, str)
+        self.obstacle = obstacles[0] if obstacles else self.obstacle
+        return text
+
+
+class Previews:
+    """The previews of one session; any thread may ask for one."""
+
+    def __init__(self) -> None:
+        self._hung: set[tuple[str, str]] = set()
+        self._lock = threading.Lock()
+
+    def preview(
+        self,
+        implementations: Sequence[Implementation],
+        report: Report,
+        arguments: Mapping[str, Any],
+        cancel: Cancel,
+    ) -> Preview:
+        """Return what the plugins say of a call within ten seconds; else its arguments.
+
+        Plugins render on a thread of their own, which is left behind when the time is over or
+        *cancel* is set. The one that took so long is reported, and asked no more about this tool.
+        A ToolError of the tool's own plugin is why the call cannot work. Raises: Cancelled.
+        """
+        call, tool = arguments["call"], arguments["tool"]
+        heard = [one for one in implementations if (one.plugin, tool.name) not in self._hung]
+        # A copy: what is shown, and what runs, stays as it is whatever a plugin does to it.
+        own = evolve(call, arguments=copied(call.arguments))
+        round_ = _Round(heard, report, {**arguments, "call": own})
+        if heard:
+            self._wait(round_, tool.name, cancel)
+        # Whoever is late may still answer, between these lines too.
+        text, obstacle = round_.text, round_.obstacle
+        text = text or "\n".join(f"{key}: {value}" for key, value in call.arguments.items())
+        if obstacle is not None:
+            text = f"[this call will fail: {obstacle}]\n{text}"
+        return Preview(clip(text, head=HEAD_CHARS, tail=TAIL_CHARS), obstacle)
+
+    def _wait(self, round_: _Round, tool: str, cancel: Cancel) -> None:
+        threading.Thread(target=round_.work, name="nanocoder-render", daemon=True).start()
+        forget = cancel.on_set(round_.over.set)
+        in_time = round_.over.wait(PREVIEW_TIMEOUT_S)
+        round_.over.set()
+        forget()
+        cancel.check()
+        if round_.failed is not None:
+            raise round_.failed
+        if not in_time and round_.asked:
+            self._leave_out(round_.asked[-1], tool, round_.report)
+
+    def _leave_out(self, late: Implementation, tool: str, report: Report) -> None:
+        with self._lock:
+            if (late.plugin, tool) in self._hung:
+                return
+            self._hung.add((late.plugin, tool))
+        said = f"took longer than {PREVIEW_TIMEOUT_S:g} s and is left out for {tool} from now on"
+        report(late.error(said))

@@ -18,7 +18,7 @@ from nanocoder.cancel import Cancel
 from nanocoder.consent import Ask
 from nanocoder.errors import Cancelled, TimedOut
 from nanocoder.tool import Tool
-from nanocoder.values import Event, Shown, ToolCall
+from nanocoder.values import Event, Question, Shown, ToolCall
 
 T = TypeVar("T")
 Said = Event | Ask
@@ -195,3 +195,14 @@ def _passed_on(message: Any) -> Generator[Said, None, None]:
         message.seen.set()
     else:
         yield message
+
+
+def inquiry(question: Question) -> Generator[Said, None, str | None]:
+    """Put a tool's question on its way to the person and return the answer."""
+    asked = {"question": question.text, "choices": list(question.choices)}
+    yield Event("call.asked", asked, question.call_id)
+    item = Ask(question)
+    yield item
+    answer = item.answer if isinstance(item.answer, str) else None
+    yield Event("call.answered", {"answer": answer}, question.call_id)
+    return answer

@@ -83,11 +83,16 @@ def caught(call: ToolCall, steps: Steps, watch: Watch) -> Steps:
     try:
         return (yield from steps)
     except NanocoderError as error:
-        result = failure(call, error)
-        kind = "call.failed" if status_of(result) == "error" else "call.denied"
-        told = {"stage": watch.failed(error.error_class), "error_class": error.error_class}
-        yield Event(kind, {**told, "message": str(error)}, call.id)
-        return result
+        return (yield from ended(call, error, watch))
+
+
+def ended(call: ToolCall, error: NanocoderError, watch: Watch) -> Steps:
+    """Tell that *error* has ended a call, and return the result that it makes."""
+    result = failure(call, error)
+    kind = "call.failed" if status_of(result) == "error" else "call.denied"
+    told = {"stage": watch.failed(error.error_class), "error_class": error.error_class}
+    yield Event(kind, {**told, "message": str(error)}, call.id)
+    return result
 
 
 def _line(restored: "Restored") -> str:

@@ -139,7 +139,8 @@ def test_a_request_stays_a_request(subject: Subject, contract_workspace: Path) -
 
 @needs(lambda subject, _: subject.implements("nanocoder_render"))
 def test_a_rendering_is_text(subject: Subject, contract_workspace: Path) -> None:
-    """Return text or None for every installed tool, before and after its call."""
+    """Return text or None for every installed tool; a ToolError before its call is an answer."""
+    from nanocoder.errors import ToolError
     from nanocoder.values import ToolResult
 
     render = subject.implementation("nanocoder_render")
@@ -151,7 +152,8 @@ def test_a_rendering_is_text(subject: Subject, contract_workspace: Path) -> None
             ToolResult("no", is_error=True, error_class="x"),
         ):
             answer = _answer(render, {**room, "call": call, "tool": tool, "result": result})
-            if answer is not None and not isinstance(answer, str):
+            sound = str if result is not None else (str, ToolError)
+            if answer is not None and not isinstance(answer, sound):
                 problems.append(f"{call.name}: {answer!r:.80}; return text or None")
     fail_for(problems)
 
