@@ -131,7 +131,7 @@ class Session:
     @cached_property
     def chosen(self) -> Chosen:
         """The provider and model; raises UsageError or ProviderError."""
-        return choose_model(self.plugins, self.info.model, self.info)
+        return choose_model(self.plugins, self.info.model, self.info, config=self.config)
 
     @cached_property
     def provider(self) -> Provider:

@@ -1,13 +1,14 @@
 """Which model a session talks to: the one that is named, else the first that can be used."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from attrs import evolve, frozen
 
 from nanocoder import calls
 from nanocoder.cancel import Cancel
+from nanocoder.config import Config
 from nanocoder.errors import NanocoderError, ProviderError, UsageError
 from nanocoder.plugins import Plugins
 from nanocoder.provider import Finished, Notice, Provider, Request, TextDelta, ThinkingDelta
@@ -39,27 +40,43 @@ def choose_model(
     wanted: str,
     session: SessionInfo,
     environment: Mapping[str, str] = os.environ,
+    config: Config | None = None,
 ) -> Chosen:
     """Return the model to use: *wanted*, a plugin's choice, or the first usable provider's.
 
-    Raises: UsageError for a provider that is not there, ProviderError when nothing can be used;
-    both say what can.
+    *config* knows who named it. Raises: UsageError for a provider that is not there, ProviderError
+    when nothing can be used; both say what can.
     """
+    given = wanted
     wanted = wanted or _chosen_by_plugin(plugins, session)
     if not wanted:
         return first_usable(plugins, environment)
     name, _, model = wanted.partition("/")
     offers = {offer["name"]: offer for _, offer in plugins.offers("providers")}
     if name not in offers:
-        close = nearest(wanted, [f"{one}/" for one in offers]) or nearest(name, list(offers))
-        hint = f"; did you mean {close[0].rstrip('/')!r}?" if close else "."
-        have = ", ".join(sorted(offers)) or "none"
-        more = f" A package may bring it: nanocoder plugins install provider-{name}"
-        raise UsageError(
-            f"there is no provider {name!r} (of --model {wanted!r}){hint} Providers: {have}"
-            + ("" if close or not name.isidentifier() else f".{more}")
-        )
+        by_whom = _named_by(wanted, config) if given else "as a plugin chose"
+        raise UsageError(f"there is no provider {name!r} ({by_whom}){_instead(wanted, offers)}")
     return Chosen(name, model or str(offers[name]["default_model"]))
+
+
+def _named_by(wanted: str, config: Config | None) -> str:
+    """Return where the person named the model: a flag, a variable, or a file and its line."""
+    if config is None or config.core.model != wanted:
+        return f"of the model {wanted!r}"
+    origin = config.where("model")
+    return f"of model {wanted!r} in {origin}" if origin.file else f"of {origin} {wanted!r}"
+
+
+def _instead(wanted: str, offers: Collection[str]) -> str:
+    name, slash, _ = wanted.partition("/")
+    have = f" Providers: {', '.join(sorted(offers)) or 'none'}"
+    close = nearest(wanted, [f"{one}/" for one in offers]) or nearest(name, offers)
+    if close:
+        return f"; did you mean {close[0].rstrip('/')!r}?{have}"
+    if not slash:
+        return f". A model is written PROVIDER/MODEL.{have}"
+    more = f". A package may bring it: nanocoder plugins install provider-{name}"
+    return f".{have}{more if name.isidentifier() else ''}"
 
 
 def first_usable(plugins: Plugins, environment: Mapping[str, str] = os.environ) -> Chosen:
@@ -161,7 +178,8 @@ def ways_to_a_model(plugins: Plugins) -> str:
     if not any(line.strip().startswith("local:") for line in lines):
         lines.append(
             "  local: nanocoder plugins install 'provider-local[weights]'"
-            " (a small model inside the process, 1.1 GB, no key)"
+            " (a small model inside the process, 1.1 GB, no key; in a clone: uv run --extra local"
+            " nanocoder)"
         )
     return "\n".join(lines)
 

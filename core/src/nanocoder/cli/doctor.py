@@ -95,7 +95,7 @@ def _model_check(host: Host) -> tuple[str, str, str]:
     wanted = host.config.core.model
     try:
         info = SessionInfo("doctor", host.cwd)
-        return "model", "ok", str(choose_model(host.plugins, wanted, info))
+        return "model", "ok", str(choose_model(host.plugins, wanted, info, config=host.config))
     except PersonError as error:
         if wanted:
             return "model", "wrong", str(error)

@@ -6,8 +6,15 @@ import os
 from nanocoder.cli.host import Host
 from nanocoder.cli.output import print_json, print_line, print_table
 from nanocoder.errors import PersonError, UsageError
-from nanocoder.models import Chosen, first_usable, open_provider, ways_to_a_model
+from nanocoder.models import (
+    Chosen,
+    choose_model,
+    first_usable,
+    open_provider,
+    ways_to_a_model,
+)
 from nanocoder.text import nearest
+from nanocoder.tool import SessionInfo
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -16,6 +23,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.provider:
         return _of_provider(host, arguments.provider, arguments.output)
     taken = _taken(host)
+    if host.config.core.model:
+        _warn_of_no_provider(host)
     rows = []
     for entry, offer in host.plugins.offers("providers"):
         keys = [name for name in offer["key_variables"] if os.environ.get(name)]
@@ -49,6 +58,14 @@ def _taken(host: Host) -> str:
         return first_usable(host.plugins).provider
     except PersonError:
         return ""
+
+
+def _warn_of_no_provider(host: Host) -> None:
+    info = SessionInfo("models", host.cwd)
+    try:
+        choose_model(host.plugins, host.config.core.model, info, config=host.config)
+    except PersonError as error:
+        host.say(str(error))
 
 
 def _of_provider(host: Host, name: str, output: str) -> int:

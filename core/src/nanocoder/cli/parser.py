@@ -53,12 +53,27 @@ def command_of(words: Sequence[str]) -> Callable[[], int]:
         parser = build()
         arguments, rest = parser.parse_known_args(list(words))
     if rest:
+        _refuse_loose_words(arguments, rest)
         options = _options(parser, arguments.command)
-        close = nearest(rest[0].split("=")[0], options)
+        wrong = next((word for word in rest if word.startswith("-")), rest[0])
+        close = nearest(wrong.split("=")[0], options)
         hint = f"; did you mean {' or '.join(close)}?" if close else ""
-        raise UsageError(f"unknown argument {rest[0]!r}{hint}")
+        raise UsageError(f"unknown argument {wrong!r}{hint}")
     module = import_module(f"nanocoder.cli.{arguments.command or 'chat'}")
     return partial(module.run, arguments)
+
+
+def _refuse_loose_words(arguments: argparse.Namespace, rest: Sequence[str]) -> None:
+    """Raise UsageError where a prompt came in several words."""
+    if arguments.command == "run" and not any(word.startswith("-") for word in rest):
+        prompt = _quoted(arguments.prompt, *rest)
+        raise UsageError(f"the prompt is one argument; quote it: nanocoder run {prompt}")
+
+
+def _quoted(*words: str) -> str:
+    import shlex  # only mistakes need it
+
+    return shlex.quote(" ".join(words))
 
 
 def build(named: Collection[str] | None = None) -> argparse.ArgumentParser:
@@ -103,7 +118,9 @@ def _plugin_command(name: str, words: Sequence[str]) -> Callable[[], int]:
     offered = [offer["name"] for _, offer in host.plugins.offers("commands")]
     close = nearest(name, [*COMMANDS, *offered])
     hint = f"; did you mean {close[0]!r}?" if close else "."
-    raise UsageError(f"there is no command {name!r}{hint} To give a prompt: nanocoder run {name!r}")
+    loose = [word for word in words if not word.startswith("-")]
+    prompt = _quoted(name, *(words if loose == list(words) else ()))
+    raise UsageError(f"there is no command {name!r}{hint} To give a prompt: nanocoder run {prompt}")
 
 
 def _session_options(parser: argparse.ArgumentParser, *, inherited: bool = True) -> None:
