@@ -272,6 +272,35 @@ def test_what_is_no_text_is_not_merged_but_kept(run, clean):
     assert not (clean / "image.bin").exists()
 
 
+@pytest.mark.parametrize("name", ["empty.txt", 'a "b".txt'])
+def test_a_deletion_that_no_patch_can_tell_is_not_said_to_be_merged(run, clean, name):
+    (clean / name).write_text("")
+
+    @tool(effects={"write"})
+    def delete(ctx) -> str:
+        """Delete a file without lines, and change one with some."""
+        (ctx.working_directory / name).unlink()
+        ctx.workspace.write_text("code.py", CHANGED)
+        return ""
+
+    def fill(result):
+        (clean / name).write_text("precious\n")
+
+    plugins = offer(delete) | {"meddler": SimpleNamespace(nanocoder_after_execute=hookimpl(fill))}
+    deleting = calls({"name": "delete", "arguments": {}})
+    result, _ = run(deleting, {"text": "Done."}, arguments=MERGED, plugins=plugins)
+    assert f"Its changes were not merged ({name} is empty and deleted)" in result.output
+    assert (clean / name).read_text() == "precious\n"
+    assert (clean / "code.py").read_text() != CHANGED
+
+
+def test_a_name_that_a_patch_would_quote_is_not_merged(run, clean):
+    quoted = {"name": "write_file", "arguments": {"path": 'a "b".txt', "content": "x\n"}}
+    result, _ = run(calls(quoted), {"text": "Done."}, arguments=MERGED)
+    assert "has a name that a patch quotes" in result.output
+    assert not (clean / 'a "b".txt').exists()
+
+
 @pytest.mark.contract("MA-82", "MA-83")
 def test_changes_of_sub_agents_that_worked_at_the_same_time_come_together(run, clean):
     @tool(effects={"write"})

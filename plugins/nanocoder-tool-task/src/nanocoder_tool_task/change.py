@@ -1,6 +1,7 @@
 """What a sub-agent changed in its worktree: a patch, and whether it can be applied as one."""
 
 import os
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -8,6 +9,8 @@ from attrs import frozen
 from nanocoder import for_terminal
 
 from nanocoder_tool_task.git import git
+
+_QUOTED = re.compile(r'["\\\x00-\x1f\x7f]')
 
 
 @frozen
@@ -116,6 +119,9 @@ def _odd(pair: Pair) -> str:
     modes = {one.is_executable for one in versions}
     if len(modes) > 1 or (before is None and True in modes):
         return f"{path} becomes executable or no longer is"
-    if before is None and after is not None and not after.content:
-        return f"{path} is new and empty"
+    # Git writes no lines for what has none.
+    if len(versions) == 1 and not versions[0].content:
+        return f"{path} is {'new and empty' if before is None else 'empty and deleted'}"
+    if _QUOTED.search(pair[0]):
+        return f"{path} has a name that a patch quotes"
     return ""

@@ -111,11 +111,19 @@ def top_of(folder: Path) -> Path:
             f"the settings of the repository {top} say that its files are elsewhere",
             error_class="no_repository",
         )
-    try:
-        git(top, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
-    except ToolError as error:
+    if not _has(top, "HEAD^{commit}"):
+        # An unborn branch has no name for anything; a damaged repository has.
+        what = "cannot be read: objects are missing" if _has(top, "HEAD") else "has no commit yet"
         raise ToolError(
-            f"the repository {top} has no commit yet, so there can be no worktree",
+            f"the repository {top} {what}, so there can be no worktree; leave isolation out",
             error_class="no_repository",
-        ) from error
+        )
     return top
+
+
+def _has(top: Path, revision: str) -> bool:
+    try:
+        git(top, "rev-parse", "--verify", "--quiet", revision)
+    except ToolError:
+        return False
+    return True

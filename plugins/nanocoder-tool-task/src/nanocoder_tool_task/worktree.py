@@ -6,6 +6,7 @@ leads out.
 """
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -23,6 +24,7 @@ MAX_FILES = 50_000
 MAX_BYTES = 1_000_000_000
 PIECE_BYTES = 1_048_576
 BASE = "base"
+_ESCAPED = re.compile(r"\\x([89a-f][0-9a-f])")
 
 
 @frozen
@@ -116,7 +118,7 @@ class Worktree:
 
 def version_of(workspace: Workspace, path: str) -> Version | None:
     """Return a file or a link as it is, or None when there is neither."""
-    place = workspace.root / path
+    place = workspace.root / _spelled(workspace.root, path)
     try:
         parent = path.rpartition("/")[0] or "."
         if workspace.resolve(parent) != workspace.relative(parent):
@@ -134,7 +136,7 @@ def version_of(workspace: Workspace, path: str) -> Version | None:
 def _stamp(workspace: Workspace, path: str) -> tuple[int, ...]:
     """Return what changes with every change of a file, the one of its inode's time included."""
     try:
-        if (workspace.root / path).is_symlink():
+        if (workspace.root / _spelled(workspace.root, path)).is_symlink():
             return ()
         found = workspace.stat(path)
     except (OSError, WorkspaceError):
@@ -160,7 +162,7 @@ def _copied(
     count = 0
     for path in dict.fromkeys([*_listed(workspace), *_tracked_though_ignored(workspace)]):
         cancel.check()
-        target = folder / path
+        target = folder / _spelled(workspace.root, path)
         if not target.parent.is_dir():
             target.parent.mkdir(parents=True)
         found = _taken(workspace, path, base, target, cancel)
@@ -172,11 +174,19 @@ def _copied(
         yield path, found
 
 
+def _spelled(root: Path, path: str) -> str:
+    """Return the name that a file has on the disk: bytes that are no UTF-8 are shown escaped."""
+    if "\\x" not in path or os.path.lexists(root / path):
+        return path
+    raw = _ESCAPED.sub(lambda found: os.fsdecode(bytes.fromhex(found[1])), path)
+    return raw if os.path.lexists(root / raw) else path
+
+
 def _taken(
     workspace: Workspace, path: str, base: BinaryIO, target: Path, cancel: Cancel
 ) -> Original | None:
     """Copy one file of the parent; None when it was deleted meanwhile, or may not be read."""
-    place = workspace.root / path
+    place = workspace.root / _spelled(workspace.root, path)
     if place.is_symlink():
         link = place.readlink()
         target.symlink_to(link)
