@@ -149,3 +149,55 @@ def test_prov_028_a_refusal_is_asked_once(ask):
     for status in (400, 401, 403, 404, 413, 422):
         failure(ask, refusal(status, {"error": {"message": "no\x1b[2J"}}), max_retries=3)
         assert len(ask.server.seen) == 1
+
+
+def test_prov_031_an_overload_as_the_first_event_is_asked_again(ask):
+    busy = events({"type": "error", "error": {"type": "overloaded_error", "message": "x"}})
+    assert ask(busy, events(START, *text("fine"), *END), max_retries=1)[-1].text == "fine"
+    assert len(ask.server.seen) == 2
+
+
+def test_prov_032_events_and_deltas_of_the_future_are_passed_over(ask):
+    future = [{"type": "future_thing", "x": 1}, delta(0, type="future_delta", text="no")]
+    assert finished(ask, *future, *text("fine")).text == "fine"
+
+
+def test_prov_033_what_comes_after_the_end_makes_no_call(ask):
+    last = ask(events(START, *text("fine"), *END, *call("{}"), *END))[-1]
+    assert (last.text, last.calls) == ("fine", ())
+
+
+def test_prov_051_052_pieces_of_fifty_calls_out_of_order_are_put_together(ask):
+    numbers = [*range(1, 100, 2)]
+    blocks = {number: call(f'{{"path": "f{number}"}}', index=number) for number in numbers}
+    turned = numbers[::-1]
+    pieces = [blocks[number][step] for step in range(3) for number in (turned, numbers)[step % 2]]
+    calls = finished(ask, *pieces).calls
+    assert [one.arguments["path"] for one in calls] == [f"f{number}" for number in numbers]
+    assert len({one.id for one in calls}) == 50
+
+
+def test_prov_058_a_prompt_that_is_too_long_is_told_as_such_and_asked_once(ask):
+    body = {"error": {"type": "invalid_request_error", "message": "prompt is too long: 9 > 8"}}
+    assert failure(ask, refusal(400, body), max_retries=3).kind == "context_overflow"
+    assert len(ask.server.seen) == 1
+
+
+def test_prov_066_a_whole_call_of_a_reply_that_is_cut_is_not_handed_out(ask):
+    pieces = b"".join(map(data, [START, *call('{"path": "a"}')]))
+    failure(ask, Answer([pieces], cut=True), max_retries=3)
+    assert len(ask.server.seen) == 1, "an answer that has begun is not asked for again"
+
+
+def test_prov_018_a_whole_body_is_one_reply_of_one_request(ask):
+    content = [{"type": "text", "text": "fine"}]
+    body = json.dumps({"type": "message", "content": content, "stop_reason": "end_turn"}).encode()
+    whole = Answer([body], 200, {"content-type": "application/json"}, "length")
+    assert ask(whole, max_retries=3)[-1].text == "fine"
+    assert len(ask.server.seen) == 1
+
+
+@pytest.mark.parametrize("name", ["base_url", "proxy", "api_key_env"])
+def test_conf_002_no_project_sets_where_the_key_comes_from_or_goes(name):
+    (setting,) = [one for one in nanocoder_settings().__attrs_attrs__ if one.name == name]
+    assert setting.metadata["user_only"]

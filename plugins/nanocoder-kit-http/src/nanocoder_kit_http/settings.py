@@ -10,15 +10,20 @@ from nanocoder_kit_http.retry import Retry
 from nanocoder_kit_http.watch import Timeouts
 
 
-def _setting(default: Any, description: str) -> Any:
-    return field(default=default, metadata={"description": description})
+def _setting(default: Any, description: str, *, user_only: bool = False) -> Any:
+    return field(default=default, metadata={"description": description, "user_only": user_only})
 
 
 @frozen(kw_only=True)
 class HttpSettings:
-    """Address, timers and retries; a provider's own settings class inherits from this one."""
+    """Address, timers and retries; a provider's own settings class inherits from this one.
 
-    base_url: str = _setting("", "Address of the server; empty takes the vendor's variable.")
+    No project chooses where the key goes, however much it is trusted otherwise.
+    """
+
+    base_url: str = _setting(
+        "", "Address of the server; empty takes the vendor's variable.", user_only=True
+    )
     max_retries: int = _setting(4, "How often a failed request is repeated.")
     connect_timeout_s: float = _setting(10.0, "Seconds to reach the server.")
     header_timeout_s: float = _setting(
@@ -30,6 +35,7 @@ class HttpSettings:
     proxy: str = _setting(
         "environment",
         "URL of an HTTP proxy; 'environment' reads HTTPS_PROXY and NO_PROXY, empty means none.",
+        user_only=True,
     )
 
     def timeouts(self) -> Timeouts:

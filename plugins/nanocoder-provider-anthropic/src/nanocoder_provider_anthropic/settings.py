@@ -12,7 +12,7 @@ class Settings(HttpSettings):
 
     api_key_env: str = field(
         default="ANTHROPIC_API_KEY",
-        metadata={"description": "Environment variable that holds the key."},
+        metadata={"description": "Environment variable that holds the key.", "user_only": True},
     )
     max_tokens: int = field(
         default=8000, metadata={"description": "Limit of one reply where the request has none."}

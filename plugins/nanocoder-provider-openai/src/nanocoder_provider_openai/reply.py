@@ -21,6 +21,7 @@ from nanocoder_kit_http import (
 from nanocoder_provider_openai.wire import NATIVE
 
 _END_MARKER_BYTES = 16
+_INDEX_DIGITS = 9  # Python refuses to read thousands of them
 
 
 class ChatReply:
@@ -162,7 +163,7 @@ def _is_another(parts: CallParts, call_id: str) -> bool:
 
 
 def _index(value: Any) -> int | None:
-    if isinstance(value, str) and value.isdecimal():
+    if isinstance(value, str) and value.isdecimal() and len(value) <= _INDEX_DIGITS:
         return int(value)
     return value if isinstance(value, int) else None
 
@@ -172,7 +173,8 @@ def _is_end(data: bytes) -> bool:
 
 
 def _joined(parts: Any) -> str:
-    texts = [part.get("text") for part in parts if isinstance(part, dict)] if parts else []
+    held = parts if isinstance(parts, list) else []
+    texts = [part.get("text") for part in held if isinstance(part, dict)]
     return "".join(text for text in texts if isinstance(text, str))
 
 

@@ -12,7 +12,7 @@ class Settings(HttpSettings):
 
     api_key_env: str = field(
         default="OPENAI_API_KEY",
-        metadata={"description": "Environment variable that holds the key."},
+        metadata={"description": "Environment variable that holds the key.", "user_only": True},
     )
     max_tokens_field: Literal["", "max_tokens", "max_completion_tokens"] = field(
         default="",
