@@ -1,5 +1,7 @@
 """What a person reads when something is wrong: what it is, who said so, and what to do now."""
 
+import json
+
 import pytest
 from nanocoder import Plugins, ProviderError
 from nanocoder.models import first_usable
@@ -58,3 +60,65 @@ def test_a_prompt_in_several_words_is_shown_as_it_should_be_quoted(nanocoder, wo
 def test_a_misspelt_option_is_named_rather_than_the_word_before_it(nanocoder):
     done = nanocoder("run", "fix", "the", "--modle", "x")
     assert "unknown argument '--modle'; did you mean --mode or --model" in done.stderr
+
+
+# The configuration
+
+
+def test_where_shows_the_value_beside_the_place(nanocoder):
+    assert nanocoder("config", "where", "mode").stdout == 'mode = "ask" (default)\n'
+    path = configured(nanocoder, "[plugins.tool-gone]\nx = 1\n")
+    done = nanocoder("config", "where", "plugins.tool-gone.x")
+    assert done.stdout == f"plugins.tool-gone.x ({path}:2)\n"
+    done = nanocoder("config", "where", "mode", "--output", "json")
+    assert json.loads(done.stdout) == {"key": "mode", "origin": "default", "value": "ask"}
+
+
+def test_a_folder_without_a_configuration_cannot_be_trusted(nanocoder):
+    done = nanocoder("config", "trust")
+    assert done.returncode == 2
+    assert f"nothing to trust: {nanocoder.cwd}/.nanocoder/config.toml does not" in done.stderr
+    assert not (nanocoder.home / ".local").exists()
+
+
+@pytest.mark.parametrize("home", ["/proc/nope", "file"])
+def test_the_doctor_tries_to_write_where_things_are_kept(nanocoder, home):
+    (nanocoder.home / "file").touch()
+    done = nanocoder("doctor", env={"HOME": str(nanocoder.home / home)})
+    assert "All is well" not in done.stdout
+    rows = {line.split()[0]: line for line in done.stdout.splitlines() if line}
+    for name in ("sessions", "cache", "settings"):
+        assert rows[name].split()[1] == "note"
+        assert "cannot be written: " in rows[name]
+
+
+def test_the_doctor_leaves_nothing_behind(nanocoder):
+    before = sorted(nanocoder.home.rglob("*"))
+    assert "cannot be written" not in nanocoder("doctor").stdout
+    assert sorted(nanocoder.home.rglob("*")) == before
+
+
+# Installing and removing
+
+
+def test_an_installation_that_fails_says_what_to_do_without_an_index(nanocoder):
+    nowhere = {"UV_NO_INDEX": "1", "PIP_NO_INDEX": "1"}
+    done = nanocoder("plugins", "install", "tool-nowhere", env=nowhere)
+    assert done.returncode == 1
+    assert "nanocoder-tool-nowhere could not be installed: " in done.stderr
+    assert "nanocoder plugins install ./PATH" in done.stderr
+    assert "_FIND_LINKS to a folder of wheels" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("tool-gerp", "no plugin 'tool-gerp' is installed; did you mean 'tool-grep'?"),
+        ("xyz", "no plugin 'xyz' is installed; `nanocoder plugins list`"),
+    ],
+)
+def test_what_is_not_installed_cannot_be_removed(nanocoder, name, said):
+    done = nanocoder("plugins", "remove", name)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "Nothing was removed" in done.stderr

@@ -2,20 +2,21 @@
 
 import argparse
 import json
+import os
 from typing import Any
 
 from nanocoder.cli.host import Host
 from nanocoder.cli.output import print_json, print_line, print_table
 from nanocoder.config import trust, untrust
+from nanocoder.config.document import project_file
+from nanocoder.errors import UsageError
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Show values, say where one comes from, print the schema, or trust a folder."""
     host = Host(arguments.cwd)
     if arguments.action == "trust":
-        trust(host.cwd)
-        print_line(f"{host.cwd}: its configuration counts in full until it changes.")
-        return 0
+        return _trust(host)
     if arguments.action == "untrust":
         untrust(host.cwd)
         print_line(f"{host.cwd}: its configuration can only tighten.")
@@ -28,6 +29,16 @@ def run(arguments: argparse.Namespace) -> int:
     return _show(host, arguments)
 
 
+def _trust(host: Host) -> int:
+    file = project_file(host.cwd)
+    if not os.path.lexists(file):
+        # To trust what is not there would say nothing about the file that comes later.
+        raise UsageError(f"there is nothing to trust: {file} does not exist; nothing was changed")
+    trust(host.cwd)
+    print_line(f"{host.cwd}: its configuration counts in full until it changes.")
+    return 0
+
+
 def plugin_classes(host: Host) -> dict[str, type]:
     """Return the settings class of every plugin that has one, loading them."""
     classes = {name: host.plugins.settings_class(name) for name in list(host.plugins.entries)}
@@ -35,11 +46,14 @@ def plugin_classes(host: Host) -> dict[str, type]:
 
 
 def _where(host: Host, arguments: argparse.Namespace) -> int:
-    origin = host.config.where(arguments.key, plugin_classes(host))
+    key, classes = arguments.key, plugin_classes(host)
+    origin = host.config.where(key, classes)
+    # A plugin that is not installed has keys without a value: nobody says what they mean.
+    found = {name: value for name, value, _ in host.config.items(classes) if name == key}
     if arguments.output == "json":
-        print_json({"key": arguments.key, "origin": str(origin)})
+        print_json({"key": key, "origin": str(origin), **({"value": found[key]} if found else {})})
     else:
-        print_line(str(origin))
+        print_line(f"{key}{f' = {_written(found[key])}' if found else ''} ({origin})")
     return 0
 
 

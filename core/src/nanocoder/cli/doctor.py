@@ -3,8 +3,8 @@
 import argparse
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
 from nanocoder.cli.host import Host
 from nanocoder.cli.output import print_json, print_line, print_table
@@ -59,7 +59,7 @@ def _checks() -> Iterator[tuple[str, str, str]]:
     yield "configuration", "note" if notices else "ok", notices or "no complaints"
     yield from _plugin_checks(host)
     yield _model_check(host)
-    yield _home_check()
+    yield from _home_checks()
 
 
 def _plugin_checks(host: Host) -> Iterator[tuple[str, str, str]]:
@@ -102,20 +102,35 @@ def _model_check(host: Host) -> tuple[str, str, str]:
         return "model", "note", "none can be used yet; `nanocoder models` lists ways to get one"
 
 
-def _home_check() -> tuple[str, str, str]:
-    from nanocoder.config import cache_dir, state_dir
+def _home_checks() -> Iterator[tuple[str, str, str]]:
+    from nanocoder.config import cache_dir, state_dir, user_config_dir
 
-    problems: list[Any] = []
-    for place in (state_dir, cache_dir):
+    places: tuple[tuple[str, Callable[[], Path], str], ...] = (
+        ("sessions", state_dir, "sessions, backups and trust are not kept"),
+        ("cache", cache_dir, "every start looks at all plugins anew"),
+        ("settings", user_config_dir, "`nanocoder plugins lock` has nowhere to write"),
+    )
+    for name, place, otherwise in places:
         try:
             path = place()
-            existing = next(one for one in (path, *path.parents) if one.exists())
-            if not os.access(existing, os.W_OK):
-                problems.append(f"{path} cannot be written; sessions are not kept")
         except PersonError as error:
-            problems.append(str(error))
-    return (
-        "sessions",
-        "note" if problems else "ok",
-        "; ".join(map(str, problems)) or str(state_dir()),
-    )
+            yield name, "note", f"{error}; {otherwise}"
+            continue
+        problem = _writing_problem(path)
+        if problem:
+            yield name, "note", f"{path} cannot be written: {problem}; {otherwise}"
+        elif name == "sessions":
+            yield name, "ok", str(path)
+
+
+def _writing_problem(folder: Path) -> str:
+    """Return why nothing can be made in *folder*, or in what there is of it; tries it."""
+    import tempfile  # only this check needs it
+
+    existing = next(one for one in (folder, *folder.parents) if os.path.lexists(one))
+    try:
+        # What a mode says of a file system that is read-only, or is none, means nothing.
+        os.rmdir(tempfile.mkdtemp(prefix=".nanocoder-", dir=existing))
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""

@@ -6,12 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 from nanocoder.cli.host import Host
-from nanocoder.cli.output import print_json, print_line, print_table
+from nanocoder.cli.output import complain, print_json, print_line, print_table
+from nanocoder.cli.sets import installed_sets
 from nanocoder.config import user_config_dir
 from nanocoder.errors import UsageError
 from nanocoder.plugins import Entry
 from nanocoder.plugins.discovery import PREFIX, scan, site_directories
 from nanocoder.plugins.lock import differences, locked_now, read_lock, write_lock
+from nanocoder.text import nearest
 
 OFFERED = ("tools", "providers", "commands", "screens", "dialects", "sandboxes", "runners")
 
@@ -68,29 +70,63 @@ def _package(name: str) -> str:
 
 
 def _install(arguments: argparse.Namespace) -> int:
-    return _pip("install", *map(_package, arguments.names))
+    packages = [_package(name) for name in arguments.names]
+    tool, code = _pip("install", *packages)
+    if not code:
+        return 0
+    complain(
+        f"{' '.join(packages)} could not be installed: {tool} ended with {code} and said why above."
+        " Where no index is reached, or it has no such package: name a folder or a wheel, as in"
+        f" nanocoder plugins install ./PATH, or set {tool.upper()}_FIND_LINKS to a folder of wheels"
+    )
+    return 1
 
 
 def _remove(arguments: argparse.Namespace) -> int:
-    return _pip("uninstall", *map(_package, arguments.names))
+    packages = _installed()
+    gone = [name for name in arguments.names if _normal(name) not in packages]
+    if gone:
+        close = nearest(_normal(gone[0]), packages, limit=1, cutoff=0.75)
+        raise UsageError(
+            f"no plugin {gone[0]!r} is installed{f'; did you mean {close[0]!r}?' if close else ';'}"
+            " `nanocoder plugins list` names them. Nothing was removed"
+        )
+    tool, code = _pip("uninstall", *{packages[_normal(name)]: "" for name in arguments.names})
+    if code:
+        complain(f"nothing was removed: {tool} ended with {code} and said why above")
+    return 1 if code else 0
 
 
-def _pip(action: str, *packages: str) -> int:
-    """Run pip, or uv where an environment has no pip, on this interpreter's environment."""
+def _normal(name: str) -> str:
+    return name.lower().replace("_", "-").removeprefix(PREFIX)
+
+
+def _installed() -> dict[str, str]:
+    """Return the packages of the installed plugins and sets, by each name that they go by."""
+    sets = {f"set-{name}": f"{PREFIX}set-{name}" for name in installed_sets()}
+    found = scan(site_directories())
+    packages = {_normal(one.distribution): one.distribution for one in found}
+    return {**packages, **{_normal(one.name): one.distribution for one in found}, **sets}
+
+
+def _pip(action: str, *packages: str) -> tuple[str, int]:
+    """Run pip, or uv where there is none, on this environment; returns which and its exit code."""
     import importlib.util
     import shutil
     import subprocess
 
     yes = ["-y"] if action == "uninstall" else []
-    if importlib.util.find_spec("pip"):
+    tool = "pip" if importlib.util.find_spec("pip") else "uv"
+    if tool == "pip":
         command = [sys.executable, "-P", "-m", "pip", action, *yes, *packages]
     elif uv := shutil.which("uv"):
         command = [uv, "pip", action, "--python", sys.executable, *packages]
     else:
         raise UsageError(
-            f"neither pip nor uv is there to {action} {' '.join(packages)} in {sys.prefix}"
+            f"neither pip nor uv is there to {action} {' '.join(packages)} in {sys.prefix}:"
+            " install one of them first"
         )
-    return subprocess.run(command, check=False).returncode
+    return tool, subprocess.run(command, check=False).returncode
 
 
 def _new(arguments: argparse.Namespace) -> int:
