@@ -107,8 +107,9 @@ def test_a_fork_nobody_went_on_with_hides_no_work(nanocoder, small):
     assert nanocoder("sessions", "undo", "--yes").returncode == 0
     assert (nanocoder.cwd / "notes.txt").read_text() == "one\n"
     # Who means the fork is told where the work is.
-    undone = nanocoder("sessions", "undo", second, "--yes")
-    assert (undone.returncode, f"is undone in {first}" in undone.stderr) == (1, True)
+    undone = nanocoder("sessions", "undo", first, "--yes")
+    assert (undone.returncode, f"is undone in {origin}" in undone.stderr) == (1, True)
+    assert listed(nanocoder)[0]["id"] == origin, "a session with nothing to undo was not used"
     traced = nanocoder("trace", "last", "--session", second)
     assert (traced.returncode, f"the calls before are in {first}" in traced.stderr) == (2, True)
 
@@ -139,7 +140,7 @@ def test_without_a_person_only_a_whole_id_or_yes_removes(nanocoder):
     assert [row["id"] for row in listed(nanocoder)] == [one]
 
 
-@pytest.mark.parametrize(("answer", "left"), [("y", 0), ("", 1)])
+@pytest.mark.parametrize(("answer", "left"), [("y\r", 0), ("\r", 1), ("\x04", 1)])
 def test_on_a_terminal_it_says_what_will_be_removed_and_asks(nanocoder, answer, left):
     import pexpect
 
@@ -155,7 +156,8 @@ def test_on_a_terminal_it_says_what_will_be_removed_and_asks(nanocoder, answer, 
     )
     talk.expect(f"{session['id']}, last used 20.*: Remember seven")
     talk.expect_exact("Remove it, with all that was kept for it? [y/N]")
-    talk.sendline(answer)
+    talk.send(answer)
+    talk.expect_exact("\r\nNothing was removed." if left else "\r\n")
     talk.expect(pexpect.EOF)
     talk.close()
     assert talk.exitstatus == 0

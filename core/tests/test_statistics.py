@@ -153,6 +153,8 @@ def test_the_command_says_of_how_many_calls_the_errors_are_a_part(nanocoder):
     assert nanocoder("call", "--mode", "plan", *write).returncode == 6
     *_, line = nanocoder("stats").stdout.splitlines()
     assert line.split()[:5] == ["write_file", "1", "0", "0", "1"]  # of no answer there is no part
+    asked = nanocoder("stats", "--tool", "look", "--days", "0.5").stdout
+    assert asked == "There are no calls of 'look' in the last 0.5 days (sessions kept: 1).\n"
 
 
 @pytest.mark.timeout(60)

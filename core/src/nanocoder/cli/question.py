@@ -1,9 +1,15 @@
 """A question to whoever sits at the terminal."""
 
+from nanocoder.cli.output import print_line
+
 
 def is_agreed(question: str) -> bool:
     """Ask for a yes; anything else is a no, an end of input too."""
     try:
         return input(f"{question} [y/N] ").strip().casefold() in {"y", "yes"}
     except EOFError:
+        print_line()  # what comes next would stand behind the question
         return False
+    except KeyboardInterrupt:
+        print_line()
+        raise

@@ -17,7 +17,7 @@ from nanocoder.values import Message
 
 SHOWN_CHARS = 2_000
 ADDED_CHARS = 160
-MAX_TITLE, MIN_TITLE = 60, 12
+MAX_TITLE, MIN_TITLE = 86, 12
 BEFORE_TITLE = len("20261122-044755-ghdn  2026-11-22 04:47  turns  ")
 IN_JSON = ("id", "started", "updated", "cwd", "model", "title", "turns", "size", "forked_from")
 NEEDS_PERSON = 3

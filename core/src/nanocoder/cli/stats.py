@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.output == "json":
         print_json({"sessions": found.sessions, "damaged_lines": found.damaged, "tools": rows})
     else:
-        _print(rows, found)
+        _print(rows, found, _asked(arguments))
     return 1 if arguments.check and any(row["missed"] for row in rows) else 0
 
 
@@ -43,13 +43,20 @@ def _since(days: float | None) -> float:
     return time.time() - days * DAY_S
 
 
+def _asked(arguments: argparse.Namespace) -> str:
+    """Say which calls were asked for, when not all."""
+    tool = f" of {arguments.tool!r}" if arguments.tool else ""
+    days = f" in the last {arguments.days:g} days" if arguments.days else ""
+    return tool + days
+
+
 def _is_judged(tool: str, objectives: dict[str, dict[str, float]]) -> bool:
     return any(tool in limits or "*" in limits for limits in objectives.values())
 
 
-def _print(rows: list[dict[str, Any]], found: Statistics) -> None:
+def _print(rows: list[dict[str, Any]], found: Statistics, asked: str) -> None:
     if not rows:
-        print_line(f"There are no calls in {found.sessions} sessions.")
+        print_line(f"There are no calls{asked} (sessions kept: {found.sessions}).")
     else:
         print_table(HEAD, [_cells(row) for row in rows])
     if found.damaged:

@@ -89,8 +89,11 @@ class Desk(Shown):
 
 def run(store: SessionStore, host: Host, arguments: argparse.Namespace) -> int:
     """Undo from the command line; without a person it takes `--yes`."""
-    records, journal = store.open(_session(store, host, arguments.id), cwd=host.cwd)
     wanted = Wanted(arguments.call, arguments.all, arguments.redo)
+    session_id = store.find(_session(store, host, arguments.id), cwd=host.cwd)
+    if found := store.records(session_id):
+        what(found, wanted)  # a session with nothing to undo is not opened: it would be the last
+    records, journal = store.open(session_id)
     is_asked = not arguments.yes and host.is_interactive
     try:
         taken = what(records, wanted)
