@@ -139,6 +139,9 @@ def _protected(case: Case) -> Verdict | None:
         for word in case.words:
             if why := paths.protection_of_word(word):
                 return _needs_person(case, word, why)
+        for words in shell.raw_segments(case.command):
+            if found := paths.loosening(words):
+                return _needs_person(case, found, paths.OURS)
     return None
 
 

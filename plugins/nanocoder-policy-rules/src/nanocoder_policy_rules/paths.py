@@ -3,8 +3,9 @@
 import os
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
+from itertools import pairwise
 from typing import Any, Final
 
 ARGUMENTS: Final = frozenset(
@@ -25,13 +26,19 @@ SECRETS: Final = (
 NOT_SECRETS: Final = (".env.example", ".env.sample", ".env.template", ".env.dist", "*.pub")
 
 _GIT = "git's own files decide which programs git starts"
-_OURS = "nanocoder's own settings decide what may run"
+OURS = "nanocoder's own settings decide what may run"
 _AGENT = "the settings of a coding agent decide what may run"
 _EDITOR = "the settings of an editor can start programs"
 _SHELL = "shells run it when they start"
+# Where our own settings and trust are; variables have lost their sign in the words of a command.
+_OWN_PLACES: Final = frozenset(
+    (folder, "nanocoder")
+    for folder in (".config", "state", ".cache", "xdg_config_home", "xdg_state_home")
+)
+_LOOSENING: Final = frozenset({("config", "trust"), ("plugins", "install")})
 PROTECTED: Final = {
     **dict.fromkeys((".git", "git~1", ".gitconfig", ".gitattributes", ".gitmodules"), _GIT),
-    **dict.fromkeys((".nanocoder",), _OURS),
+    **dict.fromkeys((".nanocoder",), OURS),
     **dict.fromkeys((".claude", ".codex", ".cursor", ".gemini", ".mcp.json"), _AGENT),
     **dict.fromkeys((".vscode", ".idea", ".devcontainer", ".devcontainer.json"), _EDITOR),
     **dict.fromkeys((".bashrc", ".bash_profile", ".bash_login", ".bash_logout"), _SHELL),
@@ -174,8 +181,18 @@ def protection_of_word(word: str) -> str:
     if ".git" in components:
         after = components[components.index(".git") + 1 :]
         return _GIT if after[:1] in (["hooks"], ["config"]) else ""
+    if any(pair in _OWN_PLACES for pair in pairwise(components)):
+        return OURS
     found = (PROTECTED.get(name, "") for name in components if not name.endswith("-packages"))
     return next(filter(None, found), "")
+
+
+def loosening(words: Sequence[str]) -> str:
+    """Return the part of a command that lets nanocoder itself do more from now on, or ""."""
+    programs = (at for at, word in enumerate(words) if word.rpartition("/")[2] == "nanocoder")
+    start = next(programs, len(words))
+    found = (pair for pair in pairwise(words[start + 1 :]) if pair in _LOOSENING)
+    return " ".join(("nanocoder", *pair)) if (pair := next(found, None)) else ""
 
 
 @lru_cache(maxsize=32)
