@@ -40,6 +40,14 @@ def as_git_sees_it(top: Path, paths: list[str]) -> set[str]:
     return {os.fsdecode(path) for path in said.split(b"\0") if path}
 
 
+def by_folder(workspace: Workspace) -> list[str]:
+    return [files.path(name) for files in workspace.files() for name in files.names]
+
+
+def one_by_one(workspace: Workspace) -> list[str]:
+    return [entry.path for entry in workspace.walk() if entry.kind == "file"]
+
+
 def make_tree(top: Path) -> list[str]:
     for name in FILES:
         file = top / name
@@ -84,6 +92,7 @@ def test_ignores_exactly_what_git_ignores(tree, top_lines, nested, excluded):
     (top / ".git/info/exclude").write_text("\n".join(excluded))
     with Workspace(top) as workspace:
         ours = {path for path in paths if workspace.is_ignored(path)}
+        assert by_folder(workspace) == one_by_one(workspace)
     assert ours == as_git_sees_it(top, paths)
 
 
@@ -109,6 +118,7 @@ def test_agrees_with_git_on_the_hard_cases(tree):
         os.utime(top / ".gitignore", (number, number))
         with Workspace(top) as workspace:
             ours = {path for path in paths if workspace.is_ignored(path)}
+            assert by_folder(workspace) == one_by_one(workspace), pattern
         assert ours == as_git_sees_it(top, paths), pattern
 
 
@@ -118,7 +128,8 @@ def test_the_walk_leaves_out_what_git_leaves_out(tree):
     (top / "d/.gitignore").write_text("!b.o\nbar/\n")
     (top / ".git/info/exclude").write_text("z-a\n")
     with Workspace(top) as workspace:
-        walked = [entry.path for entry in workspace.walk() if entry.kind == "file"]
+        walked = one_by_one(workspace)
+        assert by_folder(workspace) == walked
     said = git(top, "ls-files", "-z", "--others", "--exclude-standard")
     assert sorted(walked) == sorted(os.fsdecode(said).split("\0")[:-1])
     assert "d/foo" in walked

@@ -50,6 +50,33 @@ def test_the_walk_is_sorted_and_goes_through_no_link(ground):
     assert [(entry.path, entry.size) for entry in shorter] == [("b", 0), ("c", 0), ("c/z", 0)]
 
 
+def test_files_come_with_their_directory_in_the_order_of_the_walk(ground):
+    workspace, ws = ground
+    make(ws, "b", "a/y", "a/m/x", "a/b", "skip/z", ".git/config", os.fsdecode(b"o\xff/n\xff"))
+    make(ws, "x.log", "a/m/keep.log")
+    (ws / ".gitignore").write_text("*.log\n")
+    (ws / "a/m/.gitignore").write_text("!keep.log\n")
+    (ws / "link").symlink_to("b")
+    os.mkfifo(ws / "pipe")
+    os.utime(ws / os.fsdecode(b"o\xff/n\xff"), (7, 7))
+    found = [(files.folder, files.names) for files in workspace.files(skip={"skip"})]
+    assert found == [
+        ("", [".gitignore"]), ("a", ["b"]), ("a/m", [".gitignore", "keep.log", "x"]),
+        ("a", ["y"]), ("", ["b"]), ("o\\xff", ["n\\xff"]),
+    ]  # fmt: skip
+    assert [(files.folder, files.names) for files in workspace.files("a", depth=1)] == [
+        ("a", ["b"]), ("a", ["y"]),
+    ]  # fmt: skip
+    (odd,) = workspace.files("o\\xff")
+    assert (odd.path("n\\xff"), odd.mtime("n\\xff"), odd.mtime("gone")) == (
+        "o\\xff/n\\xff",
+        7.0,
+        0.0,
+    )
+    with pytest.raises(WorkspaceError):
+        list(workspace.files("b"))
+
+
 def test_what_is_ignored_is_left_out_on_request(ground):
     workspace, ws = ground
     make(ws, "keep.py", "x.log", "build/out", "sub/keep.log", "sub/deep/x.log")
@@ -74,6 +101,7 @@ def test_a_tree_of_two_thousand_levels_is_walked(ground):
     os.close(fd)
     try:
         assert sum(1 for _ in workspace.walk(details=False)) == 1900
+        assert not list(workspace.files())
     finally:
         # What pytest would clean up with recurses too deep.
         subprocess.run(["rm", "-rf", str(ws)], check=True)

@@ -4,6 +4,7 @@ The person's own list (`core.excludesFile`) lies outside the workspace and is no
 the `.gitignore` files of directories above the workspace.
 """
 
+import os
 import re
 from collections.abc import Callable
 
@@ -27,6 +28,8 @@ class Rule(Value):
     negated: bool
     dirs_only: bool
     whole_path: bool
+    name: bytes
+    """The expression for the last name of every path that matches."""
 
 
 class Rules:
@@ -49,9 +52,18 @@ class Rules:
         self._any_name = _union(sources[False])
         self._any_path = _union(sources[True])
         self._rules.reverse()
+        of_files = dict.fromkeys(rule.name for rule in self._rules if not rule.dirs_only)
+        self._file = re.compile(b"/(" + b"|".join(of_files) + b")(?=/)") if of_files else None
 
     def __bool__(self) -> bool:
         return bool(self._rules)
+
+    def fitting(self, names: bytes) -> list[bytes]:
+        """Return those of the *names* of files, each between two "/", that a line may fit.
+
+        Nearly none does, which is found out for a whole directory in one go.
+        """
+        return self._file.findall(names) if self._file else []
 
     def verdict(self, path: bytes, name: bytes, *, is_dir: bool) -> bool | None:
         """Say whether *path*, relative to the file's directory, is ignored; None: no line fits."""
@@ -95,7 +107,15 @@ def _rule(line: bytes) -> tuple[Rule | None, bytes | None]:
     except Malformed:
         return None, None
     literal = text if not whole_path and not re.search(rb"[*?\[\\]", text) else None
-    return Rule(re.compile(source, re.DOTALL), negated, dirs_only, whole_path), literal
+    name = _name(text) if whole_path else source
+    return Rule(re.compile(source, re.DOTALL), negated, dirs_only, whole_path, name), literal
+
+
+def _name(path: bytes) -> bytes:
+    """Return the expression for the last name of what the pattern *path* matches."""
+    if re.search(rb"[\[\\]|\*\*", path):
+        return b"[^/]+"  # where its last name begins is hard to tell
+    return translate(path.rpartition(b"/")[2], whole_path=False)
 
 
 def _without_trailing_spaces(line: bytes) -> bytes:
@@ -138,6 +158,20 @@ class Ignore:
 
 # The rules in force somewhere, outermost first, each with the length of its directory's prefix.
 Chain = tuple[tuple[int, Rules], ...]
+
+
+def kept(chain: Chain, prefix: bytes, names: list[str]) -> list[str]:
+    """Return those of the *names* of files in one directory, at *prefix*, that are not ignored."""
+    if not names or not chain:
+        return names
+    joined = os.fsencode("/" + "/".join(names) + "/")
+    doubtful = {name for _, rules in chain for name in rules.fitting(joined)}
+    if not doubtful:
+        return names
+    left_out = {
+        os.fsdecode(name) for name in doubtful if ignored(chain, prefix + name, name, is_dir=False)
+    }
+    return [name for name in names if name not in left_out]
 
 
 def ignored(chain: Chain, path: bytes, name: bytes, *, is_dir: bool) -> bool:

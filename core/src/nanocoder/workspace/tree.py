@@ -3,15 +3,16 @@
 import contextlib
 import os
 import stat
+from bisect import bisect
 from collections.abc import Collection, Iterator
-from typing import Literal
+from typing import Generic, Literal, TypeVar
 
 from attrs import evolve, frozen
 
 from nanocoder.errors import WorkspaceError
 from nanocoder.values import Value
 from nanocoder.workspace.beneath import LISTING
-from nanocoder.workspace.ignore import Chain, Ignore, ignored
+from nanocoder.workspace.ignore import Chain, Ignore, ignored, kept
 from nanocoder.workspace.protected import is_git_name
 from nanocoder.workspace.root import READ, Root
 from nanocoder.workspace.spelling import shown
@@ -21,6 +22,7 @@ MAX_RULE_BYTES = 1_000_000
 MAX_OPEN = 32
 
 Kind = Literal["file", "dir", "link", "other"]
+Item = TypeVar("Item")
 
 
 @frozen(eq=False, repr=False)
@@ -38,6 +40,32 @@ class Entry(Value):
     size: int = 0
     mtime: float = 0.0
     problem: str = ""
+
+
+class Files:
+    """Regular files in one directory: *names*, sorted, in *folder* ("" for the root)."""
+
+    __slots__ = ("_level", "_root", "folder", "names")
+
+    def __init__(self, root: Root, level: "_Named", names: list[str]) -> None:
+        self.folder = "" if level.path == "." else level.path
+        self.names = names
+        self._root = root
+        self._level = level
+
+    def path(self, name: str) -> str:
+        """Return the path of one of them, relative to the workspace."""
+        return f"{self.folder}/{name}" if self.folder else name
+
+    def mtime(self, name: str) -> float:
+        """Return when one of them was changed, 0 where it is gone; to be asked in the walk."""
+        try:
+            if self._level.fd >= 0 and "\\x" not in name:
+                return os.stat(name, dir_fd=self._level.fd, follow_symlinks=False).st_mtime
+            with self._root.place(self._root.raw(self.path(name)), follow=False) as place:
+                return place.stat().st_mtime
+        except (OSError, WorkspaceError):
+            return 0.0
 
 
 class Tree:
@@ -66,7 +94,7 @@ class Tree:
         depth: int,
     ) -> Iterator[Entry]:
         """Go through the tree; see `Workspace.walk`."""
-        levels: list[_Level] = []
+        levels: list[_Level[Entry]] = []
         try:
             chain = self._chain(raw) if ignore else None
             levels.append(self._level(self._root.open_directory(raw), raw, chain, details=details))
@@ -93,6 +121,31 @@ class Tree:
             for level in levels:
                 level.close()
 
+    def files(self, raw: str, *, skip: Collection[str], depth: int) -> Iterator[Files]:
+        """Go through the files of the tree; see `Workspace.files`."""
+        levels: list[_Named] = []
+        try:
+            top = self._root.open_directory(raw)
+            levels.append(self._named(top, shown(raw), self._chain(raw), skip))
+            while levels:
+                level = levels[-1]
+                for item in level.entries:
+                    if isinstance(item, Files):
+                        yield item
+                        continue
+                    if len(levels) == depth:
+                        continue
+                    with contextlib.suppress(WorkspaceError):  # no permission, gone, or too deep
+                        levels.append(self._named_below(level, item, skip))
+                        if len(levels) > MAX_OPEN:
+                            levels[-MAX_OPEN - 1].close()
+                        break
+                else:
+                    levels.pop().close()
+        finally:
+            for level in levels:
+                level.close()
+
     def is_ignored(self, raw: str) -> bool:
         """Tell whether git would ignore *raw* (its directory resolved), or a directory above it."""
         names = raw.split("/")
@@ -111,26 +164,72 @@ class Tree:
         except (OSError, WorkspaceError):
             return "file"
 
-    def _below(self, level: "_Level", entry: Entry, *, details: bool) -> "_Level":
-        if level.fd < 0 or "\\x" in entry.name:
-            fd = self._root.open_directory(self._root.raw(entry.path))
-        else:
-            # From handle to handle, else each level of a deep tree costs more than the one above.
-            try:
-                fd = os.open(entry.name, LISTING | os.O_NOFOLLOW, dir_fd=level.fd)
-            except OSError as error:
-                raise self._root.problem(error, entry.path) from error
+    def _below(self, level: "_Level[Entry]", entry: Entry, *, details: bool) -> "_Level[Entry]":
+        fd = self._open_below(level, entry.name, entry.path)
         below = self._level(fd, entry.path, level.chain, details=details)
         if below.chain is not None and below.has_rules:
             below.chain = self._deeper(below.chain, entry.path)
         return below
 
-    def _level(self, fd: int, path: str, chain: Chain | None, *, details: bool) -> "_Level":
+    def _open_below(self, level: "_Level[Item]", name: str, path: str) -> int:
+        if level.fd < 0 or "\\x" in name:
+            return self._root.open_directory(self._root.raw(path))
+        # From handle to handle, else each level of a deep tree costs more than the one above.
         try:
-            return _Level(fd, self._entries(fd, path, details=details), chain)
+            return os.open(name, LISTING | os.O_NOFOLLOW, dir_fd=level.fd)
+        except OSError as error:
+            raise self._root.problem(error, path) from error
+
+    def _named_below(self, level: "_Named", name: str, skip: Collection[str]) -> "_Named":
+        path = name if level.path == "." else f"{level.path}/{name}"
+        below = self._named(self._open_below(level, name, path), path, level.chain, skip)
+        if below.has_rules:
+            below.chain = self._deeper(below.chain or (), path)
+        return below
+
+    def _named(self, fd: int, path: str, chain: Chain | None, skip: Collection[str]) -> "_Named":
+        """Make a level of files and the names of directories between them."""
+        try:
+            names, folders = _names(fd)
+        except OSError as error:
+            os.close(fd)
+            raise self._root.problem(error, path) from error
+        level: _Named = _Level(fd, path, chain, has_rules=".gitignore" in names)
+        level.entries = self._runs(level, names, folders, skip)
+        return level
+
+    def _runs(
+        self, level: "_Named", names: list[str], folders: list[str], skip: Collection[str]
+    ) -> Iterator[Files | str]:
+        """Yield what is not left out: files up to a directory, the directory, and so on."""
+        chain = level.chain or ()
+        start = 0 if level.path == "." else len(level.path) + 1
+        prefix = os.fsencode(level.path + "/") if start else b""
+        names = kept(chain, prefix, [one for one in names if not _is_out(one, skip)])
+        at = 0
+        for folder in folders:
+            path = prefix + (name := os.fsencode(folder))
+            if _is_out(folder, skip) or ignored(chain, path, name, is_dir=True):
+                continue
+            end = bisect(names, folder, at)
+            if at < end:
+                yield Files(self._root, level, names[at:end])
+            yield folder
+            at = end
+        if at < len(names):
+            yield Files(self._root, level, names[at:])
+
+    def _level(self, fd: int, path: str, chain: Chain | None, *, details: bool) -> "_Level[Entry]":
+        try:
+            entries = self._entries(fd, path, details=details)
         except BaseException:
             os.close(fd)
             raise
+        level: _Level[Entry] = _Level(
+            fd, path, chain, has_rules=any(one.name == ".gitignore" for one in entries)
+        )
+        level.entries = iter(entries)
+        return level
 
     def _entries(self, fd: int, raw: str, *, details: bool) -> list[Entry]:
         prefix = "" if raw == "." else shown(raw) + "/"
@@ -172,16 +271,17 @@ class Tree:
         return None
 
 
-class _Level:
+class _Level(Generic[Item]):
     """A directory on the way down: what of it is still to come, and the rules in force there."""
 
-    __slots__ = ("chain", "entries", "fd", "has_rules")
+    __slots__ = ("chain", "entries", "fd", "has_rules", "path")
 
-    def __init__(self, fd: int, entries: list[Entry], chain: Chain | None) -> None:
+    def __init__(self, fd: int, path: str, chain: Chain | None, *, has_rules: bool) -> None:
         self.fd = fd
-        self.entries = iter(entries)
+        self.path = path
+        self.entries: Iterator[Item] = iter(())
         self.chain = chain
-        self.has_rules = any(entry.name == ".gitignore" for entry in entries)
+        self.has_rules = has_rules
 
     def close(self) -> None:
         if self.fd >= 0:
@@ -189,8 +289,30 @@ class _Level:
             self.fd = -1
 
 
+_Named = _Level[Files | str]
+"""A level of files, and of the names of directories between them."""
+
+
 def _name(entry: Entry) -> str:
     return entry.name
+
+
+def _names(fd: int) -> tuple[list[str], list[str]]:
+    """Return the names of files and of directories, each sorted."""
+    names: list[str] = []
+    folders: list[str] = []
+    with os.scandir(fd) as found:
+        for item in found:
+            kind = _kind(item)
+            if kind == "file":
+                names.append(item.name)
+            elif kind == "dir":
+                folders.append(item.name)
+    return sorted(map(shown, names)), sorted(map(shown, folders))
+
+
+def _is_out(name: str, skip: Collection[str]) -> bool:
+    return name in skip or (name.startswith(".") and is_git_name(name))
 
 
 def _entry(item: "os.DirEntry[str]", prefix: str, *, details: bool) -> Entry:

@@ -16,7 +16,7 @@ from nanocoder.workspace.changes import Changes, Watch
 from nanocoder.workspace.content import TextFile
 from nanocoder.workspace.root import Root
 from nanocoder.workspace.spelling import shown
-from nanocoder.workspace.tree import Entry, Tree
+from nanocoder.workspace.tree import Entry, Files, Tree
 from nanocoder.workspace.writing import Pieces, Written, stray_owner
 
 if TYPE_CHECKING:
@@ -213,6 +213,12 @@ class Workspace:
         return self._tree.walk(
             raw, ignore=ignore, skip=skip, hidden=hidden, details=details, depth=depth
         )
+
+    def files(
+        self, path: str = ".", *, skip: Collection[str] = (), depth: int = 0
+    ) -> Iterator[Files]:
+        """Go through what `walk` calls files, some of one directory at a time: that is faster."""
+        return self._tree.files(self._root.resolved(self._root.raw(path)), skip=skip, depth=depth)
 
     def is_ignored(self, path: str) -> bool:
         """Tell whether git would leave out *path*; it need not exist."""
