@@ -336,6 +336,30 @@ def test_two_calls_at_once_do_not_take_each_other_back(root):
     assert sorted(os.listdir(root / "new")) == ["c.txt"], "the folder stays: the other needs it"
 
 
+@pytest.mark.parametrize("change", ["write", "delete", "move", "move_over"])
+def test_a_file_that_another_call_may_take_back_is_not_changed(root, state, change):
+    """Two sessions in one directory: neither may put back what the other has left half done."""
+    intents = state / "intents"
+    with Workspace(root, intents=intents) as ours, Workspace(root, intents=intents) as theirs:
+        first, rollback = ours.recording("first", "one call")
+        second, _ = theirs.recording("second", "another call", processes=True)
+        first.write_text("a.txt", "by the first\n")
+        first.write_text("new/x.txt", "x\n")
+        second.write_text("new/y.txt", "y\n")
+        attempts = {
+            "write": lambda: second.write_text("a.txt", "by the second\n"),
+            "delete": lambda: second.delete("a.txt"),
+            "move": lambda: second.move("a.txt", "d.txt"),
+            "move_over": lambda: second.move("c.txt", "a.txt", replace=True),
+        }
+        with pytest.raises(WorkspaceError, match="another call, which may still take it back"):
+            attempts[change]()
+        assert (root / "a.txt").read_text() == "by the first\n"
+        assert rollback.restore().lost == ()
+        assert (root / "a.txt").read_text() == "old a.txt\n"
+        attempts[change]()
+
+
 def test_what_a_process_of_the_call_made_of_the_files_goes_too_and_a_copy_is_kept(root, tmp_path):
     backups = tmp_path / "backups"
     before = tree(root)
@@ -386,6 +410,63 @@ def test_what_cannot_be_put_back_is_said_and_tried_again(root, state):
     ]
     assert (root / "a.txt").read_text() == "old a.txt\n"
     assert list(state.iterdir()) == []
+
+
+FULL = """
+import resource, sys
+from pathlib import Path
+from nanocoder.workspace import Workspace
+from nanocoder.workspace.recovery import recover
+
+root, intents = Path(sys.argv[1]), Path(sys.argv[2])
+with Workspace(root, intents=intents) as workspace:
+    view, rollback = workspace.recording("call", "a call", processes=True)
+    view.write_text("a.txt", "new")
+    view.write_text("large.txt", "new")
+    view.delete("run.sh")
+    view.write_text("made.txt", "new")
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
+    restored = rollback.restore()
+print(restored.paths, *restored.lost, restored.then, *recover(intents, root), sep="\\n")
+"""
+
+
+def test_a_disk_that_is_full_in_the_middle_keeps_only_the_rest_from_being_put_back(root, state):
+    """Here a file may have 10,000 bytes, those of the intents included."""
+    (root / "large.txt").write_text("x" * 50_000)
+    before = tree(root)
+    words = [sys.executable, "-c", FULL, root, state / "intents"]
+    said = subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines()
+    lost = "'large.txt' could not be restored: File too large"
+    then = "once there is room and nothing in the way, a session that is opened in this directory"
+    assert said[:2] == ["('a.txt', 'run.sh', 'made.txt')", lost]
+    assert said[2] == f"{then} tries again before anything else"
+    # A session that finds the disk still full says the same, and gives up no copy.
+    assert said[3].startswith(lost)
+    assert said[4] == "what could not be restored is tried again when a session is next opened here"
+    different = {name for name, one in tree(root).items() if one != before.get(name)}
+    assert different == {"large.txt"}, "nothing half-written, and no temporary file"
+    (root / "a.txt").write_text("new")  # done again by hand: it is the person's now
+    assert told_at_the_start(root, state) == [
+        "a call was cut off; these are as they were before it: large.txt"
+    ]
+    assert (root / "large.txt").read_text() == "x" * 50_000
+    assert (root / "a.txt").read_text() == "new"
+
+
+def test_what_has_no_folder_any_more_is_kept_for_the_next_session(root, state):
+    with Workspace(root, intents=state / "intents") as workspace:
+        workspace.write_text("folder/x.txt", "old x\n")
+        view, rollback = workspace.recording("call", "a call", processes=True)
+        view.write_text("folder/x.txt", "new\n")
+        (root / "folder/x.txt").unlink()
+        (root / "folder").rmdir()
+        (root / "folder").write_text("a file now\n")
+        restored = rollback.restore()
+    assert restored.lost == ("'folder/x.txt' could not be restored, since its folder is gone",)
+    (line,) = told_at_the_start(root, state)
+    copy = line.partition("what it held before is in ")[2].partition(" [")[0]
+    assert Path(copy).read_text() == "old x\n"
 
 
 def test_a_file_that_was_read_before_may_be_written_after_a_restore(root):
@@ -482,7 +563,7 @@ def test_calls_that_were_killed_together_are_taken_back_in_the_order_of_their_ch
         root,
         state,
         "w2, r2 = own.recording('s-call-2', 'format of session s')\n"
-        "ws.write_text('a.txt', '1')\nw2.write_text('a.txt', '2')\nws.write_text('a.txt', '3')\n"
+        "ws.write_text('a.txt', '1')\nw2.write_text('c.txt', '2')\nws.write_text('a.txt', '3')\n"
         "ws.write_text('made/b.txt', '1')\nw2.write_text('made/c.txt', '2')",
     )
     (line,) = told_at_the_start(root, state)

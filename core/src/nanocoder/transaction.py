@@ -96,7 +96,7 @@ def ended(call: ToolCall, error: NanocoderError, watch: Watch) -> Steps:
 
 
 def _line(restored: "Restored") -> str:
-    said = list(restored.lost)
+    said = [*restored.lost, *filter(None, [restored.then])]
     if restored.paths:
         said.insert(0, f"as before the call again: {', '.join(restored.paths)}")
     return f"[{clip('; '.join(said), head=TOLD_CHARS // 2, tail=TOLD_CHARS // 2)}]"

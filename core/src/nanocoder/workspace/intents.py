@@ -19,12 +19,14 @@ from typing import Any, Final
 from attrs import evolve, frozen
 
 from nanocoder.values import Value
-from nanocoder.workspace.state import State
+from nanocoder.workspace.state import DIRECTORY, State
 
 SUFFIX: Final = ".intents"
 TRIES: Final = 20
 MAX_NAME_CHARS: Final = 100
 MAX_FIRST_LINE: Final = 65_536
+UNDONE: Final = b"-"
+"""What the first byte of a line becomes whose change is taken back: that needs no room."""
 DAMAGED: Final = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
 """What a line raises that is not one of ours."""
 
@@ -34,7 +36,8 @@ class Intent(Value):
     """A change of *path* from *before* to *after*.
 
     With a *target* it is a move of what is *after*, and *before* is what was at the target. *at* is
-    nanoseconds since the epoch; *offset* is where the old content, *size* bytes, begins.
+    nanoseconds since the epoch; *line* is where its line begins in the file, and *offset* where the
+    old content, *size* bytes, does.
     """
 
     path: str
@@ -42,8 +45,18 @@ class Intent(Value):
     after: State
     target: str = ""
     at: int = 0
+    line: int = 0
     offset: int = 0
     size: int = 0
+
+    def conflicts_with(self, other: "Intent") -> bool:
+        """Tell whether taking back both in any order but one would leave what neither has found.
+
+        Several calls may need one directory, which goes with the last of them.
+        """
+        shared = self.after.kind == other.after.kind == DIRECTORY and not self.target
+        mine, theirs = {self.path, self.target} - {""}, {other.path, other.target} - {""}
+        return not shared and not mine.isdisjoint(theirs)
 
 
 class Intents:
@@ -68,9 +81,12 @@ class Intents:
 
     def take_over(self) -> None:
         """Read what the owner, who is dead, has written, and own it; raises OSError."""
-        self._read()
-        os.ftruncate(self._fd, self._end)
-        self._append({"pid": os.getpid()})
+        self.read()
+        with contextlib.suppress(
+            OSError
+        ):  # a full disk, on which some can be put back all the same
+            os.ftruncate(self._fd, self._end)
+            self._append({"pid": os.getpid()})
 
     def append(self, intent: Intent, data: bytes = b"") -> Intent:
         """Put an intent on the disk and return it with its place in the file; raises OSError."""
@@ -84,13 +100,37 @@ class Intents:
             "after": intent.after.data(),
             "size": intent.size,
         }
+        line = self._end
         offset = self._append(told, data + b"\n")
-        self.intents.append(evolve(intent, offset=offset))
+        self.intents.append(evolve(intent, line=line, offset=offset))
         return self.intents[-1]
 
     def mark(self, intent: Intent) -> None:
-        """Put on the disk that *intent* is undone: it is not among those that are read later."""
-        self._append({"undone": intent.at})
+        """Put on the disk that *intent* is undone: it is not among those that are read later.
+
+        A full disk does not keep that from being noted. Raises OSError.
+        """
+        flags = fcntl.fcntl(self._fd, fcntl.F_GETFL)
+        # What is opened for appending is written to at its end, wherever one wants to.
+        fcntl.fcntl(self._fd, fcntl.F_SETFL, flags & ~os.O_APPEND)
+        try:
+            os.pwrite(self._fd, UNDONE, intent.line)
+            os.fsync(self._fd)
+        finally:
+            fcntl.fcntl(self._fd, fcntl.F_SETFL, flags)
+
+    def retract(self, intent: Intent) -> None:
+        """Take an intent back whose change was not begun; raises OSError."""
+        self.intents.remove(intent)
+        self.mark(intent)
+
+    def is_contested(self, intent: Intent) -> bool:
+        """Tell whether another call that still runs has changed the same thing; raises OSError."""
+        return any(
+            other.conflicts_with(intent)
+            for found in _of_the_living(self.path)
+            for other in found.intents
+        )
 
     def data(self, intent: Intent) -> bytes:
         """Return the old content that belongs to an intent; raises OSError if it is damaged."""
@@ -140,14 +180,15 @@ class Intents:
         self._end = begin + len(data)
         return begin
 
-    def _read(self) -> None:
+    def read(self) -> None:
         """Read up to the first line that is not whole: its change was never begun."""
         total = os.fstat(self._fd).st_size
         with os.fdopen(os.dup(self._fd), "rb") as file:
             file.seek(0)
             with contextlib.suppress(*DAMAGED):
                 for line in iter(file.readline, b""):
-                    told = json.loads(line)
+                    is_undone = line.startswith(UNDONE)
+                    told = json.loads(b"{" + line[1:] if is_undone else line)
                     if "path" in told:
                         begin, size = file.tell(), int(told["size"])
                         if size < 0 or begin + size >= total:
@@ -155,9 +196,8 @@ class Intents:
                         file.seek(begin + size)
                         if file.read(1) != b"\n":
                             return
-                        self.intents.append(_intent(told, begin))
-                    elif "undone" in told:
-                        self.intents = [one for one in self.intents if one.at != told["undone"]]
+                        if not is_undone:
+                            self.intents.append(_intent(told, self._end, begin))
                     else:
                         self.about = told.get("about", self.about)
                         self.owners.add(int(told["pid"]))
@@ -181,6 +221,25 @@ def begun(folder: Path, name: str, about: str, root: Path) -> Intents:
                 made.start(about, str(root))
                 return made
     raise OSError(errno.EBUSY, "no file could be made", str(folder))
+
+
+def _of_the_living(ours: Path) -> Iterator[Intents]:
+    """Yield what other calls of the same directory have written so far, read without a lock."""
+    with os.scandir(ours.parent) as entries:
+        names = [one.name for one in entries if one.is_file(follow_symlinks=False)]
+    for name in names:
+        if name == ours.name or not name.endswith(SUFFIX):
+            continue
+        with contextlib.suppress(FileNotFoundError):  # it has ended
+            fd = os.open(ours.parent / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            found = Intents(ours.parent / name, fd)
+            try:
+                fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                found.read()
+                yield found
+            finally:
+                found.close()
 
 
 def leftovers(folder: Path) -> Iterator[Intents]:
@@ -236,13 +295,14 @@ def _locked(path: Path, flags: int, lock: int) -> Intents | None:
     return None
 
 
-def _intent(told: Mapping[str, Any], offset: int) -> Intent:
+def _intent(told: Mapping[str, Any], line: int, offset: int) -> Intent:
     return Intent(
         path=str(told["path"]),
         before=State.of_data(told["before"]),
         after=State.of_data(told["after"]),
         target=str(told["target"]),
         at=int(told["at"]),
+        line=line,
         offset=offset,
         size=int(told["size"]),
     )

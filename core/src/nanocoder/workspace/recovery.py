@@ -75,4 +75,7 @@ def _told(found: list[Intents], replay: LateReplay) -> list[str]:
         lines.append(
             f"{what} was cut off; these are as they were before it: {', '.join(restored.paths)}"
         )
-    return [*lines, *(f"{line} [a call was cut off]" for line in restored.lost)]
+    lines += [f"{line} [a call was cut off]" for line in restored.lost]
+    if replay.failed:
+        lines.append("what could not be restored is tried again when a session is next opened here")
+    return lines

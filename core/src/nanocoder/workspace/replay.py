@@ -3,6 +3,7 @@
 import errno
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -37,11 +38,13 @@ CHANGED_SINCE: Final = "has changed since and was left as it is"
 class Restored(Value):
     """What was put back: *paths* in the order in which they had been changed.
 
-    *lost* has a line for each path that is not as it was.
+    *lost* has a line for each path that is not as it was, and *then* says what comes of those that
+    could not be put back.
     """
 
     paths: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
+    then: str = ""
 
 
 class Replay:
@@ -52,6 +55,11 @@ class Replay:
         self._paths: list[str] = []
         self._lost: dict[str, str] = {}
         self.failed = False
+
+    @property
+    def root(self) -> Path:
+        """The directory of the files."""
+        return self._root.path
 
     @property
     def restored(self) -> Restored:
@@ -67,8 +75,10 @@ class Replay:
                 undo = self._move_back if intent.target else self._put_back
                 undo(intents, intent)
             if path not in self._lost and intent.path not in self._lost:
-                intents.mark(intent)
+                with suppress(OSError):  # it is undone all the same, and seen to be so later
+                    intents.mark(intent)
         except (FileNotFoundError, NotADirectoryError):
+            self.failed = self.failed or self.tries_again
             self._lose(path, "could not be restored, since its folder is gone")
         except (OSError, WorkspaceError, ValueError, OverflowError) as error:
             self.failed = True
@@ -76,6 +86,7 @@ class Replay:
             self._lose(intent.path, f"could not be restored: {reason}")
 
     makes_folders = False
+    tries_again = False
 
     def may_replace(self, place: Place, path: str) -> bool:
         """Tell whether *place*, at *path*, may be replaced: it is not what the call has left."""
@@ -174,6 +185,7 @@ class OwnReplay(Replay):
     """
 
     makes_folders = True
+    tries_again = True
 
     def __init__(
         self, root: Root, backups: Backups | None, seen: dict[str, str], *, processes: bool

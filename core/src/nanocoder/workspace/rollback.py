@@ -6,6 +6,8 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Final
 
+from attrs import evolve
+
 from nanocoder.errors import Cancelled, WorkspaceError
 from nanocoder.workspace.beneath import Place
 from nanocoder.workspace.intents import Intent, Intents
@@ -76,13 +78,23 @@ class Rollback:
         try:
             if self._intents is None:
                 self._intents = self._begin()
-            self._intents.append(intent, data)
+            noted = self._intents.append(intent, data)
+            # Looked for afterwards, so that of two at once at least one sees the other.
+            is_contested = self._intents.is_contested(noted)
+            if is_contested:
+                self._intents.retract(noted)
         except OSError as error:
             raise WorkspaceError(
                 f"{shown(intent.path)!r} was not changed, since what there is could not be kept to"
                 f" be put back: {error}",
                 error_class="disk_full" if error.errno in FULL else "io_error",
             ) from error
+        if is_contested:
+            raise WorkspaceError(
+                f"{shown(intent.path)!r} is being changed by another call, which may still take it"
+                " back; try again when that call has ended",
+                error_class="stale_read",
+            )
         self._seen_before.append(self._seen.get(intent.target or intent.path, ""))
 
     # The end of the call
@@ -97,11 +109,21 @@ class Rollback:
             for intent in reversed(intents.intents):
                 self._replay.seen_before = self._seen_before.pop()
                 self._replay.undo(intents, intent)
+            restored = self._replay.restored
             if self._replay.failed:
                 intents.close()
-            else:
-                intents.remove()
-            return self._replay.restored
+                return evolve(restored, then=self._then(intents))
+            intents.remove()
+            return restored
+
+    def _then(self, intents: Intents) -> str:
+        """Say what comes of what could not be put back."""
+        if intents.path.parent.name == folder_of(Path(), self._replay.root).name:
+            return (
+                "once there is room and nothing in the way, a session that is opened in this"
+                " directory tries again before anything else"
+            )
+        return f"what was there before is kept in {intents.path}"
 
     def discard(self) -> None:
         """Keep what was changed; from here on it stays. Raises OSError, and nothing is certain."""
