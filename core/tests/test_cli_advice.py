@@ -122,3 +122,47 @@ def test_what_is_not_installed_cannot_be_removed(nanocoder, name, said):
     assert done.returncode == 2
     assert said in done.stderr
     assert "Nothing was removed" in done.stderr
+
+
+# A tool that is not on offer
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        ('[tools]\ndisable = ["grep"]', "tools.disable switches it off (nanocoder config where"),
+        ('[tools.rename]\ngrep = "find"', "tools.rename calls it 'find'"),
+        (
+            '[plugins]\ndisable = ["tool-grep"]',
+            "the plugin 'tool-grep' has it, but plugins.disable names it",
+        ),
+        ('[tools.owner]\ngrep = "tool-read"', "tool 'grep' is offered by tool-grep; set"),
+    ],
+)
+def test_a_tool_that_is_installed_and_not_offered_is_called_so_with_the_reason(
+    nanocoder, config, said
+):
+    configured(nanocoder, config)
+    done = nanocoder("call", "grep", '{"pattern": "x"}')
+    assert done.returncode == 1
+    assert f"Unknown tool: grep; {said}" in done.stderr
+    assert "no installed plugin has it" not in done.stderr
+
+
+def test_a_tool_that_nobody_brings_is_looked_up_in_the_table_of_packages(nanocoder):
+    done = nanocoder("call", "nosuch")
+    assert "Unknown tool: nosuch. Tools: " in done.stderr
+    assert "no installed plugin has it; the README of nanocoder says which" in done.stderr
+
+
+def test_a_wrapper_of_a_renamed_tool_is_told_its_name(nanocoder):
+    path = configured(nanocoder, '[tools.rename]\ngrep = "find"\n[tools.wrap.grep]\nretry = 2\n')
+    done = nanocoder("tools")
+    assert done.returncode == 2
+    assert f"{path}:4: tools.wrap.grep: there is no tool 'grep'; tools.rename" in done.stderr
+
+
+def test_what_a_set_leaves_out_is_not_called_missing(nanocoder):
+    done = nanocoder("run", "--set", "minimal", "--model", nanocoder.script(), "go")
+    assert done.returncode == 2
+    assert "the plugin 'provider-scripted' has it, but it does not belong to the" in done.stderr

@@ -55,7 +55,9 @@ def choose_model(
     offers = {offer["name"]: offer for _, offer in plugins.offers("providers")}
     if name not in offers:
         by_whom = _named_by(wanted, config) if given else "as a plugin chose"
-        raise UsageError(f"there is no provider {name!r} ({by_whom}){_instead(wanted, offers)}")
+        why = plugins.why_absent(name, "providers")
+        instead = f": {why}" if why else _instead(wanted, offers)
+        raise UsageError(f"there is no provider {name!r} ({by_whom}){instead}")
     return Chosen(name, model or str(offers[name]["default_model"]))
 
 

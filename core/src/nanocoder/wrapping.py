@@ -58,8 +58,9 @@ def _refuse_unknown(config: Config, plugins: Plugins) -> None:
         close = nearest(wanted, known, cutoff=0.0 if complete else SURELY_MEANT)
         if wanted in known or not (complete or close):
             continue
-        hint = f"; did you mean {close[0]!r}?" if close else ""
-        raise _fault(config, name, key, f"there is no tool {wanted!r}{hint}")
+        hint = plugins.why_absent(wanted) or (f"did you mean {close[0]!r}?" if close else "")
+        said = f"there is no tool {wanted!r}{hint and '; '}{hint}"
+        raise _fault(config, name, key, said)
 
 
 def _named(config: Config) -> Iterator[tuple[str, str, str]]:

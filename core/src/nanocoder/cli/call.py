@@ -7,11 +7,15 @@ from typing import Any
 
 from nanocoder.cli.host import Host
 from nanocoder.cli.output import complain
-from nanocoder.errors import BadArguments, UsageError
+from nanocoder.errors import BadArguments, UnknownTool, UsageError
 from nanocoder.schema import parse_json
 
 EXIT_CODES = {"": 0, "approval_needed": 3, "denied": 6, "cancelled": 130}
 """By error class; whatever else goes wrong is 1."""
+TABLE = (
+    "no installed plugin has it; the README of nanocoder says which package has which tool,"
+    " and nanocoder plugins install NAME brings one"
+)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -25,6 +29,9 @@ def run(arguments: argparse.Namespace) -> int:
         sys.stdout.write(json.dumps(last.data) + "\n")
     else:
         _print(last.data)
+        is_unknown = last.data["error_class"] == UnknownTool.error_class
+        if is_unknown and not session.plugins.why_absent(arguments.tool):
+            complain(TABLE)
     return EXIT_CODES.get(last.data["error_class"], 1)
 
 

@@ -165,4 +165,4 @@ def restrict_to_set(host: Host, name: str) -> None:
         entry = host.plugins.entries[plugin]
         # A set may leave out tools, never a policy that the person has installed.
         if entry.distribution not in members and not entry.is_policy:
-            host.plugins.remove(plugin)
+            host.plugins.remove(plugin, f"does not belong to the set {name!r}")

@@ -10,11 +10,11 @@ from attrs import evolve
 
 from nanocoder.calls import Implementation, Report, attempt, problem_of
 from nanocoder.errors import PluginError, UnknownTool
+from nanocoder.plugins.absence import of_plugins, of_tools, unknown
 from nanocoder.plugins.composition import unsound
 from nanocoder.plugins.discovery import scan, site_directories
 from nanocoder.plugins.manifest import DESCRIBE_DEADLINE_S, Entry, load
 from nanocoder.provider import ProviderSpec
-from nanocoder.text import nearest
 from nanocoder.tool import Tool
 from nanocoder.values import Effect, Risk
 
@@ -39,6 +39,7 @@ class Plugins:
         self.owners: Mapping[str, str] = {}
         self.names: Mapping[str, str] = {}
         self._hidden: frozenset[str] = frozenset()
+        self._out: dict[str, tuple[Entry, str]] = {}
         self._wrap: Wrap | None = None
         self._settings_of: SettingsOf = lambda _, cls: cls()
         self._settings: dict[str, Any] = {}
@@ -80,9 +81,10 @@ class Plugins:
         self._register(name, plugin)
         self._forget()
 
-    def remove(self, name: str) -> None:
-        """Take a plugin out; what it offered is gone at once."""
-        self.entries.pop(name, None)
+    def remove(self, name: str, reason: str = "was taken out") -> None:
+        """Take a plugin out; what it offered is gone at once, and *reason* is told of it."""
+        if name in self.entries:
+            self._out[name] = (self.entries.pop(name), f"it {reason}")
         self._loaded.pop(name, None)
         if self._manager is not None and self._manager.has_plugin(name):
             self._manager.unregister(name=name)
@@ -108,7 +110,8 @@ class Plugins:
         self._hidden = frozenset(hidden)
         self._wrap = wrap
         for name in disabled:
-            self.entries.pop(name, None)
+            if name in self.entries:
+                self._out[name] = (self.entries.pop(name), "plugins.disable names it")
             self.set_aside.pop(name, None)
         self._forget()
 
@@ -197,18 +200,25 @@ class Plugins:
         return self._tools
 
     def tool(self, name: str) -> Tool[..., Any]:
-        """Return the tool called *name*; raises UnknownTool naming the nearest ones."""
+        """Return the tool called *name*; raises UnknownTool: why it is not here, or what is."""
         found = self.tools().get(name)
         if found is None:
-            close = nearest(name, list(self.tools()))
-            hint = f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
-            have = ", ".join(self.tools()) or "none; install a nanocoder-tool-* package"
-            raise UnknownTool(
-                f"Unknown tool: {name}{hint} Tools: {have}"
-                if hint
-                else f"Unknown tool: {name}. Tools: {have}"
-            )
+            raise UnknownTool(unknown(name, self.tools(), self.why_absent(name)))
         return found
+
+    def why_absent(self, name: str, what: str = "tools") -> str:
+        """Say why nobody offers *name*; nothing when no installed plugin knows of it."""
+        aside = {
+            plugin: (self.entries[plugin], f"it is set aside: {reason}")
+            for plugin, reason in self.set_aside.items()
+            if plugin in self.entries
+        }
+        out = {**self._out, **aside}
+        if what != "tools":
+            return of_plugins(name, what, out)
+        called = [(self._called(entry, offer), offer) for entry, offer in self.offers("tools")]
+        problems = [report.problem for report in self.reports]
+        return of_tools(name, called, self._hidden, problems) or of_plugins(name, what, out)
 
     @property
     def report(self) -> Report:
@@ -222,11 +232,14 @@ class Plugins:
     def _offered_tools(self) -> dict[str, list[tuple[Entry, Mapping[str, Any]]]]:
         claims: dict[str, list[tuple[Entry, Mapping[str, Any]]]] = {}
         for entry, offer in self.offers("tools"):
-            name = self.names.get(offer["name"], offer["name"])
-            name = self.names.get(f"{entry.name}:{offer['name']}", name)
+            name = self._called(entry, offer)
             if name not in self._hidden:
                 claims.setdefault(name, []).append((entry, offer))
         return claims
+
+    def _called(self, entry: Entry, offer: Mapping[str, Any]) -> str:
+        name = self.names.get(offer["name"], offer["name"])
+        return self.names.get(f"{entry.name}:{offer['name']}", name)
 
     def _resolved(
         self, claims: Mapping[str, list[tuple[Entry, Mapping[str, Any]]]]
