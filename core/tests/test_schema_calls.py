@@ -1,10 +1,12 @@
 """The forms in which calls arrive, and the JSON text they arrive in."""
 
 import json
+from typing import Annotated, Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from nanocoder import tool
 from nanocoder.errors import BadArguments
 from nanocoder.schema import canonical_json, normalise, parse_json
 
@@ -95,8 +97,58 @@ def test_invalid_json_is_an_error_with_a_short_excerpt():
     with pytest.raises(BadArguments) as caught:
         parse_json(text)
     assert len(str(caught.value)) < 250
-    with pytest.raises(BadArguments, match=r"invalid JSON: .* at line 1 column 10, near"):
-        parse_json('{"path": a.py}')
+
+
+WINDOWS = [
+    ('{"path": a.py}', 'Expecting value at line 1 column 10, after «{"path": », before «a.py}»'),
+    (
+        '{"old_string":\n"' + "x" * 90 + 'say "hi" now", "new_string": ""}',
+        "Expecting ',' delimiter at line 2 column 97, after «" + "x" * 35 + 'say "», before «hi"'
+        ' now", "new_string": ""}»; a quote inside a string is written \\"',
+    ),
+    (
+        '{"new_string": "' + "a\\n" * 90 + "tail",
+        'the string «"'
+        + "a\\n" * 13
+        + "» at line 1 column 16 has no end; the text ends with «"
+        + "a\\n" * 12
+        + "tail»",
+    ),
+    (
+        '{"a": "b\x1b[2J\u202e"}',
+        'control character at line 1 column 9, after «{"a": "b», before «\\x1b[2J\\u202e"}»',
+    ),
+    ('{"a": "\\q"}', "a backslash inside a string is written \\\\"),
+    (
+        '{"a": 1',
+        "Expecting ',' delimiter at line 1 column 8, where the text ends, after «{\"a\": 1»",
+    ),
+]
+
+
+@pytest.mark.contract("MA-117")
+@pytest.mark.parametrize(("text", "said"), WINDOWS)
+def test_invalid_json_is_shown_where_it_is_wrong(text, said):
+    with pytest.raises(BadArguments) as caught:
+        parse_json(text)
+    assert said in str(caught.value)
+    assert len(str(caught.value)) < 300
+
+
+def test_a_list_that_came_as_a_text_is_told_what_is_wrong_with_the_text():
+    @tool
+    def many(items: Annotated[list[dict[str, Any]], "Some."]) -> str:
+        """Take many."""
+        return str(items)
+
+    with pytest.raises(BadArguments, match="send it as it is, not as a text"):
+        many.signature.check({"items": '[{"a": 1}]'})
+    with pytest.raises(BadArguments, match=r"items: .* at line 1 column 107, after .*, before"):
+        many.signature.check({"items": '[{"a": 1},' + '{"bb": 2},' * 9 + '{"c": oops}]'})
+    with pytest.raises(
+        BadArguments, match=r"items\[0\]: expected an object, got '\{a' \(invalid JSON"
+    ):
+        many.signature.check({"items": ["{a"]})
 
 
 @pytest.mark.contract("MA-117")

@@ -18,6 +18,7 @@ from cattrs.gen import make_dict_structure_fn, mapping_structure_factory, overri
 from nanocoder.errors import BadArguments
 from nanocoder.schema.annotations import LISTS, MAPPINGS, SETS, choices, is_known, opened
 from nanocoder.schema.bounds import bounds_of
+from nanocoder.schema.json_text import about_text
 from nanocoder.schema.misfit import Misfit
 from nanocoder.schema.problems import lines_of
 from nanocoder.schema.scalars import HOOKS, choice_hook
@@ -148,7 +149,7 @@ def _record(annotation: Any, strict: Converter) -> Hook:
 
     def record(value: Any, _: Any) -> Any:
         if not isinstance(value, dict):
-            raise Misfit("an object", value)
+            raise Misfit("an object", value, hint=about_text(value))
         return build(value, cls)
 
     return record
@@ -183,7 +184,7 @@ def _list(annotation: Any, strict: Converter) -> Hook:
     def sequence(value: Any, _: Any) -> list[Any]:
         # A string is iterable: "abc" must not become ["a", "b", "c"].
         if not isinstance(value, list | tuple):
-            raise Misfit("a list", value)
+            raise Misfit("a list", value, hint=about_text(value))
         items: list[Any] = build(value, annotation)
         return items
 
@@ -213,7 +214,7 @@ def _mapping(annotation: Any, strict: Converter) -> Hook:
 
     def mapping(value: Any, _: Any) -> dict[str, Any]:
         if not isinstance(value, dict):
-            raise Misfit("an object", value)
+            raise Misfit("an object", value, hint=about_text(value))
         return build(value, annotation)
 
     return mapping

@@ -6,10 +6,17 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
 
 from nanocoder.errors import BadArguments
+from nanocoder.text import for_terminal
 
 MAX_DEPTH = 64
 MAX_BITS = 8_192
 EXCERPT_CHARS = 40  # either side of the fault
+HINTS = {
+    "Expecting ',' delimiter": '; a quote inside a string is written \\"',
+    "Invalid control character": "; a newline inside a string is written \\n, a tab \\t",
+    "Invalid \\escape": "; a backslash inside a string is written \\\\",
+}
+"""What models forget most often, by what is found in its place."""
 
 
 def parse_json(text: str) -> Any:
@@ -36,6 +43,17 @@ def parse_json(text: str) -> Any:
     _refuse_depth(text, value)
     _refuse_lone_surrogates(text, value)
     return value
+
+
+def about_text(value: Any) -> str:
+    """Say what is wrong with a text that stands where a list or an object should, or ""."""
+    if not isinstance(value, str) or not value.lstrip().startswith(("[", "{")):
+        return ""
+    try:
+        parse_json(value)
+    except BadArguments as error:
+        return str(error)
+    return "send it as it is, not as a text"
 
 
 def canonical_json(value: Any) -> str:
@@ -111,10 +129,24 @@ def _finite(text: str) -> float:
 
 
 def _where_it_breaks(text: str, error: json.JSONDecodeError) -> str:
-    excerpt = text[max(0, error.pos - EXCERPT_CHARS) : error.pos + EXCERPT_CHARS]
-    return (
-        f"invalid JSON: {error.msg} at line {error.lineno} column {error.colno}, near {excerpt!r}"
-    )
+    """Say what is wrong and where, in a window: a text may be long, and all but one place right."""
+    found = error.msg.removesuffix(": ").removesuffix(" at")
+    place = f"at line {error.lineno} column {error.colno}"
+    if found.startswith("Unterminated string"):
+        begin = _excerpt(text[error.pos : error.pos + EXCERPT_CHARS])
+        end = _excerpt(text[max(error.pos, len(text) - EXCERPT_CHARS) :])
+        return f"invalid JSON: the string {begin} {place} has no end; the text ends with {end}"
+    before = text[max(0, error.pos - EXCERPT_CHARS) : error.pos]
+    after = text[error.pos : error.pos + EXCERPT_CHARS]
+    if not after:
+        return f"invalid JSON: {found} {place}, where the text ends, after {_excerpt(before)}"
+    near = f"after {_excerpt(before)}, before {_excerpt(after)}" if before else _excerpt(after)
+    return f"invalid JSON: {found} {place}, {near}{HINTS.get(found, '')}"
+
+
+def _excerpt(text: str) -> str:
+    # Not repr: it doubles each backslash, and here they may be what is wrong.
+    return f"«{for_terminal(text.replace(chr(10), '⏎'), keep_emoji=False)}»"
 
 
 def _too_deep() -> str:

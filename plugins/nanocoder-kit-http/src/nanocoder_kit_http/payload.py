@@ -5,7 +5,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, Final
 
-from nanocoder import ProviderError
+from nanocoder import BadArguments, ProviderError, parse_json
 
 DEPTH_LIMIT: Final = 64
 _INTEGER_DIGITS: Final = 19  # what 64 bits can hold
@@ -54,6 +54,8 @@ def parse_arguments(text: str) -> tuple[Mapping[str, Any], str]:
             parse_float=_finite,
             parse_int=_small,
         )
+    except json.JSONDecodeError as error:
+        return {}, f"the arguments are {_place(text) or error}"
     except (ValueError, RecursionError) as error:
         return {}, f"the arguments are not valid JSON: {_reason(error)}"
     if not isinstance(value, dict):
@@ -61,6 +63,15 @@ def parse_arguments(text: str) -> tuple[Mapping[str, Any], str]:
     if _is_deeper(value, DEPTH_LIMIT):
         return {}, f"the arguments are nested deeper than {DEPTH_LIMIT} levels"
     return _cleaned(value), ""
+
+
+def _place(text: str) -> str:
+    """Say what is wrong with JSON and show the place."""
+    try:
+        parse_json(clean(text))
+    except BadArguments as error:
+        return str(error)
+    return ""
 
 
 def _reason(error: Exception) -> str:
