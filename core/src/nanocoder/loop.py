@@ -340,7 +340,7 @@ class Session:
         run.report.usage += finished.usage
         if self._ground.parent is not None:
             self._ground.parent.spend(finished.usage)
-        run.report.text = finished.text
+        run.report.text, run.report.truncated = finished.text, finished.truncated
         usage = {"input": finished.usage.input_tokens, "output": finished.usage.output_tokens}
         said = Message("assistant", finished.text, calls=finished.calls, native=finished.native)
         event = self._talk.add(said)

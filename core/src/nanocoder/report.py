@@ -29,6 +29,7 @@ class Report(Shown):
     session_id: str = ""
     model: str = ""
     text: str = ""
+    truncated: bool = False
     stop_reason: StopReason = StopReason.DONE
     turns: int = 0
     usage: Usage = field(factory=Usage)
@@ -103,6 +104,7 @@ class Report(Shown):
         usage = self.usage
         return {
             "text": self.text,
+            "truncated": self.truncated,
             "stop_reason": str(self.stop_reason),
             "session_id": self.session_id,
             "model": self.model,

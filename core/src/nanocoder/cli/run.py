@@ -116,6 +116,8 @@ class PlainText:
             self._ends_open = not event.data["text"].endswith("\n")
         elif event.kind == "request.finished":
             self._end_line()
+            if event.data["truncated"]:
+                complain("the reply was cut off by the model's token limit")
         elif event.kind == "call.started":
             _chatter(f"- {event.data['tool']} {_brief(event.data['arguments'])}")
         elif event.kind == "notice":
