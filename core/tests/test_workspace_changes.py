@@ -5,8 +5,10 @@ import signal
 import stat
 import subprocess
 import sys
+import tempfile
 import threading
 import time
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -209,6 +211,81 @@ def test_so_many_backups_are_kept_and_nobody_else_may_read_them(ground):
     assert {stat.S_IMODE(path.stat().st_mode) for path in kept} == {0o600}
     assert stat.S_IMODE(kept[0].parent.stat().st_mode) == 0o700
     assert stat.S_IMODE((ws.parent / "state/backups").stat().st_mode) == 0o700
+
+
+LARGE = b"a line of a large file\n" * 50_000
+
+
+def kept_large(workspace, ws):
+    (ws / "f").write_bytes(LARGE)
+    before = (ws / "f").stat()
+    written = workspace.write_bytes("f", b"new\n")
+    assert written.backup.read_bytes() == LARGE
+    return written.backup, os.path.samestat(written.backup.stat(), before)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells who has a file open")
+def test_a_large_file_is_kept_itself_not_as_a_copy(ground):
+    backup, is_the_file = kept_large(*ground)
+    assert is_the_file
+    assert backup.stat().st_nlink == 1
+
+
+def test_a_large_file_that_a_program_writes_to_is_kept_as_a_copy(ground):
+    workspace, ws = ground
+    (ws / "f").write_bytes(b"")
+    with (ws / "f").open("ab", buffering=0) as log:
+        backup, is_the_file = kept_large(workspace, ws)
+        log.write(b"more")
+    assert not is_the_file
+    assert backup.read_bytes() == LARGE
+    assert workspace.backups_of("f") == [backup]
+
+
+def test_a_large_file_with_another_name_is_kept_as_a_copy(ground):
+    workspace, ws = ground
+    (ws / "f").write_bytes(b"")
+    os.link(ws / "f", ws / "other")
+    backup, is_the_file = kept_large(workspace, ws)
+    (ws / "other").write_bytes(b"changed")
+    assert not is_the_file
+    assert backup.read_bytes() == LARGE
+
+
+def test_a_large_file_on_another_disk_is_kept_as_a_copy(tmp_path):
+    shared = "/dev/shm"  # a disk of its own, where there is one
+    if not os.path.isdir(shared) or os.stat(shared).st_dev == tmp_path.stat().st_dev:
+        pytest.skip("there is one disk only")
+    with tempfile.TemporaryDirectory(dir=shared) as other:
+        (tmp_path / "ws").mkdir()
+        with Workspace(tmp_path / "ws", backups=Path(other, "backups")) as workspace:
+            backup, is_the_file = kept_large(workspace, tmp_path / "ws")
+            assert not is_the_file
+            assert backup.is_relative_to(other)
+
+
+def test_a_large_file_that_is_not_replaced_after_all_has_one_name_again(tmp_path):
+    (tmp_path / "ws").mkdir()
+    file = tmp_path / "ws/f"
+    file.write_bytes(LARGE)
+
+    def somebody_else(_told):
+        file.write_bytes(LARGE[::-1])
+
+    backups = tmp_path / "backups"
+    with Workspace(tmp_path / "ws", backups=backups, watch=somebody_else) as workspace:
+        assert refusal(workspace.write_bytes, "f", b"new\n") == "stale_read"
+        assert workspace.backups_of("f") == []
+    assert file.stat().st_nlink == 1
+    assert file.read_bytes() == LARGE[::-1]
+
+
+def test_a_large_file_that_is_deleted_is_kept_itself(ground):
+    workspace, ws = ground
+    (ws / "f").write_bytes(LARGE)
+    backup = workspace.delete("f")
+    assert not (ws / "f").exists()
+    assert (backup.read_bytes(), backup.stat().st_nlink) == (LARGE, 1)
 
 
 @tool(effects={Effect.READ, Effect.WRITE})

@@ -21,7 +21,7 @@ from typing import Any
 import measure
 
 LINE = "line number {} of a large file that an edit changes\n"
-LARGE_LINES = 100_000  # 5 MB
+LARGE_LINES = 91_111  # 5,000,000 bytes
 FUZZY_LINES = 20_000
 PAUSE_S = 0.2  # a limit on dangerous calls lets five a second through
 HUGE_BYTES = 1_000_000_000

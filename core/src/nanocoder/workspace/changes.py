@@ -95,17 +95,17 @@ class Changes:
                 raise stale(shown(place.path))
             size = sum(map(len, pieces))
 
-            def noted() -> tuple[Path | None, str]:
-                backup = self._backup(place.path, old.data) if old else None
+            def noted() -> str:
                 new = digest(*pieces)
                 self._tell("write", place.path, old, backup, after=new, made=_names(made))
                 if self.rollback is not None:
                     self.rollback.writes(place.path, old, new, size)
-                return backup, new
+                return new
 
-            # What can be taken back is noted before there is even a new file beside the old one.
-            first = noted() if self.rollback is not None else None
-            backup, new = replace(place, pieces, old, mode, meanwhile=lambda: first or noted())
+            with self._backup(place, old) as backup:
+                # What can be taken back is noted before there is even a new file beside the old.
+                first = noted() if self.rollback is not None else None
+                new = replace(place, pieces, old, mode, meanwhile=lambda: first or noted())
             self.seen[place.path] = new
         path, before = shown(place.path), old.data if old else None
         return Written(path, old is None, size, new, backup, before)
@@ -116,15 +116,15 @@ class Changes:
             self._refuse(place)
             status = place.stat()
             old = self._old(place) if mode_of.S_ISREG(status.st_mode) else None
-            backup = None
             if old:
                 self._check(place, old, None)
-                backup = self._backup(place.path, old.data)
-                check_unchanged(place, old)
-            self._tell("delete", place.path, old, backup, kind=_kind(status))
-            if self.rollback is not None:
-                self.rollback.removes(place, old)
-            os.unlink(place.name, dir_fd=place.fd)
+            with self._backup(place, old) as backup:
+                if old:
+                    check_unchanged(place, old)
+                self._tell("delete", place.path, old, backup, kind=_kind(status))
+                if self.rollback is not None:
+                    self.rollback.removes(place, old)
+                os.unlink(place.name, dir_fd=place.fd)
             sync_directory(place.fd)
             self.seen.pop(place.path, None)
         return backup
@@ -142,14 +142,14 @@ class Changes:
                 self._refuse(place, directories=True)
             status = self._status(here, source)
             old = self._replaced(there) if overwrite else None
-            backup = self._backup(there.path, old.data) if old else None
-            if self._watch is not None:
-                about = {"kind": _kind(status), "after": self._digest(here, status)}
-                to = {"target": shown(there.path), "made": _names(made)}
-                self._tell("move", here.path, old, backup, **about, **to)
-            if self.rollback is not None:
-                self.rollback.moves(here, there, old)
-            _rename(here, there, status, overwrite=overwrite)
+            with self._backup(there, old) as backup:
+                if self._watch is not None:
+                    about = {"kind": _kind(status), "after": self._digest(here, status)}
+                    to = {"target": shown(there.path), "made": _names(made)}
+                    self._tell("move", here.path, old, backup, **about, **to)
+                if self.rollback is not None:
+                    self.rollback.moves(here, there, old)
+                _rename(here, there, status, overwrite=overwrite)
             for place in (there, here):
                 sync_directory(place.fd)
             follow(self.seen, here.path, there.path)
@@ -243,16 +243,28 @@ class Changes:
         elif expect_digest != (old.digest if old else ""):
             raise stale(shown(place.path))
 
-    def _backup(self, path: str, data: bytes) -> Path | None:
-        if self._backups is None:
-            return None
+    @contextlib.contextmanager
+    def _backup(self, place: Place, old: Old | None) -> Iterator[Path | None]:
+        """Keep *old* before the work at *place* is done; tell where."""
+        if self._backups is None or old is None:
+            yield None
+            return
         try:
-            return self._backups.add(path, data)
+            kept = self._backups.link(place, old.status)
+            backup = kept or self._backups.add(place.path, old.data)
         except OSError as error:
             raise WorkspaceError(
-                f"{shown(path)!r} was not changed, since its backup failed: {error}",
+                f"{shown(place.path)!r} was not changed, since its backup failed: {error}",
                 error_class="disk_full" if error.errno == errno.ENOSPC else "io_error",
             ) from error
+        try:
+            yield backup
+        except BaseException:
+            if kept:
+                self._backups.drop(kept)
+            raise
+        if kept:
+            self._backups.settle(kept, old.data)
 
     def _refuse(self, place: Place, *, directories: bool = False) -> None:
         """Refuse the root, git's own files and, unless *directories*, directories."""
