@@ -1,5 +1,4 @@
 import math
-from pathlib import Path
 
 import pytest
 from nanocoder import SessionInfo, ToolCall, ToolError, WorkspaceError
@@ -135,10 +134,31 @@ def test_the_sandbox_runs_the_shell(shell):
     assert shell("echo $INSIDE").output == "yes"
 
 
-def test_the_preview_is_the_command_and_where_it_runs():
-    session = SessionInfo("s", Path("/w"))
-    call = ToolCall("1", "bash", {"command": "make test", "workdir": "sub"})
-    assert nanocoder_render(call, None, session) == "make test\n(in /w/sub)"
-    here = ToolCall("1", "bash", {"command": "make test"})
-    assert nanocoder_render(here, None, session) == "make test"
-    assert nanocoder_render(ToolCall("1", "grep", {}), None, session) is None
+def preview(root, name="bash", **arguments):
+    call = ToolCall("1", name, {"command": "make test", **arguments})
+    return nanocoder_render(call, None, SessionInfo("s", root), Settings(max_timeout_s=600))
+
+
+def test_the_preview_is_the_command_and_where_it_runs(tmp_path):
+    root = tmp_path.resolve()
+    (root / "sub").mkdir()
+    assert preview(root, workdir="sub") == f"make test\n(in {root}/sub)"
+    assert preview(root, workdir="sub/..") == preview(root) == "make test"
+    assert preview(root, background=True) == "make test\n(in the background)"
+    assert preview(root, "grep") is None
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error_class"),
+    [
+        ({"command": " "}, "invalid_arguments"),
+        ({"command": "x" * 131_072}, "command_too_long"),
+        ({"timeout": 700}, "invalid_arguments"),
+        ({"workdir": "nowhere"}, "cwd_missing"),
+        ({"workdir": "../elsewhere"}, "path_outside_workspace"),
+    ],
+)
+def test_the_preview_of_a_command_that_cannot_start_says_why(tmp_path, wrong, error_class):
+    with pytest.raises(ToolError) as refused:
+        preview(tmp_path, **wrong)
+    assert refused.value.error_class == error_class

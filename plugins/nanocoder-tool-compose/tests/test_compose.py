@@ -13,6 +13,7 @@ from nanocoder import (
     Decision,
     SessionInfo,
     ToolCall,
+    ToolError,
     Verdict,
     hookimpl,
 )
@@ -205,10 +206,12 @@ def test_what_cannot_be_done_changes_nothing(root, more, error_class):
 
 def test_a_preview_says_what_will_fail(root):
     session = SessionInfo("s", root)
-    shown = nanocoder_render(ToolCall("c", "atomic_refactor", rename(old="nowhere")), None, session)
-    assert "[it will fail: nothing was changed: 'nowhere' is not in 'a.py'" in shown
+    absent = ToolCall("c", "atomic_refactor", rename(old="nowhere"))
+    with pytest.raises(ToolError, match=r"nothing was changed: 'nowhere' is not in 'a\.py'"):
+        nanocoder_render(absent, None, session)
     lost = ToolCall("c", "atomic_edit", {**EDIT, "file_path": "missing.py"})
-    assert "[it will fail: " in nanocoder_render(lost, None, session)
+    with pytest.raises(ToolError, match=r"missing\.py"):
+        nanocoder_render(lost, None, session)
     vague = ToolCall("c", "atomic_edit", {**EDIT, "old_string": "load"})
     assert "[not there exactly once]" in nanocoder_render(vague, None, session)
     exact = nanocoder_render(ToolCall("c", "atomic_edit", EDIT), None, session)

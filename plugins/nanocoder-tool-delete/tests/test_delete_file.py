@@ -145,6 +145,8 @@ def test_the_preview_says_what_would_go(root):
     session = SessionInfo("s", root)
     call = ToolCall("1", "delete_file", {"path": "a.txt"})
     assert nanocoder_render(call, None, session) == "delete a.txt (file, 5 bytes)"
-    gone = nanocoder_render(ToolCall("1", "delete_file", {"path": "b.txt"}), None, session)
-    assert gone.startswith("delete b.txt\n[")
+    for path, error_class in (("b.txt", "file_not_found"), (".", "is_a_directory")):
+        with pytest.raises(ToolError) as refused:
+            nanocoder_render(ToolCall("1", "delete_file", {"path": path}), None, session)
+        assert refused.value.error_class == error_class
     assert nanocoder_render(ToolCall("1", "grep", {}), None, session) is None

@@ -260,6 +260,9 @@ def test_the_preview_is_the_command(tmp_path):
     assert (
         nanocoder_render(ToolCall("1", "dev_server", {"action": "status"}), None, session) is None
     )
+    for action, name in (("start", "command"), ("stop", "id"), ("check_port", "port")):
+        with pytest.raises(ToolError, match=f"{action} needs '{name}'"):
+            nanocoder_render(ToolCall("1", "dev_server", {"action": action}), None, session)
 
 
 def yes(request):

@@ -158,8 +158,17 @@ def test_the_preview_names_both_ends_and_what_is_in_the_way(root):
         return nanocoder_render(ToolCall("1", "move_file", arguments), None, session)
 
     assert preview(source="a.txt", destination="c.txt") == "move a.txt -> c.txt"
-    assert "refused" in preview(source="a.txt", destination="b.txt")
     assert "replaces" in preview(source="a.txt", destination="b.txt", replace=True)
-    assert "path_outside" not in preview(source="a.txt", destination="../x")
-    assert preview(source="a.txt", destination="../x").startswith("move a.txt -> ../x\n[")
+    (root / "nowhere").symlink_to("gone")
+    assert preview(source="nowhere", destination="c") == "move nowhere -> c"
+    (root / "folder").mkdir()
+    for wrong, error_class in (
+        ({"source": "a.txt", "destination": "b.txt"}, "file_exists"),
+        ({"source": "a.txt", "destination": "folder", "replace": True}, "file_exists"),
+        ({"source": "a.txt", "destination": "../x"}, "path_outside_workspace"),
+        ({"source": "missing", "destination": "c"}, "file_not_found"),
+    ):
+        with pytest.raises(ToolError) as refused:
+            preview(**wrong)
+        assert refused.value.error_class == error_class
     assert nanocoder_render(ToolCall("1", "grep", {}), None, session) is None

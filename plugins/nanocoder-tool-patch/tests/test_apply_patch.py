@@ -415,7 +415,9 @@ def test_a_person_sees_the_diffs_beforehand(ctx, root):
         "rename to n.py",
     ]
     broken = ToolCall("c", "apply_patch", {"patch": "nothing"})
-    assert "[this patch will fail: " in nanocoder_render(broken, None, session, None)
+    with pytest.raises(ToolError) as refused:
+        nanocoder_render(broken, None, session, None)
+    assert refused.value.error_class == "invalid_patch"
     assert nanocoder_render(ToolCall("c", "other", {}), None, session, None) is None
 
 

@@ -236,11 +236,21 @@ def test_a_setting_that_makes_no_sense_is_refused(settings, problem):
 
 def test_the_preview_names_the_host_that_would_be_asked():
     def preview(url):
-        return nanocoder_render(ToolCall("1", "web_fetch", {"url": url}), None)
+        return nanocoder_render(ToolCall("1", "web_fetch", {"url": url}), None, None)
 
-    assert preview("http://example.org@evil.test/x") == "fetch from evil.test\nhttps://evil.test/x"
-    assert "only http and https" in preview("file:///etc/passwd")
-    assert nanocoder_render(ToolCall("1", "grep", {}), None) is None
+    assert preview("http://evil.test:80/x") == "fetch from evil.test\nhttp://evil.test/x"
+    assert preview("http://evil.test/@example.org") == (
+        "fetch from evil.test\nhttps://evil.test/@example.org"
+    )
+    assert nanocoder_render(ToolCall("1", "grep", {}), None, None) is None
+    for url, error_class in (
+        ("http://example.org@evil.test/x", "invalid_url"),
+        ("file:///etc/passwd", "scheme_not_allowed"),
+        ("http://169.254.169.254/", "private_address"),
+    ):
+        with pytest.raises(ToolError) as refused:
+            preview(url)
+        assert refused.value.error_class == error_class
 
 
 def test_risks():

@@ -15,6 +15,7 @@ from nanocoder import (
     ToolContext,
     ToolError,
     ToolResult,
+    Workspace,
     hookimpl,
     tool,
 )
@@ -55,7 +56,7 @@ def bash(
     _check(command)
     limits = _limits(timeout, settings)
     ctx.cancelled.check()
-    cwd = _directory(ctx, workdir)
+    cwd = _directory(ctx.workspace, workdir)
     argv, notes = _shell(command)
     env = environment(os.environ, settings.environment)
     jobs: Jobs = ctx.resource("jobs")
@@ -111,12 +112,9 @@ def _limits(timeout: float, settings: Settings) -> Limits:
     return Limits(timeout, settings.interrupt_grace_s, settings.terminate_grace_s)
 
 
-def _directory(ctx: ToolContext, workdir: str) -> Path:
+def _directory(workspace: Workspace, workdir: str) -> Path:
     """Return the real directory; raises WorkspaceError when it is outside the workspace."""
-    if workdir == ".":
-        path = ctx.working_directory
-    else:
-        path = ctx.workspace.real_path(str(ctx.working_directory / workdir))
+    path = workspace.root if workdir == "." else workspace.real_path(str(workspace.root / workdir))
     if path.is_dir():
         return path
     if path.exists():
@@ -149,12 +147,22 @@ def nanocoder_resources() -> list[Resource]:
 
 
 @hookimpl
-def nanocoder_render(call: ToolCall, result: ToolResult | None, session: SessionInfo) -> str | None:
-    """Show the command as it would be run, and where it is not the workspace's own folder."""
-    if call.name != "bash" or result is not None:
+def nanocoder_render(
+    call: ToolCall, result: ToolResult | None, session: SessionInfo, settings: Any
+) -> str | None:
+    """Show the command as it would be run, and where it is not the workspace's own folder.
+
+    Raises: ToolError for a command that cannot be started.
+    """
+    if call.name != bash.name or result is not None:
         return None
-    where = session.cwd / call.arguments.get("workdir", ".")
-    command = str(call.arguments.get("command", ""))
-    notes = ["in the background"] if call.arguments.get("background") else []
-    notes += [f"in {where}"] if where != session.cwd else []
+    arguments = bash.signature.check(call.arguments)
+    _check(arguments["command"])
+    _limits(arguments["timeout"], settings or Settings())
+    notes = ["in the background"] if arguments["background"] else []
+    if arguments["workdir"] != ".":
+        with Workspace(session.cwd) as workspace:
+            where = _directory(workspace, arguments["workdir"])
+            notes += [f"in {where}"] if where != workspace.root else []
+    command: str = arguments["command"]
     return f"{command}\n({', '.join(notes)})" if notes else command

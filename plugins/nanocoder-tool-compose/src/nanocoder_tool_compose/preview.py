@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from nanocoder import ToolError, Workspace
+from nanocoder import Workspace
 from nanocoder_kit_diff import clip_lines, unified
 
 from nanocoder_tool_compose.refactor import Refactor, diff_of, plan
@@ -13,14 +13,14 @@ PREVIEW_LINES = 1_000
 
 
 def preview_of_edit(cwd: Path, arguments: Mapping[str, Any]) -> str:
-    """Return the steps of atomic_edit and, for an exact match, the diff."""
+    """Return the steps of atomic_edit and, for an exact match, the diff.
+
+    Raises: ToolError when the file cannot be read; how edit_file finds text is its own affair.
+    """
     path, old = arguments["file_path"], arguments["old_string"]
     steps = f"steps: read_file {path}, edit_file {path}"
     with Workspace(cwd) as workspace:
-        try:
-            file = workspace.read_file(path, note=False)
-        except ToolError as error:
-            return f"{steps}\n[it will fail: {error}]"
+        file = workspace.read_file(path, note=False)
     if file.text.count(old) != 1:
         asked = f"-{old}\n+{arguments['new_string']}"
         return clip_lines(f"{steps}\n[not there exactly once]\n{asked}", PREVIEW_LINES)
@@ -29,13 +29,13 @@ def preview_of_edit(cwd: Path, arguments: Mapping[str, Any]) -> str:
 
 
 def preview_of_refactor(cwd: Path, arguments: Mapping[str, Any]) -> str:
-    """Return the steps of atomic_refactor and one diff of all files."""
+    """Return the steps of atomic_refactor and one diff of all files.
+
+    Raises: ToolError for what cannot work.
+    """
     wanted = Refactor(**arguments)
     files = ", ".join(wanted.files)
     steps = f"steps: read_file, write_file {files}; bash {wanted.check}; restored if that fails"
     with Workspace(cwd) as workspace:
-        try:
-            changes = plan(workspace, wanted)
-        except ToolError as error:
-            return f"{steps}\n[it will fail: {error}]"
+        changes = plan(workspace, wanted)
     return f"{steps}\n{diff_of(changes, PREVIEW_LINES)}"

@@ -10,7 +10,6 @@ from nanocoder import (
     Tool,
     ToolCall,
     ToolContext,
-    ToolError,
     ToolResult,
     Workspace,
     WorkspaceError,
@@ -29,9 +28,7 @@ def delete_file(
     path: Annotated[str, Param("File to delete.", min_length=1)],
 ) -> ToolResult:
     """Delete one file; a copy is kept."""
-    where = ctx.workspace.relative(path)
-    _refuse_git(ctx.workspace, where)
-    what, size = _what(ctx.workspace, where)
+    where, what, size = _plan(ctx.workspace, path)
     ctx.cancelled.check()
     try:
         backup = ctx.workspace.delete(path)
@@ -54,16 +51,23 @@ def nanocoder_tools() -> list[Tool[..., Any]]:
 
 @hookimpl
 def nanocoder_render(call: ToolCall, result: ToolResult | None, session: SessionInfo) -> str | None:
-    """Say which file would go, and how large it is."""
+    """Say which file would go, and how large it is; raises ToolError when none can."""
     if call.name != delete_file.name or result is not None:
         return None
     path = str(call.arguments.get("path", ""))
     with Workspace(session.cwd) as workspace:
-        try:
-            what, size = _what(workspace, workspace.relative(path))
-        except ToolError as error:
-            return f"delete {path}\n[{error}]"
+        where, what, size = _plan(workspace, path)
+        if what != "Link" and workspace.is_dir(where):
+            raise _directory(where)
     return f"delete {path} ({what.lower()}, {size:,} bytes)"
+
+
+def _plan(workspace: Workspace, path: str) -> tuple[str, str, int]:
+    """Return where the file is, what it is and its size; raises WorkspaceError."""
+    where = workspace.relative(path)
+    _refuse_git(workspace, where)
+    what, size = _what(workspace, where)
+    return where, what, size
 
 
 def _refuse_git(workspace: Workspace, where: str) -> None:
@@ -95,9 +99,9 @@ def _is_link(workspace: Workspace, where: str) -> bool:
 
 
 def _explained(error: WorkspaceError, where: str) -> WorkspaceError:
-    if error.error_class != "is_a_directory":
-        return error
-    return WorkspaceError(
-        f"{where!r} is a directory; delete its files one by one",
-        error_class=error.error_class,
-    )
+    return _directory(where) if error.error_class == "is_a_directory" else error
+
+
+def _directory(where: str) -> WorkspaceError:
+    said = f"{where!r} is a directory; delete its files one by one"
+    return WorkspaceError(said, error_class="is_a_directory")

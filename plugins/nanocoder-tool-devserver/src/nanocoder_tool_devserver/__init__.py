@@ -30,6 +30,8 @@ LOG_LINES = 40
 BASH = "/bin/bash"
 SH = "/bin/sh"
 
+NEEDED = {"start": "command", "stop": "id", "check_port": "port"}
+
 Action = Literal["start", "stop", "status", "check_port"]
 
 
@@ -95,11 +97,20 @@ def nanocoder_resources() -> list[Resource]:
 
 @hookimpl
 def nanocoder_render(call: ToolCall, result: ToolResult | None, session: SessionInfo) -> str | None:
-    """Show the command as it would be run, and where."""
-    arguments = call.arguments
-    if call.name != dev_server.name or result is not None or arguments.get("action") != "start":
+    """Show the command as it would be run, and where.
+
+    Raises: ToolError when something is missing.
+    """
+    if call.name != dev_server.name or result is not None:
         return None
-    return f"{arguments.get('command', '')}\n(in the background, in {session.cwd})"
+    arguments = dev_server.signature.check(call.arguments)
+    action = arguments["action"]
+    needed = NEEDED.get(action, "")
+    if needed and not str(arguments[needed] or "").strip():
+        raise _missing(needed, action)
+    if action != "start":
+        return None
+    return f"{arguments['command']}\n(in the background, in {session.cwd})"
 
 
 def _open_servers(_session: SessionInfo, _settings: Any) -> Servers:

@@ -9,7 +9,6 @@ from nanocoder import (
     Tool,
     ToolCall,
     ToolContext,
-    ToolError,
     ToolResult,
     Workspace,
     hookimpl,
@@ -92,16 +91,12 @@ def nanocoder_render(
     session: SessionInfo,
     settings: Any,
 ) -> str | None:
-    """Show the diff of an edit that has not happened."""
+    """Show the diff of an edit that has not happened; raises ToolError for one that cannot."""
     if tool.name != edit_file.name or result is not None:
         return None
     settings = settings or Settings()
-    path = call.arguments["path"]
     with Workspace(session.cwd) as workspace:
-        try:
-            request = Request.of(edit_file.signature.check(call.arguments))
-            plan = plan_edit(workspace, request, tolerant=settings.tolerant)
-        except ToolError as error:
-            return f"{path}\n[this edit will fail: {error}]"
+        request = Request.of(edit_file.signature.check(call.arguments))
+        plan = plan_edit(workspace, request, tolerant=settings.tolerant)
     how = "" if plan.confidence() == 1.0 else f"\n[found by {plan.strategies()}]"
     return clip_lines(plan.diff().text, settings.preview_lines) + how

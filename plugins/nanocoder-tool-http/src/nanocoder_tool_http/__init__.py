@@ -5,7 +5,17 @@ from ipaddress import ip_address
 from typing import Annotated, Any, Literal
 
 from attrs import field, frozen
-from nanocoder import Effect, Param, Tool, ToolContext, ToolError, ToolResult, hookimpl, tool
+from nanocoder import (
+    Effect,
+    Param,
+    Tool,
+    ToolCall,
+    ToolContext,
+    ToolError,
+    ToolResult,
+    hookimpl,
+    tool,
+)
 from nanocoder_kit_net import Answer, Guard, Limits, fetch, parse_url, rules
 
 TIMEOUT_S = 15.0
@@ -103,6 +113,17 @@ def nanocoder_tools() -> list[Tool[..., Any]]:
 def nanocoder_settings() -> type:
     """Return the class of `[plugins.tool-http]`."""
     return Settings
+
+
+@hookimpl
+def nanocoder_render(call: ToolCall, result: ToolResult | None, settings: Any) -> None:
+    """Look at the address before a person does.
+
+    Raises: ToolError for one that may not be asked; no name is looked up for that.
+    """
+    if call.name == http_check.name and result is None:
+        allowed = rules((settings or Settings()).allow)
+        Guard(allowed).check(parse_url(str(call.arguments.get("url", ""))))
 
 
 def _result(method: str, answer: Answer, text: str, checks: Sequence[Check]) -> ToolResult:

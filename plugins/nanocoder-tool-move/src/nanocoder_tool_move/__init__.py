@@ -9,7 +9,6 @@ from nanocoder import (
     Tool,
     ToolCall,
     ToolContext,
-    ToolError,
     ToolResult,
     Workspace,
     WorkspaceError,
@@ -56,19 +55,15 @@ def nanocoder_tools() -> list[Tool[..., Any]]:
 
 @hookimpl
 def nanocoder_render(call: ToolCall, result: ToolResult | None, session: SessionInfo) -> str | None:
-    """Say what would go where, and whether something is in the way."""
+    """Say what would go where, and what it replaces; raises ToolError when nothing can."""
     if call.name != move_file.name or result is not None:
         return None
     arguments = call.arguments
-    source, destination = str(arguments.get("source")), str(arguments.get("destination"))
+    replace = bool(arguments.get("replace"))
     with Workspace(session.cwd) as workspace:
-        try:
-            source, destination = _plan(workspace, source, destination)
-            taken = workspace.exists(destination)
-        except ToolError as error:
-            return f"move {source} -> {destination}\n[{error}]"
-    how = "replaces what is there" if arguments.get("replace") else "is refused: something is there"
-    return f"move {source} -> {destination}" + (f"\n[{how}]" if taken else "")
+        plan = _plan(workspace, str(arguments.get("source")), str(arguments.get("destination")))
+        taken = _looked_at(workspace, plan, replace=replace)
+    return f"move {plan[0]} -> {plan[1]}" + ("\n[replaces what is there]" if taken else "")
 
 
 def _plan(workspace: Workspace, source: str, destination: str) -> tuple[str, str]:
@@ -86,6 +81,23 @@ def _plan(workspace: Workspace, source: str, destination: str) -> tuple[str, str
         where = "onto itself" if there == here else "into itself"
         raise WorkspaceError(f"{here!r} cannot be moved {where}", error_class="invalid_path")
     return here, there
+
+
+def _looked_at(workspace: Workspace, plan: tuple[str, str], *, replace: bool) -> bool:
+    """Tell whether something would be replaced; raises WorkspaceError when that may not be."""
+    here, there = plan
+    folder, _, name = here.rpartition("/")
+    # A link that leads nowhere can be moved, too.
+    if not workspace.exists(here) and all(
+        one.name != name for one in workspace.scan(folder or ".")
+    ):
+        workspace.stat(here)
+    if not workspace.exists(there):
+        return False
+    if not replace or workspace.is_dir(there):
+        taken = WorkspaceError(f"{there!r} exists", error_class="file_exists")
+        raise _explained(workspace, taken, plan, replace=replace)
+    return True
 
 
 def _explained(

@@ -10,7 +10,6 @@ from nanocoder import (
     Tool,
     ToolCall,
     ToolContext,
-    ToolError,
     ToolResult,
     Workspace,
     hookimpl,
@@ -79,7 +78,7 @@ def nanocoder_settings() -> type:
 def nanocoder_render(
     call: ToolCall, result: ToolResult | None, session: SessionInfo, settings: Any
 ) -> str | None:
-    """Show the diffs of a patch that was not applied."""
+    """Show the diffs of a patch that was not applied; raises ToolError for one that cannot be."""
     if call.name != apply_patch.name or result is not None:
         return None
     from nanocoder_tool_patch.answer import preview
@@ -88,8 +87,5 @@ def nanocoder_render(
 
     patch = str(call.arguments.get("patch", ""))
     with Workspace(session.cwd) as workspace:
-        try:
-            changes = plan(workspace, parse(patch))
-        except ToolError as error:
-            return f"{patch}\n[this patch will fail: {error}]"
+        changes = plan(workspace, parse(patch))
     return preview(changes, (settings or Settings()).preview_lines)

@@ -105,12 +105,11 @@ def web_fetch(
     """Fetch a public web page."""
     settings: Settings = ctx.settings or Settings()
     target = parse_url(url)
-    hosts = None if settings.hosts is None else host_rules(settings.hosts)
     pace: Pace = ctx.resource("pace")
     try:
         answer = fetch(
             target,
-            Guard(rules(settings.allow), hosts),
+            _guard(settings),
             cancel=ctx.cancelled,
             limits=Limits(timeout, settings.max_redirects, settings.max_bytes),
             headers={"accept": "text/markdown, text/html;q=0.9, */*;q=0.5"},
@@ -173,19 +172,25 @@ def nanocoder_resources() -> list[Resource]:
 
 
 @hookimpl
-def nanocoder_render(call: ToolCall, result: ToolResult | None) -> str | None:
-    """Show the host that would be asked apart from the rest of the address."""
+def nanocoder_render(call: ToolCall, result: ToolResult | None, settings: Any) -> str | None:
+    """Show the host that would be asked apart from the rest of the address.
+
+    Raises: ToolError for an address that may not be asked; no name is looked up for that.
+    """
     if call.name != web_fetch.name or result is not None:
         return None
-    try:
-        target = _secured(parse_url(str(call.arguments.get("url", ""))))
-    except ToolError as error:
-        return str(error)
+    target = _secured(parse_url(str(call.arguments.get("url", ""))))
+    _guard(settings or Settings()).check(target)
     return f"fetch from {target.authority}\n{target.url}"
 
 
 def _open_pace(_session: SessionInfo, settings: Any) -> Pace:
     return Pace((settings or Settings()).per_minute)
+
+
+def _guard(settings: Settings) -> Guard:
+    hosts = None if settings.hosts is None else host_rules(settings.hosts)
+    return Guard(rules(settings.allow), hosts)
 
 
 def _secured(target: Target) -> Target:

@@ -10,7 +10,6 @@ from nanocoder import (
     Tool,
     ToolCall,
     ToolContext,
-    ToolError,
     ToolResult,
     Workspace,
     Written,
@@ -95,16 +94,13 @@ def nanocoder_render(
     session: SessionInfo,
     settings: Any,
 ) -> str | None:
-    """Show the diff of a write that has not happened."""
+    """Show the diff of a write that has not happened; raises ToolError for one that cannot."""
     if tool.name != write_file.name or result is not None:
         return None
     path, content = call.arguments["path"], call.arguments["content"]
     limit = (settings or Settings()).preview_lines
     with Workspace(session.cwd) as workspace:
-        try:
-            plan = plan_write(workspace, path, content)
-        except ToolError as error:
-            return f"{path}\n[{error}]\n{clip_lines(content, limit)}"
+        plan = plan_write(workspace, path, content)
     if plan.old is None:
         return f"new file {plan.path}, {len(plan.data):,} bytes\n\n{clip_lines(content, limit)}"
     return clip_lines(plan.diff().text, limit) or f"{plan.path} stays as it is"
