@@ -155,6 +155,26 @@ def test_failures_and_composed_calls_say_nothing_about_the_load():
     assert admission.limiter.limit == 2
 
 
+@tool(risk="safe", effects={Effect.READ})
+def pause(timeout: Annotated[float, "Seconds."] = 60.0) -> str:
+    """Wait for something, no longer than asked."""
+    return f"nothing in {timeout}"
+
+
+@pytest.mark.contract("NT-91")
+def test_a_call_that_ended_at_a_limit_of_its_own_choice_says_nothing_about_the_load():
+    admission = Admission(8)
+    seats = [admission.seat(pause, {"timeout": 1}, is_step=False) for _ in range(8)]
+    for seat in seats:
+        admission.learn(seat, "pause", 1.0, "timeout")
+        admission.leave(seat)
+    assert admission.limiter.limit == 8
+    seats = [admission.seat(pause, {}, is_step=False) for _ in range(8)]
+    for seat in seats:
+        admission.learn(seat, "pause", 60.0, "timeout")
+    assert admission.limiter.limit == 5
+
+
 # The queue
 
 

@@ -21,6 +21,8 @@ from nanocoder.tool import Tool
 from nanocoder.values import Effect, Shown
 
 PATH_ARGUMENTS = ("path", "file_path", "source", "destination", "target")
+LIMIT_ARGUMENT = "timeout_"
+"""How arguments begin by which a model sets the limit of its own call."""
 WORKING, COMPOSED = "working", "composed"
 
 BACKOFF = 0.7
@@ -100,7 +102,8 @@ class Limiter:
 class Seat(Shown):
     """The place of one call: in the queue, then among those that run. A context manager.
 
-    *position* is its place in the queue when it came, 0 where it need not wait.
+    *position* is its place in the queue when it came, 0 where it need not wait; *own_limit* tells
+    that the call says itself how long it may take.
     """
 
     _admission: "Admission"
@@ -110,6 +113,7 @@ class Seat(Shown):
     position: int = 0
     runs: bool = False
     company: int = 0
+    own_limit: bool = False
     turn: threading.Event = field(factory=threading.Event)
 
     def wait(self, cancel: Cancel) -> float:
@@ -168,6 +172,7 @@ class Admission:
         writes = Effect.WRITE in tool.effects and not composed
         crew = WORKING if not composed else "" if is_step else COMPOSED
         seat = Seat(self, crew, _paths_of(arguments) if writes else frozenset(), self.clock())
+        seat.own_limit = any(f"{name}_".startswith(LIMIT_ARGUMENT) for name in arguments)
         with self._lock:
             self._queue.append(seat)
             self._admit()
@@ -193,10 +198,13 @@ class Admission:
     def learn(self, seat: Seat, tool: str, seconds: float, error_class: str) -> None:
         """Take into account how long the handler of a seated call ran.
 
-        What failed, was interrupted, or only waited for its steps says nothing about the load.
+        What failed, was interrupted, ran into a limit of its own choice, or only waited for its
+        steps says nothing about the load.
         """
         timed_out = error_class == TimedOut.error_class
         if seat.crew != WORKING or (error_class and not timed_out):
+            return
+        if timed_out and seat.own_limit:
             return
         with self._lock:
             company = max(seat.company, self._running[WORKING])
