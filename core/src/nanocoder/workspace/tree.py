@@ -57,11 +57,19 @@ class Files:
         """Return the path of one of them, relative to the workspace."""
         return f"{self.folder}/{name}" if self.folder else name
 
-    def mtime(self, name: str) -> float:
-        """Return when one of them was changed, 0 where it is gone; to be asked in the walk."""
+    def mtimes(self, names: list[str]) -> list[float]:
+        """Return when these were changed, 0 for what is gone; to be asked before the walk goes on.
+
+        In seconds.
+        """
+        fd = self._level.fd
         try:
-            if self._level.fd >= 0 and "\\x" not in name:
-                return os.stat(name, dir_fd=self._level.fd, follow_symlinks=False).st_mtime
+            return [os.stat(one, dir_fd=fd, follow_symlinks=False).st_mtime for one in names]
+        except OSError:
+            return [self._mtime(one) for one in names]
+
+    def _mtime(self, name: str) -> float:
+        try:
             with self._root.place(self._root.raw(self.path(name)), follow=False) as place:
                 return place.stat().st_mtime
         except (OSError, WorkspaceError):

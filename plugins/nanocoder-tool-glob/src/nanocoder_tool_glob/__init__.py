@@ -1,6 +1,6 @@
 """The tool glob: files by name, newest first."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from attrs import frozen
 from nanocoder import (
@@ -20,13 +20,10 @@ class Settings:
     """What `[plugins.tool-glob]` may set.
 
     At most *max_results* files are named; directories with a name in *skip* are not gone into.
-    *engine* "python" does without ripgrep, "ripgrep" asks it wherever it can; "auto" goes through
-    a small tree itself, as starting a program takes longer.
     """
 
     max_results: int = 1_000
     skip: tuple[str, ...] = tuple(sorted(SKIPPED))
-    engine: Literal["auto", "ripgrep", "python"] = "auto"
 
 
 @tool(
@@ -61,7 +58,6 @@ def glob(
             "count": count,
             "truncated": len(shown) < count,
             "retried_as": wider if count else "",
-            "engine": found.engine,
         },
     )
 
