@@ -166,3 +166,58 @@ def test_what_a_set_leaves_out_is_not_called_missing(nanocoder):
     done = nanocoder("run", "--set", "minimal", "--model", nanocoder.script(), "go")
     assert done.returncode == 2
     assert "the plugin 'provider-scripted' has it, but it does not belong to the" in done.stderr
+
+
+# Files and values that are not what they should be
+
+
+def test_a_table_by_a_wrong_name_is_told_with_its_line_and_the_right_one(nanocoder):
+    path = configured(nanocoder, 'mode = "plan"\n[plugin.tool-grep]\nengine = "auto"\n')
+    done = nanocoder("tools")
+    assert done.returncode == 2
+    assert f"{path}:2: plugin: there is no such key; did you mean 'plugins'?" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [("gone.toml", "config.toml leads nowhere"), ("config.toml", "Too many levels of symbolic")],
+)
+def test_a_configuration_that_is_a_link_to_nothing_is_not_taken_for_none(nanocoder, target, said):
+    path = configured(nanocoder, "")
+    path.unlink()
+    path.symlink_to(target)
+    done = nanocoder("tools")
+    assert done.returncode == 2
+    assert said in done.stderr
+
+
+def test_a_file_in_the_place_of_the_configurations_folder_is_told(nanocoder):
+    folder = configured(nanocoder, "").parent
+    folder.rename(folder.with_name("elsewhere"))
+    folder.touch()
+    done = nanocoder("tools")
+    assert done.returncode == 2
+    assert f"{folder} is not a directory" in done.stderr
+
+
+def test_settings_that_are_wrong_end_a_call_like_every_other_command(nanocoder):
+    path = configured(nanocoder, '[plugins.tool-grep]\nengine = "fast"\n')
+    done = nanocoder("call", "grep", '{"pattern": "x"}')
+    assert done.returncode == 2
+    assert f"{path}:2: plugins.tool-grep.engine: expected one of" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "variables", "said"),
+    [
+        (("tools",), {"NANOCODER_MAX_TURNS": "-1"}, "MAX_TURNS: expected a whole number of at le"),
+        (("run", "go", "--max-turns", "x"), {}, "--max-turns: expected a whole number, got 'x'"),
+        (("run", "go", "--cwd", ""), {}, "--cwd is empty"),
+        (("tools", "--dialect", "nan"), {}, "did you mean 'nano'? Installed: "),
+        (("help",), {}, "to see the commands: nanocoder --help"),
+    ],
+)
+def test_2_says_what_is_expected(nanocoder, words, variables, said):
+    done = nanocoder(*words, env=variables)
+    assert done.returncode == 2
+    assert said in done.stderr

@@ -10,7 +10,7 @@ from nanocoder.cli.output import complain
 from nanocoder.errors import BadArguments, UnknownTool, UsageError
 from nanocoder.schema import parse_json
 
-EXIT_CODES = {"": 0, "approval_needed": 3, "denied": 6, "cancelled": 130}
+EXIT_CODES = {"": 0, "configuration": 2, "approval_needed": 3, "denied": 6, "cancelled": 130}
 """By error class; whatever else goes wrong is 1."""
 TABLE = (
     "no installed plugin has it; the README of nanocoder says which package has which tool,"

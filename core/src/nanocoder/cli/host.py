@@ -27,6 +27,9 @@ class Host:
     """
 
     def __init__(self, cwd: str = ".", **flags: Any) -> None:
+        if not cwd:
+            # The variable of a script that is not set: it must not mean the directory here.
+            raise UsageError("--cwd is empty; name a directory, or leave it out to work here")
         self.cwd: Path = existing_directory(cwd)
         self.flags = {name: value for name, value in flags.items() if value not in ("", None)}
         self._has_told = False

@@ -17,6 +17,7 @@ Exit codes: 0 done, 1 failed, 2 usage or configuration, 3 approval needed and no
 
 MODES = ("plan", "ask", "edits", "auto")
 _CHOICE = re.compile(r"^argument ([^:]*): invalid choice: '([^']*)' \(choose from (.*)\)$")
+_NUMBER = re.compile(r"^argument ([^:]*): invalid (int|float) value: (.*)$")
 Adder = Callable[[argparse.ArgumentParser], None]
 
 
@@ -33,6 +34,9 @@ class _Parser(argparse.ArgumentParser):
                 + (f"did you mean {close[0]!r}? There are: " if close else "there are: ")
                 + choices
             )
+        if (number := _NUMBER.search(message)) is not None:
+            name, kind, given = number.groups()
+            message = f"{name}: expected {'a whole' if kind == 'int' else 'a'} number, got {given}"
         if message.endswith("required: ACTION"):
             (actions,) = (one.choices for one in self._actions if one.metavar == "ACTION")
             message = f"say what to do: {', '.join(actions or ())}"
@@ -120,7 +124,10 @@ def _plugin_command(name: str, words: Sequence[str]) -> Callable[[], int]:
     hint = f"; did you mean {close[0]!r}?" if close else "."
     loose = [word for word in words if not word.startswith("-")]
     prompt = _quoted(name, *(words if loose == list(words) else ()))
-    raise UsageError(f"there is no command {name!r}{hint} To give a prompt: nanocoder run {prompt}")
+    raise UsageError(
+        f"there is no command {name!r}{hint} To give a prompt: nanocoder run {prompt};"
+        " to see the commands: nanocoder --help"
+    )
 
 
 def _session_options(parser: argparse.ArgumentParser, *, inherited: bool = True) -> None:

@@ -9,6 +9,7 @@ from nanocoder.cli.host import Host
 from nanocoder.cli.output import print_json, print_line, print_table
 from nanocoder.config import Wrap
 from nanocoder.errors import UsageError
+from nanocoder.text import nearest
 from nanocoder.tool import Tool
 
 
@@ -22,7 +23,13 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.dialect:
         found = host.plugins.offered("dialects", arguments.dialect)
         if found is None:
-            raise UsageError(f"there is no dialect {arguments.dialect!r}")
+            have = [offer["name"] for _, offer in host.plugins.offers("dialects")]
+            close = nearest(arguments.dialect, have, limit=1)
+            hint = f"; did you mean {close[0]!r}?" if close else "."
+            raise UsageError(
+                f"there is no dialect {arguments.dialect!r}{hint} Installed:"
+                f" {', '.join(have) or 'none'}"
+            )
         # A dialect may know in which form its reference sends a tool; the protocol does not ask it.
         wire = getattr(found[1], "wire", dict)
         print_json([dict(wire(offer)) for offer in found[1].offer(tools)])

@@ -235,6 +235,7 @@ class Config:
                 or (path == ("plugins",) and isinstance(value, dict))
                 or (*path, key) == WRAPS
             ),
+            tables=ignored,
         )
         self._notices += resolved.notices
         return resolved

@@ -33,10 +33,14 @@ class Document:
         self.data = _parsed(path, self.text)
 
     def line(self, key: tuple[str, ...]) -> int:
-        """Return the line that sets *key*, or the nearest table around it; 0 when there is none."""
+        """Return the line that sets *key*, or the nearest table around it; 0 when there is none.
+
+        Of a table that is only in the names of others, the first of these.
+        """
         while key:
-            if key in self._lines:
-                return self._lines[key]
+            inside = [line for one, line in self._lines.items() if one[: len(key)] == key]
+            if inside:
+                return self._lines.get(key) or min(inside)
             key = key[:-1]
         return 0
 
@@ -57,13 +61,20 @@ class Document:
 def read_user_file(path: Path) -> Document | None:
     """Read the user's file, None when there is none; raises ConfigError.
 
-    It may be a link: people keep their dotfiles elsewhere.
+    It may be a link: people keep their dotfiles elsewhere. One that leads nowhere is no missing
+    file: the rules that stood there would be gone without a word.
     """
     try:
         content = _content(path, os.O_RDONLY)
     except UnreadableError as error:
         raise ConfigError(f"{path}: {error}") from None
-    return None if content is None else Document(path, content)
+    if content is not None:
+        return Document(path, content)
+    for one in (path, path.parent):
+        if os.path.lexists(one) and not one.is_dir():
+            what = "leads nowhere" if one.is_symlink() else "is not a directory"
+            raise ConfigError(f"{one} {what}; mend or remove it")
+    return None
 
 
 def read_project_bytes(folder: Path) -> bytes | None:
@@ -101,7 +112,7 @@ def _content(path: Path, flags: int, directory: int | None = None) -> bytes | No
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        if error.errno == errno.ELOOP:
+        if error.errno == errno.ELOOP and flags & os.O_NOFOLLOW:
             raise UnreadableError("is a symbolic link, which is not followed") from None
         raise UnreadableError(f"cannot be read: {error.strerror}") from None
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):

@@ -1,6 +1,6 @@
 """How layers become one value: who may set what, and which layer wins."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
 from attrs import Attribute, frozen
@@ -69,10 +69,12 @@ def resolve(
     check: Check,
     *,
     ignore: Callable[[str, Any], bool] = lambda _key, _value: False,
+    tables: Collection[str] = (),
 ) -> Resolved:
     """Merge the tables at *path*; raises ConfigError or UsageError.
 
-    *ignore* skips keys that are not meant for *settings_class*: the tables of others.
+    *ignore* skips keys that are not meant for *settings_class*: the tables of others, of which
+    *tables* has the names that a slip of a key may have meant, too.
     """
     known = keys_of(settings_class)
     resolved = Resolved({}, {}, [])
@@ -81,7 +83,7 @@ def resolve(
             if ignore(key, value):
                 continue
             if key not in known:
-                _report_unknown(layer, (*path, key), list(known), resolved)
+                _report_unknown(layer, (*path, key), [*known, *tables], resolved)
             else:
                 _take(layer, (*path, key), known[key], value, resolved, check)
     return resolved

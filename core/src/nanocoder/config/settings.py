@@ -291,9 +291,10 @@ def from_text(attribute: "Attribute[Any]", text: str) -> Any:
     if attribute.type not in (int, float):
         return checked(attribute, text)
     try:
-        return checked(attribute, attribute.type(text))
+        value = attribute.type(text)
     except (ValueError, OverflowError):
         raise ValueError(f"expected {EXPECTED[attribute.type]}, got {text!r}") from None
+    return checked(attribute, value)
 
 
 def keys_of(settings_class: type) -> "dict[str, Attribute[Any]]":
