@@ -14,6 +14,7 @@ import pytest
 from attrs import evolve
 from nanocoder import ApprovalAnswer, Decision, Verdict, hookimpl, tool
 from nanocoder_tool_task import git as asking
+from nanocoder_tool_task import places as where
 from nanocoder_tool_task import worktree
 
 ISOLATED = {"isolation": "worktree"}
@@ -345,6 +346,23 @@ def test_eight_at_once_have_eight_worktrees(run, clean, git):
     result, _ = run(turn, {"text": "Met."}, arguments=given, plugins=offer(meet))
     assert (result.metadata["succeeded"], seen) == (8, [8])
     assert len({one.data["output"] for one in run.inside("call.returned")}) == 8
+
+
+def test_git_makes_one_worktree_after_the_other(run, clean, script):
+    """It fails at one that is half made, whoever makes it."""
+    (script.home / ".cache/nanocoder/worktrees").mkdir(parents=True)
+    said = []
+    working = threading.Thread(
+        target=lambda: said.append(run({"text": "Done."}, arguments=ISOLATED))
+    )
+    with where.alone():
+        working.start()
+        while not places(script):
+            time.sleep(0.01)
+        time.sleep(0.3)
+        assert not (clean / ".git/worktrees").exists()
+    working.join()
+    assert said[0][0].output == "Done."
 
 
 def test_a_workspace_within_a_repository_gets_its_own_part_of_the_worktree(

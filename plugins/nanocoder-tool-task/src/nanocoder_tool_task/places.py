@@ -49,8 +49,10 @@ def made(repository: Path) -> Place:
     folder = root() / name
     try:
         folder.mkdir(mode=0o700, parents=True)
-        lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        lock = os.open(folder / "unlocked", flags, 0o600)
         fcntl.flock(lock, fcntl.LOCK_EX)
+        (folder / "unlocked").rename(folder / "lock")  # nobody finds one that is not held
         (folder / "repository").write_bytes(os.fsencode(repository))
     except OSError as error:
         raise ToolError(
@@ -58,6 +60,20 @@ def made(repository: Path) -> Place:
             error_class="io_error",
         ) from error
     return Place(folder, lock)
+
+
+@contextlib.contextmanager
+def alone() -> Iterator[None]:
+    """Let no other session of this user make or remove a worktree meanwhile.
+
+    Git reads those that it lists, and fails at one that is half made.
+    """
+    handle = os.open(root(), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 def sweep() -> None:
@@ -99,7 +115,7 @@ def _clear(folder: Path) -> None:
     tree = _tree_of(folder)
     _remove(tree)
     # Git forgets by itself alone what is gone: pruning would forget other people's, too.
-    with contextlib.suppress(OSError, ToolError):
+    with contextlib.suppress(OSError, ToolError), alone():
         repository = Path(os.fsdecode((folder / "repository").read_bytes()))
         git(repository, "worktree", "remove", "--force", "--force", str(tree))
     _remove(folder)

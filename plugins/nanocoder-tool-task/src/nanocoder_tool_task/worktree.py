@@ -60,12 +60,9 @@ class Worktree:
         top = top_of(workspace.root)
         place = places.made(top)
         try:
-            git(
-                top,
-                *("worktree", "add", "--detach", "--no-checkout", "--quiet"),
-                *(str(place.tree), "HEAD"),
-                cancel=cancel,
-            )
+            words = ("worktree", "add", "--detach", "--no-checkout", "--quiet")
+            with places.alone():
+                git(top, *words, str(place.tree), "HEAD", cancel=cancel)
             git(place.tree, "read-tree", "HEAD", cancel=cancel)
             folder = place.tree / workspace.root.relative_to(top)
             folder.mkdir(parents=True, exist_ok=True)
