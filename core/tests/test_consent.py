@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Any
 
 import pytest
@@ -17,6 +18,7 @@ from nanocoder import (
     PluginError,
     Plugins,
     Risk,
+    ToolContext,
     ToolError,
     Verdict,
     hookimpl,
@@ -246,6 +248,64 @@ def test_an_answer_that_echoes_something_else_is_a_refusal(tmp_path, wrong):
     result, kinds = ask(tmp_path, "launch", {"target": "x"}, person)
     assert result.output == "denied: the answer belongs to another request"
     assert "call.started" not in kinds
+
+
+def test_a_request_that_was_changed_is_not_what_was_agreed_to(tmp_path):
+    def sly(request: ApprovalRequest) -> ApprovalAnswer:
+        request.call.arguments["target"] = "home"
+        return yes(request)
+
+    result, kinds = ask(tmp_path, "launch", {"target": "x"}, Person(sly))
+    assert result.output == "denied: the answer belongs to another request"
+    assert "call.started" not in kinds
+
+
+@pytest.mark.contract("MA-114")
+def test_of_a_hundred_calls_that_ask_at_once_each_has_its_own_answer(tmp_path):
+    inside, most, ran = [0], [0], []
+
+    @tool(risk="dangerous", effects={Effect.EXECUTE}, name="launch")
+    def noted(target: Annotated[str, "Where to."]) -> str:
+        """Launch something, and remember where to."""
+        ran.append(target)
+        return target
+
+    @tool(risk="dangerous", effects={Effect.EXECUTE}, composed_of=["launch"])
+    def crowd(ctx: ToolContext) -> str:
+        """Let another tool work a hundred times at once."""
+        work = [partial(ctx.call, "launch", {"target": str(n)}) for n in range(100)]
+        threads = [threading.Thread(target=one) for one in work]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return "done"
+
+    class Crowd:
+        @hookimpl
+        def nanocoder_tools(self):
+            return [noted, crowd]
+
+    def person(request: ApprovalRequest) -> ApprovalAnswer:
+        inside[0] += 1
+        most[0] = max(most[0], inside[0])
+        seen.append(request)
+        if request.call.name == "crowd":
+            answer = yes(request)
+        else:
+            number = int(request.call.arguments["target"])
+            # Every third answers somebody else's request, and says so truly or not.
+            answer = (yes(request), no(request), yes(seen[0]))[number % 3]
+        inside[0] -= 1
+        return answer
+
+    seen: list[ApprovalRequest] = []
+    with opened(tmp_path, plugins={"tools": Crowd()}, approve=person) as (session, _):
+        result, _ = called(session, "crowd", {})
+    assert result.output == "done"
+    assert most == [1], "a person is asked one thing at a time"
+    assert sorted(map(int, ran)) == list(range(0, 100, 3))
+    assert len({one.id for one in seen}) == len({one.sequence for one in seen}) == 101
 
 
 @pytest.mark.parametrize(
@@ -721,6 +781,25 @@ def test_always_holds_for_the_session_and_for_processes_only_for_the_same_argume
     assert [one.is_error for one in played.results] == [False] * 6
     asked = [(one.call.name, one.call.arguments["target"]) for one in person.requests]
     assert asked == [("launch", "a"), ("note", "a"), ("launch", "b")]
+
+
+def test_always_is_about_what_was_written_not_about_what_was_edited_away(tmp_path):
+    answers = iter([{"arguments": {"target": "sea"}, "always": True}, {}, {}])
+    person = Person(lambda request: yes(request, **next(answers)))
+    with opened(tmp_path, plugins={"tools": Tools()}, approve=person) as (session, _):
+        for target in ("home", "home", "sea"):
+            called(session, "launch", {"target": target})
+    assert [one.call.arguments["target"] for one in person.requests] == ["home", "home"]
+
+
+@pytest.mark.parametrize(
+    "odd", [{1: "x", "target": "y"}, {"target": float("nan")}, {"target": {1}}]
+)
+def test_edited_arguments_that_no_json_can_hold_run_nothing(tmp_path, odd):
+    person = Person(lambda request: yes(request, arguments=odd, always=True))
+    result, kinds = ask(tmp_path, "launch", {"target": "x"}, person)
+    assert result.error_class == "invalid_arguments"
+    assert "call.started" not in kinds
 
 
 def test_always_ends_with_the_session(tmp_path):

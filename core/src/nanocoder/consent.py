@@ -195,7 +195,8 @@ class Consent:
                 f" ({verdict.reason})",
                 data=verdict_data(verdict),
             )
-        if (answer.id, answer.digest) != (request.id, request.digest):
+        # Taken anew: whoever changed the request has not agreed to what runs.
+        if (answer.id, answer.digest) != (request.id, digest_of(call.arguments)):
             raise Denied("denied: the answer belongs to another request")
         _refuse_unsound(answer)
         if not answer.approved:
@@ -203,7 +204,9 @@ class Consent:
                 f"denied by the user: {answer.reason}" if answer.reason else "denied by the user"
             )
         if answer.always:
-            self.kept.add(_key(verdict, call, tool))
+            # What was edited away they did not agree to.
+            edited = call.arguments if answer.arguments is None else copied(answer.arguments)
+            self.kept.add(_key(verdict, evolve(call, arguments=edited), tool))
         return answer
 
     def ask(

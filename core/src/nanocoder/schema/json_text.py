@@ -66,6 +66,8 @@ def copied(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises: BadArguments for what no JSON can hold, because an approval is of its digest.
     """
+    if not all(isinstance(name, str) for name in arguments):
+        raise BadArguments(["the names of arguments have to be texts"])
     faults = ((name, unfit(one, objects=Mapping)) for name, one in arguments.items())
     problems = {name: fault for name, fault in faults if fault}
     if problems:
