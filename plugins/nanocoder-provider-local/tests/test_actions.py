@@ -24,24 +24,34 @@ LIST = tool("list_files", [], path=STRING)
 TODO = tool("todo", ["action"], action=STRING, text=STRING)
 
 
-def test_each_tool_is_one_short_line_and_answering_the_last():
+def test_each_tool_is_one_short_line_and_the_endings_are_the_last():
     assert Actions.of([WRITE, LIST]).lines().splitlines()[:2] == [
         "write_file(path, content): Do write_file.",
         "list_files(path?): Do list_files.",
     ]
-    assert Actions.of([WRITE, LIST]).lines().splitlines()[2].startswith("answer(text): ")
+    assert [line.split(":")[0] for line in Actions.of([WRITE, LIST]).lines().splitlines()[2:]] == [
+        "answer(text)",
+        "chat(text)",
+    ]
 
 
 def test_the_path_comes_before_the_content_in_the_schema():
-    [write, answer] = Actions.of([WRITE]).schema()["anyOf"]
+    [write, answer] = Actions.of([WRITE]).schema(bare=False)["anyOf"]
 
     assert list(write["properties"]) == ["action", "path", "content"]
     assert write["required"] == ["action", "path", "content"]
     assert answer["properties"]["action"] == {"const": "answer"}
 
 
+def test_a_request_with_nothing_to_answer_from_can_only_be_talked_about():
+    [_, ending] = Actions.of([WRITE]).schema(bare=True)["anyOf"]
+
+    assert ending["properties"]["action"] == {"const": "chat"}
+    assert Actions.of([WRITE]).read('{"action": "chat", "text": "Hello."}') == "Hello."
+
+
 def test_optional_parameters_may_be_absent():
-    [listing, _] = Actions.of([LIST]).schema()["anyOf"]
+    [listing, _] = Actions.of([LIST]).schema(bare=False)["anyOf"]
 
     assert listing["required"] == ["action"]
 
@@ -69,14 +79,16 @@ def test_a_parameter_called_action_is_no_clash():
     assert json.loads(reply) == {"action": "todo", "arguments": {"action": "add", "text": "milk"}}
     assert isinstance(call, ToolCall)
     assert call.arguments == {"action": "add", "text": "milk"}
-    assert actions.schema()["anyOf"][0]["required"] == ["action", "arguments"]
+    assert actions.schema(bare=False)["anyOf"][0]["required"] == ["action", "arguments"]
 
 
-def test_a_tool_called_answer_is_no_clash():
-    actions = Actions.of([tool("answer", [])])
+def test_a_tool_called_answer_or_chat_is_no_clash():
+    actions = Actions.of([tool("answer", []), tool("chat", [])])
 
     assert isinstance(actions.read('{"action": "answer"}'), ToolCall)
+    assert isinstance(actions.read('{"action": "chat"}'), ToolCall)
     assert actions.read('{"action": "final_answer", "text": "x"}') == "x"
+    assert actions.read('{"action": "just_chat", "text": "x"}') == "x"
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,11 @@ from nanocoder import (
     Cancelled,
     Finished,
     Message,
+    Notice,
     ProviderError,
     Request,
     TextDelta,
+    ToolCall,
     ToolDefinition,
     ToolResult,
 )
@@ -231,23 +233,19 @@ def test_cancelling_returns_within_a_second(model, prompt):
     assert time.monotonic() - at[0] < 1
 
 
-def test_a_prompt_that_counts_more_tokens_than_expected_is_shortened():
+def test_a_request_is_refused_by_the_engines_own_count_and_a_result_is_cut_by_it():
     small = open_local(DEFAULT_MODEL, Settings(context=1_024, max_tokens=32))
-    messages = [Message("user", "Which word is last? " + "7" * 2_500 + " banana")]
+    digits = Message("user", "Which word is last? " + "7" * 1_500 + " banana")
+    call = ToolCall("c1", "read_file", {"path": "a.txt"})
+    result = Message("tool", results=(ToolResult("7" * 2_500 + " banana", call_id="c1"),))
+    read = [Message("user", "Which word is last?"), Message("assistant", calls=(call,)), result]
 
-    *_, end = small.stream(Request("m", SYSTEM, messages, TOOLS), Cancel())
+    with pytest.raises(ProviderError, match=r"has 1,[5-9]\d\d tokens, and 992 fit"):
+        list(small.stream(Request("m", SYSTEM, [digits], TOOLS), Cancel()))
+    *pieces, end = small.stream(Request("m", SYSTEM, read, TOOLS), Cancel())
     small.close()
 
     assert isinstance(end, Finished)
     assert end.usage.input_tokens < 1_024
-
-
-def test_a_damaged_file_is_refused_and_standard_error_stays_clean(tmp_path, capfd):
-    (tmp_path / "model.gguf").write_bytes(b"GGUF" + b"\0" * 100)
-    provider = open_local(str(tmp_path / "model.gguf"), Settings())
-
-    with pytest.raises(ProviderError, match="cannot load"):
-        list(provider.stream(Request("m", SYSTEM, [Message("user", "Hi")]), Cancel()))
-    provider.close()
-
-    assert capfd.readouterr() == ("", "")
+    notices = [piece.text for piece in pieces if isinstance(piece, Notice)]
+    assert "characters of the last result are left out" in notices[-1]

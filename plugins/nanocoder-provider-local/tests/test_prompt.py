@@ -2,8 +2,7 @@ import attrs
 import pytest
 from nanocoder import Attachment, Message, Request, ToolCall, ToolDefinition, ToolResult
 from nanocoder_provider_local.actions import Actions
-from nanocoder_provider_local.prompt import chat
-from nanocoder_provider_local.window import LEFT_OUT, Window, count
+from nanocoder_provider_local.prompt import chat, has_material
 
 READ = ToolDefinition(
     "read_file",
@@ -61,6 +60,26 @@ def test_calls_and_results_alternate_as_the_model_wrote_them():
     assert turns[4]["content"] == '{"action": "answer", "text": "It says hello."}'
 
 
+def test_how_a_request_ended_is_written_as_the_model_wrote_it():
+    shown_file = Message("user", "The file a.py now reads: x\n\nWhat is in a.py?", typed="What?")
+    hello = [Message("user", "Hi", typed="Hi"), Message("assistant", "Hello.")]
+
+    assert shown(hello)[-1]["content"] == '{"action": "chat", "text": "Hello."}'
+    assert '{"action": "answer"' in shown([shown_file, hello[1]])[-1]["content"]
+
+
+def test_there_is_something_to_answer_from_once_a_file_or_a_result_is_there():
+    bare = Message("user", "What is in a.py?", typed="What is in a.py?")
+    with_file = Message("user", "The file a.py now reads: x\n\nWhat?", typed="What?")
+    last_words = Message("user", "Answer now.", typed="")
+
+    assert not has_material([bare])
+    assert has_material([with_file])
+    assert has_material([bare, *step(1, "x")])
+    assert has_material([bare, *step(1, "x"), last_words])
+    assert not has_material([bare, *step(1, "x"), Message("assistant", "It is x."), bare])
+
+
 def test_a_failure_is_called_one():
     failed = Message("tool", results=(ToolResult("no such file", call_id="c1", is_error=True),))
 
@@ -112,57 +131,3 @@ def test_an_image_that_a_tool_read_is_named_too():
     read = Message("tool", results=(attrs.evolve(result, attachments=(picture,)),))
 
     assert "a.png (image/png) cannot be shown" in shown([first, read])[-1]["content"]
-
-
-def test_a_long_session_loses_its_oldest_results_first():
-    messages = [Message("user", "The request")]
-    for number in range(8):
-        messages += step(number, f"output {number} " + "x" * 900)
-    window = Window(2_000)
-
-    turns = window.fit(request(messages), ACTIONS)
-
-    text = "\n".join(turn["content"] for turn in turns)
-    assert sum(count(turn["content"]) for turn in turns) <= 2_000
-    assert "The request" in text
-    assert LEFT_OUT in text
-    assert "output 0" not in text
-    assert "output 7" in text
-    assert '"0.txt"' in text, "what was done is still there"
-
-
-def test_what_was_left_out_stays_out_so_that_the_prompt_keeps_its_beginning():
-    messages = [Message("user", "The request")]
-    for number in range(8):
-        messages += step(number, "x" * 900)
-    window = Window(2_000)
-    first = window.fit(request(messages), ACTIONS)
-
-    second = window.fit(request([*messages, *step(9, "short")]), ACTIONS)
-
-    assert second[: len(first)] == first
-
-
-def test_one_overlong_result_is_cut_in_its_middle():
-    messages = [Message("user", "The request"), *step(1, "head " + "x" * 90_000 + " tail")]
-
-    turns = Window(2_000).fit(request(messages), ACTIONS)
-
-    assert sum(count(turn["content"]) for turn in turns) <= 2_000
-    assert "head" in turns[-1]["content"]
-    assert "tail" in turns[-1]["content"]
-    assert "characters left out" in turns[-1]["content"]
-
-
-def test_the_engines_own_count_corrects_ours():
-    messages = [Message("user", "The request")]
-    for number in range(8):
-        messages += step(number, "7" * 900)
-    window = Window(3_500)
-    first = window.fit(request(messages), ACTIONS)
-
-    window.correct(first, 8_000)
-
-    assert len("".join(turn["content"] for turn in window.fit(request(messages), ACTIONS))) < len(
-        "".join(turn["content"] for turn in first)
-    )

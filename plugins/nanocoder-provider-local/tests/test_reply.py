@@ -31,6 +31,12 @@ def test_text_comes_as_soon_as_it_is_there():
     assert pieces == ["", "He", "llo", ""]
 
 
+def test_either_way_to_end_a_request_shows_its_text():
+    text = AnswerText("answer", "chat")
+
+    assert text.feed('{"action": "chat", "text": "Hello."}') == "Hello."
+
+
 def test_half_an_escape_waits():
     pieces, _ = fed(['{"action": "answer", "text": "a\\', "n", "\\u00", "e4", "\\\\", '"}'])
 

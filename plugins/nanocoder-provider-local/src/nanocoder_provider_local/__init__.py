@@ -1,4 +1,4 @@
-"""The embedded model: llama.cpp inside this process, no server to start and no key.
+"""The embedded model: llama.cpp beside this process, no server to start and no key.
 
 `--model local/qwen2.5-coder-1.5b` uses the weights that the extra `weights` installs,
 `--model local//path/to/file.gguf` any other file. Importing this module loads neither llama.cpp
@@ -25,7 +25,7 @@ def nanocoder_providers() -> list[ProviderSpec]:
         ProviderSpec(
             name="local",
             open=_open,
-            description="a model inside this process (llama.cpp), offline",
+            description="a model on this machine (llama.cpp), offline",
             default_model=DEFAULT_MODEL,
             rank=90,
             probe=_is_usable,

@@ -29,27 +29,41 @@ class Actions:
     tools: tuple[ToolDefinition, ...]
     nested: frozenset[str]
     answer: str
+    chat: str
 
     @classmethod
     def of(cls, tools: Sequence[ToolDefinition]) -> "Actions":
         """Return the actions for *tools*."""
         names = {tool.name for tool in tools}
         nested = frozenset(tool.name for tool in tools if ACTION in _properties(tool))
-        return cls(tuple(tools), nested, "answer" if "answer" not in names else "final_answer")
+        answer = "answer" if "answer" not in names else "final_answer"
+        return cls(tuple(tools), nested, answer, "chat" if "chat" not in names else "just_chat")
+
+    @property
+    def endings(self) -> tuple[str, str]:
+        """The actions that end a request."""
+        return self.answer, self.chat
 
     def lines(self) -> str:
         """Return one line for each action: `grep(pattern, path?): Search …`."""
         lines = [_line(tool) for tool in self.tools]
         lines.append(f"{self.answer}({TEXT}): Tell the user the result. This ends the request.")
+        lines.append(
+            f"{self.chat}({TEXT}): Talk with the user, when there is nothing to look at and "
+            "nothing to do. This ends the request."
+        )
         return "\n".join(lines)
 
-    def schema(self) -> dict[str, Any]:
-        """Return the JSON Schema of a reply."""
+    def schema(self, *, bare: bool) -> dict[str, Any]:
+        """Return the JSON Schema of a reply.
+
+        To a *bare* request, with neither a file nor a result to answer from, the model can only
+        talk. Where "answer" was open to it then, it told of what it had not looked at.
+        """
         actions = [self._schema_of(tool) for tool in self.tools]
+        end = self._ending(bare=bare)
         actions.append(
-            _closed(
-                {ACTION: {"const": self.answer}, TEXT: {"type": "string", "minLength": 1}}, [TEXT]
-            )
+            _closed({ACTION: {"const": end}, TEXT: {"type": "string", "minLength": 1}}, [TEXT])
         )
         return {"anyOf": actions, "x-guidance": dict(SEPARATORS)}
 
@@ -58,9 +72,9 @@ class Actions:
         rest = {ARGUMENTS: dict(arguments)} if name in self.nested else arguments
         return json.dumps({ACTION: name, **rest}, ensure_ascii=False)
 
-    def write_answer(self, text: str) -> str:
-        """Return the reply that answers with *text*."""
-        return self.write(self.answer, {TEXT: text})
+    def write_answer(self, text: str, *, bare: bool) -> str:
+        """Return the reply that ends a request, *bare* or not, with *text*."""
+        return self.write(self._ending(bare=bare), {TEXT: text})
 
     def read(self, reply: str) -> "ToolCall | str":
         """Return the call that *reply* makes, or its answer; raises ValueError for neither."""
@@ -68,10 +82,13 @@ class Actions:
         if not isinstance(value, dict) or not isinstance(value.get(ACTION), str):
             raise ValueError(f"not an action: {reply[:80]!r}")  # noqa: TRY004 - as json.loads
         name = value.pop(ACTION)
-        if name == self.answer:
+        if name in self.endings:
             return str(value.get(TEXT, ""))
         arguments = value.get(ARGUMENTS, {}) if name in self.nested else value
         return ToolCall(id=f"call_{os.urandom(6).hex()}", name=name, arguments=arguments)
+
+    def _ending(self, *, bare: bool) -> str:
+        return self.chat if bare else self.answer
 
     def _schema_of(self, tool: ToolDefinition) -> dict[str, Any]:
         parameters = restrict(tool.parameters)

@@ -57,7 +57,7 @@ def system(text: str, actions: Actions) -> str:
 def turn_text(message: Message, actions: Actions, before: Message | None) -> str:
     """Return what the model sees of one message."""
     if message.role == "assistant":
-        return _assistant(message, actions)
+        return _assistant(message, actions, before)
     if message.role == "tool":
         return results(message, before)
     return defused("\n".join([message.text, *_not_shown(message.attachments)]))
@@ -88,7 +88,27 @@ def defused(text: str) -> str:
     return _MARK.sub("< ", text)
 
 
-def _assistant(message: Message, actions: Actions) -> str:
+def is_request(message: Message) -> bool:
+    """Tell whether a person typed *message*: the program speaks as the user, too."""
+    return message.role == "user" and message.typed != ""
+
+
+def is_bare(message: Message) -> bool:
+    """Tell whether *message* is a request with no file before it that could answer it."""
+    typed = message.text if message.typed is None else message.typed
+    return is_request(message) and message.text.startswith(typed)
+
+
+def has_material(messages: Sequence[Message]) -> bool:
+    """Tell whether there is something to answer the latest request from."""
+    for message in reversed(messages):
+        if message.calls or is_request(message):
+            return not is_bare(message)
+    return False
+
+
+def _assistant(message: Message, actions: Actions, before: Message | None) -> str:
     if not message.calls:
-        return actions.write_answer(message.text) if actions.tools else message.text
+        bare = before is None or is_bare(before)
+        return actions.write_answer(message.text, bare=bare) if actions.tools else message.text
     return "\n".join(actions.write(call.name, call.arguments) for call in message.calls)

@@ -2,7 +2,6 @@
 
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
-from functools import partial
 from typing import Any, Final, Literal
 
 from attrs import field, mutable
@@ -10,6 +9,7 @@ from nanocoder import (
     Cancel,
     Finished,
     ModelInfo,
+    Notice,
     ProviderError,
     Request,
     TextDelta,
@@ -22,8 +22,7 @@ from nanocoder import (
 from nanocoder_provider_local.actions import Actions
 from nanocoder_provider_local.engine import Chunk, Engine
 from nanocoder_provider_local.locate import locate
-from nanocoder_provider_local.progress import Report
-from nanocoder_provider_local.prompt import Chat
+from nanocoder_provider_local.prompt import Chat, has_material
 from nanocoder_provider_local.reply import AnswerText, is_stuck
 from nanocoder_provider_local.settings import DEFAULT_MODEL, Settings
 from nanocoder_provider_local.window import Window
@@ -35,8 +34,8 @@ FIT_ATTEMPTS: Final = 3
 
 def open_local(model: str, settings: Settings) -> "LocalProvider":
     """Return a provider for *model*, which it loads at its first request; raises ProviderError."""
-    find = partial(locate(model, settings), Report())
-    return LocalProvider(model or DEFAULT_MODEL, Engine(find, settings), settings)
+    engine = Engine(locate(model, settings), settings)
+    return LocalProvider(model or DEFAULT_MODEL, engine, settings)
 
 
 @mutable
@@ -70,7 +69,7 @@ class _Reply:
 
 
 class LocalProvider:
-    """A model in this process, for one session."""
+    """A model on this machine, for one session."""
 
     profile: Literal["full", "small"] = "small"
 
@@ -78,17 +77,20 @@ class LocalProvider:
         self._model = model
         self._engine = engine
         self._settings = settings
-        self._window = Window(settings.context - settings.max_tokens)
-        self._held: tuple[Sequence[ToolDefinition], Actions, str] | None = None
+        self._window = Window(settings)
+        self._held: tuple[Sequence[ToolDefinition], Actions] | None = None
 
     def stream(
         self, request: Request, cancel: Cancel
-    ) -> Iterator[TextDelta | ThinkingDelta | Finished]:
+    ) -> Iterator[TextDelta | ThinkingDelta | Notice | Finished]:
         """Ask the model; the text of an answer comes piece by piece, a call when it is complete."""
-        actions, grammar = self._actions(request.tools)
-        reply = _Reply(AnswerText(actions.answer), held=bool(grammar))
-        with closing(self._chunks(request, actions, grammar, cancel)) as chunks:
+        actions = self._actions(request.tools)
+        reply = _Reply(AnswerText(*actions.endings), held=bool(request.tools))
+        with closing(self._chunks(request, actions, cancel)) as chunks:
             for chunk in chunks:
+                if isinstance(chunk, Notice):
+                    yield chunk
+                    continue
                 text = reply.add(chunk)
                 if text:
                     yield TextDelta(text)
@@ -105,31 +107,39 @@ class LocalProvider:
         """Free the model."""
         self._engine.close()
 
-    def _actions(self, tools: Sequence[ToolDefinition]) -> tuple[Actions, str]:
-        """Return the actions and the grammar of a tool set, made once for each."""
+    def _actions(self, tools: Sequence[ToolDefinition]) -> Actions:
+        """Return the actions of a tool set, made once for each."""
         if self._held is None or self._held[0] is not tools:
-            actions = Actions.of(tools)
-            self._held = (tools, actions, self._engine.grammar(actions.schema()) if tools else "")
-        return self._held[1], self._held[2]
+            self._held = (tools, Actions.of(tools))
+        return self._held[1]
 
     def _chunks(
-        self, request: Request, actions: Actions, grammar: str, cancel: Cancel
-    ) -> Generator[Chunk, None, None]:
+        self, request: Request, actions: Actions, cancel: Cancel
+    ) -> Generator[Chunk | Notice, None, None]:
         """Ask; when our count of tokens was too low for the window, count better and ask again."""
+        bare = not has_material(request.messages)
+        schema = actions.schema(bare=bare) if request.tools else None
         for attempt in range(1, FIT_ATTEMPTS + 1):
-            turns = self._window.fit(request, actions)
-            chunks = self._engine.ask(self._body(request, turns, grammar), cancel)
-            first = next(chunks, {})
-            error = first.get("error", {})
-            if error.get("type") != OVERFLOW or attempt == FIT_ATTEMPTS:
-                yield first
-                yield from chunks
-                return
-            self._window.correct(turns, int(error.get("n_prompt_tokens", 0)))
+            fitted = self._window.fit(request, actions)
+            if fitted.notice:
+                yield Notice(fitted.notice)
+            with closing(
+                self._engine.ask(self._body(request, fitted.turns), schema, cancel)
+            ) as chunks:
+                begun = next(chunks, {})
+                tokens = _prompt_tokens(begun)
+                if (
+                    not tokens
+                    or self._window.measure(fitted.turns, tokens)
+                    or attempt == FIT_ATTEMPTS
+                ):
+                    yield begun
+                    yield from chunks
+                    return
 
-    def _body(self, request: Request, turns: Chat, grammar: str) -> dict[str, Any]:
+    def _body(self, request: Request, turns: Chat) -> dict[str, Any]:
         temperature = request.temperature
-        body = {
+        return {
             "messages": turns,
             "max_tokens": min(
                 request.max_tokens or self._settings.max_tokens, self._settings.max_tokens
@@ -140,7 +150,6 @@ class LocalProvider:
             "stream_options": {"include_usage": True},
             "return_progress": True,  # a chunk for each batch of the prompt, to stop at
         }
-        return {**body, "grammar": grammar} if grammar else body
 
 
 def finished(reply: _Reply, actions: Actions) -> Finished:
@@ -161,6 +170,17 @@ def finished(reply: _Reply, actions: Actions) -> Finished:
     if isinstance(made, ToolCall):
         return Finished("", calls=(made,), usage=reply.usage)
     return Finished(made, usage=reply.usage)
+
+
+def _prompt_tokens(chunk: Chunk) -> int:
+    """Return how many tokens the prompt has, as the first chunk of a reply says; 0 if it does not.
+
+    That chunk comes before most of the prompt is read.
+    """
+    found = chunk.get("prompt_progress", {}).get("total") or chunk.get("error", {}).get(
+        "n_prompt_tokens"
+    )
+    return int(found or 0)
 
 
 def _usage(timings: Chunk) -> Usage:

@@ -30,10 +30,9 @@ def is_stuck(reply: str) -> bool:
 class AnswerText:
     """Collects a reply and gives out what is new of the answer's text; of a call, nothing."""
 
-    def __init__(self, answer: str) -> None:
-        self._start = re.compile(
-            rf'\s*\{{\s*"{ACTION}"\s*:\s*"{re.escape(answer)}"\s*,\s*"{TEXT}"\s*:\s*"'
-        )
+    def __init__(self, *endings: str) -> None:
+        names = "|".join(map(re.escape, endings))
+        self._start = re.compile(rf'\s*\{{\s*"{ACTION}"\s*:\s*"(?:{names})"\s*,\s*"{TEXT}"\s*:\s*"')
         self._buffer = ""
         self._given = ""
         self._open: int | None = None

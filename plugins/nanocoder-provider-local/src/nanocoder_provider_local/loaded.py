@@ -1,0 +1,155 @@
+"""A model that is loaded in a process of its own, which can be ended at any moment."""
+
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from nanocoder import ProviderError
+
+from nanocoder_provider_local.settings import Settings
+
+PROGRAM: Final = Path(__file__).with_name("serving.py")
+BATCH_TOKENS: Final = (
+    64  # a prompt can be left only between two batches: 64 tokens are about a second on two cores
+)
+SPIN_VARIABLE: Final = "GOMP_SPINCOUNT"
+SPIN_ROUNDS: Final = "1000"
+STOP_S: Final = 5.0
+
+Chunk = Mapping[str, Any]
+Line = Mapping[str, Any]
+
+
+class LoadedModel:
+    """The engine's process and its one conversation.
+
+    Loading holds up every thread of the process that does it, and what goes wrong in the engine
+    ends it; so it is not ours. `load` and `ask` are called from one thread at a time, `end` and
+    `stop` from any.
+    """
+
+    def __init__(self, model: Path, settings: Settings) -> None:
+        self._model = model
+        self._settings = settings
+        self._number = 0
+        # Of a group of its own: a Ctrl-C in the terminal means the conversation, not the model.
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", "-S", str(PROGRAM)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=_environment(),
+            process_group=0,
+        )
+
+    def load(self) -> None:
+        """Wait until the model is loaded; raises ProviderError."""
+        folder = tempfile.mkdtemp(prefix="nanocoder-")
+        settings = self._settings
+        wanted = {
+            "file": str(self._model),
+            "context": settings.context,
+            "threads": settings.threads or os.cpu_count() or 1,
+            "batch": BATCH_TOKENS,
+            "folder": folder,
+        }
+        try:
+            # It looks for the engine where we would, but never in the current directory.
+            found = [place for place in sys.path if os.path.isabs(place)]
+            self._send({"path": found, "model": wanted})
+            if "loaded" not in self._receive():
+                raise self._cannot_load()
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def ask(
+        self,
+        body: Mapping[str, Any],
+        schema: Mapping[str, Any] | None,
+        on_chunk: Callable[[Chunk], bool],
+    ) -> None:
+        """Pass the chunks of a reply to *on_chunk*, which returns whether to stop.
+
+        Raises: ProviderError when the process has ended.
+        """
+        self._number += 1
+        self._send({"number": self._number, "body": body, "schema": schema})
+        while "end" not in (line := self._receive()):
+            if "failed" in line:
+                raise ProviderError(f"llama.cpp failed: {line['failed']}", kind="unavailable")
+            if on_chunk(line["chunk"]):
+                self.stop()
+
+    def stop(self) -> None:
+        """Have the reply end at its next chunk."""
+        self._send({"stop": self._number})
+
+    @property
+    def is_alive(self) -> bool:
+        """Tell whether the process still runs."""
+        return self._process.poll() is None
+
+    def end(self) -> None:
+        """End the process at once; whoever waits for it gets a ProviderError."""
+        self._process.kill()
+
+    def close(self) -> None:
+        """End the process and let go of it."""
+        self.end()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(STOP_S)
+        for stream in (self._process.stdin, self._process.stdout):
+            if stream is not None:
+                with contextlib.suppress(OSError):
+                    stream.close()
+
+    def _send(self, message: Mapping[str, Any]) -> None:
+        stream = self._process.stdin
+        # What has ended is noticed where its answer is read.
+        with contextlib.suppress(OSError, ValueError):
+            if stream is not None:
+                stream.write(json.dumps(message).encode() + b"\n")
+                stream.flush()
+
+    def _receive(self) -> Line:
+        line = self._process.stdout.readline() if self._process.stdout is not None else b""
+        if line.endswith(b"\n"):
+            value: Line = json.loads(line)
+            return value
+        raise self._has_ended()
+
+    def _cannot_load(self) -> ProviderError:
+        return ProviderError(
+            f"llama.cpp cannot load {str(self._model)!r}: the file is damaged, of a kind it does "
+            "not know, or too large for the memory; try another with "
+            "--model local//path/to/file.gguf",
+            kind="unavailable",
+        )
+
+    def _has_ended(self) -> ProviderError:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(STOP_S)
+        code = self._process.returncode
+        how = f"by signal {-code}" if code is not None and code < 0 else f"with exit code {code}"
+        return ProviderError(
+            f"the process of the embedded model has ended {how}; if the memory is short, set a "
+            "smaller context in [plugins.provider-local]; the next request loads it again",
+            kind="unavailable",
+        )
+
+
+def _environment() -> dict[str, str]:
+    """Return the environment of the engine's process.
+
+    The engine's threads spin for milliseconds while they wait for each other, and where something
+    else wants a core each one then burns what the others need: 32 tokens a second on two free cores
+    became 2; with short waits, 8 to 24.
+    """
+    return {SPIN_VARIABLE: SPIN_ROUNDS, **os.environ}

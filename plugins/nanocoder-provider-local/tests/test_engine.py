@@ -1,0 +1,91 @@
+"""The engine's process: it starts late, can be left at any moment, and its end is an error."""
+
+import os
+import signal
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from nanocoder import Cancel, Cancelled, ProviderError
+from nanocoder_provider_local.engine import Engine
+from nanocoder_provider_local.settings import Settings
+
+pytestmark = pytest.mark.timeout(60)
+BODY = {"messages": [{"role": "user", "content": "Hi"}]}
+
+
+def test_a_model_that_is_being_loaded_can_be_left_at_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    # A pipe that nobody writes to is a file that is read for ever.
+    os.mkfifo(tmp_path / "model.gguf")
+    engine = Engine(lambda _progress: tmp_path / "model.gguf", Settings())
+    cancel = Cancel()
+    at = []
+    threading.Timer(1.0, lambda: (at.append(time.monotonic()), cancel.set())).start()
+
+    with pytest.raises(Cancelled):
+        list(engine.ask(BODY, None, cancel))
+
+    assert time.monotonic() - at[0] < 1
+    engine.close()
+    assert time.monotonic() - at[0] < 2
+    assert [file.name for file in tmp_path.iterdir()] == ["model.gguf"]
+
+
+def children():
+    """Return the processes that this one has started and that have not been waited for."""
+    tasks = Path(f"/proc/{os.getpid()}/task").iterdir()
+    return {int(pid) for task in tasks for pid in (task / "children").read_text().split()}
+
+
+def test_an_engine_that_dies_is_an_error_that_says_how(tmp_path):
+    os.mkfifo(tmp_path / "model.gguf")
+    engine = Engine(lambda _progress: tmp_path / "model.gguf", Settings())
+    before = children()
+
+    def kill():
+        while not (found := children() - before):
+            time.sleep(0.01)
+        os.kill(found.pop(), signal.SIGKILL)
+
+    threading.Thread(target=kill).start()
+    with pytest.raises(ProviderError, match="ended by signal 9"):
+        list(engine.ask(BODY, None, Cancel()))
+    engine.close()
+
+
+def test_the_joining_of_the_weights_ends_when_nobody_waits_any_more():
+    ended = threading.Event()
+    begun = threading.Event()
+
+    def join_for_ever(progress):
+        try:
+            while True:
+                begun.set()
+                progress(1, 1_000_000)
+                time.sleep(0.01)
+        finally:
+            ended.set()
+
+    engine = Engine(join_for_ever, Settings())
+    cancel = Cancel()
+    threading.Thread(target=lambda: (begun.wait(5), cancel.set())).start()
+    with pytest.raises(Cancelled):
+        list(engine.ask(BODY, None, cancel))
+
+    assert ended.wait(5)
+    engine.close()
+
+
+def test_a_file_that_cannot_be_loaded_is_an_error_each_time(tmp_path, capfd):
+    (tmp_path / "model.gguf").write_bytes(b"GGUF" + b"\0" * 100)
+    engine = Engine(lambda _progress: tmp_path / "model.gguf", Settings())
+
+    for _ in range(2):
+        with pytest.raises(ProviderError, match="cannot load"):
+            list(engine.ask(BODY, None, Cancel()))
+    engine.close()
+
+    assert capfd.readouterr() == ("", "")

@@ -1,0 +1,133 @@
+"""What a model is shown of a session that has outgrown its window, and what the person is told."""
+
+import pytest
+from nanocoder import Message, ProviderError, Request, ToolCall, ToolDefinition, ToolResult
+from nanocoder_provider_local.actions import Actions
+from nanocoder_provider_local.settings import Settings
+from nanocoder_provider_local.window import LEFT_OUT, Window, count
+
+PATH = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
+READ = ToolDefinition("read_file", "Read a text file.", PATH)
+ACTIONS = Actions.of([READ])
+
+
+def step(number, output):
+    call = ToolCall(f"c{number}", "read_file", {"path": f"{number}.txt"})
+    return [
+        Message("assistant", calls=(call,)),
+        Message("tool", results=(ToolResult(output, call_id=call.id),)),
+    ]
+
+
+def long_session(steps=8, filler="x"):
+    messages = [Message("user", "The request")]
+    for number in range(steps):
+        messages += step(number, f"output {number} " + filler * 900)
+    return messages
+
+
+def window(tokens):
+    return Window(Settings(context=tokens + 1_536))
+
+
+def fitted(window, messages):
+    return window.fit(Request("m", "You are a coding agent.", messages, [READ]), ACTIONS)
+
+
+def text_of(fitted):
+    return "\n".join(turn["content"] for turn in fitted.turns)
+
+
+def size(fitted):
+    return sum(count(turn["content"]) for turn in fitted.turns)
+
+
+def test_what_fits_is_shown_whole_and_without_a_word():
+    shown = fitted(window(2_000), long_session(steps=2))
+
+    assert "output 0" in text_of(shown)
+    assert shown.notice == ""
+
+
+def test_a_long_session_loses_its_oldest_results_first_and_the_person_is_told():
+    shown = fitted(window(2_000), long_session())
+
+    assert size(shown) <= 2_000
+    assert "The request" in text_of(shown)
+    assert LEFT_OUT in text_of(shown)
+    assert "output 0" not in text_of(shown)
+    assert "output 7" in text_of(shown)
+    assert '"0.txt"' in text_of(shown), "what was done is still there"
+    assert "window of 3,536 tokens" in shown.notice
+    assert "older messages are left out" in shown.notice
+
+
+def test_what_was_left_out_stays_out_so_that_the_prompt_keeps_its_beginning():
+    messages = long_session()
+    one = window(2_000)
+    first = fitted(one, messages)
+
+    second = fitted(one, [*messages, *step(9, "short")])
+
+    assert second.turns[: len(first.turns)] == first.turns
+    assert second.notice == "", "it was told before"
+
+
+def test_the_latest_request_stays_however_many_steps_it_takes():
+    talk = [Message("user", "The first request"), Message("assistant", "Done.")]
+    steps = [message for number in range(9) for message in step(number, "x" * 1_500)]
+
+    shown = fitted(window(2_000), [*talk, Message("user", "The second request"), *steps])
+
+    assert "The second request" in text_of(shown)
+    assert size(shown) <= 2_000
+
+
+def test_one_overlong_result_is_cut_in_its_middle_and_the_person_is_told():
+    shown = fitted(
+        window(2_000), [Message("user", "The request"), *step(1, "head " + "x" * 90_000 + " tail")]
+    )
+
+    assert size(shown) <= 2_000
+    assert "head" in shown.turns[-1]["content"]
+    assert "tail" in shown.turns[-1]["content"]
+    assert "characters left out" in shown.turns[-1]["content"]
+    assert "characters of the last result are left out" in shown.notice
+
+
+def test_a_request_that_is_too_long_is_refused_with_the_limits_and_never_cut():
+    with pytest.raises(ProviderError, match=r"about 30,\d\d\d tokens, and 2,000 fit") as refused:
+        fitted(window(2_000), [Message("user", "x" * 90_000)])
+
+    assert refused.value.kind == "context_overflow"
+    assert "a window of 3,536" in str(refused.value)
+
+
+def test_a_request_that_may_fit_is_left_to_the_engine_to_count():
+    messages = [Message("user", "x" * 9_000)]
+    one = window(2_000)
+
+    shown = fitted(one, messages)
+
+    assert "x" * 9_000 in text_of(shown)
+    assert one.measure(shown.turns, 1_900)
+    assert fitted(one, messages).turns == shown.turns
+    assert not one.measure(shown.turns, 2_600)
+    with pytest.raises(ProviderError, match="it has 2,600 tokens"):
+        fitted(one, messages)
+
+
+def test_after_a_request_that_was_refused_a_shorter_one_is_heard():
+    shown = fitted(window(2_000), [Message("user", "x" * 90_000), Message("user", "Shorter")])
+
+    assert shown.turns[-1]["content"] == "Shorter"
+
+
+def test_the_engines_own_count_corrects_ours():
+    messages = long_session(filler="7")
+    one = window(3_500)
+    first = fitted(one, messages)
+
+    one.measure(first.turns, 8_000)
+
+    assert len(text_of(fitted(one, messages))) < len(text_of(first))
