@@ -237,7 +237,7 @@ def test_jobs_get_the_environment_directory_and_sandbox_of_commands(shell, monke
 
 def test_the_preview_says_that_a_command_goes_on(shell):
     call = ToolCall("c", "bash", {"command": "make watch", "background": True})
-    text = nanocoder_render(call, None, SessionInfo("s", shell.root))
+    text = nanocoder_render(call, None, SessionInfo("s", shell.root), None)
     assert text == "make watch\n(in the background)"
 
 
