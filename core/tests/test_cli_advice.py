@@ -136,7 +136,10 @@ def test_what_is_not_installed_cannot_be_removed(nanocoder, name, said):
             '[plugins]\ndisable = ["tool-grep"]',
             "the plugin 'tool-grep' has it, but plugins.disable names it",
         ),
-        ('[tools.owner]\ngrep = "tool-read"', "tool 'grep' is offered by tool-grep; set"),
+        (
+            '[tools.owner]\ngrep = "tool-read"',
+            "tool 'grep' is offered by tool-grep and not by tool-read, its",
+        ),
     ],
 )
 def test_a_tool_that_is_installed_and_not_offered_is_called_so_with_the_reason(
@@ -221,3 +224,40 @@ def test_2_says_what_is_expected(nanocoder, words, variables, said):
     done = nanocoder(*words, env=variables)
     assert done.returncode == 2
     assert said in done.stderr
+
+
+# What the doctor finds in a configuration
+
+
+@pytest.mark.parametrize(
+    ("config", "code", "said"),
+    [
+        ('sandbox = "bubble"', 1, "config.toml:1: there is no sandbox 'bubble': no installed plug"),
+        ('dialect = "zz"', 1, "config.toml:1: there is no dialect 'zz': no installed plugin has"),
+        ("[plugins]\nstrict = true", 1, "write one: nanocoder plugins lock"),
+        ('[tools]\ndisable = ["nosuch"]', 0, "tools.disable names 'nosuch': no such tool"),
+        ('[plugins]\ndisable = ["tool-gerp"]', 0, "plugins.disable names 'tool-gerp': no such"),
+    ],
+)
+def test_the_doctor_names_what_the_configuration_asks_for_in_vain(nanocoder, config, code, said):
+    configured(nanocoder, config)
+    done = nanocoder("doctor")
+    assert done.returncode == code
+    assert said in done.stdout
+    assert done.stderr == ""
+
+
+def test_the_doctor_does_not_complain_of_what_is_switched_off(nanocoder):
+    configured(
+        nanocoder,
+        '[plugins]\ndisable = ["tool-read"]\n[plugins.tool-read]\nmax_bytes = 9\n'
+        '[tools]\ndisable = ["grep"]\n',
+    )
+    assert "tool-read" not in nanocoder("doctor").stdout
+
+
+def test_a_tool_cannot_be_given_a_name_that_no_model_could_call(nanocoder):
+    path = configured(nanocoder, '[tools.rename]\ngrep = "Bad Name"\n')
+    done = nanocoder("tools")
+    assert done.returncode == 2
+    assert f"{path}:1: tools.rename: 'Bad Name' is no name; use lower-case" in done.stderr

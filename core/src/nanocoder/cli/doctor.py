@@ -11,6 +11,7 @@ from nanocoder.cli.output import print_json, print_line, print_table
 from nanocoder.errors import NanocoderError, PersonError
 from nanocoder.models import choose_model
 from nanocoder.opening import misspelt
+from nanocoder.plugins.discovery import scan, site_directories
 from nanocoder.tool import SessionInfo
 from nanocoder.version import VERSION
 
@@ -57,7 +58,12 @@ def _checks() -> Iterator[tuple[str, str, str]]:
         return
     notices = "; ".join(config.notices)
     yield "configuration", "note" if notices else "ok", notices or "no complaints"
-    yield from _plugin_checks(host)
+    try:
+        yield from _plugin_checks(host)
+    except PersonError as error:  # of a lock, or a wrapper
+        yield "plugins", "wrong", str(error)
+        return
+    yield from _choice_checks(host)
     yield _model_check(host)
     yield from _home_checks()
 
@@ -75,9 +81,42 @@ def _plugin_checks(host: Host) -> Iterator[tuple[str, str, str]]:
     wrong = misspelt(host.config, plugins)
     for line in wrong:
         yield "configuration", "wrong", line
-    for line in host.config.unknown_plugins(frozenset(plugins.entries)):
+    known = frozenset({*plugins.entries, *host.config.disabled_plugins})
+    for line in (*host.config.unknown_plugins(known), *_idle_names(host, wrong)):
         if line not in wrong:
             yield "configuration", "note", line
+
+
+def _choice_checks(host: Host) -> Iterator[Row]:
+    """Say what the configuration names and nobody has: sessions, or calls, would end over it."""
+    core, plugins = host.config.core, host.plugins
+    for what, key, name in (
+        ("sandboxes", "sandbox", core.sandbox),
+        ("dialects", "dialect", core.dialect),
+    ):
+        found = plugins.offered(what, name) if name else None
+        where = host.config.where(key)
+        if name and found is None:
+            why = plugins.why_absent(name, what) or "no installed plugin has it"
+            yield key, "wrong", f"{where}: there is no {key} {name!r}: {why}"
+        elif found is not None and key == "sandbox" and (why := found[1].unavailable()):
+            yield key, "wrong", f"{where}: the sandbox {name!r} cannot be used: {why}"
+
+
+def _idle_names(host: Host, told: Sequence[str]) -> Iterator[str]:
+    """Yield a line for each name in the configuration that is of nothing that is installed.
+
+    Those that *told* has already are left out.
+    """
+    config, plugins = host.config, host.plugins
+    offered = {offer["name"] for _, offer in plugins.offers("tools")}
+    tools = {*plugins.tools(), *offered}
+    for name in sorted(config.disabled_tools - tools):
+        if not any(repr(name) in line for line in told):
+            yield f"{config.where('tools.disable')}: tools.disable names {name!r}: no such tool"
+    installed = {one.name for one in scan(site_directories())}
+    for name in sorted(config.disabled_plugins - installed):
+        yield f"{config.where('plugins.disable')}: plugins.disable names {name!r}: no such plugin"
 
 
 def _loading_problem(host: Host, name: str) -> str:

@@ -13,10 +13,11 @@ Metadata keys, for the core's fields and for those of plugins alike:
                 where data goes
 * secret        masked wherever settings are shown
 
-and for the core alone env (its variable), choices, minimum.
+and for the core alone env (its variable), choices, minimum, values (the pattern of a table's).
 """
 
 import math
+import re
 from collections.abc import Mapping
 from typing import Any, Final, Literal
 
@@ -182,7 +183,11 @@ class ToolsTable(Value):
         metadata={"description": "Which plugin's tool wins where two have one name."},
     )
     rename: dict[str, str] = field(
-        factory=dict, metadata={"description": "Other names for tools, old name to new name."}
+        factory=dict,
+        metadata={
+            "description": "Other names for tools, old name to new name.",
+            "values": re.compile("[a-z_][a-z0-9_]{0,63}"),
+        },
     )
     always: tuple[str, ...] = field(
         default=EVERYDAY,
@@ -266,6 +271,11 @@ def checked(attribute: "Attribute[Any]", value: object) -> Any:
     expected = EXPECTED[attribute.type]
     if not _fits(attribute.type, value):
         raise ValueError(f"expected {expected}, got {value!r}")
+    pattern = attribute.metadata.get("values")
+    if pattern is not None and isinstance(value, dict):
+        for name in value.values():
+            if not pattern.fullmatch(name):
+                raise ValueError(f"{name!r} is no name; use lower-case letters, digits and _")
     minimum = attribute.metadata.get("minimum", 0)
     if isinstance(value, int | float) and not (value >= minimum and math.isfinite(value)):
         raise ValueError(f"expected {expected} of at least {minimum}, got {value!r}")

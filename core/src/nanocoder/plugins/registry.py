@@ -252,8 +252,9 @@ class Plugins:
                 tools[name] = self._stub(name, *chosen[0])
                 continue
             both = " and ".join(entry.name for entry, _ in offers)
+            other = f" and not by {wanted}, its [tools.owner]" if wanted and not chosen else ""
             problem = (
-                f"tool {name!r} is offered by {both};"
+                f"tool {name!r} is offered by {both}{other};"
                 f' set [tools.owner] {name} = "PLUGIN", or disable one'
             )
             self.report(PluginError(offers[-1][0].name, problem))
