@@ -693,7 +693,7 @@ def test_a_call_is_found_then_checked_then_judged_then_agreed_to_then_run(tmp_pa
 
     policy = Policy(lambda _: order.append("policy") or Verdict(ASK, "sure?"))
     result, kinds = ask(tmp_path, "launch", {"target": "x"}, person, p=policy)
-    assert (result.output, order) == ("launched at x", ["policy", "person"])
+    assert (result.output, order) == ("launched at x", ["policy", "person", "policy"])
     assert kinds == [
         "call.received",
         "call.normalised",
@@ -810,7 +810,7 @@ def test_always_ends_with_the_session(tmp_path):
 
 
 def test_a_deny_holds_against_always(tmp_path):
-    said = iter([Verdict(ASK, "sure?"), Verdict(DENY, "no more")])
+    said = iter([Verdict(ASK, "sure?"), Verdict(ASK, "sure?"), Verdict(DENY, "no more")])
     person = Person(lambda request: yes(request, always=True))
     turns = [[("note", {"target": "a"})], [("note", {"target": "a"})], "Done."]
     plugins = {"tools": Tools(), "p": Policy(lambda _: next(said))}

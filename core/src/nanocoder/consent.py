@@ -152,14 +152,14 @@ class Consent:
                 return Granted(call, arguments)
             if _key(verdict, call, tool) in self.kept:
                 return Granted(call, arguments)
-            about, preview = self.session, self._preview(call, tool, cancel)
+            preview = self._preview(call, tool, cancel)
             if preview.obstacle is not None and not verdict.rule:
                 return Granted(call, arguments, obstacle=preview.obstacle)
             request = self._request(call, tool, verdict, preview.text)
             answer = yield from self._answered(request, verdict, tool, watch)
             if answer.arguments is None:
-                if self.session is not about:
-                    self._refuse_late(call, tool)
+                if not self._still_holds(verdict, call, tool):
+                    continue
                 yield Event("call.approved", {"always": answer.always}, call.id)
                 return Granted(call, arguments)
             agreed = asked
@@ -168,14 +168,18 @@ class Consent:
             yield Event("call.edited", {"arguments": call.arguments}, call.id)
         raise Denied(f"denied: the arguments were edited {MAX_EDITS} times")
 
-    def _refuse_late(self, call: ToolCall, tool: Tool[..., Any]) -> None:
-        """Refuse what is denied by now: the mode was changed while the question stood.
+    def _still_holds(self, asked: Verdict, call: ToolCall, tool: Tool[..., Any]) -> bool:
+        """Tell whether a yes answers what would be asked by now; raises Denied for what is denied.
 
-        Raises: Denied.
+        While the question stood the mode may have changed, or a path may have become a link.
         """
-        verdict = self.verdict(call, tool)
+        # As one that a person has seen: whoever counts calls has counted it.
+        verdict = self.verdict(evolve(call, edited=True), tool)
         if verdict.decision is Decision.DENY:
             raise Denied(f"denied: {verdict.reason}", data=verdict_data(verdict))
+        if verdict.decision is Decision.ALLOW:
+            return True
+        return (verdict.rule, verdict.source) == (asked.rule, asked.source)
 
     def _answered(
         self, request: ApprovalRequest, verdict: Verdict, tool: Tool[..., Any], watch: Watch
