@@ -58,8 +58,7 @@ def test_a_child_that_cleared_its_environment_dies_at_the_timeout(shell, seconds
 @linux_only
 def test_what_runs_in_the_background_ends_with_the_call(command, shell, seconds, is_running):
     before = zombies()
-    # Later than the shell is branded, so that even what dies unseen is waited for.
-    result, duration_s = took(lambda: shell("sleep 0.2; " + command.format(seconds)))
+    result, duration_s = took(lambda: shell(command.format(seconds)))
     assert duration_s < 3
     assert not is_running(seconds)
     assert not result.is_error
@@ -79,7 +78,7 @@ def test_a_daemon_that_forks_twice_ends_and_leaves_no_zombie(shell, seconds, is_
     )
     (shell.root / "daemon.py").write_text(script)
     before = zombies()
-    shell(f"sleep 0.3; {sys.executable} daemon.py >/dev/null 2>&1; sleep 0.2")
+    shell(f"{sys.executable} daemon.py >/dev/null 2>&1; sleep 0.2")
     assert not is_running(seconds)
     assert zombies() <= before
 

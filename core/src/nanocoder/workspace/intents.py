@@ -230,7 +230,7 @@ def _of_the_living(ours: Path) -> Iterator[Intents]:
     for name in names:
         if name == ours.name or not name.endswith(SUFFIX):
             continue
-        with contextlib.suppress(FileNotFoundError):  # it has ended
+        with contextlib.suppress(OSError):  # it has ended, or is another user's
             fd = os.open(ours.parent / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
             found = Intents(ours.parent / name, fd)
             try:

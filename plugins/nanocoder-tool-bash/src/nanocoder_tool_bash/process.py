@@ -1,13 +1,14 @@
 """One command as a process: started in a session of its own, and nothing of it left afterwards."""
 
 import errno
+import shutil
 import signal
 import subprocess
 import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Self
+from typing import IO, Final, Self
 
 from attrs import frozen
 from nanocoder import Cancel, ToolError
@@ -17,6 +18,10 @@ from nanocoder_kit_process.family import Family, guard
 from nanocoder_tool_bash.capture import Capture
 from nanocoder_tool_bash.watch import KILLED_S, Bell, Limits, Watch
 from nanocoder_tool_bash.watchdog import watchdog
+
+SHELL: Final = "/bin/sh"
+# What a command starts in its first moments is branded, too, and ends if we are killed in these.
+WAITS: Final = 'read -r go && exec "$@" </dev/null'
 
 
 @frozen
@@ -44,10 +49,12 @@ class Command:
         brand = new_brand()
         self._started = time.monotonic()
         self._process = _spawn(argv, cwd, {**env, VARIABLE: brand.text})
-        watchdog().add(self._process.pid)
         self._family = Family(brand, self._process.pid)
+        watchdog().add(self._process.pid)
         self.stdout = Capture(_pipe(self._process.stdout))
         self.stderr = Capture(_pipe(self._process.stderr))
+        with _pipe(self._process.stdin) as go, suppress(BrokenPipeError):  # somebody killed it
+            go.write(b"\n")
 
     def __enter__(self) -> Self:
         return self
@@ -89,12 +96,14 @@ class Command:
 
 
 def _spawn(argv: list[str], cwd: Path, env: Mapping[str, str]) -> "subprocess.Popen[bytes]":
+    if shutil.which(argv[0], path=env.get("PATH")) is None:
+        raise _not_started(FileNotFoundError(errno.ENOENT, "not found"), argv[0], cwd)
     try:
         return subprocess.Popen(
-            argv,
+            [SHELL, "-c", WAITS, SHELL, *argv],
             cwd=cwd,
             env=env,
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             bufsize=0,
