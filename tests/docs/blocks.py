@@ -35,7 +35,7 @@ COMMENT = re.compile(
     r"<!-- (?P<what>file|from|not run): (?P<value>(?:(?!-->).)*) -->\s*\Z", re.DOTALL
 )
 PROSE = ("text", "markdown", "diff")
-INSTALL = re.compile(r"pip install((?: nanocoder-[\w-]+(?:\[\w+\])?)+)")
+INSTALL = re.compile(r"pip install((?: '?nanocoder-[\w-]+(?:\[\w+\])?'?)+)")
 COMMAND_TIMEOUT_S = 120
 MARK = "=== end of command:"
 REPLY = {"turns": [{"text": "Hello from the script."}] * 20}
@@ -170,7 +170,7 @@ def _check_install(block: Block, command: str) -> None:
     names = {package.name for package in repository.packages()}
     install = INSTALL.fullmatch(command)
     for name in install[1].split() if install else ():
-        if name.partition("[")[0] not in names:
+        if name.strip("'").partition("[")[0] not in names:
             block.fail(f"there is no package {name!r}")
 
 
