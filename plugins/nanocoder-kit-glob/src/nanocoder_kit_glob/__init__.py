@@ -19,6 +19,7 @@ __all__ = [
     "SKIPPED",
     "BadPattern",
     "compile_glob",
+    "endings",
     "expand_braces",
     "split_base",
 ]
@@ -37,6 +38,14 @@ def compile_glob(pattern: str) -> Callable[[str], bool]:
     source = "|".join(_expression(single) for single in expand_braces(pattern))
     match = re.compile(f"(?:{source})\\Z", re.DOTALL).match
     return lambda path: match(path) is not None
+
+
+def endings(pattern: str) -> tuple[str, ...]:
+    """Return texts of which every name that matches ends with one; "" when any may.
+
+    For `str.endswith`, which rules most names out in no time. Raises: BadPattern.
+    """
+    return tuple(dict.fromkeys(map(_ending, expand_braces(pattern))))
 
 
 def expand_braces(pattern: str) -> list[str]:
@@ -69,6 +78,11 @@ def split_base(pattern: str) -> tuple[str, str]:
         fixed += 1
     base = "/".join(parts[:fixed])
     return (base or "/" if pattern.startswith("/") else base), "/".join(parts[fixed:])
+
+
+def _ending(pattern: str) -> str:
+    end = re.split(r"[*?\]/]", pattern)[-1]
+    return "" if set(end) & set("[\\") else end
 
 
 def _first_group(pattern: str) -> tuple[int, int, list[str]] | None:

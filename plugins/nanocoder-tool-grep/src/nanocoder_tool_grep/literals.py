@@ -7,9 +7,8 @@ MAX_DEPTH = 20
 
 _TIMES = re.compile(r"(?:([*+?])|\{(\d*)(,?)\d*\})[+?]?")
 _SHORTHANDS = frozenset("wWdDsSbB")
-# Letters that stand for others, too, when case does not count: the long s, the sign for kelvin, and
-# the Turkish i. Beyond ASCII there are too many to tell.
-_FOLDED = re.compile(r"[^\0-\x7f]|[kKsSiI]")
+# Beyond ASCII there are too many letters that stand for others when case does not count.
+_FOREIGN = re.compile(r"[^\0-\x7f]+")
 
 Literals = tuple[str, ...]
 
@@ -28,8 +27,11 @@ def literals(pattern: str) -> Literals:
 
 
 def folded(found: Literals) -> Literals:
-    """Return what each of *found* has in lower case whatever its case is; () when unsure."""
-    pieces = [max(_FOLDED.split(one), key=len).lower() for one in found]
+    """Return what each of *found* has in lower case whatever its case is; () when unsure.
+
+    But for the few characters beyond ASCII that stand for a letter of ASCII (see `sieve`).
+    """
+    pieces = [max(_FOREIGN.split(one), key=len).lower() for one in found]
     return tuple(dict.fromkeys(pieces)) if all(pieces) else ()
 
 

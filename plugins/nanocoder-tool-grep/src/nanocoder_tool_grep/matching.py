@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import Any
 
 from nanocoder_tool_grep.literals import folded, literals
+from nanocoder_tool_grep.sieve import MIN_OVERLAP, make_sieve, seems
 
 BLOCK_BYTES = 65_536  # ripgrep's; in blocks of another size it would see NUL bytes elsewhere
 LONGEST_LINE = 4_000_000  # bytes; of a longer line only the rest after this is not looked at
@@ -42,11 +43,22 @@ class Matcher:
     *needles* are bytes of which every line that matches has one (in lower case where *folds*); none
     when that is not known. *in_line* decides. *in_block* tells whether any line of a block can
     match, from a position on: it returns where, or -1. *jumps* says that it also tells in which
-    line, *picks* that lines with a needle are few enough to look at each. *may_match* tells of
-    bytes up to a position whether a line can match; it is quick, and sometimes wrongly says yes.
+    line, *picks* that lines with a needle are few enough to look at each. *sieve* tells quickly
+    whether a line can match. *overlap* bytes of one piece have to be seen again with the next.
     """
 
-    __slots__ = ("_next", "folds", "in_block", "in_line", "jumps", "may_match", "needles", "picks")
+    __slots__ = (
+        "_next",
+        "_others",
+        "folds",
+        "in_block",
+        "in_line",
+        "jumps",
+        "needles",
+        "overlap",
+        "picks",
+        "sieve",
+    )
 
     def __init__(
         self,
@@ -65,8 +77,16 @@ class Matcher:
         self.jumps = jumps
         shortest = min(map(len, self.needles), default=0)
         self.picks = picks or shortest >= MIN_NEEDLE
-        self.may_match = _sieve(self.needles, folds=folds)
+        self.sieve = make_sieve(self.needles, folds=folds)
+        self.overlap = max(MIN_OVERLAP, max(map(len, self.needles), default=1) - 1)
+        self._others = seems(self.needles)
         self._next = re.compile(b"|".join(map(re.escape, self.needles)))
+
+    def can_pick(self, data: bytes) -> bool:
+        """Tell whether every line of *data* that matches has a needle, and few others have one."""
+        if not self.needles or not self.picks:
+            return False
+        return not (self.folds and self._others(data, 0, len(data)))
 
     def next(self, data: bytes, at: int) -> int:
         """Return where the next needle is, -1 without one."""
@@ -74,17 +94,6 @@ class Matcher:
             return data.find(self.needles[0], at)
         hit = self._next.search(data, at)
         return hit.start() if hit else -1
-
-
-def _sieve(needles: tuple[bytes, ...], *, folds: bool) -> Callable[[bytes | bytearray, int], bool]:
-    if not needles:
-        return lambda _data, _end: True
-    if folds:
-        return lambda data, end: any(map(data[:end].lower().__contains__, needles))
-    if len(needles) == 1:
-        needle = needles[0]
-        return lambda data, end: data.find(needle, 0, end) >= 0
-    return lambda data, end: any(data.find(needle, 0, end) >= 0 for needle in needles)
 
 
 def make_matcher(pattern: str, *, plain: bool, ignore_case: bool, deadline: float) -> Matcher:
@@ -160,14 +169,13 @@ class Blocks:
     def may_match(self, matcher: Matcher) -> bool:
         """Tell whether any line can match, looking for no line ends; to be asked before reading."""
         chunk, before = self._first, b""
-        if self.is_binary or not matcher.needles or matcher.may_match(chunk, len(chunk)):
+        if self.is_binary or matcher.sieve(chunk, 0, len(chunk)):
             return not self.is_binary
-        overlap = max(map(len, matcher.needles)) - 1
         while len(chunk) == BLOCK_BYTES:
-            before = chunk[len(chunk) - overlap :]
+            before = chunk[-matcher.overlap :]
             chunk = self._read(BLOCK_BYTES)
-            seam = before + chunk[:overlap]
-            if matcher.may_match(chunk, len(chunk)) or matcher.may_match(seam, len(seam)):
+            seam = before + chunk[: matcher.overlap]
+            if matcher.sieve(chunk, 0, len(chunk)) or matcher.sieve(seam, 0, len(seam)):
                 self._rewind()
                 self._first = self._read(BLOCK_BYTES)
                 return True
@@ -225,9 +233,9 @@ def shown(line: bytes) -> str:
 
 def _matches(data: bytes, number: int, matcher: Matcher) -> Iterator[tuple[int, bytes]]:
     """Yield number and content of each line that matches; the first of *data* is *number*."""
-    if not matcher.may_match(data, len(data)):
+    if not matcher.sieve(data, 0, len(data)):
         return
-    if matcher.needles and matcher.picks:
+    if matcher.can_pick(data):
         yield from _picked(data, number, matcher)
         return
     block = _text(data)

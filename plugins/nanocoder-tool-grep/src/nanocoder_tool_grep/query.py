@@ -5,7 +5,7 @@ from typing import Literal
 
 from attrs import frozen
 from nanocoder import ToolError
-from nanocoder_kit_glob import BadPattern, compile_glob
+from nanocoder_kit_glob import BadPattern, compile_glob, endings
 
 from nanocoder_tool_grep.types import globs_of, nearest_types
 
@@ -80,6 +80,14 @@ def path_filter(query: Query) -> Callable[[str], bool]:
         return by_glob
     of_type = compile_glob("{" + ",".join((*globs_of(query.type), "")) + "}")
     return lambda path: of_type(path.rpartition("/")[2]) and by_glob(path)
+
+
+def name_ends(query: Query) -> tuple[str, ...]:
+    """Return how the names of all files end that the glob and the type allow."""
+    ends = ("",) if query.glob.startswith("!") else endings(query.glob)
+    if "" in ends and query.type:
+        return tuple(end for glob in globs_of(query.type) for end in endings(glob))
+    return ends
 
 
 def _glob_filter(query: Query) -> Callable[[str], bool]:

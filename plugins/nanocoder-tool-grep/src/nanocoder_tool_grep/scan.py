@@ -19,11 +19,14 @@ from nanocoder_tool_grep.matching import (
     found,
     make_matcher,
 )
-from nanocoder_tool_grep.query import Line, Query, Stopped, invalid
+from nanocoder_tool_grep.query import Line, Query, Stopped, invalid, name_ends
 
 ALONE_FILES = 1_000
 """So many files, or bytes, are searched in less time than workers need to start."""
 ALONE_BYTES = 20_000_000
+
+Some = tuple[str, list[str]]
+"""A directory, "" for the root, and names of files in it."""
 
 
 def search(
@@ -44,20 +47,26 @@ def search(
             " would be taken letter by letter"
         ) from None
     try:
-        yield from _Scan(ctx, query, matcher, deadline).lines(_paths(ctx, query, allowed))
+        yield from _Scan(ctx, query, matcher, deadline).lines(_listed(ctx, query, allowed))
     except LateError:
         raise Stopped from None
 
 
-def _paths(ctx: ToolContext, query: Query, allowed: Callable[[str], bool]) -> Iterator[str]:
+def _listed(ctx: ToolContext, query: Query, allowed: Callable[[str], bool]) -> Iterator[Some]:
     if query.is_file:
         if allowed(query.path):
-            yield query.path
+            folder, _, name = query.path.rpartition("/")
+            yield folder, [name]
         return
-    for entry in ctx.workspace.walk(query.path, details=False):
+    ends = name_ends(query)
+    for files in ctx.workspace.files(query.path):
         ctx.cancelled.check()
-        if entry.kind == "file" and allowed(entry.path):
-            yield entry.path
+        names = files.names
+        if query.glob or query.type:
+            # Most are ruled out by the end of their names alone.
+            names = [one for one in names if one.endswith(ends) and allowed(files.path(one))]
+        if names:
+            yield files.folder, names
 
 
 @define
@@ -71,23 +80,25 @@ class _Scan:
     files: int = 0
     size: int = 0
 
-    def lines(self, paths: Iterator[str]) -> Iterator[Line]:
-        """Yield what is found in *paths*, in their order."""
+    def lines(self, every: Iterator[Some]) -> Iterator[Line]:
+        """Yield what is found in *every* directory, in their order."""
         number = 0 if self.query.is_file else workers.count()
-        for path in paths:
-            if number and (self.files >= ALONE_FILES or self.size >= ALONE_BYTES):
-                yield from self._together(chain([path], paths), number)
-                return
-            yield from self._alone(path)
+        for folder, names in every:
+            for at, name in enumerate(names):
+                if number and (self.files >= ALONE_FILES or self.size >= ALONE_BYTES):
+                    yield from self._together(chain([(folder, names[at:])], every), number)
+                    return
+                yield from self._alone(f"{folder}/{name}" if folder else name)
 
-    def _together(self, paths: Iterator[str], number: int) -> Iterator[Line]:
+    def _together(self, every: Iterator[Some], number: int) -> Iterator[Line]:
         root, cancel = self.ctx.workspace.root, self.ctx.cancelled
         left = self.deadline - time.monotonic()
         try:
-            yield from workers.search(root, self.query, paths, cancel, number=number, limit_s=left)
+            yield from workers.search(root, self.query, every, cancel, number=number, limit_s=left)
         except workers.WorkerDiedError as died:
-            for path in chain(died.paths, paths):
-                yield from self._alone(path)
+            for folder, names in chain(died.left, every):
+                for name in names:
+                    yield from self._alone(f"{folder}/{name}" if folder else name)
 
     def _alone(self, path: str) -> Iterator[Line]:
         self.ctx.cancelled.check()

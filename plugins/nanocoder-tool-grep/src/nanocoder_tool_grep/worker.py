@@ -5,6 +5,7 @@ that it found, with their paths. It opens below its working directory, the root,
 link. A name that is not UTF-8 is written with `\xff` for each odd byte, as the workspace does.
 """
 
+import contextlib
 import json
 import math
 import os
@@ -13,10 +14,13 @@ import sys
 from typing import Any
 
 from nanocoder_tool_grep.matching import BLOCK_BYTES, Blocks, Matcher, found, make_matcher
+from nanocoder_tool_grep.sieve import make_fixed_sieve
 
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 _FOLDER = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_DIRECTORY
 _ESCAPED = re.compile(rb"\\x([89a-f][0-9a-f])")
+
+Rows = list[tuple[str, int, str, bool]]
 
 
 class Worker:
@@ -32,13 +36,18 @@ class Worker:
         self._output: str = job["output"]
         self._context: int = job["context"]
         self._most: int = job["most"]
-        self._buffer = bytearray(BLOCK_BYTES)
-        self._buffers = [self._buffer]
+        self._overlap = self._matcher.overlap
+        # What is read lies behind the end of what was read before it.
+        self._buffer = bytearray(self._overlap + BLOCK_BYTES)
+        self._pieces = [memoryview(self._buffer)[self._overlap :]]
+        self._may_match = make_fixed_sieve(
+            self._matcher.needles, self._buffer, folds=self._matcher.folds
+        )
         self._root = os.open(".", _FOLDER)
 
-    def search(self, batch: list[tuple[str, list[str]]]) -> list[tuple[str, int, str, bool]]:
+    def search(self, batch: list[tuple[str, list[str]]]) -> Rows:
         """Return path, number, text and whether it matches; of more than *most* the first."""
-        rows: list[tuple[str, int, str, bool]] = []
+        rows: Rows = []
         for folder, names in batch:
             try:
                 fd = self._folder(folder)
@@ -48,7 +57,8 @@ class Worker:
                 for name in names:
                     if len(rows) > self._most:
                         return rows
-                    self._file(fd, name, folder, rows)
+                    with contextlib.suppress(OSError):
+                        self._file(fd, name, folder, rows)
             finally:
                 os.close(fd)
         return rows
@@ -64,31 +74,38 @@ class Worker:
             fd = below
         return fd
 
-    def _file(
-        self, folder_fd: int, name: str, folder: str, rows: list[tuple[str, int, str, bool]]
-    ) -> None:
+    def _file(self, folder_fd: int, name: str, folder: str, rows: Rows) -> None:
+        fd = _open(name, _FILE, folder_fd)
         try:
-            fd = _open(name, _FILE, folder_fd)
-        except OSError:
-            return
-        try:
-            size = os.readv(fd, self._buffers)
-            if size < BLOCK_BYTES and not self._matcher.may_match(self._buffer, size):
-                return  # nearly every file
-            path = f"{folder}/{name}" if folder else name
-            blocks = Blocks(
-                bytes(self._buffer[:size]),
-                lambda wanted: os.read(fd, wanted),
-                lambda: os.lseek(fd, 0, os.SEEK_SET),
-            )
-            for row in found(blocks, self._matcher, self._output, self._context):
-                rows.append((path, *row))
-                if len(rows) > self._most:
-                    return
-        except OSError:  # a directory by now, or a broken disk
-            return
+            if self._passes(fd):  # hardly any file
+                self._look(fd, f"{folder}/{name}" if folder else name, rows)
         finally:
             os.close(fd)
+
+    def _passes(self, fd: int) -> bool:
+        """Tell whether a file can have a match, as `Blocks.may_match` does, but without a copy."""
+        overlap, buffer = self._overlap, self._buffer
+        size = os.readv(fd, self._pieces)
+        if self._may_match(overlap, overlap + size):
+            return True
+        while size == BLOCK_BYTES and buffer.find(0, overlap) < 0:
+            buffer[:overlap] = buffer[-overlap:]
+            size = os.readv(fd, self._pieces)
+            if self._may_match(0, overlap + size):
+                return True
+        return False
+
+    def _look(self, fd: int, path: str, rows: Rows) -> None:
+        os.lseek(fd, 0, os.SEEK_SET)
+        blocks = Blocks(
+            os.read(fd, BLOCK_BYTES),
+            lambda wanted: os.read(fd, wanted),
+            lambda: os.lseek(fd, 0, os.SEEK_SET),
+        )
+        for row in found(blocks, self._matcher, self._output, self._context):
+            rows.append((path, *row))
+            if len(rows) > self._most:
+                return
 
 
 def _open(name: str, flags: int, folder_fd: int) -> int:

@@ -12,6 +12,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from pathlib import Path
+from selectors import EVENT_READ, DefaultSelector
 from threading import Event, Timer
 from typing import IO, cast
 
@@ -20,11 +21,15 @@ from nanocoder import Cancel
 from nanocoder_tool_grep.query import COUNTED, Line, Query, Stopped
 
 MOST_WORKERS = 4
-AHEAD = 4
-"""Batches that each worker has at most, so that it never waits for one."""
 BATCH_FILES = 128
-BATCH_CHARS = 8_000
-"""What a worker has before it, together less than a pipe holds: nobody ever waits to write."""
+AHEAD = 4
+"""Batches that a worker has at most, so that it never waits for one."""
+AHEAD_BYTES = 60_000
+"""What is written to a worker that is not waiting: less than a pipe holds, so nobody waits."""
+MOST_BATCHES = 64
+HELD_BYTES = 4_000_000
+"""Up to so many batches, and bytes, are answered before one that takes longer."""
+READ_BYTES = 65_536
 # Only our own folder, under our own name: the package itself would import all of nanocoder.
 _BOOT = (
     "import sys, types; package = types.ModuleType('nanocoder_tool_grep');"
@@ -37,16 +42,11 @@ Batch = list[tuple[str, list[str]]]
 
 
 class WorkerDiedError(Exception):
-    """A worker ended by itself; *paths* are those that it and the others still had."""
+    """A worker ended by itself; *left* is what was not answered, or not yet told."""
 
-    def __init__(self, left: list[Batch]) -> None:
+    def __init__(self, left: Batch) -> None:
         super().__init__("a worker died")
-        self.paths = [
-            f"{folder}/{name}" if folder else name
-            for batch in left
-            for folder, names in batch
-            for name in names
-        ]
+        self.left = left
 
 
 def count() -> int:
@@ -58,37 +58,41 @@ def count() -> int:
     return min(processors, MOST_WORKERS) if processors > 1 else 0
 
 
-def batches(paths: Iterable[str]) -> Iterator[Batch]:
-    """Cut *paths* into pieces for one answer each."""
+def batches(every: Iterable[tuple[str, list[str]]]) -> Iterator[Batch]:
+    """Cut names of files into pieces for one answer each."""
     batch: Batch = []
-    files = chars = 0
-    for path in paths:
-        folder, _, name = path.rpartition("/")
-        if not batch or batch[-1][0] != folder:
-            batch.append((folder, []))
-            chars += len(folder.encode())
-        batch[-1][1].append(name)
-        files, chars = files + 1, chars + len(name.encode())
-        if files >= BATCH_FILES or chars >= BATCH_CHARS:
-            yield batch
-            batch, files, chars = [], 0, 0
+    room = BATCH_FILES
+    for folder, names in every:
+        left = names
+        while left:
+            batch.append((folder, left[:room]))
+            left, room = left[room:], max(0, room - len(left))
+            if not room:
+                yield batch
+                batch, room = [], BATCH_FILES
     if batch:
         yield batch
 
 
 def search(
-    root: Path, query: Query, paths: Iterable[str], cancel: Cancel, *, number: int, limit_s: float
+    root: Path,
+    query: Query,
+    every: Iterable[tuple[str, list[str]]],
+    cancel: Cancel,
+    *,
+    number: int,
+    limit_s: float,
 ) -> Generator[Line]:
-    """Yield what *number* workers find in *paths*, in their order.
+    """Yield what *number* workers find in files of *every* directory, in their order.
 
     Raises: Stopped after *limit_s* seconds, Cancelled, WorkerDiedError.
     """
     with contextlib.ExitStack() as stack:
-        workers = [_start(root, query, stack) for _ in range(number)]
+        workers = [_Worker(root, query, stack) for _ in range(number)]
 
         def end() -> None:
             for worker in workers:
-                worker.kill()
+                worker.process.kill()
 
         def end_late() -> None:
             late.set()
@@ -102,7 +106,7 @@ def search(
         stack.callback(timer.cancel)
         timer.start()
         try:
-            yield from _rounds(workers, batches(paths))
+            yield from _Crew(workers, batches(every), stack).lines()
         except WorkerDiedError:
             cancel.check()
             if late.is_set():
@@ -110,66 +114,126 @@ def search(
             raise
 
 
-def _rounds(workers: list[subprocess.Popen[bytes]], every: Iterator[Batch]) -> Iterator[Line]:
-    """Give each worker in turn a batch, and read the answers in the same order."""
-    waiting: deque[tuple[subprocess.Popen[bytes], Batch]] = deque()
-    try:
-        for turn, batch in enumerate(every):
-            worker = workers[turn % len(workers)]
-            waiting.append((worker, batch))
-            if len(waiting) > AHEAD * len(workers):
-                yield from _answer(waiting[0][0])
-                waiting.popleft()
-            _say(worker, batch)
-        while waiting:
-            yield from _answer(waiting[0][0])
-            waiting.popleft()
-    except (ChildProcessError, BrokenPipeError):
-        raise WorkerDiedError([batch for _, batch in waiting]) from None
+class _Worker:
+    """A process; *jobs* are the numbers and sizes of the batches that it has not answered."""
 
-
-def _start(root: Path, query: Query, stack: contextlib.ExitStack) -> subprocess.Popen[bytes]:
-    worker = subprocess.Popen(
-        [sys.executable, "-I", "-X", "utf8", "-c", _BOOT, str(Path(__file__).parent)],
-        cwd=root,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    stack.callback(_close, worker)
-    with contextlib.suppress(BrokenPipeError):  # it died, as will be seen where it should answer
-        _say(
-            worker,
-            {
-                "pattern": query.pattern,
-                "plain": query.is_plain,
-                "ignore_case": query.ignore_case,
-                "output": query.output,
-                "context": query.context,
-                "most": COUNTED,
-            },
+    def __init__(self, root: Path, query: Query, stack: contextlib.ExitStack) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-I", "-X", "utf8", "-c", _BOOT, str(Path(__file__).parent)],
+            cwd=root,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            bufsize=0,
         )
-    return worker
+        stack.callback(self._close)
+        self._stdin = cast("IO[bytes]", self.process.stdin)
+        self.stdout = cast("IO[bytes]", self.process.stdout)
+        self.jobs: deque[tuple[int, int]] = deque()
+        self._answer: list[bytes] = []
+        with contextlib.suppress(BrokenPipeError):  # it died, as will be seen where it answers
+            self.say(_encoded(_job(query)))
+
+    def say(self, line: bytes) -> None:
+        """Write a line; raises BrokenPipeError."""
+        left = memoryview(line)
+        while left:
+            left = left[self._stdin.write(left) :]
+
+    def has_room(self, size: int) -> bool:
+        """Tell whether another batch of *size* bytes can be written without waiting."""
+        sizes = sum(size for _, size in self.jobs)
+        return not self.jobs or (len(self.jobs) < AHEAD and sizes + size <= AHEAD_BYTES)
+
+    def answers(self) -> Iterator[tuple[int, bytes]]:
+        """Yield numbers of batches with answers, as many as are there; raises ChildProcessError."""
+        data = self.stdout.read(READ_BYTES)
+        if not data:
+            raise ChildProcessError
+        first, *others = data.split(b"\n")
+        self._answer.append(first)
+        for other in others:
+            yield self.jobs.popleft()[0], b"".join(self._answer)
+            self._answer = [other]
+
+    def _close(self) -> None:
+        self.process.kill()
+        self._stdin.close()
+        self.stdout.close()
+        self.process.wait()
 
 
-def _close(worker: subprocess.Popen[bytes]) -> None:
-    worker.kill()
-    with contextlib.suppress(BrokenPipeError):
-        cast("IO[bytes]", worker.stdin).close()
-    cast("IO[bytes]", worker.stdout).close()
-    worker.wait()
+class _Crew:
+    """Gives each batch to the worker with the least to do, and puts the answers into order."""
+
+    def __init__(
+        self, workers: list[_Worker], every: Iterator[Batch], stack: contextlib.ExitStack
+    ) -> None:
+        self._workers = workers
+        self._every = every
+        self._given: deque[Batch] = deque()
+        self._first = 0
+        self._held: dict[int, bytes] = {}
+        self._next: tuple[Batch, bytes] | None = None
+        self._selector = stack.enter_context(DefaultSelector())
+        for worker in workers:
+            self._selector.register(worker.stdout, EVENT_READ, worker)
+
+    def lines(self) -> Iterator[Line]:
+        """Yield what they find; raises WorkerDiedError."""
+        try:
+            self._give()
+            while self._given:
+                while self._first not in self._held:
+                    self._take()
+                    self._give()
+                for row in json.loads(self._held.pop(self._first)):
+                    yield Line(*row)
+                self._first += 1
+                self._given.popleft()
+                self._give()
+        except (ChildProcessError, BrokenPipeError):
+            self._given += [self._next[0]] if self._next else []
+            raise WorkerDiedError([some for batch in self._given for some in batch]) from None
+
+    def _give(self) -> None:
+        """Hand out batches as long as somebody has room."""
+        while len(self._given) < MOST_BATCHES:
+            if self._next is None:
+                batch = next(self._every, None)
+                if batch is None:
+                    return
+                self._next = batch, _encoded(batch)
+            batch, line = self._next
+            worker = min(self._workers, key=lambda one: len(one.jobs))
+            if not worker.has_room(len(line)):
+                return
+            worker.say(line)
+            worker.jobs.append((self._first + len(self._given), len(line)))
+            self._given.append(batch)
+            self._next = None
+
+    def _take(self) -> None:
+        """Read what is answered; not before its turn where too much is held back already."""
+        if sum(map(len, self._held.values())) > HELD_BYTES:
+            ready = [one for one in self._workers if one.jobs and one.jobs[0][0] == self._first]
+        else:
+            ready = [key.data for key, _ in self._selector.select()]
+        for worker in ready:
+            self._held.update(worker.answers())
 
 
-def _say(worker: subprocess.Popen[bytes], value: object) -> None:
-    stdin = cast("IO[bytes]", worker.stdin)
-    stdin.write(json.dumps(value).encode() + b"\n")
-    stdin.flush()
+def _job(query: Query) -> dict[str, object]:
+    return {
+        "pattern": query.pattern,
+        "plain": query.is_plain,
+        "ignore_case": query.ignore_case,
+        "output": query.output,
+        "context": query.context,
+        "most": COUNTED,
+    }
 
 
-def _answer(worker: subprocess.Popen[bytes]) -> Iterator[Line]:
-    answer = cast("IO[bytes]", worker.stdout).readline()
-    if not answer.endswith(b"\n"):
-        raise ChildProcessError
-    for row in json.loads(answer):
-        yield Line(*row)
+def _encoded(value: object) -> bytes:
+    return json.dumps(value).encode() + b"\n"
