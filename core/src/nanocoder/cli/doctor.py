@@ -60,10 +60,10 @@ def _checks() -> Iterator[tuple[str, str, str]]:
     yield "configuration", "note" if notices else "ok", notices or "no complaints"
     try:
         yield from _plugin_checks(host)
-    except PersonError as error:  # of a lock, or a wrapper
+        yield from _choice_checks(host)
+    except PersonError as error:  # of a lock, a wrapper, or of two plugins with one offer
         yield "plugins", "wrong", str(error)
         return
-    yield from _choice_checks(host)
     yield _model_check(host)
     yield from _home_checks()
 
