@@ -376,6 +376,10 @@ def test_what_a_process_of_the_call_made_of_the_files_goes_too_and_a_copy_is_kep
     assert restored.lost == ()
     assert tree(root) == before
     assert "formatted\n" in kept
+    names = "run.sh, made/b.txt, a.txt"
+    assert restored.then == (
+        f"changed by others meanwhile, and replaced: {names} (copies are in {backups})"
+    )
 
 
 def test_what_somebody_else_made_of_the_files_of_a_call_without_processes_stays(root):

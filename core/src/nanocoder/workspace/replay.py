@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from nanocoder.errors import WorkspaceError
 from nanocoder.values import Value
@@ -38,8 +38,8 @@ CHANGED_SINCE: Final = "has changed since and was left as it is"
 class Restored(Value):
     """What was put back: *paths* in the order in which they had been changed.
 
-    *lost* has a line for each path that is not as it was, and *then* says what comes of those that
-    could not be put back.
+    *lost* has a line for each path that is not as it was. *then* says what comes of those that
+    could not be put back, and where the copies are of what was replaced.
     """
 
     paths: tuple[str, ...] = ()
@@ -195,13 +195,25 @@ class OwnReplay(Replay):
         self._backups = backups
         self._seen = seen
         self.seen_before = ""
+        self._replaced: dict[str, Path] = {}
+
+    @property
+    def restored(self) -> Restored:
+        """Tell of what was replaced, too."""
+        found = super().restored
+        if not self._replaced:
+            return found
+        names = ", ".join(map(shown, self._replaced))
+        folder = next(iter(self._replaced.values())).parent.parent
+        then = f"changed by others meanwhile, and replaced: {names} (copies are in {folder})"
+        return evolve(found, then=then)
 
     def may_replace(self, place: Place, path: str) -> bool:
         """Keep a copy and agree, or leave it to the person."""
         if not self._processes:
             self._lose(path, CHANGED_SINCE)
         elif self._backups is not None and state_of(place).kind == FILE:
-            self._backups.add(path, content_of(place))
+            self._replaced[path] = self._backups.add(path, content_of(place))
         return self._processes
 
     def moved_back(self, intent: Intent) -> None:

@@ -112,7 +112,8 @@ class Rollback:
             restored = self._replay.restored
             if self._replay.failed:
                 intents.close()
-                return evolve(restored, then=self._then(intents))
+                then = filter(None, [restored.then, self._then(intents)])
+                return evolve(restored, then="; ".join(then))
             intents.remove()
             return restored
 
