@@ -100,6 +100,7 @@ def test_a_server_that_talks_on_after_the_end_does_not_hold_the_reader(serve, co
     assert time.monotonic() - begin < 1
 
 
+# PROV-065
 def test_a_connection_that_was_dropped_between_turns_is_opened_again(serve, connect):
     # A chunk of length 0 is the end mark: the reply is whole, then the server hangs up.
     server = serve(Answer([data(1), b""], cut=True))
@@ -126,6 +127,7 @@ def test_a_reply_that_is_cut_is_an_error_after_its_events(serve, connect, answer
     assert [event.data for event in got] == [b"1", b"2"]
 
 
+# PROV-016
 def test_a_server_that_never_answers_is_left_after_the_header_time(serve, connect):
     server = serve(Answer([FOREVER], framing="nothing"))
     error = failure(connect(server, timeouts=SMALL))
@@ -141,6 +143,7 @@ def test_headers_one_byte_at_a_time_are_given_up_at_the_header_time(serve, conne
     assert time.monotonic() - begin < 2
 
 
+# PROV-015
 def test_silence_after_the_headers_ends_with_the_idle_time_and_is_worth_a_retry(serve, connect):
     error = failure(connect(serve(Answer([FOREVER])), timeouts=SMALL))
     assert "sent nothing for 0.4 s" in str(error)
@@ -153,6 +156,7 @@ def test_pings_keep_a_slow_reply_alive(serve, connect):
     assert len(ask(connect(server, timeouts=SMALL))) == 2
 
 
+# PROV-009
 def test_pings_for_ever_are_not_progress(serve, connect):
     server = serve(Answer([data(1), *[0.1, b": ping\n\n"] * 500]))
     error = failure(connect(server, timeouts=Timeouts(idle_s=0.4, progress_s=0.8)))
@@ -160,6 +164,7 @@ def test_pings_for_ever_are_not_progress(serve, connect):
     assert isinstance(error, FinalError)
 
 
+# PROV-014
 def test_a_slow_drip_that_completes_no_event_is_given_up(serve, connect):
     server = serve(Answer([piece for _ in range(500) for piece in (b"x", 0.05)]))
     error = failure(connect(server, timeouts=Timeouts(idle_s=0.4, progress_s=0.8)))
@@ -174,6 +179,7 @@ def test_a_total_limit_ends_a_reply_that_would_go_on(serve, connect):
     assert time.monotonic() - begin < 2
 
 
+# PROV-013
 def test_a_line_without_end_is_given_up(serve, connect):
     flood = [b"data: ", *[b"A" * 1_000_000] * 20]
     assert failure(connect(serve(Answer(flood)))).kind == "protocol"
@@ -254,6 +260,7 @@ def test_a_client_works_on_after_a_cancel(serve, connect):
     assert ask(client) == [SseEvent("", b"2")]
 
 
+# PROV-022
 def test_429_with_retry_after_is_asked_again_after_that_time(serve, connect):
     server = serve(refusal(429, retry_after="1"), events(1))
     client = connect(server)
@@ -308,6 +315,7 @@ def test_a_page_instead_of_a_stream_is_an_error(serve, connect, kind):
     assert "page instead of a reply" in str(failure(connect(serve(page))))
 
 
+# PROV-018
 def test_a_body_of_json_is_one_reply(serve, connect):
     server = serve(refusal(200, {"choices": []}))
     assert ask(connect(server)) == [SseEvent(WHOLE_REPLY, b'{"choices": []}')]
@@ -330,6 +338,7 @@ def test_a_redirect_is_not_followed(serve, connect, status):
     assert other.seen == []
 
 
+# PROV-063
 def test_a_server_that_is_not_running_is_told_at_once(connect):
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]

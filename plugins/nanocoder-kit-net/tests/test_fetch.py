@@ -108,6 +108,7 @@ def endless(handler):
         return
 
 
+# SSRF-049
 @pytest.mark.contract("MA-67")
 def test_an_endless_body_is_cut(server):
     server.pages["/a"] = endless
@@ -133,6 +134,7 @@ def test_packed_bodies_are_unpacked_up_to_the_limit(server, pack):
     assert ask(f"{server.url}/b").body == b"small"
 
 
+# SSRF-051
 @pytest.mark.parametrize("encoding", ["gzip, gzip, gzip, gzip", "br", "zstd", "compress"])
 def test_other_packings_are_refused(server, encoding):
     server.pages["/a"] = server.text(b"x", content_encoding=encoding)
@@ -157,6 +159,7 @@ def loris(handler):
         return
 
 
+# SSRF-052
 def test_a_byte_now_and_then_does_not_move_the_deadline(server):
     server.pages["/a"] = loris
     started = time.monotonic()
@@ -198,6 +201,7 @@ def test_an_answer_that_breaks_off_says_so(server):
     assert refusal(f"{server.url}/a").error_class == "broken_answer"
 
 
+# SSRF-043
 @pytest.mark.parametrize(
     ("url", "error_class"),
     [
@@ -246,6 +250,7 @@ def test_an_address_is_written_in_one_way(url, expected):
     assert parse_url(url).url == expected
 
 
+# SSRF-057
 def test_a_host_is_not_asked_more_often_than_agreed():
     now = [0.0]
     pace = Pace(3, clock=lambda: now[0])

@@ -6,6 +6,7 @@ import pytest
 from nanocoder import Cancel, ToolError
 from nanocoder_kit_net import Guard, Limits, fetch, host_rules, is_public, parse_url, rules
 
+# SSRF-002, 004, 006, 009, 010, 012, 014, 017, 018, 022, 023, 025
 LOOPBACK = [
     "127.0.0.1",
     "localhost",
@@ -45,6 +46,7 @@ LOOPBACK = [
     "example.test\\@127.0.0.1",
     "user:password@127.0.0.1",
 ]
+# SSRF-029
 METADATA = [
     "169.254.169.254",
     "0xA9FEA9FE",
@@ -86,6 +88,7 @@ def test_private_networks_and_metadata_are_refused(host, monkeypatch):
     assert refusal(f"http://{host}/latest/meta-data/") == "private_address"
 
 
+# SSRF-024
 @pytest.mark.contract("MA-65")
 @pytest.mark.parametrize("tail", ["#@example.test/", "/?x=@example.test", "/path"])
 def test_what_follows_the_host_does_not_hide_it(tail, server):
@@ -124,6 +127,7 @@ def network(monkeypatch, server):
     return Network(monkeypatch, server.port)
 
 
+# SSRF-031
 @pytest.mark.contract("MA-65")
 def test_a_name_with_one_private_address_is_refused(network):
     network.names["mixed.test"] = [["203.0.113.10", "127.0.0.1"]]
@@ -131,6 +135,7 @@ def test_a_name_with_one_private_address_is_refused(network):
     assert network.connected == []
 
 
+# SSRF-032
 @pytest.mark.contract("MA-65")
 def test_the_connection_goes_to_the_address_that_was_checked(network, server):
     network.names["rebind.test"] = [["203.0.113.10"], ["127.0.0.1"]]
@@ -154,6 +159,7 @@ def test_a_name_that_nobody_has_is_named(network):
     assert refusal("http://none.test/") == "host_not_found"
 
 
+# SSRF-035
 @pytest.mark.contract("MA-65")
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_a_redirect_is_checked_like_the_first_address(network, server, other, status):
@@ -163,6 +169,7 @@ def test_a_redirect_is_checked_like_the_first_address(network, server, other, st
     assert other.hits == []
 
 
+# SSRF-036
 @pytest.mark.parametrize(
     "location", ["file:///etc/hostname", "gopher://127.0.0.1/_x", "data:text/plain,CANARY-ssrf"]
 )
@@ -190,6 +197,7 @@ def test_nothing_of_the_persons_goes_along(network, server, other, monkeypatch, 
     assert other.hits == []
 
 
+# SSRF-056
 def test_a_rule_allows_one_port_and_no_redirect_to_another(server, other):
     guard = Guard(rules([f"127.0.0.1:{server.port}"]))
     assert ask(server.url, guard).status == 200
@@ -205,6 +213,7 @@ def test_a_trusted_host_is_that_host_and_port_alone(server, other):
     assert refusal(other.url, guard) == "private_address"
 
 
+# SSRF-041
 @pytest.mark.parametrize(
     ("hosts", "url", "is_allowed"),
     [
@@ -230,6 +239,7 @@ def test_a_list_of_hosts_is_compared_label_by_label(network, hosts, url, is_allo
     assert network.connected == []
 
 
+# SSRF-042
 @pytest.mark.parametrize(
     "text",
     ["::1:443", "1", "127.1", "127.0.0.1:99x", "localhost", "", "10.0.0.1/8", "[::1"],
@@ -281,3 +291,10 @@ def test_ssrf_047_no_password_of_a_netrc_is_sent(server, monkeypatch, tmp_path):
     guard = Guard(rules([f"127.0.0.1:{server.port}"]))
     ask(server.url, guard)
     assert "authorization" not in server.hits[0][2]
+
+
+@pytest.mark.parametrize("name", ["metadata.google.internal", "instance-data"])
+def test_ssrf_029_a_name_of_cloud_metadata_is_its_address(network, name):
+    network.names[name] = [["169.254.169.254"]]
+    assert refusal(f"http://{name}/computeMetadata/v1/") == "private_address"
+    assert network.connected == []
