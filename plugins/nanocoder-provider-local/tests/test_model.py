@@ -248,4 +248,4 @@ def test_a_request_is_refused_by_the_engines_own_count_and_a_result_is_cut_by_it
     assert isinstance(end, Finished)
     assert end.usage.input_tokens < 1_024
     notices = [piece.text for piece in pieces if isinstance(piece, Notice)]
-    assert "characters of the last result are left out" in notices[-1]
+    assert "characters of the last result" in notices[-1]

@@ -59,7 +59,7 @@ def test_a_long_session_loses_its_oldest_results_first_and_the_person_is_told():
     assert "output 7" in text_of(shown)
     assert '"0.txt"' in text_of(shown), "what was done is still there"
     assert "window of 3,536 tokens" in shown.notice
-    assert "older messages are left out" in shown.notice
+    assert "it does not see 6 older messages" in shown.notice
 
 
 def test_what_was_left_out_stays_out_so_that_the_prompt_keeps_its_beginning():
@@ -92,7 +92,19 @@ def test_one_overlong_result_is_cut_in_its_middle_and_the_person_is_told():
     assert "head" in shown.turns[-1]["content"]
     assert "tail" in shown.turns[-1]["content"]
     assert "characters left out" in shown.turns[-1]["content"]
-    assert "characters of the last result are left out" in shown.notice
+    assert "characters of the last result" in shown.notice
+
+
+def test_a_result_that_was_cut_is_cut_again_by_the_engines_count():
+    messages = [Message("user", "The request"), *step(1, "7" * 9_000)]
+    one = window(2_000)
+    first = fitted(one, messages)
+    real = 3 * size(first)  # each digit is a token
+
+    assert not one.measure(first.turns, real)
+    second = fitted(one, messages)
+
+    assert 300 < size(second) < size(first) / 2
 
 
 def test_a_request_that_is_too_long_is_refused_with_the_limits_and_never_cut():

@@ -119,20 +119,19 @@ class LocalProvider:
         """Ask; when our count of tokens was too low for the window, count better and ask again."""
         bare = not has_material(request.messages)
         schema = actions.schema(bare=bare) if request.tools else None
+        notice = ""
         for attempt in range(1, FIT_ATTEMPTS + 1):
             fitted = self._window.fit(request, actions)
-            if fitted.notice:
-                yield Notice(fitted.notice)
+            notice = fitted.notice or notice
             with closing(
                 self._engine.ask(self._body(request, fitted.turns), schema, cancel)
             ) as chunks:
                 begun = next(chunks, {})
                 tokens = _prompt_tokens(begun)
-                if (
-                    not tokens
-                    or self._window.measure(fitted.turns, tokens)
-                    or attempt == FIT_ATTEMPTS
-                ):
+                fits = not tokens or self._window.measure(fitted.turns, tokens)
+                if fits or attempt == FIT_ATTEMPTS:
+                    if notice:
+                        yield Notice(notice)
                     yield begun
                     yield from chunks
                     return

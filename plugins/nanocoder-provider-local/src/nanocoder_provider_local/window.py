@@ -16,7 +16,6 @@ CHARS_PER_TOKEN: Final = (
     3  # of code in ASCII, on the safe side; anything else counts one token a character
 )
 OVERCOUNT: Final = 3.0  # our count is at most about so many times too high
-MARGIN: Final = 1.02
 TELLING: Final = 0.25  # of the window: in a shorter prompt the template's own marks count too much
 LEAST_RESULT: Final = 64  # tokens: less of a result than that tells nothing
 LEFT_OUT: Final = "[output left out: it was long ago; run the tool again if you need it]"
@@ -37,7 +36,7 @@ class Window:
         self.tokens: Final = settings.context - settings.max_tokens
         self._settings = settings
         self._scale = 1.0
-        self._counted: tuple[Chat, int] = ([], 0)
+        self._measured: tuple[Chat, int] = ([], 0)
         self._hidden: dict[int, str] = {}
         self._kept_alive: list[Message] = []  # an id is only a name while its object lives
 
@@ -55,14 +54,15 @@ class Window:
         told = set(self._hidden)
         shown = self._without_old(request, actions, shown)
         gone = len(self._hidden.keys() - told)
-        notice = self._notice(f"{gone} older messages are left out") if gone else ""
-        if self._size(shown) <= self.tokens:
-            return Fitted(shown, notice)
-        return self._without_middle(request, actions, shown, notice)
+        lost = [_counted(gone, "older message")] if gone else []
+        if self._size(shown) > self.tokens:
+            shown, cut = self._without_middle(request, actions, shown)
+            lost += [f"{_counted(cut, 'character')} of the last result"] if cut else []
+        return Fitted(shown, self._notice(" and ".join(lost)) if lost else "")
 
     def measure(self, turns: Chat, real_tokens: int) -> bool:
         """Learn from the engine how many tokens *turns* have; returns whether they fit."""
-        self._counted = turns, real_tokens
+        self._measured = turns, real_tokens
         if real_tokens > self.tokens * TELLING:
             self._scale = real_tokens / max(_raw_size(turns), 1)
         return real_tokens <= self.tokens
@@ -77,28 +77,29 @@ class Window:
                 break
         return shown
 
-    def _without_middle(
-        self, request: Request, actions: Actions, shown: Chat, notice: str
-    ) -> Fitted:
-        """Shorten the last result to the room that the rest leaves."""
-        results = [message for message in request.messages[-2:] if message.role == "tool"]
-        before = request.messages[request.messages.index(results[-1]) - 1] if results else None
-        text = turn_text(results[-1], actions, before) if results else ""
-        room = self.tokens - (self._size(shown) - self._scale * count(text))
-        if not results or room < LEAST_RESULT:
-            return self._whole(shown, notice)
-        most = int(len(text) * room / (self._scale * count(text)) / MARGIN)
-        self._hide(results[-1], _clip(text, most))
-        lost = self._notice(f"{len(text) - most:,} characters of the last result are left out")
-        return Fitted(chat(request, actions, self._hidden), "; ".join(filter(None, [notice, lost])))
+    def _without_middle(self, request: Request, actions: Actions, shown: Chat) -> tuple[Chat, int]:
+        """Shorten the last result, which leaves room for the next; by how many characters."""
+        last = [message for message in request.messages[-2:] if message.role == "tool"]
+        if not last:
+            return self._whole(shown), 0
+        before = request.messages[request.messages.index(last[-1]) - 1]
+        text = turn_text(last[-1], actions, before)
+        now = self._hidden.get(id(last[-1]), text)
+        rest = self._size(shown) - self._scale * count(now)
+        if self.tokens - rest < LEAST_RESULT:
+            return self._whole(shown), 0
+        room = max(self.tokens * TARGET - rest, LEAST_RESULT)
+        most = int(len(text) * room / (self._scale * count(text)))
+        self._hide(last[-1], _clip(text, most))
+        return chat(request, actions, self._hidden), len(text) - most
 
-    def _whole(self, shown: Chat, notice: str) -> Fitted:
+    def _whole(self, shown: Chat) -> Chat:
         """Return a request that seems too long, for the engine to count, or refuse it."""
-        counted, real = self._counted
+        counted, real = self._measured
         if counted != shown:
             real = _raw_size(shown)
             if real <= self.tokens * OVERCOUNT:
-                return Fitted(shown, notice)
+                return shown
         about = "" if counted == shown else "about "
         raise ProviderError(
             f"the request is too long for this model: with the tools it has {about}{real:,} "
@@ -114,8 +115,8 @@ class Window:
 
     def _notice(self, what: str) -> str:
         return (
-            f"longer than the model's window of {self._settings.context:,} tokens: {what} of what "
-            "it reads"
+            f"the conversation is longer than the model's window of {self._settings.context:,} "
+            f"tokens: it does not see {what}"
         )
 
     def _size(self, turns: Chat) -> float:
@@ -143,6 +144,10 @@ def count(text: str) -> int:
     """Return about how many tokens *text* has."""
     ascii_chars = sum(map(str.isascii, text)) if not text.isascii() else len(text)
     return ascii_chars // CHARS_PER_TOKEN + len(text) - ascii_chars + 4
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def _raw_size(turns: Chat) -> int:
