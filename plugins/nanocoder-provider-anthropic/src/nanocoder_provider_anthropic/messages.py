@@ -75,7 +75,8 @@ class AnthropicProvider:
             raise ProviderError(
                 f"{self._client.host} did not answer with a list of models", kind="protocol"
             )
-        return [_model_info(entry) for entry in entries if isinstance(entry, dict)]
+        found = [_model_info(entry) for entry in entries if isinstance(entry, dict)]
+        return [info for info in found if info.name]
 
     def close(self) -> None:
         """Close the connections."""

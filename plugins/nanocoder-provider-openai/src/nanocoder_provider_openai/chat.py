@@ -74,7 +74,8 @@ class OpenAIProvider:
             raise ProviderError(
                 f"{self._client.host} did not answer with a list of models", kind="protocol"
             )
-        return sorted(map(_model_info, entries), key=lambda info: info.name)
+        found = [info for info in map(_model_info, entries) if info.name]
+        return sorted(found, key=lambda info: info.name)
 
     def close(self) -> None:
         """Close the connections."""
