@@ -211,9 +211,9 @@ class Tree:
     ) -> Iterator[Files | str]:
         """Yield what is not left out: files up to a directory, the directory, and so on."""
         chain = level.chain or ()
-        start = 0 if level.path == "." else len(level.path) + 1
-        prefix = os.fsencode(level.path + "/") if start else b""
-        names = kept(chain, prefix, [one for one in names if not _is_out(one, skip)])
+        prefix = b"" if level.path == "." else os.fsencode(level.path + "/")
+        left = [one for one in names if one not in skip and (one[0] != "." or not is_git_name(one))]
+        names = kept(chain, prefix, left)
         at = 0
         for folder in folders:
             path = prefix + (name := os.fsencode(folder))
@@ -311,12 +311,18 @@ def _names(fd: int) -> tuple[list[str], list[str]]:
     folders: list[str] = []
     with os.scandir(fd) as found:
         for item in found:
-            kind = _kind(item)
-            if kind == "file":
-                names.append(item.name)
-            elif kind == "dir":
-                folders.append(item.name)
-    return sorted(map(shown, names)), sorted(map(shown, folders))
+            try:
+                if item.is_file(follow_symlinks=False):
+                    names.append(item.name)
+                elif item.is_dir(follow_symlinks=False):
+                    folders.append(item.name)
+            except OSError:  # neither, as far as can be known
+                continue
+    return sorted(_shown(names)), sorted(_shown(folders))
+
+
+def _shown(names: list[str]) -> list[str]:
+    return names if "".join(names).isascii() else [shown(name) for name in names]
 
 
 def _is_out(name: str, skip: Collection[str]) -> bool:

@@ -21,9 +21,9 @@ from nanocoder_tool_grep.matching import (
 )
 from nanocoder_tool_grep.query import Line, Query, Stopped, invalid, name_ends
 
-ALONE_FILES = 1_000
+ALONE_FILES = 300
 """So many files, or bytes, are searched in less time than workers need to start."""
-ALONE_BYTES = 20_000_000
+ALONE_BYTES = 6_000_000
 
 Some = tuple[str, list[str]]
 """A directory, "" for the root, and names of files in it."""
