@@ -95,6 +95,14 @@ def test_one_overlong_result_is_cut_in_its_middle_and_the_person_is_told():
     assert "characters of the last result" in shown.notice
 
 
+def test_an_overlong_result_goes_before_what_was_said_earlier():
+    talk = [Message("user", "Call me Ada"), Message("assistant", "Hello Ada.")]
+    shown = fitted(window(2_000), [*talk, Message("user", "Read it"), *step(1, "x" * 90_000)])
+
+    assert "Call me Ada" in text_of(shown)
+    assert "it does not see 87," in shown.notice
+
+
 def test_a_result_that_was_cut_is_cut_again_by_the_engines_count():
     messages = [Message("user", "The request"), *step(1, "7" * 9_000)]
     one = window(2_000)

@@ -17,8 +17,12 @@ CHARS_PER_TOKEN: Final = (
 )
 OVERCOUNT: Final = 3.0  # our count is at most about so many times too high
 TELLING: Final = 0.25  # of the window: in a shorter prompt the template's own marks count too much
+LARGEST_RESULT: Final = 0.4  # of the window, where not everything fits
 LEAST_RESULT: Final = 64  # tokens: less of a result than that tells nothing
 LEFT_OUT: Final = "[output left out: it was long ago; run the tool again if you need it]"
+
+Last = tuple[Message, str]
+"""The message of the last result, and the whole text of it."""
 
 
 @frozen
@@ -43,8 +47,8 @@ class Window:
     def fit(self, request: Request, actions: Actions) -> Fitted:
         """Return the turns for *request*, shortened where they would not fit.
 
-        First the oldest results go, then whole old messages, then the steps before the last one,
-        last the middle of an overlong result. The request itself is never shortened.
+        First the middle of an overlong last result goes, then the oldest results, then whole old
+        messages and the steps before the last one. The request itself is never shortened.
 
         Raises: ProviderError (context_overflow) when it does not fit.
         """
@@ -52,13 +56,17 @@ class Window:
         if self._size(shown) <= self.tokens:
             return Fitted(shown)
         told = set(self._hidden)
-        shown = self._without_old(request, actions, shown)
-        gone = len(self._hidden.keys() - told)
-        lost = [_counted(gone, "older message")] if gone else []
+        last = _last_result(request.messages, actions)
+        cut = self._cut(last, self.tokens * LARGEST_RESULT)
+        shown = self._without_old(request, actions)
         if self._size(shown) > self.tokens:
-            shown, cut = self._without_middle(request, actions, shown)
-            lost += [f"{_counted(cut, 'character')} of the last result"] if cut else []
-        return Fitted(shown, self._notice(" and ".join(lost)) if lost else "")
+            room = self.tokens - self._size(shown) + self._size_of(last)
+            if room < LEAST_RESULT or last is None:
+                return Fitted(self._whole(shown))
+            cut = self._cut(last, room)
+            shown = chat(request, actions, self._hidden)
+        gone = len(self._hidden.keys() - told - ({id(last[0])} if last else set()))
+        return Fitted(shown, self._notice(gone, cut))
 
     def measure(self, turns: Chat, real_tokens: int) -> bool:
         """Learn from the engine how many tokens *turns* have; returns whether they fit."""
@@ -67,7 +75,10 @@ class Window:
             self._scale = real_tokens / max(_raw_size(turns), 1)
         return real_tokens <= self.tokens
 
-    def _without_old(self, request: Request, actions: Actions, shown: Chat) -> Chat:
+    def _without_old(self, request: Request, actions: Actions) -> Chat:
+        shown = chat(request, actions, self._hidden)
+        if self._size(shown) <= self.tokens:
+            return shown
         for message, instead, target in _steps(request.messages):
             if self._hidden.get(id(message)) in {instead, ""}:
                 continue
@@ -77,21 +88,20 @@ class Window:
                 break
         return shown
 
-    def _without_middle(self, request: Request, actions: Actions, shown: Chat) -> tuple[Chat, int]:
-        """Shorten the last result, which leaves room for the next; by how many characters."""
-        last = [message for message in request.messages[-2:] if message.role == "tool"]
-        if not last:
-            return self._whole(shown), 0
-        before = request.messages[request.messages.index(last[-1]) - 1]
-        text = turn_text(last[-1], actions, before)
-        now = self._hidden.get(id(last[-1]), text)
-        rest = self._size(shown) - self._scale * count(now)
-        if self.tokens - rest < LEAST_RESULT:
-            return self._whole(shown), 0
-        room = max(self.tokens * TARGET - rest, LEAST_RESULT)
-        most = int(len(text) * room / (self._scale * count(text)))
-        self._hide(last[-1], _clip(text, most))
-        return chat(request, actions, self._hidden), len(text) - most
+    def _cut(self, last: Last | None, most_tokens: float) -> int:
+        """Take the middle out of the last result; returns how many characters that is."""
+        if last is None or self._size_of(last) <= most_tokens:
+            return 0
+        message, text = last
+        kept = int(len(text) * most_tokens / (self._scale * count(text)))
+        self._hide(message, _clip(text, kept))
+        return len(text) - kept
+
+    def _size_of(self, last: Last | None) -> float:
+        """Return how many tokens the last result has as it is shown now."""
+        if last is None:
+            return 0
+        return self._scale * count(self._hidden.get(id(last[0]), last[1]))
 
     def _whole(self, shown: Chat) -> Chat:
         """Return a request that seems too long, for the engine to count, or refuse it."""
@@ -113,14 +123,26 @@ class Window:
         self._hidden[id(message)] = instead
         self._kept_alive.append(message)
 
-    def _notice(self, what: str) -> str:
+    def _notice(self, gone: int, cut: int) -> str:
+        lost = [_counted(gone, "older message")] if gone else []
+        lost += [f"{_counted(cut, 'character')} of the last result"] if cut else []
+        if not lost:
+            return ""
         return (
             f"the conversation is longer than the model's window of {self._settings.context:,} "
-            f"tokens: it does not see {what}"
+            f"tokens: it does not see {' and '.join(lost)}"
         )
 
     def _size(self, turns: Chat) -> float:
         return self._scale * _raw_size(turns)
+
+
+def _last_result(messages: Sequence[Message], actions: Actions) -> Last | None:
+    """Return the message of the last result, if there is one, and the whole text of it."""
+    for place in range(len(messages) - 1, max(0, len(messages) - 3), -1):
+        if messages[place].role == "tool":
+            return messages[place], turn_text(messages[place], actions, messages[place - 1])
+    return None
 
 
 def _steps(messages: Sequence[Message]) -> Iterator[tuple[Message, str, float]]:
