@@ -16,12 +16,16 @@ from attrs import asdict, frozen
 from nanocoder.errors import ConfigError
 from nanocoder.plugins.discovery import Found
 
-FORMAT = 1
+FORMAT = 2
 
 
 @frozen
 class Locked:
-    """One plugin as it was agreed to; *record* is the SHA-256 of its distribution's RECORD file."""
+    """One plugin as it was agreed to.
+
+    *record* is the SHA-256 of its distribution's RECORD file and of what lies in its package: an
+    edit in place leaves the RECORD as it was.
+    """
 
     distribution: str
     version: str
@@ -92,4 +96,22 @@ def _locked(one: Found) -> Locked:
         record = (Path(one.site) / folder / "RECORD").read_bytes()
     except OSError:
         record = b""
-    return Locked(one.distribution, one.version, one.module, hashlib.sha256(record).hexdigest())
+    digest = hashlib.sha256(record)
+    for path in _package(one.module):
+        with suppress(OSError):
+            digest.update(hashlib.sha256(path.read_bytes()).digest() + os.fsencode(path.name))
+    return Locked(one.distribution, one.version, one.module, digest.hexdigest())
+
+
+def _package(module: str) -> list[Path]:
+    """Return the files of a module's package, what the interpreter makes of them left out."""
+    from importlib.machinery import PathFinder  # only a lock needs it
+
+    spec = PathFinder.find_spec(module.partition(".")[0])
+    if spec is None or not spec.origin:
+        return []
+    origin = Path(spec.origin)
+    if origin.name != "__init__.py":
+        return [origin]
+    files = (path for path in origin.parent.rglob("*") if path.is_file())
+    return sorted(path for path in files if path.parent.name != "__pycache__")

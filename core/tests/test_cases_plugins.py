@@ -1,0 +1,47 @@
+"""Hostile cases of installed plugins; names are the cases'."""
+
+import pytest
+from nanocoder.plugins.discovery import scan
+from nanocoder.plugins.lock import differences, locked_now
+
+
+@pytest.fixture
+def site(tmp_path, monkeypatch):
+    """Return a site directory with a plugin that is a package and one that is a module."""
+    for name, module in (("one", "one_plugin/__init__.py"), ("two", "two_plugin.py")):
+        path = tmp_path / module
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("X = 1\n")
+        info = tmp_path / f"nanocoder_{name}-1.0.dist-info"
+        info.mkdir()
+        (info / "entry_points.txt").write_text(f"[nanocoder]\ntool-{name} = {name}_plugin\n")
+        (info / "RECORD").write_text(f"{module},,\n")
+    (tmp_path / "one_plugin/deep").mkdir()
+    (tmp_path / "one_plugin/deep/data.toml").write_text("x = 1\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return tmp_path
+
+
+@pytest.mark.parametrize("file", ["__init__.py", "deep/data.toml", "added.py"])
+def test_plug_014_015_what_was_edited_in_place_differs_from_the_lock(site, file):
+    locked = locked_now(scan([str(site)]))
+    (site / "one_plugin/__pycache__").mkdir()
+    (site / "one_plugin/__pycache__/__init__.cpython-311.pyc").write_bytes(b"made by Python")
+    assert differences(locked, locked_now(scan([str(site)]))) == {}
+    (site / "one_plugin" / file).write_text("X = 2\n")
+    found = differences(locked, locked_now(scan([str(site)])))
+    assert found == {"tool-one": "has other contents than were locked"}
+
+
+def test_plug_015_a_module_that_is_no_package_is_locked_too(site):
+    locked = locked_now(scan([str(site)]))
+    (site / "two_plugin.py").write_text("X = 2\n")
+    found = differences(locked, locked_now(scan([str(site)])))
+    assert found == {"tool-two": "has other contents than were locked"}
+
+
+def test_plug_008_what_is_new_is_not_in_the_lock(site):
+    locked = locked_now(scan([str(site)]))
+    del locked["tool-two"]
+    found = differences(locked, locked_now(scan([str(site)])))
+    assert found == {"tool-two": "is not in the lock"}
