@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from nanocoder_kit_glob import BadPattern, compile_glob, expand_braces, split_base
+from nanocoder_kit_glob import BadPattern, compile_glob, endings, expand_braces, split_base
 
 
 @pytest.mark.parametrize(
@@ -40,6 +40,7 @@ from nanocoder_kit_glob import BadPattern, compile_glob, expand_braces, split_ba
 def test_patterns_match_what_a_shell_would(pattern, yes, no):
     matches = compile_glob(pattern)
     assert [path for path in yes + no if matches(path)] == yes
+    assert all(path.endswith(endings(pattern)) for path in yes)
 
 
 def by_definition(pattern, path):
@@ -60,7 +61,9 @@ def test_a_pattern_matches_what_its_definition_says(pattern, path):
     # A last "**" stands for one part or more.
     pattern = [*pattern, "*"] if pattern[-1] == "**" else pattern
     pattern = [part if part == "**" else part.replace("**", "*") for part in pattern]
-    assert compile_glob("/".join(pattern))("/".join(path)) == by_definition(pattern, path)
+    matches = compile_glob("/".join(pattern))("/".join(path))
+    assert matches == by_definition(pattern, path)
+    assert path[-1].endswith(endings("/".join(pattern))) or not matches
 
 
 @pytest.mark.parametrize(
@@ -82,6 +85,22 @@ def test_a_bomb_of_braces_is_refused():
         compile_glob("{a,b}" * 40)
     with pytest.raises(BadPattern, match="1024 characters"):
         compile_glob("a" * 1_025)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "ends"),
+    [
+        ("**/*.{py,ts}", (".py", ".ts")),
+        ("src/*/a.py", ("a.py",)),
+        ("*[a].py", (".py",)),
+        ("**/*", ("",)),
+        ("*.[ch]", ("",)),
+        (r"*.p\y", ("",)),
+        ("", ("",)),
+    ],
+)
+def test_how_names_end_is_known_beforehand(pattern, ends):
+    assert endings(pattern) == ends
 
 
 def test_alternatives_keep_their_order():

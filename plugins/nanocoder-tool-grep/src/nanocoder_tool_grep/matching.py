@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import Any
 
 from nanocoder_tool_grep.literals import folded, literals
-from nanocoder_tool_grep.sieve import MIN_OVERLAP, make_sieve, seems
+from nanocoder_tool_grep.sieve import MIN_OVERLAP, make_odd_sieve, make_sieve
 
 BLOCK_BYTES = 65_536  # ripgrep's; in blocks of another size it would see NUL bytes elsewhere
 LONGEST_LINE = 4_000_000  # bytes; of a longer line only the rest after this is not looked at
@@ -49,7 +49,7 @@ class Matcher:
 
     __slots__ = (
         "_next",
-        "_others",
+        "_odd",
         "folds",
         "in_block",
         "in_line",
@@ -79,14 +79,14 @@ class Matcher:
         self.picks = picks or shortest >= MIN_NEEDLE
         self.sieve = make_sieve(self.needles, folds=folds)
         self.overlap = max(MIN_OVERLAP, max(map(len, self.needles), default=1) - 1)
-        self._others = seems(self.needles)
+        self._odd = make_odd_sieve(self.needles)
         self._next = re.compile(b"|".join(map(re.escape, self.needles)))
 
     def can_pick(self, data: bytes) -> bool:
         """Tell whether every line of *data* that matches has a needle, and few others have one."""
         if not self.needles or not self.picks:
             return False
-        return not (self.folds and self._others(data, 0, len(data)))
+        return not (self.folds and self._odd(data, 0, len(data)))
 
     def next(self, data: bytes, at: int) -> int:
         """Return where the next needle is, -1 without one."""

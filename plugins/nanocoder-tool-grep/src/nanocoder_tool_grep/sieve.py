@@ -40,8 +40,8 @@ def make_fixed_sieve(
     return lambda start, end: any(find(one, start, end) for one in needles)
 
 
-def seems(needles: tuple[bytes, ...]) -> Callable[[bytes | bytearray, int, int], bool]:
-    """Return what tells whether bytes hold a character that stands for a letter of *needles*."""
+def make_odd_sieve(needles: tuple[bytes, ...]) -> Sieve:
+    """Return a sieve for characters beyond ASCII that stand for a letter of *needles*."""
     letters = {letter for letter in _ALSO if any(letter.encode() in one for one in needles)}
     also = [other.encode() for letter in sorted(letters) for other in _ALSO[letter]]
     # Most text has not even their first byte, and one byte is found in no time.
@@ -54,9 +54,9 @@ def _folding(needles: tuple[bytes, ...]) -> Sieve:
     # Without a copy in lower case; it comes without types.
     regex: Any = import_module("regex")
     finds = [regex.compile(regex.escape(one), regex.IGNORECASE).search for one in needles]
-    others = seems(needles)
+    odd = make_odd_sieve(needles)
     return lambda data, start, end: (
-        any(find(data, start, end) for find in finds) or others(data, start, end)
+        any(find(data, start, end) for find in finds) or odd(data, start, end)
     )
 
 
