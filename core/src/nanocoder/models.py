@@ -180,7 +180,7 @@ def ways_to_a_model(plugins: Plugins) -> str:
     if not any(line.strip().startswith("local:") for line in lines):
         lines.append(
             "  local: nanocoder plugins install 'provider-local[weights]'"
-            " (a small model inside the process, 1.1 GB, no key; in a clone: uv run --extra local"
+            " (a small model on this machine, 1.1 GB, no key; in a clone: uv run --extra local"
             " nanocoder)"
         )
     return "\n".join(lines)

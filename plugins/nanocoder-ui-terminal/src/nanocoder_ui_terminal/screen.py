@@ -117,7 +117,7 @@ class TextScreen:
         self._written = 0
         self._start("waiting")
         if self._ticker is None and self._terminal.moves:
-            # A model may be loaded now, which can hold up every thread for seconds.
+            # A model may be loaded now, for seconds, and a thread be held up by it.
             self._busy = f"waiting for {one_line(str(event.data.get('model', '')), MODEL_COLUMNS)}"
             self._since -= QUIET_S
             self._paint()
