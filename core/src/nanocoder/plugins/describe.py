@@ -7,7 +7,7 @@ import inspect
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from types import ModuleType
 from typing import Any
 
@@ -28,6 +28,9 @@ API_VERSION = 1
 MARK = f"{PROJECT}_impl"
 GATES = ("nanocoder_before_execute", "nanocoder_after_execute", "nanocoder_before_request")
 """Hooks of the judge and chain styles: who has one is never lazy and never optional."""
+
+MAX_TEXT_CHARS = 4_096
+"""How long a description, or any other text of a tool's definition, may be."""
 
 OFFERS: dict[str, type] = {
     "nanocoder_commands": Command,
@@ -177,6 +180,9 @@ def tool_manifest(plugin: str, tool: Tool[..., Any]) -> dict[str, Any]:
             plugin, f"tool {tool.name!r} has no schema: {problem_of(error)}"
         ) from error
     wire = {"name": tool.name, "description": tool.description, "parameters": told(parameters)}
+    problem = next(filter(None, map(_unfit, _texts([wire, tool.short]))), "")
+    if problem:
+        raise PluginError(plugin, f"the definition of {tool.name!r} holds {problem}")
     return {
         "name": tool.name,
         "description": tool.description,
@@ -193,6 +199,26 @@ def tool_manifest(plugin: str, tool: Tool[..., Any]) -> dict[str, Any]:
         "short": tool.short,
         "tokens": count_tokens(canonical_json(wire)),
     }
+
+
+def _unfit(text: str) -> str:
+    """Say what is wrong with a text that a model is to read and a person cannot look through."""
+    if len(text) > MAX_TEXT_CHARS:
+        return f"a text of {len(text):,} characters; at most {MAX_TEXT_CHARS:,} are told to a model"
+    if all(letter.isprintable() or letter in "\n\t" for letter in text):
+        return ""
+    return f"characters that nobody sees: {text[:60]!r}"
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from _texts([name, inner])
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _texts(inner)
 
 
 def import_and_describe(name: str, module: str) -> dict[str, Any]:
