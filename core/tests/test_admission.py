@@ -212,6 +212,7 @@ def test_who_came_first_goes_first():
         assert [seat.runs for seat in seats].index(True) == seats.index(after)
 
 
+# CONC-011
 def test_writers_of_one_path_go_one_after_the_other_and_hold_nobody_else_back():
     admission = Admission(8)
     first = admission.seat(change, {"path": "a"}, is_step=False)

@@ -145,6 +145,7 @@ def test_its_journal_is_kept_with_the_parent_s_and_found_by_its_id(session, tmp_
     assert not path.exists()
 
 
+# CONC-017
 @pytest.mark.contract("MA-85")
 def test_its_mode_is_never_looser_and_follows_the_parent_s_to_a_stricter_one(session):
     seen = []

@@ -364,6 +364,7 @@ def test_version_imports_next_to_nothing(nanocoder):
     assert not [name for name in added if name.startswith("nanocoder_")]
 
 
+# PLUG-007
 @pytest.mark.parametrize("words", [["--help"], ["run", "--help"], ["tools"], ["plugins", "list"]])
 def test_these_commands_import_no_plugin_and_nothing_slow(nanocoder, words):
     loaded = modules_of(nanocoder, *words)

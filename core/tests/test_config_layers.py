@@ -133,6 +133,7 @@ def test_a_wrong_value_is_told_with_file_line_key_and_what_is_right(place, user,
     assert str(caught.value) == f"{place.user_file}:{message}"
 
 
+# CONF-014
 @pytest.mark.parametrize(
     ("content", "where"),
     [
@@ -364,6 +365,7 @@ def test_files_above_the_working_directory_are_not_read(place):
     assert Config.load(below, environment=place.environment).core.max_turns == 50
 
 
+# CONF-024
 @pytest.mark.timeout(5)
 @pytest.mark.parametrize("kind", ["link", "folder link", "fifo", "directory", "large"])
 def test_a_project_file_that_is_a_trap_is_not_read_and_told(place, tmp_path, kind):
@@ -432,6 +434,7 @@ def test_trust_is_kept_and_taken_back(place):
     assert place.reload().core.mode is Mode.ASK
 
 
+# CONF-007
 def test_a_changed_file_has_to_be_trusted_again(place):
     place.load(project='mode = "edits"\n')
     trust(place.workspace, environment=place.environment)
@@ -447,6 +450,7 @@ def test_a_folder_that_takes_the_place_of_a_trusted_one_is_not_trusted(place, tm
     assert place.load(project='mode = "edits"\n').core.mode is Mode.ASK
 
 
+# CONF-008
 def test_trust_covers_what_is_below_and_neither_parents_nor_neighbours(place):
     for name in ("a/b", "a2", "a/own/.nanocoder"):
         (place.workspace / name).mkdir(parents=True)

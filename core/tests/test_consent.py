@@ -108,6 +108,7 @@ def test_without_a_policy_all_but_safe_reading_asks(tmp_path):
 ALLOW, ASK, DENY = Decision.ALLOW, Decision.ASK, Decision.DENY
 
 
+# SHELL-180
 @pytest.mark.parametrize(
     ("said", "wins"),
     [
@@ -173,6 +174,7 @@ def test_a_verdict_names_the_plugin_that_gave_it_not_the_one_it_names(tmp_path):
     assert result.data["plugin"] == "mine"
 
 
+# PLUG-026
 def test_what_a_policy_does_to_the_call_changes_nothing(tmp_path):
     def meddle(call):
         call.arguments["target"] = "elsewhere"
@@ -721,6 +723,7 @@ def test_an_edited_call_runs_as_it_was_written_and_is_marked(tmp_path):
     assert len(person.requests) == 1
 
 
+# SHELL-181
 @pytest.mark.contract("NT-41")
 def test_an_edited_call_is_judged_again(tmp_path):
     def guard(call):

@@ -371,6 +371,7 @@ def test_one_failing_call_of_a_parallel_turn_fails_alone(tmp_path):
     ]
 
 
+# CONC-019
 def test_an_interrupt_ends_a_parallel_turn_with_a_result_for_each_call(tmp_path):
     @tool(risk="safe", effects={Effect.READ})
     def patient(ctx: ToolContext, tag: Annotated[str, "Which."]) -> str:
@@ -509,6 +510,7 @@ def test_a_composed_call_that_is_denied_ran_no_step(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+# PLUG-035
 @pytest.mark.contract("CO-05")
 @pytest.mark.contract("CO-17")
 def test_only_declared_steps_can_be_called(tmp_path):
@@ -518,6 +520,7 @@ def test_only_declared_steps_can_be_called(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+# PLUG-019
 @pytest.mark.contract("CO-16")
 @pytest.mark.contract("CO-19")
 def test_a_composed_tool_that_says_it_only_reads_reaches_no_writer(tmp_path):
@@ -544,6 +547,7 @@ def test_steps_are_linked_to_their_call(tmp_path):
     assert events[-1].call_id == "call-1"
 
 
+# PLUG-036
 @pytest.mark.contract("CO-09")
 def test_consent_ends_with_the_call(tmp_path):
     kept: list[ToolContext] = []
@@ -598,6 +602,7 @@ def test_composed_tools_do_not_nest_for_ever(tmp_path):
     assert "may not nest deeper" in result.output
 
 
+# PLUG-034
 @pytest.mark.contract("CO-18")
 def test_a_deny_rule_holds_inside_a_confirmed_composition(tmp_path):
     class NoWriting:

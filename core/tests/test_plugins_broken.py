@@ -126,6 +126,7 @@ def test_a_broken_plugin_is_set_aside_by_name_and_the_others_work(site: Site, wh
     assert tools["fine"].real()() == "well"
 
 
+# PLUG-022
 @pytest.mark.timeout(30)
 def test_a_plugin_that_hangs_on_import_is_set_aside_at_the_deadline(site: Site) -> None:
     site.install("tool-a-hang", "import time; time.sleep(60)")

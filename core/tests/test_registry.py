@@ -299,6 +299,7 @@ def test_many_tools_that_share_their_steps_are_looked_at_in_no_time():
     assert plugins.reports == []
 
 
+# PLUG-020
 @pytest.mark.contract("CO-04")
 @pytest.mark.parametrize("confirm", [lambda arguments: True, lambda arguments: arguments["gone"]])
 def test_a_tool_that_wants_consent_or_cannot_say_is_asked_about(tmp_path, confirm):
@@ -330,6 +331,7 @@ def test_a_larger_set_of_parameters_may_be_a_class(tmp_path):
         assert called(session, "dig", {"path": "x", "depth": -1})[0].is_error
 
 
+# PLUG-011
 @pytest.mark.parametrize("name", ["Read", "read-file", "", "é", "a" * 65, "1st"])
 def test_a_name_that_no_provider_takes_is_refused(name):
     with pytest.raises(PluginError, match="no tool name"):

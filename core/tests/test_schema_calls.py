@@ -11,6 +11,7 @@ from nanocoder.errors import BadArguments
 from nanocoder.schema import canonical_json, normalise, parse_json
 
 
+# PROV-045
 @pytest.mark.contract("MA-112")
 @pytest.mark.parametrize(
     "call",

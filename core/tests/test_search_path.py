@@ -23,6 +23,7 @@ def hostile(tmp_path: Path) -> Path:
     return folder
 
 
+# PLUG-001, 003, 005
 @pytest.mark.parametrize(
     ("start", "search"),
     [((SCRIPT,), ":"), ((SCRIPT,), "{there}/src"), (MODULE, None), (MODULE, "src:{there}/other:")],

@@ -58,6 +58,7 @@ def test_every_line_is_json_that_others_can_read(begun):
     assert set(lines[0]) == {"seq", "kind", "at", "turn", "data", "crc"}
 
 
+# SESS-004
 def test_interrupted_calls_get_a_result_and_finished_ones_keep_theirs(begun):
     transcript = repaired(read(begun))
     assert [message.role for message in transcript.messages] == ["user", "assistant", "tool"]
@@ -191,6 +192,7 @@ def test_a_byte_order_mark_before_the_first_record_does_no_harm(begun):
     assert len(read(begun)) == 6
 
 
+# SESS-017
 def test_halves_of_surrogate_pairs_cannot_spoil_the_next_request():
     record = decode(encode(Record(1, "message", 1.0, {"text": "a\ud800b \U0001f600"})))
     assert record.data["text"].encode() == "a?b \U0001f600".encode()
@@ -324,6 +326,7 @@ print(len(counts), len(set(counts)), len(torn))
 """
 
 
+# SESS-006
 @pytest.mark.timeout(120)
 def test_a_kill_at_any_moment_loses_no_acknowledged_record(tmp_path):
     done = subprocess.run(

@@ -42,6 +42,7 @@ def test_a_session_is_resumed_where_it_ended(store, tmp_path):
     assert [message.text for message in store.show(session_id).messages] == ["Hello", "Hi", "More"]
 
 
+# SESS-010
 def test_files_and_folders_are_private_under_any_umask(store, tmp_path):
     before = os.umask(0)
     try:
@@ -88,6 +89,7 @@ sys.stdin.read()
     store.open(session_id)[1].close()
 
 
+# SESS-001
 def test_a_torn_end_is_cut_off_told_and_kept_as_a_copy(store, tmp_path, said):
     session_id = begin(store, tmp_path)
     path = store.folder / f"{session_id}.jsonl"
@@ -130,6 +132,7 @@ def test_a_typo_is_answered_with_the_nearest_id(store, tmp_path):
         store.open(session_id[:-1] + "0")
 
 
+# SESS-009
 @pytest.mark.parametrize(
     "wanted", ["../../x", "/etc/passwd", "{id}/../{id}", "{id}; touch x", "-h", "", ".", "*"]
 )
@@ -142,6 +145,7 @@ def test_what_is_no_id_opens_no_file(store, tmp_path, wanted):
         assert error_class(caught) == "session_not_found"
 
 
+# SESS-018
 @pytest.mark.timeout(5)
 def test_whatever_else_lies_among_the_sessions_is_passed_over(store, tmp_path):
     session_id = begin(store, tmp_path)

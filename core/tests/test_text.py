@@ -39,6 +39,7 @@ def test_clip_says_what_is_missing():
     assert clip_lines("1\n2", head=1, tail=1) == "1\n2"
 
 
+# INJ-003, 007, 008, 010, 013, 015, 017, 018, 019, 021
 @pytest.mark.parametrize("text", SEQUENCES)
 def test_no_control_reaches_the_terminal_or_the_model(text):
     for clean in (for_terminal(text), for_model(text), one_line(text, 40)):

@@ -52,6 +52,7 @@ def result_of(cwd, **plugins):
         return result, session.plugins.reports
 
 
+# PLUG-030
 @pytest.mark.parametrize(("changes", "problem"), UNSOUND)
 def test_a_tool_that_returns_an_unsound_result_is_broken_and_told_why(tmp_path, changes, problem):
     result, _ = result_of(tmp_path, odd=returning(evolve(SOUND, **changes)))

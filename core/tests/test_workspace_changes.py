@@ -65,6 +65,7 @@ def test_a_write_says_what_it_did(ground):
     assert names(ws / "a/b") == ["c.txt"]
 
 
+# FS-010
 @pytest.mark.contract("MA-16")
 def test_the_umask_decides_the_mode_of_a_new_file_and_the_old_one_of_others(ground):
     workspace, ws = ground
@@ -112,6 +113,7 @@ def test_a_link_stays_and_its_target_is_written(ground):
     assert (ws / "real").read_text() == (ws / "later").read_text() == "new"
 
 
+# PATH-032, 033
 def test_a_hard_link_is_broken_not_followed(ground):
     workspace, ws = ground
     outside = ws.parent / "outside"
@@ -122,6 +124,7 @@ def test_a_hard_link_is_broken_not_followed(ground):
     assert outside.read_text() == "theirs"
 
 
+# FS-023
 def test_a_file_that_changed_since_it_was_read_is_not_overwritten(ground):
     workspace, ws = ground
     (ws / "f").write_text("old")
@@ -390,6 +393,7 @@ workspace.write_text("f", "new")
 """
 
 
+# FS-027
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("call", ["write", "fchmod", "fsync", "rename"])
 @pytest.mark.contract("MA-16")
@@ -423,6 +427,7 @@ def test_delete_removes_one_file_and_keeps_a_copy(ground):
     assert names(ws) == []
 
 
+# PATH-048
 def test_delete_of_a_link_spares_what_it_leads_to(ground):
     workspace, ws = ground
     outside = ws.parent / "secret"
@@ -553,6 +558,7 @@ def test_no_handle_is_left_open(ground):
     assert len(os.listdir("/dev/fd")) == before
 
 
+# FS-020
 def test_a_file_of_fifty_gigabytes_is_refused_at_once(ground):
     workspace, ws = ground
     with (ws / "s").open("wb") as file:
@@ -566,6 +572,7 @@ def test_a_file_of_fifty_gigabytes_is_refused_at_once(ground):
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000
 
 
+# FS-022
 def test_a_file_that_grows_is_read_to_the_limit_at_most(ground):
     workspace, ws = ground
     grower = subprocess.Popen(["sh", "-c", f"while :; do echo line; done > '{ws}/g'"])

@@ -25,6 +25,7 @@ CHANGES = {
 }
 
 
+# SESS-012, CONF-009
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
 def test_no_change_reaches_them(home, change):
     (home.root / "mine").write_text("mine")

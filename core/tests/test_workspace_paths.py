@@ -33,6 +33,7 @@ def refusal(call, *arguments, **options):
     return caught.value.error_class
 
 
+# PATH-015, 016, FS-021
 @pytest.mark.parametrize(
     "path",
     [
@@ -65,6 +66,7 @@ def test_paths_that_lead_out_are_refused(ground, path):
     assert refusal(workspace.exists, path) == "path_outside_workspace"
 
 
+# PATH-005, 014
 @pytest.mark.parametrize(
     ("link", "target", "path"),
     [
@@ -91,6 +93,7 @@ def test_links_that_lead_out_are_refused(ground, link, target, path):
     assert (out / "secret.txt").read_text() == SECRET
 
 
+# PATH-026
 def test_dot_dot_behind_a_link_means_what_the_kernel_says(ground):
     workspace, ws, out = ground
     (out / "sub").mkdir()
@@ -111,6 +114,7 @@ def test_dot_dot_behind_missing_names_does_not_climb(ground):
     assert refusal(workspace.read_bytes, "here/no/../../out") != ""
 
 
+# PATH-009, 012
 def test_writing_through_links_that_lead_out_creates_nothing(ground):
     workspace, ws, out = ground
     (ws / "dangling").symlink_to(out / "created.txt")
@@ -123,6 +127,7 @@ def test_writing_through_links_that_lead_out_creates_nothing(ground):
     assert sorted(path.name for path in out.iterdir()) == ["secret.txt"]
 
 
+# PATH-054
 @pytest.mark.parametrize("target", ["a", "{ws}/a", "./x/../a", "b", "{alias}/a"])
 def test_links_inside_stay_usable_whatever_their_spelling(ground, target):
     workspace, ws, out = ground
@@ -139,6 +144,7 @@ def test_links_inside_stay_usable_whatever_their_spelling(ground, target):
     assert (ws / "l").is_symlink()
 
 
+# PATH-011
 def test_a_loop_of_links_is_named(ground):
     workspace, ws, _ = ground
     (ws / "a").symlink_to("b")
@@ -153,6 +159,7 @@ def test_a_loop_of_links_is_named(ground):
     assert workspace.read_text("c0") == "inside"
 
 
+# PATH-022, 023, 024, 027
 @pytest.mark.parametrize(
     ("path", "error_class"),
     [
@@ -222,6 +229,7 @@ def test_a_missing_file_names_those_that_are_like_it(ground):
     assert caught.value.data == {"nearest": ["src/main.py"]}
 
 
+# PATH-020
 def test_pipes_and_sockets_are_refused_at_once(ground):
     workspace, ws, _ = ground
     os.mkfifo(ws / "pipe")
@@ -236,6 +244,7 @@ def test_pipes_and_sockets_are_refused_at_once(ground):
     assert [entry.kind for entry in workspace.scan() if entry.name == "pipe"] == ["other"]
 
 
+# PATH-057
 def test_a_name_that_is_not_utf8_is_listed_and_read_back(ground):
     workspace, ws, _ = ground
     (ws / "d").mkdir()
@@ -251,6 +260,7 @@ def test_a_name_that_is_not_utf8_is_listed_and_read_back(ground):
     assert workspace.read_text("d/b\\xff") == "literal"
 
 
+# FS-009
 @pytest.mark.parametrize("force_walk", [False, True])
 def test_no_permission_is_said_so(force_walk):
     if os.geteuid() != 0:
@@ -301,6 +311,7 @@ while True:
 """
 
 
+# PATH-052
 @pytest.mark.timeout(30)
 @pytest.mark.skipif(sys.platform != "linux", reason="needs renameat2")
 def test_a_directory_that_is_swapped_all_the_time_leaks_nothing(ground):

@@ -87,6 +87,7 @@ def test_what_is_ignored_is_left_out_on_request(ground):
     assert not workspace.is_ignored(".")
 
 
+# FS-025
 def test_a_tree_of_two_thousand_levels_is_walked(ground):
     workspace, ws = ground
     fd = os.open(ws, os.O_RDONLY)
@@ -104,6 +105,7 @@ def test_a_tree_of_two_thousand_levels_is_walked(ground):
         subprocess.run(["rm", "-rf", str(ws)], check=True)
 
 
+# PATH-030, 031, 069, 071, 072, 073, 075, 078, 079
 @pytest.mark.parametrize(
     "path",
     [

@@ -96,6 +96,7 @@ SECRETS = [
 ]
 
 
+# PATH-063
 @pytest.mark.contract("MA-107")
 @pytest.mark.parametrize("path", SECRETS)
 @pytest.mark.parametrize("name", ["read_file", "grep", "write_file", "delete_file"])
@@ -109,6 +110,7 @@ def test_what_only_looks_like_a_secret_is_read(path, judge):
     assert str(judge("read_file", {"path": path}).decision) == "allow"
 
 
+# PATH-064
 def test_a_link_to_a_secret_is_a_secret(tmp_path, judge):
     (tmp_path / ".env").write_text("KEY=1")
     (tmp_path / "readme.txt").symlink_to(".env")
@@ -150,6 +152,7 @@ PROTECTED = [
 ]
 
 
+# PATH-030, 031, 069, 071, 072, 073, 075, 078, 079
 @pytest.mark.parametrize("path", PROTECTED)
 def test_protected_files_change_only_with_a_person(path, judge):
     for mode in ("ask", "edits"):

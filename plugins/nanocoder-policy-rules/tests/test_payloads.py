@@ -3,6 +3,7 @@
 import pytest
 from nanocoder import Decision
 
+# SHELL-004 to 164, 189 (those of one class of attack stand together)
 PAYLOADS = [
     # chains, substitutions, expansions
     ("echo *", "echo touch $M | sh"),

@@ -2,6 +2,7 @@ import pytest
 from nanocoder import Decision
 
 
+# SHELL-166, 168, 170, 172, 174, 175, 176, 177
 @pytest.mark.contract("NT-45")
 @pytest.mark.parametrize(
     "command",

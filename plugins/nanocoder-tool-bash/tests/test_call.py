@@ -67,6 +67,7 @@ def test_a_directory_that_is_none_is_named(workdir, error_class, shell):
     assert refused.value.error_class == error_class
 
 
+# PROC-026
 def test_a_command_that_removes_its_directory_is_told(shell):
     result = shell(f"rm -rf {shell.root}; pwd; ls")
     assert result.error_class == "cwd_missing"
@@ -75,6 +76,7 @@ def test_a_command_that_removes_its_directory_is_told(shell):
         shell("true")
 
 
+# PROC-024
 @pytest.mark.contract("MA-02")
 @pytest.mark.parametrize("timeout", [-1, 0, 1e9, "5m", 1_800.1, math.nan, math.inf])
 def test_a_limit_out_of_range_is_refused(timeout, shell):
@@ -108,6 +110,7 @@ def test_a_command_that_no_program_can_be_given_is_refused(command, shell):
     assert refused.value.error_class == "invalid_arguments"
 
 
+# PROC-029
 def test_a_command_that_is_too_long_says_what_to_do(shell):
     with pytest.raises(ToolError, match="script file") as refused:
         shell("true " + "x" * 200_000)

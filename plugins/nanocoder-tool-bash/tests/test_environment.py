@@ -6,6 +6,7 @@ def variables(shell):
     return dict(line.partition("=")[::2] for line in shell("env").output.splitlines())
 
 
+# PROC-018, 019
 @pytest.mark.contract("NT-27")
 @pytest.mark.contract("MA-05")
 def test_nothing_asks_scrolls_or_edits(shell):
@@ -25,6 +26,7 @@ def test_the_usual_variables_are_inherited(shell, monkeypatch):
     assert env["HOME"] == "/home/somebody"
 
 
+# PROC-021, 023
 @pytest.mark.contract("MA-09")
 @pytest.mark.parametrize(
     ("name", "value"),
@@ -74,6 +76,7 @@ def test_startup_files_are_not_read(shell, monkeypatch):
     assert shell("echo clean").output == "clean"
 
 
+# SHELL-193
 def test_each_call_starts_anew(shell):
     shell("export LEFT=1; alias ls='echo hijacked'; cd /tmp")
     assert shell("echo ${LEFT:-none}; pwd -P").output == f"none\n{shell.root}"

@@ -63,6 +63,7 @@ def test_both_streams_and_long_last_words_are_read(shell):
     assert {"out", "err", "x" * 20_000} <= set(output.splitlines())
 
 
+# PROC-031
 def test_output_that_comes_too_fast_loses_its_beginning_and_says_so(shell):
     job = start(shell, "seq 200000; echo last")
     wait_until(lambda: "ended" in shell.job("list").output)

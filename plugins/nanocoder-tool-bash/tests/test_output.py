@@ -40,6 +40,7 @@ def test_title_and_metadata_name_the_command(shell):
     assert 0 < result.metadata["duration_s"] < 5
 
 
+# PROC-027
 def test_a_signal_is_named_with_its_exit_code(shell):
     assert shell("kill -SEGV $$").output == "[ended by signal SIGSEGV (139)]"
     assert shell("sh -c 'kill -SEGV $$'; exit $?").output.endswith(
@@ -47,6 +48,7 @@ def test_a_signal_is_named_with_its_exit_code(shell):
     )
 
 
+# PROC-012
 @pytest.mark.contract("MA-08")
 def test_both_pipes_are_read_while_both_are_full(shell):
     script = (
@@ -71,6 +73,7 @@ def test_long_output_keeps_head_and_tail_and_is_kept_whole_in_a_file(shell):
     ]
 
 
+# PROC-011
 def test_a_long_standard_output_does_not_hide_a_short_standard_error(shell):
     result = shell("echo first >&2; seq 1 100000; echo last >&2")
     assert result.output.endswith("100000\nSTDERR:\nfirst\nlast")
@@ -96,6 +99,7 @@ def test_a_hundred_megabytes_need_little_memory_and_are_all_kept(shell):
     assert after - before < 150_000, "kilobytes: the file is read once to be kept"
 
 
+# PROC-010
 @pytest.mark.timeout(30)
 def test_an_endless_flood_ends_at_the_limit_with_head_and_tail(shell):
     began = time.monotonic()
@@ -107,6 +111,7 @@ def test_an_endless_flood_ends_at_the_limit_with_head_and_tail(shell):
     assert (shell.kept / "call-1-stdout.txt").stat().st_size <= 100_000_000
 
 
+# PROC-014
 @pytest.mark.contract("MA-07")
 def test_binary_output_is_reported_and_not_shown(shell):
     result = shell("printf 'a\\0b'; echo fine >&2")

@@ -20,6 +20,7 @@ def took(call):
     return result, time.monotonic() - began
 
 
+# PROC-002
 @pytest.mark.contract("NT-32b")
 @pytest.mark.contract("MA-04")
 def test_a_timeout_ends_the_whole_group_and_keeps_the_output(shell, seconds, is_running):
@@ -31,6 +32,7 @@ def test_a_timeout_ends_the_whole_group_and_keeps_the_output(shell, seconds, is_
     assert not is_running(seconds)
 
 
+# PROC-003
 @linux_only
 def test_a_child_with_its_own_session_dies_at_the_timeout(shell, seconds, is_running):
     shell(f"setsid sleep {seconds} & sleep 300", timeout=0.3)
@@ -43,6 +45,7 @@ def test_a_child_that_cleared_its_environment_dies_at_the_timeout(shell, seconds
     assert not is_running(seconds)
 
 
+# PROC-005
 @pytest.mark.parametrize(
     "command",
     [
@@ -154,12 +157,14 @@ def test_standard_input_is_empty(shell):
     assert shell("cat; echo end").output == "end"
 
 
+# PROC-017
 def test_there_is_no_terminal_to_ask_on(shell):
     result, duration_s = took(lambda: shell('read -p "password: " x </dev/tty; echo got=$x'))
     assert duration_s < 2
     assert "got=\n" in result.output
 
 
+# PROC-022
 @linux_only
 def test_a_command_inherits_no_descriptors_of_ours(shell):
     with (shell.root / "open").open("w") as handle:
@@ -168,6 +173,7 @@ def test_a_command_inherits_no_descriptors_of_ours(shell):
     assert names == ["0", "1", "2", "3"]  # 3 is the directory that ls reads
 
 
+# CONC-013
 @pytest.mark.timeout(30)
 def test_eight_commands_at_the_same_time_keep_apart(shell, seconds, is_running):
     results = {}
@@ -238,6 +244,7 @@ bash.invoke(ctx, bash.signature.check({"command": sys.argv[1]}))
 """
 
 
+# PROC-008
 @pytest.mark.parametrize("command", ["sleep {0}", "sleep {0} & sleep {0}; true"])
 def test_a_command_ends_when_we_are_killed(command, tmp_path, seconds, is_running):
     words = [sys.executable, "-c", RUNNER, command.format(seconds)]

@@ -130,6 +130,7 @@ def test_a_batch_in_a_batch_is_refused(run):
     assert result.data["calls"][0]["error_class"] == "nested_call"
 
 
+# CONC-015
 @pytest.mark.contract("NA-53")
 def test_each_call_is_judged_and_asked_for_by_itself(run, tmp_path):
     def judge(call, tool):

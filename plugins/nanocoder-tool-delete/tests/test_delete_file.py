@@ -82,6 +82,7 @@ def test_a_directory_is_refused(delete, root, path):
     assert (root / "folder").is_dir()
 
 
+# PATH-050
 @pytest.mark.contract("MA-56")
 @pytest.mark.parametrize("path", [".", "./", "folder/.."])
 def test_the_workspace_itself_is_refused(delete, root, path):

@@ -271,6 +271,7 @@ def test_nothing_alike_says_so_without_a_region(ctx, file):
     )
 
 
+# FS-013, 017
 @pytest.mark.contract("MA-38")
 @pytest.mark.parametrize(
     ("before", "old", "new", "after"),
@@ -301,6 +302,7 @@ _lines = st.lists(
 )
 
 
+# FS-018
 @pytest.mark.contract("MA-38")
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(
@@ -390,6 +392,7 @@ def test_a_nul_is_refused(ctx, file):
     assert "NUL" in str(error_of(ctx, "return 0", "\0"))
 
 
+# FS-019
 def test_a_binary_file_is_refused(ctx, file):
     file.write_bytes(b"\0value")
     assert error_of(ctx, "value", "x").error_class == "binary_file"

@@ -110,6 +110,7 @@ def test_what_tools_made_and_git_ignores_is_left_out(ctx):
     assert found(ctx, "**", path="a/vendor") == ["a/vendor/x"]
 
 
+# PATH-034, 035
 @pytest.mark.contract("NA-49")
 @pytest.mark.parametrize(
     ("pattern", "path"),
@@ -136,6 +137,7 @@ def test_a_directory_that_is_missing_or_a_file_is_an_error(ctx):
             assert caught.value.error_class == error_class
 
 
+# PATH-038
 def test_a_bomb_of_braces_and_an_empty_pattern_are_refused(ctx):
     for pattern in ("{a,b}" * 20, ""):
         with pytest.raises(ToolError) as caught:

@@ -263,6 +263,7 @@ def test_one_file_can_be_searched(ctx, tree):
     assert places(ctx, "main", path="notes.md", glob="*.py") == []
 
 
+# PATH-041
 @pytest.mark.contract("NT-37")
 @pytest.mark.parametrize(
     "pattern", ["-e", "--files", "-- x", "; touch pwned", "$(touch pwned)", "`id`"]
@@ -279,6 +280,7 @@ def test_a_glob_is_never_an_option(ctx, glob):
     assert places(ctx, "x", glob=glob) == []
 
 
+# PATH-043
 def test_a_path_is_never_an_option(ctx):
     make(ctx, {"--files": "x\n", "-x/f": "x\n"})
     assert places(ctx, "x", path="--files") == ["--files:1"]
@@ -400,6 +402,7 @@ def test_a_configuration_of_ripgrep_does_not_count(ctx, tree, monkeypatch):
     assert places(ctx, "def helper") == ["src/b.py:1"]
 
 
+# PATH-019
 def test_links_are_not_followed_and_pipes_not_opened(ctx, tree):
     (tree.parent / "outside").mkdir()
     (tree.parent / "outside/f").write_text("main\n")

@@ -57,6 +57,7 @@ def test_risk_is_medium():
     assert move_file.risk == "medium"
 
 
+# PATH-046
 @pytest.mark.contract("MA-57")
 @pytest.mark.parametrize(
     ("source", "destination"),

@@ -226,6 +226,7 @@ def test_hunks_out_of_order_are_explained(ctx):
     assert "stands at line 1, before line 9; write hunks in the order of the file" in str(error)
 
 
+# FS-026
 def test_every_file_that_does_not_fit_is_named_and_none_is_changed(ctx):
     error = error_of(
         ctx,
@@ -275,6 +276,7 @@ def test_what_makes_no_sense_is_explained(ctx, patch, said):
     assert said in str(error_of(ctx, patch))
 
 
+# PATH-060
 @pytest.mark.parametrize("path", ["../x", "/etc/x", ".git/hooks/pre-commit", "out/x"])
 @pytest.mark.parametrize("what", ["*** Add File: {}\n+x", "*** Update File: m.py\n*** Move to: {}"])
 def test_nothing_outside_and_nothing_of_gits_is_touched(ctx, root, tmp_path, path, what):

@@ -171,6 +171,7 @@ def test_large_and_small_files_read_alike(ctx, tmp_path, monkeypatch):
     assert error_of(ctx, "f.txt", offset=6).data == {"lines": 5}
 
 
+# INJ-025
 @pytest.mark.contract("MA-13")
 def test_a_long_line_is_cut_and_that_is_said(ctx, tmp_path):
     (tmp_path / "l.txt").write_text("é" * 2_001 + "\n" + "b" * 2_000 + "\n")
@@ -247,6 +248,7 @@ def test_without_the_extra_an_image_too_large_for_models_is_named(ctx, tmp_path,
     assert "not attached: to make it smaller install nanocoder-tool-read[images]" in result.output
 
 
+# INJ-024
 @pytest.mark.contract("MA-15")
 @pytest.mark.parametrize(
     ("name", "data", "kind"),

@@ -194,6 +194,7 @@ def test_a_folder_without_instructions_says_so(ctx, config):
     assert "no SKILL.md" in str(refusal(ctx, name="empty"))
 
 
+# INJ-059
 def test_nothing_is_expanded(ctx, config):
     make(config, "deploy", "Do: $ARGUMENTS {{secret}} !`touch made` @../out")
     assert load(ctx, name="deploy").output == "Do: $ARGUMENTS {{secret}} !`touch made` @../out"

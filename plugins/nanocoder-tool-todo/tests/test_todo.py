@@ -109,6 +109,7 @@ def test_the_newest_list_replaces_the_one_before_and_an_empty_one_clears_it(desk
     assert desk.read().output == "[no tasks]"
 
 
+# CONC-021
 @pytest.mark.contract("MA-77")
 def test_lists_written_at_once_are_never_mixed(tmp_path):
     """Two boards of one folder stand for two processes; each writes lists of its own kind."""

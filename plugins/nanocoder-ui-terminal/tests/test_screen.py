@@ -85,6 +85,7 @@ HOSTILE = (
 )
 
 
+# INJ-052
 def test_hostile_text_of_the_model_is_shown_inert(run):
     talk = run({"text": HOSTILE, "deltas": 40})
     assert talk.end() == 0
@@ -96,6 +97,7 @@ def test_hostile_text_of_the_model_is_shown_inert(run):
         assert shown in talk.text
 
 
+# INJ-040, 053
 def test_hostile_names_arguments_and_results_are_shown_inert(run, workspace):
     (workspace / "evil.txt").write_text("\x1b]52;c;eA==\x07 [/x] \u202e\n")
     bad = {"name": "\x1b[2Jbash", "arguments": {"\x1b]0;x\x07": "\x1b[31m"}}
