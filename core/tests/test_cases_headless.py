@@ -92,3 +92,14 @@ def test_proc_025_the_limit_of_a_command_knows_nothing_of_the_clock_on_the_wall(
     done = nanocoder(*words, env={"PYTHONPATH": str(tmp_path / "site")})
     told = json.loads(done.stdout)
     assert (told["status"], told["output"]) == ("ok", "done")
+
+
+def test_path_036_no_link_takes_a_search_out_of_the_workspace(nanocoder, tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/secret.txt").write_text("SECRET-7f3a")
+    (nanocoder.cwd / "ok.txt").write_text("inside")
+    (nanocoder.cwd / "d").symlink_to(tmp_path / "out")
+    for name, arguments in (("glob", {"pattern": "**/*.txt"}), ("grep", {"pattern": "SECRET|in"})):
+        done = nanocoder("call", name, json.dumps(arguments))
+        assert "ok.txt" in done.stdout
+        assert "secret" not in done.stdout.lower()
