@@ -137,7 +137,7 @@ class Bench:
                 },
             )
         self.compared(
-            "floor of **/*: rg --files, then a bare stat of each",
+            "the floor of **/*: rg --files and bare stats",
             lambda: self.timed(files),
             {"rg --files": files},
         )
