@@ -39,7 +39,7 @@ def test_calls_get_ids_and_typed_arguments(tmp_path: Path) -> None:
     first, second = play(script(tmp_path, {"calls": calls}))[-1].calls
     assert (first.name, first.arguments, first.error) == ("a", {"x": 1}, "")
     assert first.id != second.id
-    assert "{broken" in second.error
+    assert "after «{», before «broken»" in second.error
 
 
 def test_a_scripted_error_is_raised_with_its_kind(tmp_path: Path) -> None:
