@@ -476,7 +476,9 @@ def large_tree(ctx, monkeypatch):
 
 
 @pytest.mark.contract("MA-53")
-def test_what_a_worker_leaves_is_searched_all_the_same(large_tree, monkeypatch):
+@pytest.mark.parametrize("ahead", [1, 4])
+def test_what_a_worker_leaves_is_searched_all_the_same(large_tree, monkeypatch, ahead):
+    monkeypatch.setattr("nanocoder_tool_grep.workers.AHEAD", ahead)
     expected = run(large_tree, r"needle \d+$", limit=2_000)
     monkeypatch.setattr("nanocoder_tool_grep.workers._BOOT", "import sys; sys.stdin.readline()")
     assert run(large_tree, r"needle \d+$", limit=2_000) == expected

@@ -96,7 +96,7 @@ class _Scan:
         try:
             yield from workers.search(root, self.query, every, cancel, number=number, limit_s=left)
         except workers.WorkerDiedError as died:
-            for folder, names in chain(died.left, every):
+            for folder, names in died.left:
                 for name in names:
                     yield from self._alone(f"{folder}/{name}" if folder else name)
 

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from selectors import EVENT_READ, DefaultSelector
 from threading import Event, Timer
@@ -42,9 +43,9 @@ Batch = list[tuple[str, list[str]]]
 
 
 class WorkerDiedError(Exception):
-    """A worker ended by itself; *left* is what was not answered, or not yet told."""
+    """A worker ended by itself; *left* is all that was not answered, not told, or not given out."""
 
-    def __init__(self, left: Batch) -> None:
+    def __init__(self, left: Iterable[tuple[str, list[str]]]) -> None:
         super().__init__("a worker died")
         self.left = left
 
@@ -194,8 +195,9 @@ class _Crew:
                 self._given.popleft()
                 self._give()
         except (ChildProcessError, BrokenPipeError):
-            self._given += [self._next[0]] if self._next else []
-            raise WorkerDiedError([some for batch in self._given for some in batch]) from None
+            undone = [*self._given, *([self._next[0]] if self._next else [])]
+            # Cutting batches has kept back what did not fit into the last.
+            raise WorkerDiedError(chain.from_iterable(chain(undone, self._every))) from None
 
     def _give(self) -> None:
         """Hand out batches as long as somebody has room."""
