@@ -34,6 +34,12 @@ def test_plug_014_015_what_was_edited_in_place_differs_from_the_lock(site, file)
     assert found == {"tool-one": "has other contents than were locked"}
 
 
+def test_plug_014_a_file_that_has_moved_within_its_package_differs_from_the_lock(site):
+    locked = locked_now(scan([str(site)]))
+    (site / "one_plugin/deep").rename(site / "one_plugin/other")
+    assert list(differences(locked, locked_now(scan([str(site)])))) == ["tool-one"]
+
+
 def test_plug_015_a_module_that_is_no_package_is_locked_too(site):
     locked = locked_now(scan([str(site)]))
     (site / "two_plugin.py").write_text("X = 2\n")

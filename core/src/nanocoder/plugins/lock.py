@@ -91,27 +91,29 @@ def differences(locked: Mapping[str, Locked], now: Mapping[str, Locked]) -> dict
 
 
 def _locked(one: Found) -> Locked:
-    folder = f"{one.distribution.replace('-', '_')}-{one.version}.dist-info"
+    info = f"{one.distribution.replace('-', '_')}-{one.version}.dist-info"
     try:
-        record = (Path(one.site) / folder / "RECORD").read_bytes()
+        record = (Path(one.site) / info / "RECORD").read_bytes()
     except OSError:
         record = b""
     digest = hashlib.sha256(record)
-    for path in _package(one.module):
+    folder, files = _package(one.module)
+    for path in files:
         with suppress(OSError):
-            digest.update(hashlib.sha256(path.read_bytes()).digest() + os.fsencode(path.name))
+            content = hashlib.sha256(path.read_bytes()).digest()
+            digest.update(content + os.fsencode(path.relative_to(folder)))
     return Locked(one.distribution, one.version, one.module, digest.hexdigest())
 
 
-def _package(module: str) -> list[Path]:
-    """Return the files of a module's package, what the interpreter makes of them left out."""
+def _package(module: str) -> tuple[Path, list[Path]]:
+    """Return the folder of a module's package and its files, without what the interpreter makes."""
     from importlib.machinery import PathFinder  # only a lock needs it
 
     spec = PathFinder.find_spec(module.partition(".")[0])
     if spec is None or not spec.origin:
-        return []
+        return Path(), []
     origin = Path(spec.origin)
     if origin.name != "__init__.py":
-        return [origin]
+        return origin.parent, [origin]
     files = (path for path in origin.parent.rglob("*") if path.is_file())
-    return sorted(path for path in files if path.parent.name != "__pycache__")
+    return origin.parent, sorted(path for path in files if path.parent.name != "__pycache__")
