@@ -21,12 +21,12 @@ def of_tools(
     name: str,
     called: Sequence[tuple[str, Mapping[str, Any]]],
     hidden: Collection[str],
-    problems: Sequence[str],
+    left_out: Mapping[str, str],
 ) -> str:
     """Return why a plugin's tool is not offered as *name*; nothing when no plugin has it.
 
     *called* has what each tool is called here beside its description, *hidden* the names that are
-    switched off, *problems* what was reported of tools that are left out.
+    switched off, *left_out* why the other tools that nobody gets are left out.
     """
     for here, offer in called:
         if name not in {here, offer["name"]}:
@@ -35,7 +35,7 @@ def of_tools(
             return "tools.disable switches it off (nanocoder config where tools.disable)"
         if here != name:
             return f"tools.rename calls it {here!r}"
-        return next((one for one in problems if f"tool {name!r} " in one), "")
+        return left_out.get(name, "")
     return ""
 
 

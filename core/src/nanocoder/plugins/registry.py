@@ -40,6 +40,7 @@ class Plugins:
         self.names: Mapping[str, str] = {}
         self._hidden: frozenset[str] = frozenset()
         self._out: dict[str, tuple[Entry, str]] = {}
+        self._left_out: dict[str, str] = {}
         self._wrap: Wrap | None = None
         self._settings_of: SettingsOf = lambda _, cls: cls()
         self._settings: dict[str, Any] = {}
@@ -217,8 +218,8 @@ class Plugins:
         if what != "tools":
             return of_plugins(name, what, out)
         called = [(self._called(entry, offer), offer) for entry, offer in self.offers("tools")]
-        problems = [report.problem for report in self.reports]
-        return of_tools(name, called, self._hidden, problems) or of_plugins(name, what, out)
+        why = of_tools(name, called, self._hidden, self._left_out)
+        return why or of_plugins(name, what, out)
 
     @property
     def report(self) -> Report:
@@ -257,15 +258,19 @@ class Plugins:
                 f"tool {name!r} is offered by {both}{other};"
                 f' set [tools.owner] {name} = "PLUGIN", or disable one'
             )
-            self.report(PluginError(offers[-1][0].name, problem))
+            self._leave_out(name, offers[-1][0].name, problem)
         return tools
 
     def _finite(self, tools: dict[str, Tool[..., Any]]) -> dict[str, Tool[..., Any]]:
         """Leave out and report the composed tools that could call each other without end."""
         problems = unsound({name: tool.composed_of for name, tool in tools.items()})
         for name, problem in problems.items():
-            self.report(PluginError(tools[name].plugin, problem))
+            self._leave_out(name, tools[name].plugin, problem)
         return {name: tool for name, tool in tools.items() if name not in problems}
+
+    def _leave_out(self, name: str, plugin: str, problem: str) -> None:
+        self._left_out[name] = problem
+        self.report(PluginError(plugin, problem))
 
     def _stub(self, name: str, entry: Entry, offer: Mapping[str, Any]) -> Tool[..., Any]:
         original = offer["name"]
@@ -366,6 +371,7 @@ class Plugins:
 
     def _forget(self) -> None:
         self._implementations.clear()
+        self._left_out.clear()
         self._tools = None
 
 
