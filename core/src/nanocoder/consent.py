@@ -44,7 +44,7 @@ ANSWER_FIELDS: Final[Mapping[str, type | tuple[type, ...]]] = {
     "arguments": (Mapping, type(None)),
 }
 """What the fields of an answer must be, whoever gives it."""
-MAX_EDITS = 10
+MAX_QUESTIONS = 10
 """How often a person may edit the arguments of one call before it is refused."""
 
 
@@ -53,10 +53,11 @@ class Ask(Shown):
     """A question on its way to whoever can put it to a person.
 
     It travels like an event and comes back answered; a text in place of an approval says why there
-    is none.
+    is none. *told* is the event that says so: yielded when it is put, and not while another is.
     """
 
     request: ApprovalRequest | Question
+    told: Event
     answer: ApprovalAnswer | str | None = None
 
 
@@ -140,7 +141,7 @@ class Consent:
         yield Event("call.validated", call_id=call.id)
         watch.enter("policy")
         agreed: tuple[str, ...] | None = None
-        for _ in range(MAX_EDITS):
+        for _ in range(MAX_QUESTIONS):
             verdict = self.verdict(call, tool)
             yield Event("call.decided", verdict_data(verdict), call.id)
             if verdict.decision is Decision.DENY:
@@ -166,7 +167,7 @@ class Consent:
             call = evolve(call, arguments=copied(answer.arguments), edited=True)
             arguments = check(call.arguments)
             yield Event("call.edited", {"arguments": call.arguments}, call.id)
-        raise Denied(f"denied: the arguments were edited {MAX_EDITS} times")
+        raise Denied(f"denied: it was asked about {MAX_QUESTIONS} times and changed each time")
 
     def _still_holds(self, asked: Verdict, call: ToolCall, tool: Tool[..., Any]) -> bool:
         """Tell whether a yes answers what would be asked by now; raises Denied for what is denied.
@@ -185,8 +186,7 @@ class Consent:
         self, request: ApprovalRequest, verdict: Verdict, tool: Tool[..., Any], watch: Watch
     ) -> Generator[Event | Ask, None, ApprovalAnswer]:
         call = request.call
-        yield Event("call.approval_requested", request_data(request), call.id)
-        question = Ask(request)
+        question = Ask(request, Event("call.approval_requested", request_data(request), call.id))
         began = time.perf_counter()
         yield question
         watch.asked_s += time.perf_counter() - began
@@ -280,7 +280,7 @@ class Consent:
         return self._previews.preview(
             self._plugins.implementations("nanocoder_render"),
             self._plugins.report,
-            {**self._about(call, tool), "call": call, "result": None},
+            {**self._about(call, tool), "result": None},
             cancel,
         )
 

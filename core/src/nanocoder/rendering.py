@@ -4,13 +4,12 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from attrs import define, evolve, field, frozen
+from attrs import define, field, frozen
 
 from nanocoder import calls
 from nanocoder.calls import Implementation, Report
 from nanocoder.cancel import Cancel
 from nanocoder.errors import PluginError, ToolError
-from nanocoder.schema import copied
 from nanocoder.text import clip
 from nanocoder.values import Shown, Value
 
@@ -97,15 +96,15 @@ class Previews:
         A ToolError of the tool's own plugin is why the call cannot work. Raises: Cancelled.
         """
         call, tool = arguments["call"], arguments["tool"]
+        # Before any plugin has the arguments and may change them.
+        written = "\n".join(f"{key}: {value}" for key, value in call.arguments.items())
         heard = [one for one in implementations if (one.plugin, tool.name) not in self._hung]
-        # A copy: what is shown, and what runs, stays as it is whatever a plugin does to it.
-        own = evolve(call, arguments=copied(call.arguments))
-        round_ = _Round(heard, report, {**arguments, "call": own})
+        round_ = _Round(heard, report, arguments)
         if heard:
             self._wait(round_, tool.name, cancel)
         # Whoever is late may still answer, between these lines too.
         text, obstacle = round_.text, round_.obstacle
-        text = text or "\n".join(f"{key}: {value}" for key, value in call.arguments.items())
+        text = text or written
         if obstacle is not None:
             text = f"[this call will fail: {obstacle}]\n{text}"
         return Preview(clip(text, head=HEAD_CHARS, tail=TAIL_CHARS), obstacle)
