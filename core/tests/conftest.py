@@ -1,10 +1,14 @@
 """The command as its users run it: a process of its own with a home of its own."""
 
+import fcntl
 import json
 import os
+import struct
 import subprocess
 import sys
-from collections.abc import Callable
+import termios
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -39,11 +43,35 @@ class CommandLine:
         given |= options
         return subprocess.run([*command.split(), *words], env=env, check=False, **given)
 
+    def on_terminal(self, *words: str, columns: int = 80) -> str:
+        """Run it with a terminal of so many columns at its output; returns what it printed."""
+        leader, follower = os.openpty()
+        fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+        with subprocess.Popen(
+            [COMMAND, *words],
+            cwd=self.cwd,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=follower,
+            stderr=follower,
+        ) as process:
+            os.close(follower)
+            printed = b"".join(_pieces(leader))
+            assert process.wait(RUN_TIMEOUT_S) == 0
+        os.close(leader)
+        return printed.decode().replace("\r\n", "\n")
+
     def script(self, *turns: Any, **more: Any) -> str:
         """Write a script for the scripted provider and return the value for --model."""
         path = self.home / "script.json"
         path.write_text(json.dumps({"turns": list(turns), **more}), encoding="utf-8")
         return f"scripted/{path}"
+
+
+def _pieces(leader: int) -> Iterator[bytes]:
+    with suppress(OSError):  # whoever wrote has closed the terminal
+        while piece := os.read(leader, 65_536):
+            yield piece
 
 
 @pytest.fixture(scope="session")

@@ -80,22 +80,7 @@ def test_inj_057_a_terminal_at_one_end_alone_gets_the_same(nanocoder, words):
     model = nanocoder.script(ANSWER)
     arguments = json.dumps(hostile_file(nanocoder))
     more = [model, "go"] if words[0] == "run" else ["read_file", arguments]
-    leader, follower = os.openpty()
-    with subprocess.Popen(
-        [COMMAND, *words, *more],
-        cwd=nanocoder.cwd,
-        env=nanocoder.environment,
-        stdin=subprocess.DEVNULL,
-        stdout=follower,
-        stderr=follower,
-    ) as process:
-        os.close(follower)
-        printed = b""
-        while piece := _piece(leader):
-            printed += piece
-        assert process.wait(30) == 0
-    os.close(leader)
-    shown = printed.decode().replace("\r\n", "\n")
+    shown = nanocoder.on_terminal(*words, *more)
     assert "\\u202ee" in shown
     assert only_text(shown)
 
@@ -122,13 +107,6 @@ def test_plan_mode_ends_with_the_word_that_nothing_was_changed(nanocoder):
     assert done.stderr == "plan mode: nothing was changed\n"
     done = nanocoder("run", "--model", script, "go")
     assert done.stderr == ""
-
-
-def _piece(leader):
-    try:
-        return os.read(leader, 65_536)
-    except OSError:  # whoever wrote has closed the terminal
-        return b""
 
 
 # What a new user reads

@@ -1,49 +1,13 @@
 """Tables fit a terminal's width with all that is in them; elsewhere a row is one whole line."""
 
-import fcntl
-import os
-import struct
-import subprocess
-import sys
-import termios
 from collections import Counter
-from pathlib import Path
 
 import pytest
 from nanocoder.cli import output
 from nanocoder.cli.output import cells_of, print_table
 
 pytestmark = pytest.mark.timeout(60)
-COMMAND = str(Path(sys.executable).with_name("nanocoder"))
 LONG = '["read_file", "write_file", "edit_file", "bash", "grep", "glob", "list_files"]'
-
-
-def on_terminal(nanocoder, columns, *words):
-    """Run the command on a terminal of so many columns; returns the lines that it printed."""
-    leader, follower = os.openpty()
-    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-    with subprocess.Popen(
-        [COMMAND, *words],
-        cwd=nanocoder.cwd,
-        env=nanocoder.environment,
-        stdin=subprocess.DEVNULL,
-        stdout=follower,
-        stderr=follower,
-    ) as process:
-        os.close(follower)
-        printed = b""
-        while piece := _piece(leader):
-            printed += piece
-        assert process.wait(30) == 0
-    os.close(leader)
-    return printed.decode().replace("\r\n", "\n").splitlines()
-
-
-def _piece(leader):
-    try:
-        return os.read(leader, 65_536)
-    except OSError:  # whoever wrote has closed the terminal
-        return b""
 
 
 def letters(printed):
@@ -54,7 +18,7 @@ def letters(printed):
 @pytest.mark.parametrize("words", [("doctor",), ("config", "show")], ids=lambda words: words[0])
 @pytest.mark.parametrize("columns", [60, 200])
 def test_a_table_fits_the_terminal_and_nothing_of_it_is_lost(nanocoder, columns, words):
-    lines = on_terminal(nanocoder, columns, *words)
+    lines = nanocoder.on_terminal(*words, columns=columns).splitlines()
     assert max(map(len, lines)) <= columns
     assert letters("".join(lines)) == letters(nanocoder(*words).stdout)
 
@@ -73,7 +37,7 @@ def printed(monkeypatch, capsys):
     """Return a function that prints a table on a terminal of *columns*; 0: in a pipe."""
 
     def lines(columns, *table):
-        monkeypatch.setattr(output, "_terminal_width", lambda: columns)
+        monkeypatch.setattr(output, "terminal_width", lambda: columns)
         print_table(*table)
         return capsys.readouterr().out.splitlines()
 

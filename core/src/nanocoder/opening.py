@@ -242,7 +242,7 @@ def open_ground(  # noqa: PLR0913 - these are the options of open_session, by na
         messages=transcript.messages,
         max_turns=config.core.max_turns,
         admission=Admission(config.core.concurrency, config.core.max_waiting_calls),
-        dialect=_dialect(plugins, config.core.dialect),
+        dialect=dialect_of(plugins, config.core.dialect) if config.core.dialect else None,
     )
     if transcript.interrupted:
         ground.workspace.sweep()  # a write that was killed half-way left its temporary file
@@ -382,9 +382,8 @@ def _opened_journal(
     return journal, Transcript()
 
 
-def _dialect(plugins: Plugins, name: str) -> Dialect | None:
-    if not name:
-        return None
+def dialect_of(plugins: Plugins, name: str) -> Dialect:
+    """Return the dialect called *name*; raises UsageError, or PluginError where two offer it."""
     found = plugins.offered("dialects", name)
     if found is None:
         have = [offer["name"] for _, offer in plugins.offers("dialects")]

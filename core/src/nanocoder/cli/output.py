@@ -38,7 +38,7 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
         bool(rows) and all(isinstance(row[place], (int, float)) for row in rows)
         for place in range(len(head))
     ]
-    room = _terminal_width()
+    room = terminal_width()
     if not room:
         texts = [[" ".join(cell.split("\n")) for cell in row] for row in texts]
     widths = _widths([list(head), *texts], room)
@@ -52,7 +52,7 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
             sys.stdout.write(GAP.join(placed).rstrip() + "\n")
 
 
-def _terminal_width() -> int:
+def terminal_width() -> int:
     """Return how many columns standard output has; 0 where it is no terminal."""
     if not sys.stdout.isatty():
         return 0

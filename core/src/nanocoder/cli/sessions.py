@@ -1,14 +1,12 @@
 """`nanocoder sessions`: what was said before, and the way back into it."""
 
 import argparse
-import os
-import sys
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from nanocoder.cli.host import Host
-from nanocoder.cli.output import print_json, print_line, print_table
+from nanocoder.cli.output import print_json, print_line, print_table, terminal_width
 from nanocoder.cli.question import is_agreed
 from nanocoder.errors import PersonError
 from nanocoder.session import SessionStore, SessionSummary, Transcript, encode_message, spoken
@@ -63,11 +61,8 @@ def _title(summary: SessionSummary, columns: int = MAX_TITLE) -> str:
 
 def _title_columns() -> int:
     """Return how many columns of the terminal are left for a title; a pipe has enough."""
-    try:
-        left = os.get_terminal_size(sys.stdout.fileno()).columns - BEFORE_TITLE
-    except (OSError, ValueError, AttributeError):
-        return MAX_TITLE
-    return max(MIN_TITLE, min(MAX_TITLE, left))
+    width = terminal_width()
+    return max(MIN_TITLE, min(MAX_TITLE, width - BEFORE_TITLE)) if width else MAX_TITLE
 
 
 def _show(store: SessionStore, host: Host, arguments: argparse.Namespace) -> int:

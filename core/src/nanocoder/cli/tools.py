@@ -8,8 +8,7 @@ from attrs import asdict
 from nanocoder.cli.host import Host
 from nanocoder.cli.output import print_json, print_line, print_table
 from nanocoder.config import Wrap
-from nanocoder.errors import UsageError
-from nanocoder.text import nearest
+from nanocoder.opening import dialect_of
 from nanocoder.tool import Tool
 
 
@@ -21,18 +20,10 @@ def run(arguments: argparse.Namespace) -> int:
     for report in host.plugins.reports:
         host.say(str(report))
     if arguments.dialect:
-        found = host.plugins.offered("dialects", arguments.dialect)
-        if found is None:
-            have = [offer["name"] for _, offer in host.plugins.offers("dialects")]
-            close = nearest(arguments.dialect, have, limit=1)
-            hint = f"; did you mean {close[0]!r}?" if close else "."
-            raise UsageError(
-                f"there is no dialect {arguments.dialect!r}{hint} Installed:"
-                f" {', '.join(have) or 'none'}"
-            )
+        dialect = dialect_of(host.plugins, arguments.dialect)
         # A dialect may know in which form its reference sends a tool; the protocol does not ask it.
-        wire = getattr(found[1], "wire", dict)
-        print_json([dict(wire(offer)) for offer in found[1].offer(tools)])
+        wire = getattr(dialect, "wire", dict)
+        print_json([dict(wire(offer)) for offer in dialect.offer(tools)])
     elif arguments.output == "json":
         print_json([_data(tool, host.config.tool_wraps.get(tool.name)) for tool in tools])
     elif tools:
