@@ -82,9 +82,8 @@ class Intents:
     def take_over(self) -> None:
         """Read what the owner, who is dead, has written, and own it; raises OSError."""
         self.read()
-        with contextlib.suppress(
-            OSError
-        ):  # a full disk, on which some can be put back all the same
+        # On a full disk some can be put back all the same.
+        with contextlib.suppress(OSError):
             os.ftruncate(self._fd, self._end)
             self._append({"pid": os.getpid()})
 

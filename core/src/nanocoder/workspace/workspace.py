@@ -217,7 +217,10 @@ class Workspace:
     def files(
         self, path: str = ".", *, skip: Collection[str] = (), depth: int = 0
     ) -> Iterator[Files]:
-        """Go through what `walk` calls files, some of one directory at a time: that is faster."""
+        """Go through what `walk` calls files, some of one directory at a time: that is faster.
+
+        In the order of `walk`, without what git ignores and without sizes. Raises: as there.
+        """
         return self._tree.files(self._root.resolved(self._root.raw(path)), skip=skip, depth=depth)
 
     def is_ignored(self, path: str) -> bool:
