@@ -159,7 +159,7 @@ def leave(tmp_path, daemon, seconds):
     """Let a daemon end the keeper of its job and its nanocoder."""
     (tmp_path / "daemon.py").write_text(daemon)
     script = f"exec {sys.executable} daemon.py {seconds} $PPID,$OURS"
-    command = f"OURS=$(ps -o ppid= $PPID | tr -d ' '); {script}"
+    command = f"OURS=$(cut -d' ' -f4 /proc/$PPID/stat); {script}"
     with subprocess.Popen([sys.executable, "-c", KEEPS, command], cwd=tmp_path) as ours:
         assert ours.wait(10) == -signal.SIGKILL
 
