@@ -16,9 +16,8 @@ from nanocoder import ProviderError
 from nanocoder_provider_local.settings import Settings
 
 PROGRAM: Final = Path(__file__).with_name("serving.py")
-BATCH_TOKENS: Final = (
-    64  # a prompt can be left only between two batches: 64 tokens are about a second on two cores
-)
+BATCH_TOKENS: Final = 64
+"""A prompt can be left only between two batches: these are about a second on two cores."""
 SPIN_VARIABLE: Final = "GOMP_SPINCOUNT"
 SPIN_ROUNDS: Final = "1000"
 STOP_S: Final = 5.0

@@ -90,9 +90,8 @@ def parameters(parameters: Any, wanted: Mapping[str, Any]) -> Any:
     parameters.n_parallel = 1
     parameters.n_batch = parameters.n_ubatch = wanted["batch"]
     parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = wanted["threads"]
-    parameters.cache_ram_mib = (
-        0  # a second copy of the prompt cache, of use only with several conversations
-    )
+    # It is for a second copy of the prompt cache, of use only with several conversations.
+    parameters.cache_ram_mib = 0
     parameters.warmup = False
     parameters.verbosity = -1
     # The engine cannot run without a listening socket. Nobody may ever talk to it: it is a Unix

@@ -12,9 +12,8 @@ from nanocoder_provider_local.settings import Settings
 
 KEEP_LAST: Final = 4  # messages: the last two calls with their results
 TARGET: Final = 0.6  # well below the limit: each shortening costs the engine's cache of the prompt
-CHARS_PER_TOKEN: Final = (
-    3  # of code in ASCII, on the safe side; anything else counts one token a character
-)
+CHARS_PER_TOKEN: Final = 3
+"""Of code in ASCII, on the safe side; anything else counts one token a character."""
 OVERCOUNT: Final = 3.0  # our count is at most about so many times too high
 TELLING: Final = 0.25  # of the window: in a shorter prompt the template's own marks count too much
 LARGEST_RESULT: Final = 0.4  # of the window, where not everything fits

@@ -22,8 +22,8 @@ from nanocoder import (
     parse_json,
 )
 
-TURN_KEYS = {"text", "calls", "delay_s", "error", "usage", "thinking", "notice", "deltas"}
-TURN_KEYS |= {"truncated"}
+TURN_KEYS = {"text", "calls", "deltas", "thinking", "notice", "truncated", "usage", "delay_s"}
+TURN_KEYS |= {"error"}
 CALL_KEYS = {"name", "arguments", "arguments_text", "id"}
 SCRIPT_KEYS = {"turns", "profile", "context"}
 
