@@ -152,6 +152,15 @@ def test_a_tool_that_is_installed_and_not_offered_is_called_so_with_the_reason(
     assert "no installed plugin has it" not in done.stderr
 
 
+def test_a_dialect_that_is_switched_off_is_called_so(nanocoder):
+    configured(nanocoder, '[plugins]\ndisable = ["dialect-nano"]\n')
+    for words in (("tools",), ("run", "go", "--model", nanocoder.script())):
+        done = nanocoder(*words, "--dialect", "nano")
+        assert done.returncode == 2
+        said = "there is no dialect 'nano': the plugin 'dialect-nano' has it, but plugins.disable"
+        assert said in done.stderr
+
+
 def test_a_tool_that_nobody_brings_is_looked_up_in_the_table_of_packages(nanocoder):
     done = nanocoder("call", "nosuch")
     assert "Unknown tool: nosuch. Tools: " in done.stderr

@@ -389,8 +389,8 @@ def dialect_of(plugins: Plugins, name: str) -> Dialect:
         have = [offer["name"] for _, offer in plugins.offers("dialects")]
         close = nearest(name, have)
         hint = f"; did you mean {close[0]!r}?" if close else "."
-        raise UsageError(
-            f"there is no dialect {name!r}{hint} Installed: {', '.join(have) or 'none'}"
-        )
+        why = plugins.why_absent(name, "dialects")
+        instead = f": {why}" if why else f"{hint} Installed: {', '.join(have) or 'none'}"
+        raise UsageError(f"there is no dialect {name!r}{instead}")
     dialect: Dialect = found[1]
     return dialect

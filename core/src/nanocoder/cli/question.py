@@ -1,6 +1,11 @@
 """A question to whoever sits at the terminal."""
 
+from typing import Final
+
 from nanocoder.cli.output import print_line
+
+NEEDS_PERSON: Final = 3
+"""The exit code where nobody is there to be asked."""
 
 
 def is_agreed(question: str) -> bool:

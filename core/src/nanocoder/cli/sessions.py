@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from nanocoder.cli.host import Host
 from nanocoder.cli.output import print_json, print_line, print_table, terminal_width
-from nanocoder.cli.question import is_agreed
+from nanocoder.cli.question import NEEDS_PERSON, is_agreed
 from nanocoder.errors import PersonError
 from nanocoder.session import SessionStore, SessionSummary, Transcript, encode_message, spoken
 from nanocoder.text import one_line
@@ -18,7 +18,6 @@ ADDED_CHARS = 160
 MAX_TITLE, MIN_TITLE = 86, 12
 BEFORE_TITLE = len("20261122-044755-ghdn  2026-11-22 04:47  turns  ")
 IN_JSON = ("id", "started", "updated", "cwd", "model", "title", "turns", "size", "forked_from")
-NEEDS_PERSON = 3
 NOBODY = (
     "nothing was removed: {0} means {1}, and nobody is here to say yes;"
     " --yes, or the whole id, removes it without asking"

@@ -9,7 +9,7 @@ from attrs import frozen
 
 from nanocoder.cli.host import Agree, Host, Say
 from nanocoder.cli.output import print_line
-from nanocoder.cli.question import is_agreed
+from nanocoder.cli.question import NEEDS_PERSON, is_agreed
 from nanocoder.errors import PersonError, UsageError
 from nanocoder.opening import open_workspace
 from nanocoder.plugins import Plugins
@@ -21,7 +21,6 @@ from nanocoder.values import Shown, Value
 if TYPE_CHECKING:
     from nanocoder.workspace import Workspace
 
-NEEDS_PERSON = 3
 NOTHING = "there is nothing to undo: no file was changed, or all of it was taken back already"
 FORKED = "; it is a fork: what was changed before is undone in {}"
 NO_CALL = "no change of a call {!r} stands; `nanocoder sessions show ID --output json` has the ids"
