@@ -187,6 +187,39 @@ def test_its_requests_reach_the_parent_s_person_and_consent_that_was_kept_counts
 
 
 @pytest.mark.contract("MA-85")
+def test_whoever_listens_hears_of_its_requests_and_its_questions_while_they_stand(session):
+    heard, standing = [], []
+
+    def answered(give):
+        def answer(request):
+            standing.append(heard[-1])
+            return give(request)
+
+        return answer
+
+    def lead(ctx) -> str:
+        run(ctx.child(agent="one"))
+        return ""
+
+    calls = (write(), ToolCall("q", "ask_user", {"text": "Which colour?"}))
+    parent = session(
+        lead,
+        calling(*calls),
+        approve=answered(yes),
+        ask=answered(lambda _: "blue"),
+        interactive=True,
+    )
+    for event in parent.call("lead", {}):
+        heard.append(event)  # noqa: PERF402 - read while the next one is on its way
+    asked = [one.kind for one in standing]
+    assert asked == ["call.approval_requested", "call.asked"]
+    assert {one.call_id for one in standing} == {heard[-1].call_id}
+    assert standing[0].data["tool"] == "write_file"
+    replies = [one.data["answer"] for one in heard if one.kind == "call.answered"]
+    assert replies == ["approved", "blue"]
+
+
+@pytest.mark.contract("MA-85")
 @pytest.mark.parametrize(("background", "answer"), [(False, "blue"), (True, "None")])
 def test_its_questions_reach_the_parent_s_person_unless_it_is_in_the_background(
     session, background, answer

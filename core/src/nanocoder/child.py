@@ -13,16 +13,16 @@ from typing import Any, Protocol, TypeVar
 
 from attrs import evolve
 
-from nanocoder.consent import Approver, Ask, Asker
+from nanocoder.consent import Approver, Ask, Asker, request_data
 from nanocoder.errors import Cancelled, ToolError
 from nanocoder.execute import CLOSE_GRACE_S
 from nanocoder.opening import Ground, existing_directory, open_workspace
 from nanocoder.plugins import Plugins
 from nanocoder.report import Report
-from nanocoder.running import Caller
+from nanocoder.running import Caller, Said, inquiry
 from nanocoder.session import Journal, SessionStore
 from nanocoder.tool import ANY_TOOL, SessionInfo, Tool
-from nanocoder.values import ApprovalAnswer, ApprovalRequest, Mode, Question, Usage
+from nanocoder.values import ApprovalAnswer, ApprovalRequest, Event, Mode, Question, Usage
 
 MAX_OPEN = 8
 """How many sessions may be open inside one session at once."""
@@ -273,22 +273,26 @@ def _relayed(caller: Caller, agent: str) -> tuple[Approver, Asker]:
     """Return what puts requests to the parent's person, through the call that waits."""
     who = f"sub-agent {agent}: " if agent else "sub-agent: "
 
-    def put(request: ApprovalRequest | Question) -> Any:
+    def put(steps: Generator[Said, None, Any]) -> Any:
         try:
-            return caller.running.drive(_put(request))
+            return caller.running.drive(steps)
         except Cancelled:
             return None
 
     def approve(request: ApprovalRequest) -> Any:
         call = evolve(request.call, parent_id=caller.call.id)
-        answer = put(evolve(request, call=call, reason=f"{who}{request.reason}"))
-        # A text says why there is none; the session inside says so by itself.
-        return answer if isinstance(answer, ApprovalAnswer) else None
+        return put(_approval(evolve(request, call=call, reason=f"{who}{request.reason}")))
 
-    return approve, lambda question: put(evolve(question, call_id=caller.call.id))
+    return approve, lambda question: put(inquiry(evolve(question, call_id=caller.call.id)))
 
 
-def _put(request: ApprovalRequest | Question) -> Generator[Ask, None, Any]:
-    item = Ask(request)
+def _approval(request: ApprovalRequest) -> Generator[Said, None, ApprovalAnswer | None]:
+    """Put a request of the session inside; whoever listens here hears it of the call that waits."""
+    waiting = request.call.parent_id
+    item = Ask(request, Event("call.approval_requested", request_data(request), waiting))
     yield item
-    return item.answer
+    # A text says why there is none; the session inside says so by itself.
+    answer = item.answer if isinstance(item.answer, ApprovalAnswer) else None
+    said = None if answer is None else "approved" if answer.approved else "refused"
+    yield Event("call.answered", {"answer": said}, waiting)
+    return answer

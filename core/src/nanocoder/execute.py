@@ -134,12 +134,10 @@ class Executor:
         try:
             while True:
                 item = next(steps)
-                if isinstance(item, Ask) and cancel.is_set():
-                    continue  # whoever interrupted the run does not want to be asked
-                if isinstance(item, Ask):
+                yield item.told if isinstance(item, Ask) else item
+                # Whoever interrupted the run does not want to be asked.
+                if isinstance(item, Ask) and not cancel.is_set():
                     item.answer = self._consent.ask(item.request, cancel)
-                else:
-                    yield item
         except StopIteration as end:
             return end.value  # type: ignore[no-any-return]
         finally:

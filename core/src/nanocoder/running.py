@@ -200,8 +200,7 @@ def _passed_on(message: Any) -> Generator[Said, None, None]:
 def inquiry(question: Question) -> Generator[Said, None, str | None]:
     """Put a tool's question on its way to the person and return the answer."""
     asked = {"question": question.text, "choices": list(question.choices)}
-    yield Event("call.asked", asked, question.call_id)
-    item = Ask(question)
+    item = Ask(question, Event("call.asked", asked, question.call_id))
     yield item
     answer = item.answer if isinstance(item.answer, str) else None
     yield Event("call.answered", {"answer": answer}, question.call_id)

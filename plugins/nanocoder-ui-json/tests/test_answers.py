@@ -96,6 +96,19 @@ def test_changed_arguments_are_what_runs(dialogue, workspace):
     assert (workspace / "new.py").read_text() == "y\n"
 
 
+def test_the_request_of_a_sub_agent_is_heard_and_answered(dialogue, workspace):
+    # The turns of the sub-agent are the same: a task, which it may not start, and the file.
+    task = {"description": "Look", "prompt": "Write a.py"}
+    talk = dialogue({"calls": [{"name": "task", "arguments": task}]}, writes("a.py"), DONE)
+    request = talk.until("call.approval_requested")
+    assert request["reason"].startswith("sub-agent general: ")
+    talk.answer(request)
+    assert talk.until("call.answered")["answer"] == "approved"
+    talk.answer(talk.until("call.approval_requested"), approved=False)
+    talk.end()
+    assert (workspace / "a.py").read_text() == "x\n"
+
+
 @pytest.mark.contract("MA-115")
 def test_an_answer_belongs_to_the_request_whose_id_it_has(dialogue, workspace):
     talk = dialogue(writes("a.py"), writes("b.py"), DONE)

@@ -49,6 +49,11 @@ class Talk:
                 raise AssertionError(f"{text!r} did not appear; the screen shows:\n{self.text}")
         return self
 
+    def look(self):
+        """Take in what has been drawn."""
+        self._read()
+        return self
+
     def type(self, text):
         """Type *text* and Enter."""
         self._child.send(f"{text}\r")

@@ -1,6 +1,7 @@
 """The question whether a call may run, in a real terminal."""
 
 import json
+import time
 
 import pytest
 
@@ -198,6 +199,18 @@ def test_always_asks_once_and_not_for_other_arguments_of_a_command(run, workspac
     assert talk.text.count("Approve?") == 2
     assert (workspace / "one").exists()
     assert not (workspace / "two").exists()
+
+
+def test_nothing_is_drawn_over_the_question_of_a_sub_agent(run, workspace):
+    # The turns of the sub-agent are the same: a task, which it may not start, and the file.
+    task = call("task", description="Look", prompt="Write new.py")
+    talk = run(task, write(), DONE).see("sub-agent general").see(ASKED)
+    drawn = talk.raw
+    time.sleep(0.5)
+    assert talk.look().raw == drawn
+    assert "x = 1" in talk.text
+    talk.type("n").see(ASKED, times=2).type("n").see("All done.")
+    assert not (workspace / "new.py").exists()
 
 
 def test_one_call_from_the_command_line_asks_too(start, workspace):
