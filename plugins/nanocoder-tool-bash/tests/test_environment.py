@@ -1,3 +1,7 @@
+import os
+import subprocess
+import sys
+
 import pytest
 from nanocoder_tool_bash import Settings
 
@@ -80,3 +84,25 @@ def test_startup_files_are_not_read(shell, monkeypatch):
 def test_each_call_starts_anew(shell):
     shell("export LEFT=1; alias ls='echo hijacked'; cd /tmp")
     assert shell("echo ${LEFT:-none}; pwd -P").output == f"none\n{shell.root}"
+
+
+def test_no_project_hands_on_secrets_not_even_a_trusted_one(tmp_path):
+    work = tmp_path / "work"
+    (work / ".nanocoder").mkdir(parents=True)
+    setting = '[plugins.tool-bash]\nenvironment = ["DEPLOY_TOKEN"]\n'
+    (work / ".nanocoder/config.toml").write_text(setting)
+    environment = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "DEPLOY_TOKEN": "hush"}
+
+    def nanocoder(*arguments):
+        command = [sys.executable, "-m", "nanocoder", *arguments]
+        return subprocess.run(
+            command, cwd=work, env=environment, capture_output=True, text=True, check=False
+        )
+
+    assert nanocoder("config", "trust").returncode == 0
+    ran = nanocoder("call", "bash", '{"command": "echo [$DEPLOY_TOKEN]"}', "--mode", "auto")
+    assert ran.stdout.strip() == "[]"
+    for said in (ran.stderr, nanocoder("doctor").stdout):
+        assert "plugins.tool-bash.environment: only your own configuration" in " ".join(
+            said.split()
+        )

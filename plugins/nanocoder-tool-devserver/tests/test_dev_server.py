@@ -269,3 +269,8 @@ def yes(request):
     from nanocoder import ApprovalAnswer
 
     return ApprovalAnswer(request.id, request.digest, approved=True)
+
+
+def test_no_project_hands_on_secrets():
+    (environment,) = [one for one in Settings.__attrs_attrs__ if one.name == "environment"]
+    assert environment.metadata["user_only"]

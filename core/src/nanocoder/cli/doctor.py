@@ -56,15 +56,17 @@ def _checks() -> Iterator[tuple[str, str, str]]:
     except PersonError as error:
         yield "configuration", "wrong", str(error)
         return
+    checks: list[Row] = []
+    try:
+        checks += _plugin_checks(host)
+        checks += _choice_checks(host)
+        checks.append(_model_check(host))
+    except PersonError as error:  # of a lock, a wrapper, or of two plugins with one offer
+        checks.append(("plugins", "wrong", str(error)))
+    # Only by now is known what was ignored in the tables of plugins.
     notices = "; ".join(config.notices)
     yield "configuration", "note" if notices else "ok", notices or "no complaints"
-    try:
-        yield from _plugin_checks(host)
-        yield from _choice_checks(host)
-    except PersonError as error:  # of a lock, a wrapper, or of two plugins with one offer
-        yield "plugins", "wrong", str(error)
-        return
-    yield _model_check(host)
+    yield from checks
     yield from _home_checks()
 
 

@@ -33,6 +33,7 @@ class Host:
         self.cwd: Path = existing_directory(cwd)
         self.flags = {name: value for name, value in flags.items() if value not in ("", None)}
         self._has_told = False
+        self._told_notices = 0
 
     @cached_property
     def config(self) -> Config:
@@ -75,6 +76,7 @@ class Host:
         self.tell_news()
         with opened, _interruptible(opened):
             yield opened
+        self._tell_ignored()  # a plugin's table is read at its first call
 
     def undo(self, session: Session, say: Say, agree: Agree, *, redo: bool = False) -> list[str]:
         """Put back what the last run of *session* changed, or with *redo* take that back.
@@ -98,12 +100,18 @@ class Host:
         if self._has_told:
             return
         self._has_told = True
-        for notice in self.config.notices:
-            self.say(notice)
+        self._tell_ignored()
         if self.plugins.fresh:
             self.say(f"new or changed plugins: {', '.join(self.plugins.fresh)}")
         for name, reason in self.plugins.set_aside.items():
             self.say(f"plugin {name!r} is set aside: {reason} (nanocoder doctor)")
+
+    def _tell_ignored(self) -> None:
+        """Say what of the configuration was ignored, each line once."""
+        notices = self.config.notices
+        for notice in notices[self._told_notices :]:
+            self.say(notice)
+        self._told_notices = len(notices)
 
 
 @contextmanager

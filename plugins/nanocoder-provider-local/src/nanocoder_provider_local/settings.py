@@ -20,4 +20,4 @@ class Settings:
     threads: int = field(default=0, validator=validators.ge(0))
     max_tokens: int = field(default=1_536, validator=validators.ge(16))
     temperature: float = field(default=0.0, validator=validators.ge(0.0))
-    weights: str = ""
+    weights: str = field(default="", metadata={"user_only": True})

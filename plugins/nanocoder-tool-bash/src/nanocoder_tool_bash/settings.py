@@ -17,7 +17,7 @@ class Settings:
     command gets to end after SIGINT and after SIGTERM, in seconds.
     """
 
-    environment: tuple[str, ...] = ()
+    environment: tuple[str, ...] = field(default=(), metadata={"user_only": True})
     max_timeout_s: float = field(default=MAX_TIMEOUT_S, metadata={"tighten": "min"})
     output_chars: int = 30_000
     interrupt_grace_s: float = 2.0

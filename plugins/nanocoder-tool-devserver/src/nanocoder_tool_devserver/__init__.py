@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from attrs import frozen
+from attrs import field, frozen
 from nanocoder import (
     Effect,
     Param,
@@ -44,7 +44,7 @@ class Settings:
     whether one without a port ends at once.
     """
 
-    environment: tuple[str, ...] = ()
+    environment: tuple[str, ...] = field(default=(), metadata={"user_only": True})
     ready_s: float = 15.0
     quiet_s: float = 1.0
 
