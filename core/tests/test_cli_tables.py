@@ -54,6 +54,13 @@ def test_wide_letters_count_as_the_two_columns_that_they_take(printed, columns):
     assert all(joined.count(letter) == 3 for letter in "一二三四五六七八九十")
 
 
+@pytest.mark.parametrize(
+    ("text", "cells"), [("plain", 5), ("한글", 4), ("e\u0301", 1), ("✓\ufe0f", 1), ("ที่", 1)]
+)
+def test_marks_that_stand_over_a_letter_take_no_column(text, cells):
+    assert cells_of(text) == cells
+
+
 def test_lines_of_a_cell_stay_in_their_column_and_become_one_in_a_pipe(printed):
     table = (("check", "detail"), [("model", "none.\nTake one")])
     assert printed(40, *table)[1:] == [

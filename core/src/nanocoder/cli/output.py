@@ -120,10 +120,13 @@ def cells_of(text: str) -> int:
     """Return how many columns of a terminal *text* takes."""
     if text.isascii():
         return len(text)
-    return sum(
-        0 if unicodedata.combining(letter) else 1 + (unicodedata.east_asian_width(letter) in "WF")
-        for letter in text
-    )
+    return sum(map(_cells, text))
+
+
+def _cells(letter: str) -> int:
+    if unicodedata.category(letter) in {"Mn", "Me"}:  # also those that combine with nothing
+        return 0
+    return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
 
 
 def complain(message: str) -> None:
