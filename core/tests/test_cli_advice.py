@@ -62,7 +62,24 @@ def test_a_misspelt_option_is_named_rather_than_the_word_before_it(nanocoder):
     assert "unknown argument '--modle'; did you mean --mode or --model" in done.stderr
 
 
+@pytest.mark.parametrize("words", [("--modell", "x"), ("--mode", "ask", "--modell", "x", "tools")])
+def test_a_misspelt_option_before_the_command_is_named_rather_than_its_value(nanocoder, words):
+    done = nanocoder(*words)
+    assert done.returncode == 2
+    assert "unknown argument '--modell'; did you mean --model" in done.stderr
+
+
 # The configuration
+
+
+def test_where_says_what_of_the_folder_s_file_does_not_count(nanocoder):
+    folder = nanocoder.cwd / ".nanocoder"
+    folder.mkdir()
+    (folder / "config.toml").write_text('mode = "auto"\nmax_turns = 900\n')
+    done = nanocoder("config", "where", "mode")
+    assert done.stdout == 'mode = "ask" (default)\n'
+    assert "config.toml:1: mode: this folder is not trusted" in done.stderr
+    assert "max_turns" not in done.stderr
 
 
 def test_where_shows_the_value_beside_the_place(nanocoder):

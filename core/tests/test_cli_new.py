@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import tomllib
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -106,3 +107,9 @@ def test_a_disk_that_refuses_leaves_nothing_behind(
     with pytest.raises(UsageError, match="No space left"):
         make_package("tool", "count", tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_to_do_next_installs_into_this_environment(nanocoder) -> None:
+    said = nanocoder("plugins", "new", "tool", "count").stdout
+    assert f"pip install --python {sys.executable} -e" in said or find_spec("pip"), said
+    assert "nanocoder-tool-count[test]" in said

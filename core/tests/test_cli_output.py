@@ -49,6 +49,15 @@ def test_a_notice_stands_on_standard_error_beside_the_answer(nanocoder):
     assert f"nanocoder: left out: {INERT}" in done.stderr
 
 
+def test_what_a_call_was_given_is_told_as_text_or_json(nanocoder):
+    given = {"todos": [{"content": "one", "status": "pending"}]}
+    turn = {"calls": [{"name": "todo_write", "arguments": given}]}
+    done = nanocoder("run", "--model", nanocoder.script(turn, {"text": "Done."}), "go")
+    told = 'todo_write todos=[{"content": "one", "status": "pending"}]'
+    assert f"- {told}\n" in done.stderr
+    assert told.replace(" ", ": ", 1) in nanocoder("sessions", "show").stdout
+
+
 def test_inj_057_what_is_told_of_the_calls_is_inert(nanocoder):
     read = {"calls": [{"name": "read_file", "arguments": hostile_file(nanocoder)}]}
     gone = {"calls": [{"name": "read_file", "arguments": {"path": "gone\x1b]0;x\x07\u202e"}}]}

@@ -237,6 +237,13 @@ def test_who_leaves_is_told_the_way_back(chat, state, leave):
     assert talk.text.endswith(f"go on with: nanocoder sessions resume {journal.stem}")
 
 
+@pytest.mark.parametrize("word", ["exit", "quit"])
+def test_a_word_that_no_model_can_use_leaves(chat, word):
+    talk = chat({"text": "Never asked."}).type(word)
+    assert talk.end() == 0
+    assert "Never asked." not in talk.text
+
+
 def test_who_said_nothing_is_told_no_way_back(chat):
     talk = chat().press("\x04")
     assert talk.end() == 0

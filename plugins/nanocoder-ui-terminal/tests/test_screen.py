@@ -162,6 +162,13 @@ def test_the_line_of_an_edit_leaves_the_texts_to_the_diff(start):
     assert "+print('bye')" in talk.text
 
 
+def test_the_line_of_a_call_has_words_for_lists_and_objects(run):
+    todos = [{"content": "look", "status": "completed"}, {"content": "mend"}]
+    shell = call("bash", command="ls", background=True)
+    talk = run(call("todo_write", todos=todos), shell, {"text": "Done."}).see("Done.")
+    talk.see("todo_write look, mend").see("bash ls  background=true")
+
+
 @pytest.mark.parametrize("elsewhere", [False, True], ids=["here", "elsewhere"])
 def test_the_last_line_names_what_changed_and_where(start, tmp_path, elsewhere):
     folder = tmp_path / "other"

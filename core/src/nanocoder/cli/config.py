@@ -48,6 +48,9 @@ def plugin_classes(host: Host) -> dict[str, type]:
 def _where(host: Host, arguments: argparse.Namespace) -> int:
     key, classes = arguments.key, plugin_classes(host)
     origin = host.config.where(key, classes)
+    for notice in host.config.notices:
+        if f": {key}: " in notice:
+            host.say(notice)
     # A plugin that is not installed has keys without a value: nobody says what they mean.
     found = {name: value for name, value, _ in host.config.items(classes) if name == key}
     if arguments.output == "json":

@@ -6,13 +6,14 @@ Everything that was not ours made safe first.
 import json
 import sys
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from typing import Any, Final
 
-from nanocoder.text import for_terminal
+from nanocoder.text import for_terminal, one_line
 
 GAP: Final = "  "
+VALUE_COLUMNS: Final = 60
 MIN_COLUMNS: Final = 20
 WIDE: Final = 60
 """How wide a column is made that is not the last one."""
@@ -26,6 +27,18 @@ def print_json(value: Any) -> None:
 def print_line(text: str = "") -> None:
     """Print one line, with anything that could steer a terminal made visible."""
     sys.stdout.write(for_terminal(text) + "\n")
+
+
+def brief(arguments: Mapping[str, Any]) -> str:
+    """Return what a call was given on one line; what is no text as JSON."""
+    return ", ".join(
+        f"{key}={one_line(value if isinstance(value, str) else _json(value), VALUE_COLUMNS)}"
+        for key, value in arguments.items()
+    )
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def print_table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:

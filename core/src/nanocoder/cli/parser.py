@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from importlib import import_module
+from itertools import takewhile
 from typing import Any, NoReturn
 
 from nanocoder.errors import UsageError
@@ -55,16 +56,29 @@ def command_of(words: Sequence[str]) -> Callable[[], int]:
     except UsageError:
         # What is wrong is said by the parser that knows everything.
         parser = build()
+        _refuse_wrong_option(parser, words)
         arguments, rest = parser.parse_known_args(list(words))
     if rest:
         _refuse_loose_words(arguments, rest)
-        options = _options(parser, arguments.command)
         wrong = next((word for word in rest if word.startswith("-")), rest[0])
-        close = nearest(wrong.split("=")[0], options)
-        hint = f"; did you mean {' or '.join(close)}?" if close else ""
-        raise UsageError(f"unknown argument {wrong!r}{hint}")
+        raise _unknown(wrong, _options(parser, arguments.command))
     module = import_module(f"nanocoder.cli.{arguments.command or 'chat'}")
     return partial(module.run, arguments)
+
+
+def _unknown(wrong: str, options: Sequence[str]) -> UsageError:
+    close = nearest(wrong.split("=", maxsplit=1)[0], options)
+    hint = f"; did you mean {' or '.join(close)}?" if close else ""
+    return UsageError(f"unknown argument {wrong!r}{hint}")
+
+
+def _refuse_wrong_option(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
+    """Raise UsageError for a misspelt option before the command, whose value is taken for one."""
+    options = _options(parser, None)
+    for word in takewhile(lambda word: word not in COMMANDS, words):
+        name = word.split("=")[0]
+        if word.startswith("--") and not any(one.startswith(name) for one in options):
+            raise _unknown(word, options)
 
 
 def _refuse_loose_words(arguments: argparse.Namespace, rest: Sequence[str]) -> None:

@@ -1,6 +1,7 @@
 """`nanocoder plugins …`: what is installed, what it offers, and how to get more or make one."""
 
 import argparse
+import os
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -133,7 +134,13 @@ def _new(arguments: argparse.Namespace) -> int:
     from nanocoder.cli.new import make_package
 
     folder = make_package(arguments.kind, arguments.name, arguments.into)
-    print_line(f"{folder} is made. Next: pip install -e '{folder}[test]' && pytest {folder}")
+    import importlib.util
+
+    # uv makes environments without pip; the one on the path would install somewhere else.
+    pip = f"pip install -e '{folder}[test]' && pytest {folder}"
+    uv = f"uv pip install --python {sys.executable} -e '{os.path.join('.', folder)}[test]'"
+    uv += f" && {sys.executable} -m pytest {folder}"
+    print_line(f"{folder} is made. Next: {pip if importlib.util.find_spec('pip') else uv}")
     return 0
 
 

@@ -2,10 +2,9 @@
 
 import argparse
 import sys
-from typing import Any
 
 from nanocoder.cli.host import Host
-from nanocoder.cli.output import complain
+from nanocoder.cli.output import brief, complain
 from nanocoder.errors import PersonError, UsageError
 from nanocoder.offers import Display
 from nanocoder.text import for_terminal, nearest, one_line
@@ -119,7 +118,7 @@ class PlainText:
             if event.data["truncated"]:
                 complain("the reply was cut off by the model's token limit")
         elif event.kind == "call.started":
-            _chatter(f"- {event.data['tool']} {_brief(event.data['arguments'])}")
+            _chatter(f"- {event.data['tool']} {brief(event.data['arguments'])}")
         elif event.kind == "notice":
             self._end_line()
             complain(event.data["text"])
@@ -149,10 +148,6 @@ def _chatter(line: str) -> None:
         sys.stderr.write(one_line(line, 200) + "\n")
     except (OSError, ValueError):
         return
-
-
-def _brief(arguments: Any) -> str:
-    return ", ".join(f"{key}={one_line(str(value), 60)}" for key, value in arguments.items())
 
 
 def restrict_to_set(host: Host, name: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from nanocoder.cli.host import Host
-from nanocoder.cli.output import print_json, print_line, print_table, terminal_width
+from nanocoder.cli.output import brief, print_json, print_line, print_table, terminal_width
 from nanocoder.cli.question import NEEDS_PERSON, is_agreed
 from nanocoder.errors import PersonError
 from nanocoder.session import SessionStore, SessionSummary, Transcript, encode_message, spoken
@@ -145,10 +145,7 @@ def _print_message(message: Message) -> None:
     if added:
         print_line(f"  added for the model: {one_line(added, ADDED_CHARS)}")
     for call in message.calls:
-        arguments = ", ".join(
-            f"{key}={one_line(str(value), 60)}" for key, value in call.arguments.items()
-        )
-        print_line(f"  call {call.name}: {arguments}")
+        print_line(f"  call {call.name}: {brief(call.arguments)}")
     for result in message.results:
         print_line(f"  {result.error_class or 'ok'}: {one_line(result.output[:SHOWN_CHARS], 160)}")
 

@@ -241,7 +241,7 @@ def _asks(case: Case) -> Verdict:
     elif case.command and case.simples is None:
         reason = "the command is more than the list of reading commands can judge"
     else:
-        reason = f"mode {case.mode} asks a person, because the tool is {tool.risk}"
+        reason = f"mode {case.mode} asks a person, because the tool's risk is {tool.risk}"
     return Verdict(Decision.ASK, reason, source=f"mode {case.mode}")
 
 

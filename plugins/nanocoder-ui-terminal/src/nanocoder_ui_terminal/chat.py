@@ -30,6 +30,8 @@ TERMINATED: Final = 143
 NO_TERMINAL: Final = 'a conversation needs a terminal; without one: nanocoder run "PROMPT"'
 USAGE: Final = "chat takes --resume ID, or the first prompt"
 MODEL_COLUMNS: Final = 40
+LEAVING: Final = ("exit", "quit")
+"""What leaves without a slash, too: no model can do anything with it."""
 CYCLE: Final = (Mode.PLAN, Mode.ASK, Mode.EDITS)
 """What Shift-Tab goes through; the mode that asks for nothing has to be typed."""
 
@@ -54,9 +56,9 @@ def run(words: Sequence[str], host: Any) -> int:
         except KeyboardInterrupt:
             return INTERRUPTED
         except PersonError as error:
-            if not current or resume == current:
+            if conversation is None or resume == current:
                 raise
-            host.say(str(error))
+            conversation.say(in_conversation(str(error)), "yellow")
             following = Next(current)
         if following.resume is None:
             return 0
@@ -104,8 +106,8 @@ class Conversation:
         self._greet()
         typed = Typed(first) if first else self._read()
         while typed is not None:
-            if _is_command(typed.text):
-                following = act(self, typed.text)
+            if typed.text in LEAVING or _is_command(typed.text):
+                following = act(self, f"/{typed.text.removeprefix('/')}")
                 if following is not None:
                     break
             else:
@@ -218,7 +220,7 @@ class Conversation:
             lines = last_exchange(self.session.messages, self.terminal)
             self._write(["", *lines])
             return
-        self._write([paint(f"/help lists commands and keys{dot}Ctrl-D leaves", "dim")])
+        self.say(f"/help lists commands and keys{dot}Ctrl-D leaves")
         problem = self.find_model()
         if problem:
             way = "" if CHOOSE_HERE in problem else f"\n{CHOOSE_HERE}"

@@ -1,5 +1,6 @@
 """Text of others as lines for the terminal: made safe, folded, coloured where it is a diff."""
 
+import json
 import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,6 +16,9 @@ JOINER: Final = "\u200d"
 SHORT_COLUMNS: Final = 40
 """A value beside a call's first argument is shown when it is no longer than this."""
 HUNK: Final = re.compile(r"^@@ -\d", re.MULTILINE)
+MAX_NESTED: Final = 4
+MAX_PARTS: Final = 20
+"""Of a long list no more is looked at: it stands on one line."""
 LONG_GAP: Final = re.compile(r"(?<=\S)[^\S\n]{40,}(?=\S)")
 MANY_EMPTY: Final = re.compile(r"\n(?:[^\S\n]*\n){6,}")
 
@@ -97,11 +101,22 @@ def brief(arguments: Any, columns: int) -> str:
 
 def _brief_parts(items: Iterable[tuple[str, Any]], columns: int) -> Iterator[str]:
     for place, (key, value) in enumerate(items):
-        text = value if isinstance(value, str) else str(value)
+        text = _said(value)
         if place == 0:
             yield one_line(text, columns)
         elif "\n" not in text and len(text) <= SHORT_COLUMNS:
             yield f"{one_line(key, SHORT_COLUMNS)}={one_line(text, SHORT_COLUMNS)}"
+
+
+def _said(value: Any, depth: int = 0) -> str:
+    """Return a value in words: of a list every part, of an object what its first field says."""
+    if isinstance(value, str):
+        return value
+    if depth < MAX_NESTED and isinstance(value, (list, tuple)):
+        return ", ".join(_said(part, depth + 1) for part in value[:MAX_PARTS])
+    if depth < MAX_NESTED and isinstance(value, dict) and value:
+        return _said(next(iter(value.values())), depth + 1)
+    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _diff_styles(line: str, *, in_hunk: bool) -> tuple[str, ...]:

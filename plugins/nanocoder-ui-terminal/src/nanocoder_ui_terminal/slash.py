@@ -111,7 +111,8 @@ def _mode(conversation: "Conversation", argument: str) -> None:
     elif argument:
         conversation.say(f"the modes are {', '.join(Mode)}", "yellow")
         return
-    conversation.say(f"mode: {conversation.session.info.mode}")
+    others = "" if argument else f"; the modes are {', '.join(Mode)}"
+    conversation.say(f"mode: {conversation.session.info.mode}{others}")
 
 
 def _cost(conversation: "Conversation", _argument: str) -> None:
