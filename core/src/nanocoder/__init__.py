@@ -63,7 +63,7 @@ if TYPE_CHECKING:
         Verdict,
     )
     from nanocoder.version import VERSION as __version__  # noqa: N811 - the name is Python's
-    from nanocoder.workspace import Entry, TextFile, Workspace, Written
+    from nanocoder.workspace import Entry, Files, TextFile, Workspace, Written
     from nanocoder.wrappers import with_fallback, with_retry, with_timeout
 
 _ROOMS = {
@@ -119,7 +119,7 @@ _ROOMS = {
         "Usage",
         "Verdict",
     ),
-    "workspace": ("Entry", "TextFile", "Workspace", "Written"),
+    "workspace": ("Entry", "Files", "TextFile", "Workspace", "Written"),
     "wrappers": ("with_fallback", "with_retry", "with_timeout"),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
@@ -141,6 +141,7 @@ __all__ = [
     "Effect",
     "Entry",
     "Event",
+    "Files",
     "Finished",
     "Message",
     "Mode",
