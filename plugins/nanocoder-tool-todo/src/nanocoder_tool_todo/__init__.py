@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
+from attrs import evolve
 from nanocoder import (
     Effect,
     Param,
@@ -16,7 +17,7 @@ from nanocoder import (
 )
 
 from nanocoder_tool_todo.board import Board
-from nanocoder_tool_todo.tasks import Task, counted, parsed, summary, written
+from nanocoder_tool_todo.tasks import Task, boxes, counted, parsed, summary, written
 
 MAX_TASKS = 100
 
@@ -34,7 +35,8 @@ def todo_write(
     """Replace your task list; keep it current."""
     board: Board = ctx.resource("board")
     board.write(written(todos))
-    return _result(f"Tasks saved. {summary(todos).capitalize()}.", todos, todos, board)
+    result = _result(f"Tasks saved. {summary(todos).capitalize()}.", todos, todos, board)
+    return evolve(result, metadata={**result.metadata, "shown": boxes(todos)})
 
 
 @tool(

@@ -35,6 +35,11 @@ class Task:
         return f"- [{BOXES[self.status]}] {self.priority}: {' '.join(self.content.split())}"
 
 
+def boxes(tasks: Iterable[Task]) -> str:
+    """Return the tasks as a person looks at them, a line each."""
+    return "\n".join(f"[{BOXES[task.status]}] {' '.join(task.content.split())}" for task in tasks)
+
+
 def written(tasks: Iterable[Task]) -> str:
     """Return the text of TODO.md."""
     return "".join(["# Tasks\n\n", *(f"{task.line}\n" for task in tasks)])

@@ -23,7 +23,8 @@ from nanocoder import (
 class Settings:
     """What `[plugins.ui-terminal]` may set.
 
-    *diff_lines* of a change and *output_lines* of a command are shown beneath a call;
+    *diff_lines* of a change, or of what a result has for a person, and *output_lines* of a command
+    are shown beneath a call;
     *preview_lines* of what is to be approved (0: as many as fit). *history* keeps what was typed.
     """
 

@@ -128,7 +128,8 @@ def _body(
         return _first_lines(diff, shown.diff, terminal)
     if "exit_code" in metadata:
         return _last_lines(output, shown.output, terminal)
-    return ()
+    told = metadata.get("shown")
+    return _first_lines(told, shown.diff, terminal) if isinstance(told, str) and told else ()
 
 
 def _diff_of_new(call: Call, metadata: Mapping[str, Any]) -> str:
