@@ -45,7 +45,10 @@ def judge(tmp_path: Path, tools: dict[str, Tool[..., Any]]) -> Judge:
         name: str, arguments: dict[str, Any], mode: str = "ask", agent: str = "", **settings: Any
     ) -> Verdict:
         session = SessionInfo("s", tmp_path, Mode(mode), agent=agent)
-        made = Settings(**{key: tuple(value) for key, value in settings.items()})
+        lists = {
+            key: tuple(value) for key, value in settings.items() if not isinstance(value, bool)
+        }
+        made = Settings(**{**settings, **lists})
         return nanocoder_before_execute(ToolCall("1", name, arguments), tools[name], session, made)
 
     return ask

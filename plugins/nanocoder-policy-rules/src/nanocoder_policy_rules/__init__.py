@@ -23,7 +23,8 @@ class Settings:
     """The table [plugins.policy-rules]. A project's file may add to *deny*, *ask* and *secrets*.
 
     *deny*, *ask*, *allow*: rules; the strictest that fits a call decides. *secrets*: names of files
-    and folders that no tool may touch, except *not_secrets*.
+    and folders that no tool may touch, except *not_secrets*. *blocklist*: whether commands that
+    remove the system or a home, overwrite a disk or switch the machine off are denied.
     """
 
     deny: tuple[str, ...] = field(default=(), validator=_all_rules, metadata={"tighten": "union"})
@@ -31,6 +32,7 @@ class Settings:
     allow: tuple[str, ...] = field(default=(), validator=_all_allow_rules)
     secrets: tuple[str, ...] = field(default=SECRETS, metadata={"tighten": "union"})
     not_secrets: tuple[str, ...] = NOT_SECRETS
+    blocklist: bool = field(default=True, metadata={"tighten": "true"})
 
 
 @hookimpl

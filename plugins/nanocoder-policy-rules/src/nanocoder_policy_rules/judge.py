@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from nanocoder import Decision, Effect, Mode, Risk, SessionInfo, Tool, ToolCall, Verdict
 
 from nanocoder_policy_rules import paths, rules, shell
+from nanocoder_policy_rules.blocklist import blocked
 from nanocoder_policy_rules.commands import after_cd, are_safe, is_safe
 from nanocoder_policy_rules.rules import Rule
 
@@ -106,6 +107,17 @@ def judge(case: Case) -> Verdict:
 
 def _denied_by_rule(case: Case) -> Verdict | None:
     return _by_rule(case, case.settings.deny, Decision.DENY)
+
+
+def _blocked(case: Case) -> Verdict | None:
+    text = case.call.arguments.get("command", "")
+    if not case.settings.blocklist or not isinstance(text, str) or not text:
+        return None
+    found = blocked(text, case.segments if case.simples else None)
+    if not found:
+        return None
+    reason = f"{found}; if you want that, run it yourself: {_TABLE}.blocklist is on"
+    return Verdict(Decision.DENY, reason, rule="blocklist", source=_DEFAULT)
 
 
 def _secret(case: Case) -> Verdict | None:
@@ -247,6 +259,7 @@ def _asks(case: Case) -> Verdict:
 
 _STEPS: tuple[Callable[[Case], Verdict | None], ...] = (
     _denied_by_rule,
+    _blocked,
     _secret,
     _planning,
     _protected,

@@ -1,0 +1,100 @@
+"""Commands that end a machine or a home are denied in every mode, whatever a rule allows."""
+
+import pytest
+
+ENDING = [
+    "rm -rf /",
+    "rm -r -f /*",
+    "rm -fR //",
+    "rm --recursive --force --no-preserve-root /",
+    "sudo rm -rf /usr /tmp/x",
+    "rm -rf ~",
+    "rm -rf ~/",
+    "rm -rf ~/*",
+    "rm -rf ~root",
+    "rm -rf $HOME",
+    'rm -rf "${HOME}/"',
+    "rm -rf /home/me",
+    "rm -rf /tmp/../",
+    "r\\m -r'f' \"/\"",
+    "rm -rf $'/'",
+    "rm${IFS}-rf${IFS}/",
+    "{rm,-rf,/}",
+    "cd /tmp && rm -rf /etc",
+    "true; x=$(rm -rf /)",
+    "bash -c 'rm -rf /'",
+    "echo / | xargs rm -rf /var",
+    "/bin/rm -rf /",
+    "chmod -R 777 /",
+    "sudo chown -R me:me /usr",
+    "find / -delete",
+    "find ~ -type f -exec rm {} +",
+    ":(){ :|:& };:",
+    "bomb() { bomb | bomb & }; bomb",
+    "dd if=/dev/zero of=/dev/sda bs=1M",
+    "sudo dd if=x of=/dev/nvme0n1",
+    "cat image > /dev/sdb",
+    "cp image /dev/mmcblk0",
+    "echo x | tee /dev/vda1",
+    "mkfs.ext4 /dev/sda1",
+    "mkfs -t ext4 /dev/mapper/root",
+    "wipefs -a /dev/sdc",
+    "shutdown -h now",
+    "sudo -n reboot",
+    "if true; then poweroff; fi",
+    "systemctl poweroff",
+    "init 0",
+    "kill -9 -1",
+    "kill -- -1",
+]
+ORDINARY = [
+    "rm -rf build dist",
+    "rm -rf ./*",
+    "rm -rf *",
+    "rm -rf /tmp/x/*",
+    "rm -rf ~/.cache/app",
+    "rm -rf $HOME/project/build",
+    "rm -rf /home/me/project/build",
+    "rm /etc",
+    "rm -f /",
+    "chmod -R u+w build",
+    "chown me /",
+    "find . -name '*.pyc' -delete",
+    "find / -name core -delete",
+    "dd if=/dev/sda of=image bs=1M count=1",
+    "dd if=/dev/zero of=image bs=1M count=1",
+    "cp /dev/sda image",
+    "make > /dev/null 2>&1",
+    "grep -rn 'rm -rf /' .",
+    "npm run halt",
+    "make reboot > log",
+    "git commit -m 'shutdown in order'",
+    "systemctl --user status app",
+    "kill -1 4711",
+    "kill -9 4711",
+    "f() { g | h & }; f",
+]
+
+
+@pytest.mark.contract("MA-09")
+@pytest.mark.parametrize("mode", ["ask", "edits", "auto"])
+@pytest.mark.parametrize("command", ENDING)
+def test_no_mode_and_no_rule_lets_a_command_end_the_machine(command, mode, judge):
+    allow = ["bash", f"bash({command})"] if command.isalpha() else ["bash"]
+    verdict = judge("bash", {"command": command}, mode, allow=allow)
+    assert (str(verdict.decision), verdict.rule) == ("deny", "blocklist")
+    assert "run it yourself" in verdict.reason
+
+
+@pytest.mark.parametrize("command", ORDINARY)
+def test_what_only_looks_like_it_runs_in_mode_auto(command, judge):
+    assert str(judge("bash", {"command": command}, "auto").decision) == "allow"
+
+
+def test_a_person_may_turn_the_list_off(judge):
+    verdict = judge("bash", {"command": "rm -rf /"}, "auto", blocklist=False)
+    assert str(verdict.decision) == "allow"
+
+
+def test_other_tools_that_start_commands_are_held_to_it(judge):
+    assert judge("stranger", {"command": "rm -rf /"}, "auto").rule == "blocklist"
