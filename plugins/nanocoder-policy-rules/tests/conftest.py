@@ -30,6 +30,7 @@ def tools() -> dict[str, Tool[..., Any]]:
         _tool("delete_file", "destructive", {"write"}),
         _tool("web_fetch", "medium", {"read", "network"}),
         _tool("bash", "dangerous", {"read", "write", "execute", "network"}),
+        _tool("dev_server", "medium", {"read", "write", "execute", "network"}),
         _tool("stranger", "safe", set()),
         _tool("batch", "medium", {"read", "write", "execute"}, composed_of=("*",)),
         _tool("careful", "safe", {"read"}, confirm=lambda arguments: bool(arguments.get("big"))),

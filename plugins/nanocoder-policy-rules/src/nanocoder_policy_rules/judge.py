@@ -41,11 +41,30 @@ class Case:
         found = map(rules.rule, texts)
         return [one for one in found if one.names(self.call.name) and one.is_for(self.agent)]
 
+    def forbidding(self, texts: Sequence[str]) -> list[Rule]:
+        """Return the same, and rules for commands of the shell where another tool runs one."""
+        if not self.started or self.command:
+            return self.fitting(texts)
+        found = map(rules.rule, texts)
+        return [
+            one
+            for one in found
+            if one.is_for(self.agent)
+            and (one.names(self.call.name) or (one.pattern and one.names(SHELL)))
+        ]
+
     @cached_property
     def command(self) -> str:
         """The command when this is a call of the shell, else ""."""
-        value = self.call.arguments.get("command", "") if self.call.name == SHELL else ""
-        return value if isinstance(value, str) else ""
+        return self.started if self.call.name == SHELL else ""
+
+    @cached_property
+    def started(self) -> str:
+        """The command that the call would run, whichever tool runs it: a server's, too."""
+        effects = self.tool.effects
+        value = self.call.arguments.get("command", "")
+        is_run = self.call.name == SHELL or not effects or Effect.EXECUTE in effects
+        return value if is_run and isinstance(value, str) else ""
 
     @cached_property
     def simples(self) -> "list[shell.Simple] | None":
@@ -55,12 +74,12 @@ class Case:
     @cached_property
     def segments(self) -> list[rules.Segment]:
         """The words of the command in which to look for what is denied."""
-        return rules.segments(self.simples, self.command)
+        return rules.segments(self.simples if self.command else None, self.started)
 
     @cached_property
     def words(self) -> list[str]:
         """Every word that the command could be hiding."""
-        return [word for segment in shell.raw_segments(self.command) for word in segment]
+        return [word for segment in shell.raw_segments(self.started) for word in segment]
 
     @cached_property
     def is_safe(self) -> bool:
@@ -123,7 +142,7 @@ def _blocked(case: Case) -> Verdict | None:
 def _secret(case: Case) -> Verdict | None:
     written = [one for spellings in case.spellings for one in spellings]
     found = case.secret_in(written)
-    if not found and case.command:
+    if not found and case.started:
         found = case.secret_in(case.words)
     if not found:
         return None
@@ -151,7 +170,7 @@ def _protected(case: Case) -> Verdict | None:
         for word in case.words:
             if why := paths.protection_of_word(word):
                 return _needs_person(case, word, why)
-        for words in shell.raw_segments(case.command):
+        for words in shell.raw_segments(case.started):
             if found := paths.loosening(words):
                 return _needs_person(case, found, paths.OURS)
     return None
@@ -275,7 +294,7 @@ _STEPS: tuple[Callable[[Case], Verdict | None], ...] = (
 
 
 def _by_rule(case: Case, texts: Sequence[str], decision: Decision) -> Verdict | None:
-    for one in case.fitting(texts):
+    for one in case.forbidding(texts):
         if _fits(one, case):
             verb = "forbids it" if decision is Decision.DENY else "asks a person"
             source = f"{_TABLE}.{decision}"
@@ -287,8 +306,10 @@ def _fits(one: Rule, case: Case) -> bool:
     """Tell whether a rule that forbids is about this call; in doubt it is."""
     if not one.pattern:
         return True
+    if case.started and rules.names_command(one, case.segments):
+        return True
     if case.command:
-        return rules.names_command(one, case.segments)
+        return False
     if case.spellings:
         is_named = any(rules.names_path(one, spellings) for spellings in case.spellings)
         return is_named or (one.is_absolute and rules.names_place(one, case.places))

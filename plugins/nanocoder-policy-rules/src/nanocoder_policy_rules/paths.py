@@ -1,6 +1,7 @@
 """Paths in arguments: where they are, and which names among them are secret or protected."""
 
 import os
+import posixpath
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -181,10 +182,20 @@ def protection_of_word(word: str) -> str:
     if ".git" in components:
         after = components[components.index(".git") + 1 :]
         return _GIT if after[:1] in (["hooks"], ["config"]) else ""
-    if any(pair in _OWN_PLACES for pair in pairwise(components)):
+    if any(pair in _OWN_PLACES for pair in pairwise(components)) or _is_own(components):
         return OURS
     found = (PROTECTED.get(name, "") for name in components if not name.endswith("-packages"))
     return next(filter(None, found), "")
+
+
+def _is_own(components: list[str]) -> bool:
+    """Tell whether a path with these *components* leads to where we were told to keep our own."""
+    if "nanocoder" not in components:
+        return False
+    path = f"{posixpath.normpath('/'.join(components))}/"
+    told = filter(None, map(os.environ.get, ("XDG_CONFIG_HOME", "XDG_STATE_HOME")))
+    places = ("/".join(names(os.path.join(each, "nanocoder"))) for each in told)
+    return any(f"{posixpath.normpath(place)}/" in path for place in places)
 
 
 def loosening(words: Sequence[str]) -> str:
@@ -198,8 +209,20 @@ def loosening(words: Sequence[str]) -> str:
 @lru_cache(maxsize=32)
 def _any_of(patterns: tuple[str, ...]) -> re.Pattern[str]:
     """Make one expression for a line that is one of the names, with what file systems ignore."""
-    bodies = (re.escape(folded(each)).replace(r"\*", "[^\n]*?") for each in patterns)
-    return re.compile(f"^(?:{'|'.join(bodies) or '(?!)'})[. ]*(?::[^\n]*)?$", re.MULTILINE)
+    bodies = map(_name_like, patterns)
+    return re.compile(f"^(?:{'|'.join(bodies) or '(?!)'})[. ]*+(?::[^\n]*)?$", re.MULTILINE)
+
+
+def _name_like(pattern: str) -> str:
+    """Return an expression for names like *pattern*.
+
+    What stands between two wildcards is taken where it comes first, and stays there: that is as
+    good as any other place, and trying them all would not end with a dozen wildcards.
+    """
+    first, *rest = (re.escape(part) for part in folded(pattern).split("*"))
+    if not rest:
+        return first
+    return first + "".join(f"(?>[^\n]*?{part})" for part in rest[:-1]) + f"[^\n]*?{rest[-1]}"
 
 
 # Compiled at their first use: this module is imported at every start.

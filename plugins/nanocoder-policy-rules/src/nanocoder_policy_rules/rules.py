@@ -17,6 +17,7 @@ from nanocoder_policy_rules import paths
 from nanocoder_policy_rules.commands import PROGRAMS
 from nanocoder_policy_rules.paths import folded
 from nanocoder_policy_rules.shell import Simple, raw_segments
+from nanocoder_policy_rules.wildcards import Glob
 
 _NAME = r"[A-Za-z0-9_*?.-]+"
 _RULE = re.compile(rf"\s*({_NAME})\s*(?:\((.*)\))?\s*(?:@\s*({_NAME})\s*)?", re.DOTALL)
@@ -179,15 +180,13 @@ def names_path(one: Rule, spellings: Sequence[str]) -> bool:
     """Tell whether a rule's glob is for a path; without a slash it is for names at any depth."""
     if not one.pattern:
         return True
-    return any(_glob(one.pattern).fullmatch(_folded(path)) for path in spellings)
+    return any(_glob(one.pattern).fits(_folded(path)) for path in spellings)
 
 
 def names_place(one: Rule, places: Iterable[Sequence[str]]) -> bool:
     """Tell whether a rule's absolute glob is for one of *places*; in doubt it is."""
     globs = [_glob(each) for each in paths.globs(os.path.expanduser(one.pattern))]
-    return any(
-        glob.fullmatch(_folded(each)) for place in places for each in place for glob in globs
-    )
+    return any(glob.fits(_folded(each)) for place in places for each in place for glob in globs)
 
 
 def _folded(path: str) -> str:
@@ -195,16 +194,9 @@ def _folded(path: str) -> str:
 
 
 @lru_cache(maxsize=1_024)
-def _glob(pattern: str) -> re.Pattern[str]:
+def _glob(pattern: str) -> Glob:
     pattern = _folded(pattern.strip().removeprefix("./").rstrip("/"))
-    start = "" if "/" in pattern else "(?:.*/)?"
-    parts = {"**/": "(?:.*/)?", "/**": "(?:/.*)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    body = re.sub(
-        r"\*\*/|/\*\*|\*\*|\*|\?|[^*?]",
-        lambda found: parts.get(found[0]) or re.escape(found[0]),
-        pattern,
-    )
-    return re.compile(start + body, re.DOTALL)  # a name may hold a line break
+    return Glob(pattern if "/" in pattern else f"**/{pattern}")
 
 
 def names_argument(one: Rule, arguments: Mapping[str, Any], *, any_of: bool) -> bool:
