@@ -3,14 +3,14 @@
 import base64
 
 import pytest
-from nanocoder import Decision, ToolCall, ToolResult, Verdict, hookimpl, tool
+from nanocoder import Decision, ToolCall, ToolResult, Verdict, hookimpl
 from nanocoder_dialect_m31a import nanocoder_dialects
 from nanocoder_dialect_m31a.texts import SHOWN_CHARS
 
 NAMES = (
     *("Bash", "FileRead", "FileWrite", "Edit", "Glob", "Grep", "FileDelete", "FileMove"),
     *("FileList", "CodeMap", "WebFetch", "WebSearch", "TodoWrite", "TodoRead"),
-    *("AskUserQuestion", "Agent", "CodeComplexity", "DevServer", "HTTPCheck"),
+    *("AskUserQuestion", "Agent", "AgentResult", "CodeComplexity", "DevServer", "HTTPCheck"),
 )
 SHAPED = ("Bash", "FileRead", "FileWrite", "Edit", "Grep", "FileMove")
 
@@ -36,9 +36,39 @@ def test_the_model_is_told_of_the_tools_as_the_reference_tells_it(offers, golden
 
 
 @pytest.mark.contract("MA-103")
-def test_all_nineteen_names_are_offered_where_there_is_a_tool_for_each(dialect):
-    every = [tool(name=name)(_nothing) for name in _canonical_names(dialect)]
-    assert [offer["name"] for offer in dialect.offer(every)] == list(NAMES)
+def test_all_nineteen_names_are_offered_with_the_tools_that_there_are(offers):
+    assert tuple(offers) == NAMES
+    assert len(set(NAMES) - {"AgentResult"}) == 19
+
+
+@pytest.mark.contract("MA-82")
+@pytest.mark.contract("MA-84")
+def test_a_sub_agent_is_called_as_in_the_reference(dialect, said):
+    given = {"description": "Look", "prompt": "Look around.", "name": "explore"}
+    behind = ToolCall("1", "Agent", {**given, "isolation": "worktree", "run_in_background": True})
+    assert dialect.canonical(behind).arguments == {
+        **given,
+        "isolation": "worktree",
+        "background": True,
+    }
+    started, listed, unknown = said(
+        ("Agent", {**given, "run_in_background": True}),
+        ("AgentResult", {}),
+        ("Agent", {**given, "name": "poet"}),
+    )
+    assert started.startswith("a1: Look (started)\nRead what came of it with AgentResult.")
+    assert listed.startswith("a1 ")
+    assert unknown.startswith("Error: there is no profile 'poet'; there are build, explore, ")
+
+
+def test_what_a_sub_agent_says_stays_as_it_is(dialect):
+    merge = "task_result with id a1 and merge merges it."
+    ours = [merge, "", "[a2 has finished: b; see task_result]"]
+    result = ToolResult("\n".join(["Ask task_result.", *ours]), data={})
+    assert dialect.render(call("AgentResult", id="a1"), result).splitlines() == [
+        "Ask task_result.",
+        *(line.replace("task_result", "AgentResult") for line in ours),
+    ]
 
 
 def test_what_the_reference_has_and_nobody_installed_is_said(dialect):
@@ -222,15 +252,6 @@ def test_a_denied_call_is_told_and_did_not_run(tmp_path, said):
     assert text.startswith("Error: ")
     assert "keep it" in text
     assert (tmp_path / "a").exists()
-
-
-def _nothing() -> str:
-    """Do nothing."""
-    return ""
-
-
-def _canonical_names(dialect):
-    return [shape.tool for shape in dialect._shapes.values()]
 
 
 def test_the_model_is_told_that_a_person_changed_its_call(said_when_changed):

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from nanocoder import Decision, ToolCall, ToolResult, Verdict, hookimpl, tool
+from nanocoder import Decision, ToolCall, ToolResult, Verdict, hookimpl
 from nanocoder_dialect_nano import nanocoder_dialects
 
 NAMES = ["read", "write", "edit", "bash", "glob", "grep", "batch", "task", "skill"]
@@ -31,9 +31,19 @@ def test_the_model_is_told_of_the_tools_as_the_reference_tells_it(offers, golden
 
 
 @pytest.mark.contract("NA-54")
-def test_all_nine_names_are_offered_where_there_is_a_tool_for_each(dialect):
-    every = [tool(name=shape.tool)(_nothing) for shape in dialect._shapes.values()]
-    assert [offer["name"] for offer in dialect.offer(every)] == NAMES
+def test_all_nine_names_are_offered_with_the_tools_that_there_are(offers):
+    assert list(offers) == NAMES
+
+
+@pytest.mark.contract("NA-53")
+def test_a_task_names_no_tool_that_is_not_offered(dialect, offers, said):
+    assert "task_result" not in str(offers["task"])
+    given = {"description": "Look", "prompt": "Look around."}
+    note = "Its changes are in a.patch.\ntask_result with id a1 and merge merges it."
+    merged = dialect.render(call("task", **given), ToolResult(note, data={}))
+    assert merged == "Its changes are in a.patch."
+    (text,) = said(("task", {**given, "name": "poet"}))
+    assert text.startswith("Error: there is no profile 'poet'; there are build, explore, ")
 
 
 @pytest.mark.contract("NA-31")
@@ -207,11 +217,6 @@ def test_a_denied_call_is_told_also_inside_a_batch(tmp_path, said):
     assert texts[0].startswith("Error: ")
     assert all("no shell" in text for text in texts)
     assert not (tmp_path / "x").exists()
-
-
-def _nothing() -> str:
-    """Do nothing."""
-    return ""
 
 
 def test_the_model_is_told_that_a_person_changed_its_call(tmp_path, said_when_changed):

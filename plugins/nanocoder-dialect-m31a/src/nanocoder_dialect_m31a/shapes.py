@@ -1,6 +1,6 @@
-"""The nineteen tools of the reference."""
+"""The nineteen tools of the reference, and one to read what works in the background."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from nanocoder import BadArguments, Param
 from nanocoder_kit_dialect import Arguments, Shape, renamed, shape
@@ -93,6 +93,31 @@ def file_move(
     return {"source": source, "destination": destination, "replace": True}
 
 
+@shape("Agent", "task", render=texts.of_agents)
+def agent(
+    description: Annotated[str, "A short title."],
+    prompt: Annotated[str, Param("All it needs to know.", min_length=1)],
+    name: Annotated[str, "general, build; explore, plan, review, security only read."] = "general",
+    isolation: Annotated[
+        Literal["none", "worktree"], "worktree: on a copy; returns a patch."
+    ] = "none",
+    *,
+    run_in_background: Annotated[bool, "Return at once; see AgentResult."] = False,
+) -> Arguments:
+    """Let a sub-agent do a task; returns its answer."""
+    return {
+        "description": description,
+        "prompt": prompt,
+        "name": name,
+        "isolation": isolation,
+        "background": run_in_background,
+    }
+
+
+# The reference has no such tool: its sub-agents in the background report by themselves. Here a
+# model reads their answers when it wants them.
+agent_result = Shape("AgentResult", "task_result", render=texts.of_agents)
+
 SHAPES: tuple[Shape, ...] = (
     bash,
     file_read,
@@ -109,7 +134,8 @@ SHAPES: tuple[Shape, ...] = (
     renamed("TodoWrite", "todo_write"),
     renamed("TodoRead", "todo_read"),
     renamed("AskUserQuestion", "ask_user"),
-    renamed("Agent", "agent"),
+    agent,
+    agent_result,
     renamed("CodeComplexity", "code_complexity"),
     renamed("DevServer", "dev_server"),
     renamed("HTTPCheck", "http_check"),

@@ -1,5 +1,6 @@
 """What the reference answers, where it differs from the tools."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -8,6 +9,12 @@ from nanocoder_kit_dialect import cut, said
 
 SHOWN_CHARS = 50_000
 MARK = "\n[... output truncated]"
+# Whole lines of ours only: what is around them are the words of a sub-agent.
+_READ_WITH = re.compile(
+    r"^(|Read what came of it with |\[a\d+ has finished: .*; see )task_result"
+    r"(\.|\]| with id a\d+ and merge merges it\.)$",
+    re.MULTILINE,
+)
 
 Arguments = Mapping[str, Any]
 
@@ -53,3 +60,8 @@ def _ended(result: ToolResult, ending: str) -> str:
     text = "\n".join(part for part in printed if part)
     text = cut(text, SHOWN_CHARS - len(ending) - 1, MARK)
     return "\n".join(part for part in (text, ending) if part)
+
+
+def of_agents(_: Arguments, result: ToolResult) -> str:
+    """Return what came of sub-agents; the tool that reads more has its name of this dialect."""
+    return _READ_WITH.sub(r"\1AgentResult\2", result.output)

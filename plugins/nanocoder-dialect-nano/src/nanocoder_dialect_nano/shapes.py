@@ -1,6 +1,6 @@
 """The tools of the reference but for batch."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from nanocoder import BadArguments, Param
 from nanocoder_kit_dialect import Arguments, Shape, renamed, shape
@@ -75,8 +75,29 @@ def grep(
     return {"pattern": pattern, "path": path, "glob": include}
 
 
+@shape("task", "task", render=texts.of_agent)
+def task(
+    description: Annotated[str, "A short title."],
+    prompt: Annotated[str, Param("All it needs to know.", min_length=1)],
+    name: Annotated[str, "general, build; explore, plan, review, security only read."] = "general",
+    isolation: Annotated[
+        Literal["none", "worktree"], "worktree: on a copy; returns a patch."
+    ] = "none",
+    *,
+    merge: Annotated[bool, "Merge that patch."] = False,
+) -> Arguments:
+    """Let a sub-agent do a task; returns its answer."""
+    return {
+        "description": description,
+        "prompt": prompt,
+        "name": name,
+        "isolation": isolation,
+        "merge": merge,
+    }
+
+
 SHAPES: tuple[Shape, ...] = (read, write, edit, bash, glob, grep)
-TASK_AND_SKILL: tuple[Shape, ...] = (renamed("task", "task"), renamed("skill", "skill"))
+TASK_AND_SKILL: tuple[Shape, ...] = (task, renamed("skill", "skill"))
 
 
 def _absolute(path: str) -> str:

@@ -1,5 +1,6 @@
 """What the reference answers, word by word."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -7,6 +8,8 @@ from nanocoder import ToolResult
 from nanocoder_kit_dialect import said
 
 Arguments = Mapping[str, Any]
+
+_MERGE_LATER = re.compile(r"\n?^task_result with id a\d+ and merge merges it\.$", re.MULTILINE)
 
 
 def window(arguments: Arguments, result: ToolResult) -> str:
@@ -68,6 +71,11 @@ def files(_: Arguments, result: ToolResult) -> str:
     if about["truncated"]:
         lines.append(f"[{about['count'] - len(found):,} more files]")
     return "\n".join(lines)
+
+
+def of_agent(_: Arguments, result: ToolResult) -> str:
+    """Return what came of a sub-agent; the reference has no tool that merges its patch later."""
+    return _MERGE_LATER.sub("", result.output)
 
 
 def failed(arguments: Arguments, result: ToolResult) -> str:
