@@ -132,6 +132,7 @@ def test_a_shell_that_cannot_be_started_is_an_error_result(shell):
     assert refused.value.error_class == "spawn_failed"
 
 
+@pytest.mark.contract("MA-09")
 def test_the_sandbox_runs_the_shell(shell):
     shell.wrap = lambda argv: ["/usr/bin/env", "INSIDE=yes", *argv]
     assert shell("echo $INSIDE").output == "yes"

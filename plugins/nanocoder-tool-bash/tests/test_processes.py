@@ -130,7 +130,10 @@ def test_a_command_that_ignores_interrupts_is_terminated_and_then_killed(
     assert not is_running(seconds)
 
 
+@pytest.mark.contract("MA-04")
 def test_a_command_may_tidy_up_when_interrupted(shell):
+    grace = Settings()
+    assert grace.interrupt_grace_s + grace.terminate_grace_s == 5
     result = shell("trap 'echo tidy; exit 0' INT; sleep 60 & wait", timeout=0.3)
     assert "tidy" in result.output
 

@@ -160,6 +160,7 @@ def test_dependencies_are_followed_in_every_language(ask):
     ]
 
 
+@pytest.mark.contract("MA-61")
 def test_upstream_and_downstream_say_how_far(ask):
     assert ask("upstream", "main.py") == [
         "main.py needs 4 files:",
@@ -181,6 +182,7 @@ def test_upstream_and_downstream_say_how_far(ask):
     ]
 
 
+@pytest.mark.contract("MA-61")
 def test_a_definition_is_found_by_its_name(ask):
     assert ask("define", "load_state") == ["app/store.py:4-5 function: def load_state(path)"]
     assert ask("define", "Engine.run") == ["app/core.py:7-9 method in Engine: def run(self)"]
@@ -189,6 +191,7 @@ def test_a_definition_is_found_by_its_name(ask):
     ]
 
 
+@pytest.mark.contract("MA-61")
 def test_references_leave_out_comments_and_strings(ask):
     assert sorted(ask("references", "load_state")) == [
         "app/core.py:9: return store.load_state('load_state')",
@@ -197,6 +200,7 @@ def test_references_leave_out_comments_and_strings(ask):
     assert ask("references", "nowhere_used") == ["Nothing found"]
 
 
+@pytest.mark.contract("MA-61")
 def test_words_lead_to_the_files_that_matter(ask):
     lines = ask("relevant", "where is the state loaded")
     assert lines[0] == "app/store.py (5): load_state"

@@ -91,6 +91,15 @@ def test_the_diff_is_in_the_metadata(ctx, file):
     assert (metadata["added"], metadata["removed"]) == (1, 1)
 
 
+@pytest.mark.contract("MA-36")
+def test_the_diff_has_three_lines_around_what_changed_and_no_line_that_stayed(ctx, file):
+    file.write_text("".join(f"{number}\n" for number in range(1, 13)))
+    metadata = edit(ctx, "6\n7\n8\n", "new\n7\n").metadata
+    assert metadata["diff"].splitlines()[2:] == [
+        *("@@ -3,9 +3,8 @@", " 3", " 4", " 5", "-6", "+new", " 7", "-8", " 9", " 10", " 11")
+    ]
+
+
 @pytest.mark.contract("NA-39")
 @pytest.mark.contract("MA-35")
 def test_several_matches_are_refused_with_their_lines(ctx, file):
@@ -190,6 +199,20 @@ def test_blanks_become_tabs_where_the_file_has_tabs(ctx, file):
 @pytest.mark.contract("MA-34")
 def test_a_middle_that_is_too_different_is_not_edited(ctx, file):
     old = "def first(value):\n    while everything_is_fine():\n        go_on()\n    return 0"
+    assert error_of(ctx, old, "x").error_class == "text_not_found"
+    assert file.read_text() == CODE
+
+
+@pytest.mark.contract("MA-34")
+@pytest.mark.parametrize(
+    "old",
+    [
+        "    if valeu:\n        return value + 1",
+        "def frist(value):\n    if value:\n        return value + 1\n    return 0",
+        "def first(value):\n    if value:\n        return value + 1\n    retrun 0",
+    ],
+)
+def test_a_similar_middle_needs_three_lines_with_the_first_and_last_right(ctx, file, old):
     assert error_of(ctx, old, "x").error_class == "text_not_found"
     assert file.read_text() == CODE
 

@@ -85,6 +85,17 @@ def test_without_a_hit_a_wider_pattern_is_tried_and_that_is_said(ctx, pattern, w
     assert result.metadata["retried_as"] == wider
 
 
+@pytest.mark.contract("MA-42")
+@pytest.mark.parametrize("pattern", ["c.go", "src/c.go", "**/c.go", "src/c*.go", "lib/c?.go"])
+def test_a_name_that_is_nowhere_leads_to_files_of_its_kind(ctx, pattern):
+    make(ctx, "src/b.go", "src/c.ts")
+    result = glob(ctx, pattern=pattern)
+    assert result.data["files"] == ["src/b.go"]
+    assert result.output.startswith(f"No files match {pattern!r}")
+    assert result.output.endswith(". 1 match '**/*.go':\nsrc/b.go")
+    assert result.metadata["retried_as"] == "**/*.go"
+
+
 @pytest.mark.contract("NA-52")
 def test_nothing_at_all_is_said_and_is_no_error(ctx):
     result = glob(ctx, pattern="*.go")

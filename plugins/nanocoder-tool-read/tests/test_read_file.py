@@ -153,6 +153,8 @@ def test_a_file_over_the_cap_is_read_by_window_only(ctx, tmp_path):
     assert (
         window.output == "299999\tline 299999\n300000\tline 300000\n[lines 299999-300000 of 300000]"
     )
+    assert error_of(ctx, "big.txt", offset=2, limit=1_000_000).error_class == "too_large"
+    assert read(ctx, "big.txt", offset=2).metadata["last"] == 2_001
 
 
 @pytest.mark.contract("NT-15b")

@@ -44,12 +44,15 @@ def glob(
     if not pattern:
         raise ToolError("the pattern is empty; **/* is every file", error_class="invalid_arguments")
     found = find(ctx, pattern, path, settings)
-    wider = "" if found.count else _wider(pattern)
-    if wider:
+    tried: list[str] = []
+    for wider in _wider(pattern):
+        if found.count:
+            break
         found = find(ctx, wider, path, settings)
+        tried.append(wider)
     shown, count = found.newest, found.count
     return ToolResult(
-        _text(pattern, wider, shown, count),
+        _text(pattern, tried, shown, count),
         title=pattern,
         data={"files": shown, "root": str(ctx.workspace.root)},
         metadata={
@@ -57,7 +60,7 @@ def glob(
             "path": ctx.workspace.relative(path),
             "count": count,
             "truncated": len(shown) < count,
-            "retried_as": wider if count else "",
+            "retried_as": tried[-1] if tried and count else "",
         },
     )
 
@@ -74,19 +77,21 @@ def nanocoder_settings() -> type:
     return Settings
 
 
-def _wider(pattern: str) -> str:
-    """Return the pattern for the same kind of file anywhere; "" when it would be the same."""
+def _wider(pattern: str) -> list[str]:
+    """Return patterns that find more: the same name anywhere, then the same kind of file."""
     name = pattern.rpartition("/")[2]
     extension = name.rpartition(".")[2] if "." in name else ""
-    wider = f"**/*.{extension}" if extension and "*" in name else f"**/{name}"
-    return "" if wider == pattern or name in {"*", "**", ""} else wider
+    wider = [] if "*" in name or not name else [f"**/{name}"]
+    wider += [f"**/*.{extension}"] if extension.strip("*") else []
+    return [one for one in wider if one != pattern]
 
 
-def _text(pattern: str, wider: str, shown: list[str], count: int) -> str:
+def _text(pattern: str, tried: list[str], shown: list[str], count: int) -> str:
     if not count:
-        return f"No files match {pattern!r}" + (f", nor {wider!r}" if wider else "")
+        return ", nor ".join([f"No files match {pattern!r}", *map(repr, tried)])
     head = f"{count} file{'s' if count != 1 else ''}:"
-    if wider:
-        head = f"No files match {pattern!r}. {count} match {wider!r}:"
+    if tried:
+        nothing = ", nor ".join([f"No files match {pattern!r}", *map(repr, tried[:-1])])
+        head = f"{nothing}. {count} match {tried[-1]!r}:"
     rest = [f"[{count - len(shown):,} more files]"] if len(shown) < count else []
     return "\n".join([head, *shown, *rest])

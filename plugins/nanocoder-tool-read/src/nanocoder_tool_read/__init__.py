@@ -186,7 +186,9 @@ def _check_offset(path: str, window: Window) -> None:
 
 
 def _check_size(path: str, size: int, offset: int, limit: int, settings: Settings) -> None:
-    if size > settings.max_bytes and offset == 1 and limit >= DEFAULT_LINES:
+    # From a line in the middle the default is a window, any more of them may be the whole file.
+    is_whole = limit >= DEFAULT_LINES if offset == 1 else limit > DEFAULT_LINES
+    if size > settings.max_bytes and is_whole:
         advice = "read a part of it: give offset and a smaller limit, or use grep"
         raise _too_large(path, size, settings.max_bytes, advice)
 
