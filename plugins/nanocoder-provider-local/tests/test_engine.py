@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from nanocoder import Cancel, Cancelled, ProviderError
+from nanocoder_provider_local import engine as engine_module
 from nanocoder_provider_local.engine import Engine
 from nanocoder_provider_local.settings import Settings
 
@@ -99,3 +100,67 @@ def test_a_file_that_cannot_be_loaded_is_an_error_each_time(tmp_path, capfd):
     engine.close()
 
     assert capfd.readouterr() == ("", "")
+
+
+FAKE = """
+import json, os, time
+from types import SimpleNamespace
+
+class CommonParams(SimpleNamespace):
+    def __init__(self):
+        super().__init__(
+            model=SimpleNamespace(),
+            cpuparams=SimpleNamespace(),
+            cpuparams_batch=SimpleNamespace(),
+        )
+
+class Server:
+    def __init__(self, parameters):
+        self.asked = 0
+
+    def handle_chat_completions(self, body, take):
+        self.asked += 1
+        take({"asked": self.asked})
+        said = body["messages"]
+        if said == "hang":
+            time.sleep(600)
+        pipes = (n for n in range(3, 9) if os.path.exists(f"/proc/self/fd/{n}"))
+        os.write(next(n for n in pipes if "pipe" in os.readlink(f"/proc/self/fd/{n}")), said)
+"""
+
+
+@pytest.fixture
+def engine(tmp_path, monkeypatch):
+    """Return an engine with a llama.cpp that does as it is told; it needs no model."""
+    (tmp_path / "xllamacpp.py").write_text(FAKE.replace("said)", "said.encode())"))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    made = Engine(lambda _progress: tmp_path / "model.gguf", Settings())
+    yield made
+    made.close()
+
+
+def test_a_request_that_hangs_holds_up_no_other_once_it_is_stopped(engine, monkeypatch):
+    monkeypatch.setattr(engine_module, "LATE_S", 0.2)
+    cancel = Cancel()
+    chunks = engine.ask({"messages": "hang"}, None, cancel)
+    assert next(chunks) == {"asked": 1}
+    cancel.set()
+    with pytest.raises(Cancelled):
+        next(chunks)
+
+    assert list(engine.ask({"messages": ""}, None, Cancel())) == [{"asked": 1}]
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        *("garbage\n", "\x00\n", "5\n", '"end"\n', "[]\n", "{}\n", '{"chunk": 7}\n'),
+        *('{"end": 0}\n', '{"end": 2}\n', "[" * 100_000 + "\n"),
+    ],
+    ids=range(10),
+)
+def test_what_is_no_part_of_a_reply_ends_the_process_and_not_the_next_request(noise, engine):
+    with pytest.raises(ProviderError, match="no part of a reply"):
+        list(engine.ask({"messages": noise}, None, Cancel()))
+
+    assert list(engine.ask({"messages": ""}, None, Cancel())) == [{"asked": 1}]

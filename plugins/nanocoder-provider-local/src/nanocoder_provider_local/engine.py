@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from nanocoder_provider_local.loaded import LoadedModel
 
 STOP_S: Final = 5.0
+LATE_S: Final = 20.0
+"""How long a request waits for one that was stopped; a batch of tokens may take seconds."""
 
 Chunk = Mapping[str, Any]
 
@@ -42,6 +44,7 @@ class Engine:
         self._model: LoadedModel | None = None
         self._lock = threading.Lock()
         self._request: _Ask | None = None
+        self._asking: _Ask | None = None
 
     def ask(
         self, body: Mapping[str, Any], schema: Mapping[str, Any] | None, cancel: Cancel
@@ -80,14 +83,25 @@ class Engine:
             self._lock.release()
 
     def _run(self, request: "_Ask") -> None:
-        with self._lock:
-            try:
-                model = self._ready(request)
-                if not request.is_stopped:
-                    model.ask(request.body, request.schema, request.take)
-            except Exception:
-                self._let_go()  # it may be about to end: the next request is not to meet it
-                raise
+        while not self._lock.acquire(timeout=LATE_S):
+            self._end_what_hangs()
+        self._asking = request
+        try:
+            model = self._ready(request)
+            if not request.is_stopped:
+                model.ask(request.body, request.schema, request.take)
+        except Exception:
+            self._let_go()  # it may be about to end: the next request is not to meet it
+            raise
+        finally:
+            self._asking = None
+            self._lock.release()
+
+    def _end_what_hangs(self) -> None:
+        """End the process that a request was stopped in and did not leave."""
+        before, model = self._asking, self._model
+        if before is not None and before.is_stopped and model is not None:
+            model.end()
 
     def _ready(self, request: "_Ask") -> "LoadedModel":
         if self._model is not None and self._model.is_alive:

@@ -76,14 +76,16 @@ class LoadedModel:
     ) -> None:
         """Pass the chunks of a reply to *on_chunk*, which returns whether to stop.
 
-        Raises: ProviderError when the process has ended.
+        Raises: ProviderError when the process has ended, or says what belongs to no reply.
         """
         self._number += 1
         self._send({"number": self._number, "body": body, "schema": schema})
-        while "end" not in (line := self._receive()):
+        while (line := self._receive()).get("end") != self._number:
             if "failed" in line:
                 raise ProviderError(f"llama.cpp failed: {line['failed']}", kind="unavailable")
-            if on_chunk(line["chunk"]):
+            if not isinstance(chunk := line.get("chunk"), dict):
+                raise _cannot_be_read()
+            if on_chunk(chunk):
                 self.stop()
 
     def stop(self) -> None:
@@ -119,10 +121,15 @@ class LoadedModel:
 
     def _receive(self) -> Line:
         line = self._process.stdout.readline() if self._process.stdout is not None else b""
-        if line.endswith(b"\n"):
-            value: Line = json.loads(line)
-            return value
-        raise self._has_ended()
+        if not line.endswith(b"\n"):
+            raise self._has_ended()
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError):
+            value = None
+        if not isinstance(value, dict):
+            raise _cannot_be_read()
+        return value
 
     def _cannot_load(self) -> ProviderError:
         return ProviderError(
@@ -142,6 +149,14 @@ class LoadedModel:
             "smaller context in [plugins.provider-local]; the next request loads it again",
             kind="unavailable",
         )
+
+
+def _cannot_be_read() -> ProviderError:
+    return ProviderError(
+        "the process of the embedded model wrote something that is no part of a reply, and was"
+        " ended; the next request loads it again",
+        kind="protocol",
+    )
 
 
 def _environment() -> dict[str, str]:
