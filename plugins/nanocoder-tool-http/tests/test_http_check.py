@@ -160,6 +160,13 @@ def test_a_person_agrees_to_what_leaves_this_machine_or_changes_something(argume
     assert http_check.risk == "safe"
 
 
+@pytest.mark.contract("MA-101")
+def test_a_redirect_does_not_leave_this_machine_without_consent(check, server):
+    server.pages["/away"] = server.redirect("http://198.51.100.1/?secret")
+    assert refusal(check, f"{server.url}/away") == "redirected_away"
+    assert check(f"{server.url}/away", expected_status=302).data["passed"]
+
+
 def test_polling_is_no_loop(server, tmp_path):
     assert http_check.repeatable
     with opened(tmp_path, plugins=[nanocoder_tool_http]) as (session, _):

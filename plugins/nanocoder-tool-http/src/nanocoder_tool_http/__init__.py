@@ -16,7 +16,7 @@ from nanocoder import (
     hookimpl,
     tool,
 )
-from nanocoder_kit_net import Answer, Guard, Limits, fetch, parse_url, rules
+from nanocoder_kit_net import Answer, Guard, Limits, Target, fetch, parse_url, rules
 
 TIMEOUT_S = 15.0
 MAX_REDIRECTS = 10
@@ -63,10 +63,27 @@ def _needs_person(arguments: Mapping[str, Any]) -> bool:
     if arguments.get("method", "GET") not in _READING:
         return True
     try:
-        host = parse_url(str(arguments.get("url", ""))).host
-        return host != "localhost" and not ip_address(host).is_loopback
-    except (ToolError, ValueError):
+        return not _is_here(parse_url(str(arguments.get("url", ""))))
+    except ToolError:
         return True
+
+
+def _is_here(target: Target) -> bool:
+    try:
+        return target.host == "localhost" or ip_address(target.host).is_loopback
+    except ValueError:
+        return False
+
+
+def _stays_here(target: Target) -> Target:
+    """Refuse to leave this machine: nobody agreed to that when a server of it was to be asked."""
+    if _is_here(target):
+        return target
+    raise ToolError(
+        f"redirected from this machine to {target.url}, which was not asked; check that address"
+        " itself, or expect the status of the redirect",
+        error_class="redirected_away",
+    )
 
 
 @tool(
@@ -88,12 +105,14 @@ def http_check(
 ) -> ToolResult:
     """Check what a server answers."""
     settings: Settings = ctx.settings or Settings()
+    target = parse_url(url)
     answer = fetch(
-        parse_url(url),
+        target,
         Guard(rules(settings.allow)),
         cancel=ctx.cancelled,
         limits=Limits(TIMEOUT_S, MAX_REDIRECTS, max_body_bytes),
         method=method,
+        on_hop=_stays_here if _is_here(target) else None,
         follow=expected_status not in _REDIRECTS,
     )
     text = answer.text
