@@ -77,6 +77,7 @@ def test_two_rules_may_allow_one_chain(judge):
         ("*", "ls"),
     ],
 )
+@pytest.mark.contract("MA-09")
 @pytest.mark.parametrize("mode", ["plan", "ask", "edits", "auto"])
 def test_what_deny_rules_deny_in_every_mode_and_whatever_allows(rule, command, mode, judge):
     verdict = judge("bash", {"command": command}, mode, deny=[rule], allow=["bash"])

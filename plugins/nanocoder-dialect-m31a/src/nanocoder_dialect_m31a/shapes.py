@@ -6,6 +6,7 @@ from nanocoder import BadArguments, Param
 from nanocoder_kit_dialect import Arguments, Shape, renamed, shape
 
 from nanocoder_dialect_m31a import texts
+from nanocoder_dialect_m31a.quantifiers import problem
 
 WHOLE_FILE = 1_000_000_000  # lines
 MAX_TIMEOUT_S = 1_800
@@ -75,6 +76,9 @@ def grep(
     fixed_string: Annotated[bool, "The pattern is plain text."] = False,
 ) -> Arguments:
     """Find the lines that match a pattern."""
+    wrong = "" if fixed_string else problem(pattern)
+    if wrong:
+        raise BadArguments([f"pattern: {wrong}; with fixed_string it is plain text"])
     return {
         "pattern": pattern,
         "path": path,

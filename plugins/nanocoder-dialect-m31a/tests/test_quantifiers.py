@@ -1,0 +1,52 @@
+"""Patterns that the reference refuses, and those that only look like them."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from nanocoder_dialect_m31a.quantifiers import problem
+
+NESTED = "a quantifier stands within what another repeats"
+ADJACENT = "two quantifiers follow each other"
+
+
+@pytest.mark.contract("MA-52")
+@pytest.mark.parametrize(
+    ("pattern", "wrong"),
+    [
+        *((one, NESTED) for one in ("(a+)+", "(a*)*$", "(?:a|b+)*", "((x+)y)+", "(a+){2,}")),
+        *((one, NESTED) for one in ("(a+?)*", "(?P<n>a+)+", "([)]+)*", "(a{1,})+")),
+        *((one, ADJACENT) for one in ("a**", "a+*", "a++", "a{2}{3}", "a??+", "a+{2}", "[+]**")),
+    ],
+)
+def test_nested_and_adjacent_quantifiers_are_refused(said, tmp_path, pattern, wrong):
+    (tmp_path / "a.txt").write_text("aaaa\n")
+    (text,) = said(("Grep", {"pattern": pattern}))
+    assert text == f"Error: pattern: {wrong}; with fixed_string it is plain text"
+
+
+@pytest.mark.contract("MA-52")
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        *("a+?b*?c??", "(ab)+c+", "(a+)?b", "(a?b)*", "(a{2})+", "(a+) +", "a+b+", "a{2,3}?"),
+        *(r"\(a+\)+", r"\++", r"(\+)+", "[a+]+", "([*+])*", "[]*]+", "(?:x)+", "(?<=a)b+", "(?i)a"),
+        *("(?=a+)b", "(", "a)", "[", "{", "a{", "{}", "\\", ")+", "func (a"),
+    ],
+)
+def test_others_are_searched_for(pattern):
+    assert problem(pattern) == ""
+
+
+@pytest.mark.contract("MA-52")
+def test_plain_text_may_look_like_it(said, tmp_path):
+    (tmp_path / "a.txt").write_text("i++ and (a+)+\n")
+    texts = said(
+        ("Grep", {"pattern": "i++", "fixed_string": True}),
+        ("Grep", {"pattern": "(a+)+", "fixed_string": True}),
+    )
+    assert texts == ["1 line matches:\na.txt:1: i++ and (a+)+"] * 2
+
+
+@given(st.text(st.sampled_from("a()[]{}?*+\\^2,:P<>=!|"), max_size=30))
+def test_no_pattern_is_too_odd_to_be_looked_at(pattern):
+    assert problem(pattern) in {"", NESTED, ADJACENT}
