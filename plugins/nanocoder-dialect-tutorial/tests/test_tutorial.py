@@ -119,6 +119,12 @@ def test_the_limit_of_a_command_is_in_milliseconds(said):
 
 
 @pytest.mark.contract("NT-29")
+def test_ten_thousand_characters_are_shown_whole(said):
+    (text,) = said(("bash", {"command": "printf 'a%.0s' $(seq 10000)"}))
+    assert text == "a" * 10_000
+
+
+@pytest.mark.contract("NT-29")
 def test_of_a_long_output_head_and_tail_are_shown(said):
     (text,) = said(("bash", {"command": "printf 'a%.0s' $(seq 9000); printf 'b%.0s' $(seq 9000)"}))
     assert text == "a" * 5_000 + "\n... (truncated) ...\n" + "b" * 2_000
@@ -147,6 +153,17 @@ def test_a_search_shows_five_lines_of_a_file_at_most(tmp_path, said):
     assert everywhere.split("\n") == [*first, "b.ts:1: needle b", "c.md:1: needle c"]
     assert typescript.split("\n") == [*first, "b.ts:1: needle b"]
     assert few.split("\n") == first[:2]
+
+
+@pytest.mark.contract("NT-34")
+def test_a_file_with_thousands_of_matches_hides_no_other_unsaid(tmp_path, said):
+    (tmp_path / "a.ts").write_text("needle\n" * 4_000)
+    (tmp_path / "b.ts").write_text("needle b\n")
+    (text,) = said(("search", {"pattern": "needle"}))
+    assert text.split("\n")[5:] == ["b.ts:1: needle b"]
+    (tmp_path / "a.ts").write_text("needle\n" * 11_000)
+    (text,) = said(("search", {"pattern": "needle"}))
+    assert text.endswith("\n[not everything was searched; narrow it with path or glob]")
 
 
 @pytest.mark.contract("NT-36")
@@ -182,9 +199,15 @@ def test_a_denied_call_is_told_and_did_not_run(tmp_path, said):
     assert not (tmp_path / "x").exists()
 
 
+@pytest.mark.contract("NT-16")
 def test_arguments_that_do_not_fit_are_named(said):
-    (text,) = said(("search", {"pattern": "x", "maxResults": "many"}))
-    assert text.startswith("Error: maxResults: ")
+    many, read, written = said(
+        ("search", {"pattern": "x", "maxResults": "many"}),
+        ("read_file", {}),
+        ("write_file", {"content": "x"}),
+    )
+    assert many.startswith("Error: maxResults: ")
+    assert read == written == "Error: path: required, but missing"
 
 
 @pytest.mark.contract("NT-15")

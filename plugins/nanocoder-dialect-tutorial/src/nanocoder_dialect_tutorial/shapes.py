@@ -8,7 +8,6 @@ from nanocoder_kit_dialect import Arguments, shape
 from nanocoder_dialect_tutorial import texts
 
 WHOLE_FILE = 1_000_000_000  # lines
-MANY = 2_000  # lines that match; five of each file are shown
 DEFAULT_TIMEOUT_MS = 30_000
 MAX_TIMEOUT_MS = 1_800_000
 
@@ -53,4 +52,4 @@ def search(
     ] = 20,
 ) -> Arguments:
     """Search the files for lines that match a pattern."""
-    return {"pattern": pattern, "path": path, "glob": glob, "limit": MANY}
+    return {"pattern": pattern, "path": path, "glob": glob, "limit": texts.SEARCHED_LINES}

@@ -8,6 +8,7 @@ from nanocoder import ToolResult
 from nanocoder_kit_dialect import said
 
 MATCHES_OF_A_FILE = 5
+SEARCHED_LINES = 10_000  # that match: as many as grep counts; five of each file are shown
 SHOWN_CHARS = 10_000
 HEAD_CHARS, TAIL_CHARS = 5_000, 2_000
 BUFFER_BYTES = 1_048_576
@@ -34,6 +35,8 @@ def not_written(arguments: Arguments, result: ToolResult) -> str:
 def _failed(verb: str, doing: str, arguments: Arguments, result: ToolResult) -> str:
     if result.error_class == "path_outside_workspace":
         return f"Error: Cannot {verb} files outside the working directory"
+    if "path" not in arguments:
+        return f"Error: {said(result)}"
     return f"Error {doing} {arguments['path']}: {said(result)}"
 
 
@@ -73,9 +76,12 @@ def _shortened(text: str, result: ToolResult) -> str:
 
 
 def matches(arguments: Arguments, result: ToolResult) -> str:
-    """Return a line for each match, five of a file at most."""
+    """Return a line for each match, five of a file at most, and say what was not looked at."""
     wanted = int(arguments["maxResults"])
     found = list(_few_of_each_file(result.data["lines"]))[:wanted]
+    if len(found) < wanted and len(result.data["lines"]) >= SEARCHED_LINES:
+        # A file with thousands of matches may hide the files behind it.
+        found.append("[not everything was searched; narrow it with path or glob]")
     return "\n".join(found) or f"No matches found for pattern: {arguments['pattern']}"
 
 
