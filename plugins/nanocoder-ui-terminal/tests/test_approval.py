@@ -7,7 +7,7 @@ import pytest
 
 pytestmark = pytest.mark.timeout(90)
 
-ASKED = "Approve? [y/n/e(dit)/a(lways)]"
+ASKED = "Approve? [y/n/e(dit)/a(lways)/q(uit)]"
 DONE = {"text": "All done."}
 
 
@@ -114,6 +114,15 @@ def test_leaving_the_question_refuses_and_the_loop_goes_on(run, workspace, key):
     assert not (workspace / "new.py").exists()
 
 
+@pytest.mark.contract("MA-110")
+@pytest.mark.parametrize("word", ["q", "Exit"])
+def test_quitting_refuses_and_ends_the_run(run, workspace, word):
+    talk = run(write(), DONE).see(ASKED).type(word)
+    assert talk.end() == 130
+    assert "All done." not in talk.text
+    assert not (workspace / "new.py").exists()
+
+
 @pytest.mark.contract("MA-116")
 def test_a_question_that_nobody_answers_is_taken_back(run, workspace):
     talk = run(write(), DONE, env={"NANOCODER_APPROVAL_TIMEOUT_S": "1"}).see(ASKED)
@@ -159,7 +168,7 @@ def test_a_command_is_shown_whole_however_long_it_is(run):
 # INJ-047
 def test_what_is_left_out_of_a_preview_can_be_shown(run):
     talk = run(write(content="".join(f"line {n}\n" for n in range(300))), DONE)
-    talk.see("/s(how all)]")
+    talk.see("/s(how all)/q(uit)]")
     assert "lines left out" in talk.text
     assert "line 150" not in talk.text
     talk.type("s").see("line 150").see("Approve?", times=2).type("n").see("All done.")

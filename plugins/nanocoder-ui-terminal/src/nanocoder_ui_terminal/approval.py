@@ -1,5 +1,6 @@
 """The question whether a call may run. Everything that is not a clear yes is a no."""
 
+import signal
 import sys
 import time
 from collections.abc import Mapping
@@ -18,6 +19,7 @@ NO: Final = ("n", "no")
 EDIT: Final = ("e", "edit")
 ALWAYS: Final = ("a", "always")
 SHOW: Final = ("s", "show")
+QUIT: Final = ("q", "quit", "exit")
 MAX_QUESTIONS: Final = 100
 """How often one request is put again, after edits that came to nothing."""
 
@@ -37,6 +39,7 @@ class _Asked:
     terminal: Terminal
     draft: Draft
     clipped: bool = False
+    quits: bool = False
 
     def answer(self, typed: str) -> ApprovalAnswer | None:
         """Return what *typed* means; None asks again."""
@@ -49,12 +52,15 @@ class _Asked:
             return self._edited()
         if word in YES + ALWAYS and not rest:
             return self._made(approved=True, always=word in ALWAYS)
+        if word in QUIT and not rest:
+            self.quits = True
+            return self.refusal()
         return self._made(approved=False, reason=_reason(word, rest, typed))
 
     @property
     def prompt(self) -> str:
         """What may be answered."""
-        return f"[y/n/e(dit)/a(lways){'/s(how all)' if self.clipped else ''}]"
+        return f"[y/n/e(dit)/a(lways){'/s(how all)' if self.clipped else ''}/q(uit)]"
 
     def refusal(self, why: str = "") -> ApprovalAnswer:
         """Return a no."""
@@ -86,6 +92,14 @@ def ask(request: ApprovalRequest, settings: Limits) -> ApprovalAnswer | None:
         return None
     terminal = Terminal.of_process()
     asked = _Asked(request, terminal, Draft(request.call.arguments))
+    answer = _answered(asked, settings)
+    if asked.quits:
+        signal.raise_signal(signal.SIGINT)  # ends what Ctrl-C would end without the question
+    return answer
+
+
+def _answered(asked: _Asked, settings: Limits) -> ApprovalAnswer:
+    request, terminal = asked.request, asked.terminal
     deadline = time.monotonic() + request.timeout_s if request.timeout_s else None
     try:
         with line_mode(), stoppable():
