@@ -121,6 +121,7 @@ def test_an_undo_can_be_taken_back_and_a_second_one_goes_further_back(nanocoder,
     assert "nothing to undo" in done.stderr
 
 
+@pytest.mark.contract("CO-25")
 def test_single_calls_are_undone_too_the_newest_first(nanocoder, work):
     work(write("a.txt", "by the run\n"))
     for text in ("first\n", "second\n"):

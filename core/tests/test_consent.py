@@ -220,6 +220,7 @@ def test_a_request_says_what_would_happen(tmp_path):
     assert len(request.digest) == 64
 
 
+@pytest.mark.contract("NT-44")
 def test_a_plugin_may_render_the_preview(tmp_path):
     class Renderer:
         @hookimpl
@@ -719,6 +720,7 @@ def test_an_edited_call_runs_as_it_was_written_and_is_marked(tmp_path):
     result, kinds = ask(tmp_path, "launch", {"target": "x"}, person)
     told, said = result.output.split("\n")
     assert told == '[a person changed the arguments to {"target":"the sea"}]'
+    assert result.metadata["note"] == told
     assert said == "launched at the sea"
     assert "call.edited" in kinds
     assert len(person.requests) == 1

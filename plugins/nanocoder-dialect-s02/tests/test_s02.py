@@ -101,6 +101,13 @@ def test_a_command_that_takes_too_long_is_told_in_seconds():
     assert dialect.render(_call("bash", command="sleep 200"), late) == "Error: Timeout (120s)"
 
 
+@pytest.mark.contract("LC-09")
+def test_a_limit_that_settings_lowered_is_told_as_it_was():
+    (dialect,) = nanocoder_dialects()
+    late = ToolResult("", is_error=True, error_class="timeout", data={"duration_s": 1.04})
+    assert dialect.render(_call("bash", command="sleep 9"), late) == "Error: Timeout (1s)"
+
+
 DANGEROUS = (
     "rm -rf /",
     "rm -fr / --no-preserve-root",

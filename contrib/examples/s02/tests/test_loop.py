@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 
@@ -189,3 +190,18 @@ def test_a_conversation_shows_the_tools_and_leaves(home, tmp_path, leave):
     shown = ("y\n" * 100)[:200]
     assert done.stdout.startswith(f"s02 >> > bash\n{shown}\nDone.\ns02 >> ")
     assert done.stdout.count("s02 >> ") == 2
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.contract("LC-21")
+def test_ctrl_c_leaves_a_conversation(home, tmp_path):
+    script = tmp_path / "turns.json"
+    script.write_text(json.dumps({"turns": [{"text": "Done."}]}))
+    environment = {"PATH": os.environ["PATH"], "HOME": str(home), "MODEL_ID": f"scripted/{script}"}
+    command = [sys.executable, "-u", "-m", "s02"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, cwd=tmp_path, env=environment, **pipes) as talk:
+        assert talk.stdout.read(7) == b"s02 >> "
+        talk.send_signal(signal.SIGINT)
+        said, complaint = talk.communicate(timeout=30)
+    assert (talk.returncode, said, complaint) == (0, b"\n", b"")

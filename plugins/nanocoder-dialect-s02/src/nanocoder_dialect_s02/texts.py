@@ -45,7 +45,9 @@ def output(_: Arguments, result: ToolResult) -> str:
 def not_run(arguments: Arguments, result: ToolResult) -> str:
     """Answer for a command that failed: it says itself what is wrong."""
     if result.error_class == "timeout":
-        return f"Error: Timeout ({TIMEOUT_S}s)"
+        # Settings may allow less than the reference does.
+        took = (result.data or {}).get("duration_s", TIMEOUT_S)
+        return f"Error: Timeout ({min(TIMEOUT_S, round(took))}s)"
     if result.error_class == "exit_nonzero" and result.data is not None:
         return output(arguments, result)
     return failed(arguments, result)
