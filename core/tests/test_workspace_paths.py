@@ -258,6 +258,9 @@ def test_a_name_that_is_not_utf8_is_listed_and_read_back(ground):
     assert [entry.path for entry in workspace.walk("d")] == listed
     (ws / "d/b\\xff").write_text("literal")
     assert workspace.read_text("d/b\\xff") == "literal"
+    (ws / "d/c\\xff").mkdir()
+    (ws / "d/c\\xff" / os.fsdecode(b"e\xff")).write_text("both")
+    assert workspace.read_text("d/c\\xff/e\\xff") == "both"
 
 
 # FS-009

@@ -95,6 +95,7 @@ def looked_up(workspace, pattern, path):
 )
 @example([b"a/b/c.py", b"a/x", b"d.ts"], {b"": "a/b\n", b"a/": "!b\n"}, {}, "**/*", "a")
 @example([b"\xff/\xfe.py"], {}, {}, "**/*fe.py", ".")
+@example([b"a", b"\\xff/\xff.py"], {}, {}, "**/*", ".")
 def test_what_is_found_is_what_a_look_at_every_entry_finds(
     root, files, ignores, links, pattern, path
 ):

@@ -70,9 +70,18 @@ class Root:
         if ".." in raw and _climbs(raw):
             raise outside(given, str(self.path))
         if spelling.has_escapes(raw) and not self._is_there(raw):
-            other = spelling.unescaped(raw)
-            return other if self._is_there(other) else raw
+            others = (spelling.unescaped(raw), self._partly_unescaped(raw))
+            return next((other for other in others if self._is_there(other)), raw)
         return raw
+
+    def _partly_unescaped(self, raw: str) -> str:
+        """Leave those parts of *raw* alone that are there as they are written."""
+        path = ""
+        for part in raw.split("/"):
+            there = path + part
+            path = there if self._is_there(there) else path + spelling.unescaped(part)
+            path += "/"
+        return path.rstrip("/")
 
     def _is_there(self, raw: str) -> bool:
         try:
