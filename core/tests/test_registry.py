@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import pytest
 from attrs import frozen
 from nanocoder import (
+    Decision,
     Effect,
     Param,
     PluginError,
@@ -16,12 +17,13 @@ from nanocoder import (
     ToolError,
     ToolResult,
     UnknownTool,
+    Verdict,
     anthropic_tool,
     hookimpl,
     openai_tool,
     tool,
 )
-from nanocoder.testing import opened
+from nanocoder.testing import opened, play
 from nanocoder.testing.playing import called
 
 
@@ -338,8 +340,39 @@ def test_a_name_that_no_provider_takes_is_refused(name):
         tool(name=name or " ")(lambda: "x")
 
 
-@pytest.mark.contract("NA-25")
 @pytest.mark.contract("NA-23")
+@pytest.mark.parametrize("way", ["by hand", "by the model", "by another tool"])
+def test_no_way_to_a_tool_leads_around_the_policies(tmp_path, way):
+    ran = []
+
+    @tool(risk="safe", effects={Effect.READ})
+    def forbidden() -> str:
+        """Run, for tests."""
+        ran.append(way)
+        return ""
+
+    @tool(risk="safe", effects={Effect.READ}, composed_of=("forbidden",))
+    def around(ctx: ToolContext) -> ToolResult:
+        """Call it, for tests."""
+        return ctx.call("forbidden", {})
+
+    class Never:
+        @hookimpl
+        def nanocoder_before_execute(self, call):
+            return Verdict(Decision.DENY, "never") if call.name == "forbidden" else None
+
+    plugins = {"mine": Offers(forbidden, around), "never": Never()}
+    if way == "by the model":
+        [result] = play(tmp_path, [[("forbidden", {})], "done"], plugins=plugins).results
+    else:
+        with opened(tmp_path, plugins=plugins) as (session, _):
+            result, _ = called(session, "forbidden" if way == "by hand" else "around", {})
+    assert result.is_error
+    assert "never" in result.output
+    assert ran == []
+
+
+@pytest.mark.contract("NA-25")
 def test_a_settings_object_reaches_its_own_plugin_only(tmp_path):
     @frozen
     class Settings:

@@ -80,6 +80,13 @@ def test_sub_agents_draw_from_their_session_s_own_bucket(judge):
 
 
 @pytest.mark.contract("MA-105")
+def test_riskier_calls_may_come_less_often():
+    settings, risks = Settings(), ("safe", "medium", "dangerous", "destructive")
+    assert [getattr(settings, f"{risk}_burst") for risk in risks] == [200, 100, 50, 20]
+    assert [getattr(settings, f"{risk}_per_s") for risk in risks] == [50, 20, 5, 1]
+
+
+@pytest.mark.contract("MA-105")
 def test_tokens_come_back_up_to_the_burst_and_no_further(judge, clock):
     settings = Settings(safe_burst=2, safe_per_s=10.0)
     judge(settings)

@@ -9,7 +9,8 @@ import pytest
 from nanocoder import ApprovalAnswer, Cancel, Decision, ToolResult, Verdict, hookimpl, tool
 from nanocoder.testing import opened, play
 from nanocoder.testing.playing import called
-from nanocoder_tool_task import Settings
+from nanocoder_tool_task import Settings, task, task_result
+from nanocoder_tool_task.profiles import BUILT_IN
 
 WRITE = {"name": "write_file", "arguments": {"path": "new.txt", "content": "text\n"}}
 READ = {"name": "read_file", "arguments": {"path": "hello.txt"}}
@@ -127,6 +128,14 @@ def test_a_sub_agent_starts_no_sub_agent(run):
     nested = {"name": "task", "arguments": {"description": "x", "prompt": "y"}}
     run(calls(nested), {"text": "Done."})
     assert [one.data["error_class"] for one in run.inside("call.failed")] == ["unknown_tool"]
+
+
+@pytest.mark.contract("MA-84")
+def test_a_sub_agent_has_limits_that_nobody_set_and_starts_no_other():
+    settings = Settings()
+    assert (settings.max_turns, settings.max_calls, settings.max_tokens) == (25, 50, 50_000)
+    assert not any(one.has(ours) for one in BUILT_IN.values() for ours in (task, task_result))
+    assert set(BUILT_IN) == {"build", "plan", "general", "explore", "security", "review"}
 
 
 @pytest.mark.contract("MA-84")

@@ -201,6 +201,14 @@ def test_a_limit_out_of_range_is_refused(timeout):
         web_fetch.signature.check({"url": "https://example.org/", "timeout": timeout})
 
 
+@pytest.mark.contract("MA-62")
+@pytest.mark.contract("MA-67")
+def test_who_names_no_limit_gets_the_usual_ones():
+    arguments = web_fetch.signature.check({"url": "https://example.org/"})
+    assert (arguments["format"], arguments["timeout"]) == ("markdown", 30)
+    assert (Settings().max_bytes, Settings().max_redirects) == (5_000_000, 5)
+
+
 def test_a_slow_server_is_a_timeout(get, server):
     server.pages["/"] = lambda handler: time.sleep(2)
     assert refusal(get, "/", timeout=1).error_class == "timeout"
