@@ -91,7 +91,9 @@ def test_a_changed_file_is_answered_with_the_diff(ctx, root):
 @pytest.mark.contract("NT-20")
 def test_an_empty_file_is_updated_not_created(ctx, root):
     (root / "empty").touch()
-    assert write(ctx, "empty", "x").output.startswith("File updated: empty")
+    filled = write(ctx, "empty", "x\n").output
+    assert filled.startswith("File updated: empty\n\nDiff:\n--- a/empty\n+++ b/empty\n")
+    assert "\n--- a/empty\n+++ b/empty\n" in write(ctx, "empty", "").output
 
 
 @pytest.mark.contract("NT-17")

@@ -55,19 +55,26 @@ class Part:
     new_line: int = 1
 
 
-def unified(old: str, new: str, path: str, *, context: int = CONTEXT_LINES) -> Diff:
-    """Return the unified diff from *old* to *new*, with *path* on both sides of its header."""
-    return unified_parts([Part(old, new)], path, context=context)
+def unified(
+    old: str, new: str, path: str, *, context: int = CONTEXT_LINES, stays: bool = False
+) -> Diff:
+    """Return the unified diff from *old* to *new*, with *path* on both sides of its header.
+
+    An empty side stands for no file, unless the file *stays* one before and after.
+    """
+    return unified_parts([Part(old, new)], path, context=context, stays=stays)
 
 
-def unified_parts(parts: Iterable[Part], path: str, *, context: int = CONTEXT_LINES) -> Diff:
+def unified_parts(
+    parts: Iterable[Part], path: str, *, context: int = CONTEXT_LINES, stays: bool = False
+) -> Diff:
     """Return one unified diff of *parts*, which are in order and have their context in them."""
     body: list[str] = []
     starts_empty = ends_empty = False
     for part in parts:
         if part.old != part.new:
             body += _hunks(part, context)
-            starts_empty, ends_empty = not part.old, not part.new
+            starts_empty, ends_empty = not (part.old or stays), not (part.new or stays)
     if not body:
         return Diff()
     header = [

@@ -29,7 +29,7 @@ class Plan:
         r"""Return what changes; "\r\n" and "\n" count as the same line end, as in *old*."""
         if self.old is None:
             return unified("", self.content, self.path)
-        return unified(self.old.text, self.content.replace("\r\n", "\n"), self.path)
+        return unified(self.old.text, self.content.replace("\r\n", "\n"), self.path, stays=True)
 
     def changes_nothing(self) -> bool:
         """Tell whether the file holds these bytes already."""
