@@ -66,7 +66,7 @@ def edit(
     }
 
 
-@shape("Grep", "grep")
+@shape("Grep", "grep", render=texts.matches)
 def grep(
     pattern: Annotated[str, "A regular expression."],
     path: Annotated[str, "A file or directory."] = ".",

@@ -39,6 +39,12 @@ def edited(_: Arguments, result: ToolResult) -> str:
     return f"Edited {about['path']}: {places} ({how})\n{about['diff']}"
 
 
+def matches(_: Arguments, result: ToolResult) -> str:
+    """Return the matches; how to have the others is left out, as no argument here does it."""
+    head, *lines = result.output.split("\n")
+    return "\n".join([re.sub(r", continue with offset \d+:$", ":", head), *lines])
+
+
 def output(_: Arguments, result: ToolResult) -> str:
     """Return what a command printed, standard output first."""
     return _ended(result, "") or "(no output)"

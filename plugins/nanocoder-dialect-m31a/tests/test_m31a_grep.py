@@ -1,4 +1,4 @@
-"""Patterns that the reference refuses, and those that only look like them."""
+"""Patterns that Grep refuses, those that only look like them, and what it answers."""
 
 import pytest
 from hypothesis import given
@@ -45,6 +45,14 @@ def test_plain_text_may_look_like_it(said, tmp_path):
         ("Grep", {"pattern": "(a+)+", "fixed_string": True}),
     )
     assert texts == ["1 line matches:\na.txt:1: i++ and (a+)+"] * 2
+
+
+@pytest.mark.contract("MA-45")
+def test_a_hundred_lines_are_shown_and_all_are_counted(said, tmp_path):
+    (tmp_path / "a.txt").write_text("x\n" * 101)
+    (text,) = said(("Grep", {"pattern": "x"}))
+    assert text.startswith("101 lines match; the first 100:\na.txt:1: x\n")
+    assert text.count("\n") == 100
 
 
 @given(st.text(st.sampled_from("a()[]{}?*+\\^2,:P<>=!|"), max_size=30))
