@@ -89,3 +89,14 @@ def test_plug_013_a_definition_says_nothing_that_a_person_would_not_see(
     plugins = Plugins.installed(None, sites=[str(site)])
     assert problem in plugins.set_aside.get("tool-two", "")
     assert ("look" in plugins.tools()) is not bool(problem)
+
+
+def test_plug_015_a_plugin_within_a_package_that_several_share_is_locked_too(site):
+    (site / "one_plugin/__init__.py").unlink()
+    (site / "one_plugin/inner.py").write_text("X = 1\n")
+    points = site / "nanocoder_one-1.0.dist-info/entry_points.txt"
+    points.write_text("[nanocoder]\ntool-one = one_plugin.inner\n")
+    locked = locked_now(scan([str(site)]))
+    (site / "one_plugin/inner.py").write_text("X = 2\n")
+    found = differences(locked, locked_now(scan([str(site)])))
+    assert found == {"tool-one": "has other contents than were locked"}

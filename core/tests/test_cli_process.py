@@ -252,6 +252,22 @@ def test_closed_descriptors_break_nothing(nanocoder, redirect):
     assert done.returncode in {0, 1}
 
 
+@pytest.mark.parametrize("redirect", ["<&-", "2>&-", "<&- 2>&-"])
+def test_a_run_whose_chatter_nobody_can_hear_goes_on_to_its_end(nanocoder, redirect):
+    script = nanocoder.script(READ, DONE)
+    (nanocoder.cwd / "a.txt").write_text("x")
+    command = f"{COMMAND} run --model {script} go {redirect}"
+    done = subprocess.run(
+        ["bash", "-c", command],
+        cwd=nanocoder.cwd,
+        env=nanocoder.environment,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, "All done.\n")
+
+
 # Locales
 
 

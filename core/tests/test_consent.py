@@ -143,7 +143,14 @@ def test_a_policy_that_breaks_denies(tmp_path):
     assert "call.started" not in kinds
 
 
-@pytest.mark.parametrize("garbage", ["allow", True, 1, [], {"decision": "allow"}, Decision.ALLOW])
+@pytest.mark.parametrize(
+    "garbage",
+    [
+        *("allow", True, 1, [], {"decision": "allow"}, Decision.ALLOW),
+        *(Verdict("allow", ""), Verdict(ALLOW, 10**5_000), Verdict(ALLOW, "x", rule=["x"])),
+    ],
+    ids=range(9),
+)
 def test_a_policy_that_answers_garbage_denies(tmp_path, garbage):
     result, _ = ask(tmp_path, "look", {"target": "x"}, p=Policy(lambda _: garbage))
     assert result.error_class == "denied"

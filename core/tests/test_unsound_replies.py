@@ -47,7 +47,11 @@ def calling(*calls):
 
 
 @pytest.mark.parametrize(
-    "piece", ["text", None, TextDelta(5), Finished(None), Finished("", calls=(5,))]
+    "piece",
+    [
+        *("text", None, TextDelta(5), Finished(None), Finished("", calls=(5,))),
+        Finished("", usage=None),
+    ],
 )
 def test_a_piece_that_is_none_is_the_providers_error(tmp_path, piece):
     report, _ = run(tmp_path, piece)
@@ -60,6 +64,14 @@ def test_arguments_that_are_no_object_are_an_error_that_the_model_reads(tmp_path
     report, returned = run(tmp_path, calling(ToolCall("a", "echo", arguments)))
     assert [one.data["error_class"] for one in returned] == ["invalid_arguments"]
     assert type(arguments).__name__ in returned[0].data["output"]
+    assert report.text == "Done."
+
+
+@pytest.mark.parametrize("name", [None, 5, ["echo"]])
+def test_a_name_that_is_no_text_is_an_error_that_the_model_reads(tmp_path, name):
+    report, returned = run(tmp_path, calling(ToolCall("a", name, {}), ToolCall(7, "echo", {})))
+    assert [one.data["status"] for one in returned] == ["error", "ok"]
+    assert f"must be text, not {type(name).__name__}" in returned[0].data["output"]
     assert report.text == "Done."
 
 

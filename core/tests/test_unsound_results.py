@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 from attrs import evolve
-from nanocoder import Attachment, ToolError, ToolResult, hookimpl, tool
+from nanocoder import Attachment, Decision, ToolError, ToolResult, Verdict, hookimpl, tool
 from nanocoder.testing import opened
 from nanocoder.testing.playing import called
 
@@ -32,6 +32,17 @@ UNSOUND = [
 
 class UnspeakableError(Exception):
     def __str__(self):
+        raise ValueError("not even this")
+
+
+class UnspeakableToolError(ToolError):
+    def __str__(self):
+        return self.details  # its author never set them
+
+
+class NamelessToolError(ToolError):
+    @property
+    def error_class(self):
         raise ValueError("not even this")
 
 
@@ -104,10 +115,38 @@ def test_a_sound_result_passes(tmp_path):
     assert (result.output, result.attachments, reports) == ("fine", SOUND.attachments, [])
 
 
-def test_an_exception_without_words_breaks_its_tool_and_nothing_else(tmp_path):
-    result, _ = result_of(tmp_path, odd=returning(UnspeakableError()))
+@pytest.mark.parametrize(
+    ("error", "named"),
+    [
+        (UnspeakableError(), "UnspeakableError"),
+        (UnspeakableToolError("x"), "no attribute 'details'"),
+        (NamelessToolError("x"), "not even this"),
+    ],
+)
+def test_an_exception_without_words_breaks_its_tool_and_nothing_else(tmp_path, error, named):
+    result, _ = result_of(tmp_path, odd=returning(error))
     assert result.error_class == "tool_broken"
-    assert "UnspeakableError" in result.output
+    assert named in result.output
+
+
+@pytest.mark.parametrize("error", [UnspeakableToolError("x"), NamelessToolError("x")])
+def test_an_obstacle_without_words_is_reported_and_the_person_is_asked(tmp_path, error):
+    asked = []
+
+    def approve(request):
+        asked.append(request)
+
+    def render(result):
+        if result is None:
+            raise error
+
+    odd = returning("well")
+    odd.nanocoder_render = hookimpl(render)
+    odd.nanocoder_before_execute = hookimpl(lambda: Verdict(Decision.ASK, "sure?"))
+    with opened(tmp_path, plugins={"odd": odd}, approve=approve) as (session, _):
+        called(session, "odd", {})
+        assert "'odd': nanocoder_render failed: " in str(session.plugins.reports)
+    assert len(asked) == 1
 
 
 @pytest.mark.parametrize("hook", ["nanocoder_prompt", "nanocoder_before_execute"])

@@ -265,6 +265,21 @@ def test_a_large_file_with_another_name_is_kept_as_a_copy(ground):
     assert backup.read_bytes() == LARGE
 
 
+def test_a_large_file_that_gets_another_name_at_the_last_moment_is_kept_as_a_copy(tmp_path):
+    (tmp_path / "ws").mkdir()
+    file, other = tmp_path / "ws/f", tmp_path / "ws/other"
+    file.write_bytes(LARGE)
+
+    def somebody_else(_told):
+        os.link(file, other)
+
+    backups = tmp_path / "backups"
+    with Workspace(tmp_path / "ws", backups=backups, watch=somebody_else) as workspace:
+        backup = workspace.write_bytes("f", b"new\n").backup
+    other.write_bytes(b"changed")
+    assert backup.read_bytes() == LARGE
+
+
 def test_a_large_file_on_another_disk_is_kept_as_a_copy(tmp_path):
     shared = "/dev/shm"  # a disk of its own, where there is one
     if not os.path.isdir(shared) or os.stat(shared).st_dev == tmp_path.stat().st_dev:

@@ -59,7 +59,7 @@ def attempt(implementation: Implementation, arguments: Mapping[str, Any]) -> Any
 def problem_of(error: BaseException) -> str:
     """Say in one line what an exception means to a person."""
     text = _text_of(error)
-    if isinstance(error, NanocoderError):
+    if isinstance(error, NanocoderError) and text:
         return text
     line = " ".join(text.split())
     return f"{type(error).__name__}: {line}" if line else type(error).__name__
@@ -127,9 +127,9 @@ def judge(
     return max((one for one in heard if one is not None), key=_strictness, default=None)
 
 
-def _strictness(verdict: Verdict) -> tuple[int, bool]:
-    by_rule = verdict.decision is Decision.ASK and bool(verdict.rule)
-    return STRICTNESS[verdict.decision], by_rule
+def _strictness(verdict: Verdict) -> tuple[int, bool, bool]:
+    asks = verdict.decision is Decision.ASK
+    return STRICTNESS[verdict.decision], asks and verdict.pierces, asks and bool(verdict.rule)
 
 
 def verdicts(
@@ -150,6 +150,9 @@ def _verdict_of(
             return None
         if not isinstance(value, Verdict) or not isinstance(value.decision, Decision):
             raise implementation.error(wrong_type(value, Verdict))
+        for text in (value.reason, value.rule, value.source):
+            if not isinstance(text, str):
+                raise implementation.error(f"a Verdict of texts: {wrong_type(text, str)}")
     except PluginError as error:
         report(error)
         return Verdict(Decision.DENY, f"policy {plugin!r} failed: {_cause(error)}", plugin=plugin)

@@ -14,7 +14,7 @@ from nanocoder.plugins import Plugins
 from nanocoder.provider import Finished, Notice, Provider, Request, TextDelta, ThinkingDelta
 from nanocoder.text import nearest
 from nanocoder.tool import SessionInfo
-from nanocoder.values import ToolCall, Value
+from nanocoder.values import ToolCall, Usage, Value
 
 NO_MODEL = """No model is configured. Any of these gives you one:
 {ways}
@@ -140,6 +140,8 @@ def _sound(piece: Any) -> TextDelta | ThinkingDelta | Notice | Finished:
         raise TypeError(f"said {type(piece).__name__}, not {wanted}")
     if not isinstance(piece.text, str):
         raise TypeError(f"{type(piece).__name__}.text is {type(piece.text).__name__}, not str")
+    if isinstance(piece, Finished) and not isinstance(piece.usage, Usage):
+        raise TypeError(f"Finished.usage is {type(piece.usage).__name__}, not Usage")
     if isinstance(piece, Finished) and piece.calls:
         taken: set[str] = set()
         sound = [_sound_call(call, taken) for call in piece.calls]
@@ -155,7 +157,10 @@ def _sound_call(call: ToolCall, taken: set[str]) -> ToolCall:
     if not isinstance(call.arguments, Mapping):
         problem = f"the arguments must be an object, not {type(call.arguments).__name__}"
         changes = {"arguments": {}, "error": call.error or problem}
-    if not call.id or call.id in taken:
+    if not isinstance(call.name, str):
+        problem = f"the name of a tool must be text, not {type(call.name).__name__}"
+        changes |= {"name": "", "error": call.error or problem}
+    if not isinstance(call.id, str) or not call.id or call.id in taken:
         changes["id"] = f"call_{os.urandom(ID_BYTES).hex()}"
     if changes:
         call = evolve(call, **changes)

@@ -65,7 +65,7 @@ class _Round(Shown):
 
         def report(error: PluginError) -> None:
             cause = error.__cause__
-            if isinstance(cause, ToolError) and self._is_owner(one):
+            if isinstance(cause, ToolError) and self._is_owner(one) and _can_be_told(cause):
                 obstacles.append(cause)
             else:
                 self.report(error)
@@ -73,6 +73,14 @@ class _Round(Shown):
         text = calls.choose([one], report, self.arguments, str)
         self.obstacle = obstacles[0] if obstacles else self.obstacle
         return text
+
+
+def _can_be_told(error: ToolError) -> bool:
+    """Tell whether a plugin's own kind of error can say what it is."""
+    try:
+        return isinstance(str(error), str) and isinstance(error.error_class, str)
+    except Exception:  # noqa: BLE001 - whatever a plugin's code does there
+        return False
 
 
 class Previews:

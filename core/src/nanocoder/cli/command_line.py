@@ -74,15 +74,17 @@ def _fill_closed_streams() -> None:
             os.fstat(descriptor)
         except OSError:
             os.open(os.devnull, os.O_RDWR)  # takes the lowest free number
-    if sys.stdout is None:
-        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - for good
+    for name, descriptor in (("stdout", 1), ("stderr", 2)):
+        if getattr(sys, name) is None:
+            stream = open(descriptor, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - for good
+            setattr(sys, name, stream)
+    if sys.stdin is None:
+        sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - for good
 
 
 def _speak_utf8() -> None:
     """Never fail over a character that the terminal's encoding lacks: show its escape."""
     for stream in (sys.stdout, sys.stderr):
-        if stream is None:
-            continue
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
 
 

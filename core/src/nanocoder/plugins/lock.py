@@ -109,7 +109,13 @@ def _package(module: str) -> tuple[Path, list[Path]]:
     """Return the folder of a module's package and its files, without what the interpreter makes."""
     from importlib.machinery import PathFinder  # only a lock needs it
 
-    spec = PathFinder.find_spec(module.partition(".")[0])
+    # Outer packages need no file of their own: several distributions can share them.
+    spec, places, parts = None, None, module.split(".")
+    for depth in range(1, len(parts) + 1):
+        spec = PathFinder.find_spec(".".join(parts[:depth]), places)
+        if spec is None or spec.origin:
+            break
+        places = spec.submodule_search_locations
     if spec is None or not spec.origin:
         return Path(), []
     origin = Path(spec.origin)

@@ -55,8 +55,11 @@ class Backups:
         return target
 
     def settle(self, backup: Path, data: bytes) -> None:
-        """Make a copy with *data* of what `link` has kept, if a program can still write to it."""
-        if _is_writable_to_others(backup):
+        """Make a copy with *data* of what `link` has kept, if a program can still write to it.
+
+        That is one that has it open, or made a name of its own for it just before the change.
+        """
+        if os.lstat(backup).st_nlink > 1 or _is_writable_to_others(backup):
             copy = backup.with_name(f".{backup.name}")  # sorts before all others, and is none
             with contextlib.suppress(OSError):  # the change has been made: this is what there is
                 _write_new(copy, data)

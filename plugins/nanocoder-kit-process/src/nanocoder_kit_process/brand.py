@@ -66,7 +66,20 @@ class Brand(NamedTuple):
     def is_orphan(self) -> bool:
         """Tell whether the process that gave it is no more."""
         owner = process(self.owner)
-        return owner is None or owner.is_dead or _short(owner.born) != self.born
+        if owner is None:
+            return not _is_hidden(self.owner)
+        return owner.is_dead or _short(owner.born) != self.born
+
+
+def _is_hidden(pid: int) -> bool:
+    """Tell whether there is a process that /proc does not show: of another user's it need not."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def new_brand() -> Brand:
