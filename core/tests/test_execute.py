@@ -1,5 +1,6 @@
 """The one path of a call: its events, its order, its failures."""
 
+import shutil
 import threading
 import time
 from collections.abc import Mapping
@@ -619,6 +620,28 @@ def test_a_deny_rule_holds_inside_a_confirmed_composition(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.contract("CO-18")
+@pytest.mark.parametrize(("pierces", "asked"), [(False, {"both"}), (True, {"both", "scribble"})])
+def test_a_rule_that_asks_may_pierce_a_confirmed_composition(tmp_path, pierces, asked):
+    class Asking:
+        @hookimpl
+        def nanocoder_before_execute(self, call):
+            return Verdict(Decision.ASK, "as it says", rule=call.name, pierces=pierces)
+
+    class Wondering:
+        @hookimpl
+        def nanocoder_before_execute(self):
+            return Verdict(Decision.ASK, "just so", rule="another")
+
+    person = Asked()
+    plugins = {"tools": Tools(composed(single=True), scribble, echo)}
+    plugins |= {"policy-a": Wondering(), "policy-b": Asking()}
+    with opened(tmp_path, plugins=plugins, approve=person) as (session, _):
+        called(session, "both", {"path": "a.txt"})
+    assert asked <= {request.call.name for request in person.requests}
+    assert ("scribble" in {request.call.name for request in person.requests}) == pierces
+
+
 @pytest.mark.contract("CO-21")
 def test_a_calls_private_directory_is_gone_afterwards(tmp_path):
     seen: list[Path] = []
@@ -633,6 +656,23 @@ def test_a_calls_private_directory_is_gone_afterwards(tmp_path):
     one(tmp_path, "draft", {}, tools=Tools(draft))
     assert seen[0] == seen[1]
     assert not seen[0].exists()
+
+
+@pytest.mark.contract("CO-21")
+def test_a_calls_private_directory_stays_on_request_and_the_result_says_where(tmp_path):
+    @tool(risk="safe", effects={Effect.READ})
+    def draft(ctx: ToolContext) -> str:
+        """Write into the private directory, and fail."""
+        (ctx.tmp_dir / "x").write_text("half")
+        raise ToolError("no more")
+
+    asked_for = {"HOME": "/nonexistent", "NANOCODER_KEEP_TMP": "true"}
+    plugins = {"tools": Tools(draft)}
+    with opened(tmp_path, plugins=plugins, environment=asked_for) as (session, _):
+        result, _ = called(session, "draft", {})
+    kept = Path(result.metadata["tmp_dir"])
+    assert (result.is_error, (kept / "x").read_text()) == (True, "half")
+    shutil.rmtree(kept)
 
 
 def test_progress_reaches_the_listener_while_the_call_runs(tmp_path):

@@ -127,9 +127,9 @@ def judge(
     return max((one for one in heard if one is not None), key=_strictness, default=None)
 
 
-def _strictness(verdict: Verdict) -> tuple[int, bool]:
-    by_rule = verdict.decision is Decision.ASK and bool(verdict.rule)
-    return STRICTNESS[verdict.decision], by_rule
+def _strictness(verdict: Verdict) -> tuple[int, bool, bool]:
+    asks = verdict.decision is Decision.ASK
+    return STRICTNESS[verdict.decision], asks and verdict.pierces, asks and bool(verdict.rule)
 
 
 def verdicts(

@@ -149,7 +149,7 @@ class Consent:
             asked = (verdict.rule, verdict.reason)
             if verdict.decision is Decision.ALLOW:
                 return Granted(call, arguments, consented or bool(verdict.rule))
-            if consented or asked == agreed:
+            if (consented and not verdict.pierces) or asked == agreed:
                 return Granted(call, arguments)
             if _key(verdict, call, tool) in self.kept:
                 return Granted(call, arguments)

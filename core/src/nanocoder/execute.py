@@ -73,8 +73,9 @@ class Scope(Shown):
 class Services(Value):
     """What a session offers to its tools.
 
-    *call_timeout_s* is the limit, in seconds, of tools that set none (0: no limit). *is_inner* says
-    that a call of another session, with which it shares *admission*, waits for this one.
+    *call_timeout_s* is the limit, in seconds, of tools that set none (0: no limit). With *keep_tmp*
+    the private directories of calls stay. *is_inner* says that a call of another session, with
+    which it shares *admission*, waits for this one.
     """
 
     session_id: str = ""
@@ -84,6 +85,7 @@ class Services(Value):
     tools: Callable[[], tuple[ToolInfo, ...]] | None = None
     child: Callable[..., Any] | None = None
     call_timeout_s: float = 0.0
+    keep_tmp: bool = False
     admission: Admission = field(factory=Admission)
     is_inner: bool = False
 
@@ -308,7 +310,7 @@ class Executor:
             depth=scope.depth + 1,
             transaction=scope.transaction,
         )
-        room = TmpDir()
+        room = TmpDir(kept=self._services.keep_tmp)
 
         def work(running: Running) -> ToolResult:
             context = self._context(tool, granted.call, own, inner, running, room)
@@ -323,8 +325,7 @@ class Executor:
         running = Running(work, own)
         limit = self._services.call_timeout_s if tool.timeout_s is None else tool.timeout_s
         try:
-            result: ToolResult = yield from running.outcome(limit, tool.name)
-            return result
+            return room.told((yield from running.outcome(limit, tool.name)))
         finally:
             watch.ran_s = running.ran_s()
             inner.active = False

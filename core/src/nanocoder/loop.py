@@ -89,6 +89,7 @@ class Session:
                 child=partial(self.children.open, Session),
                 tools=lambda: self.offering.infos(self.tools, self.info),
                 call_timeout_s=self.config.core.call_timeout_s,
+                keep_tmp=self.config.core.keep_tmp,
                 admission=ground.admission,
                 is_inner=ground.parent is not None,
             ),

@@ -12,13 +12,13 @@ from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any, TypeVar
 
-from attrs import define, field
+from attrs import define, evolve, field
 
 from nanocoder.cancel import Cancel
 from nanocoder.consent import Ask
 from nanocoder.errors import Cancelled, TimedOut
 from nanocoder.tool import Tool
-from nanocoder.values import Event, Question, Shown, ToolCall
+from nanocoder.values import Event, Question, Shown, ToolCall, ToolResult
 
 T = TypeVar("T")
 Said = Event | Ask
@@ -43,10 +43,11 @@ class _Woken:
 
 
 class TmpDir:
-    """A call's private directory: made at first use, removed when the call has ended."""
+    """A call's private directory: made at first use, removed at the call's end unless *kept*."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, kept: bool = False) -> None:
         self._path: Path | None = None
+        self._kept = kept
 
     def path(self) -> Path:
         """Return the directory, making it."""
@@ -56,9 +57,15 @@ class TmpDir:
             self._path = Path(tempfile.mkdtemp(prefix="nanocoder-"))
         return self._path
 
+    def told(self, result: ToolResult) -> ToolResult:
+        """Return *result*, which says where the directory is if that is kept."""
+        if self._path is None or not self._kept:
+            return result
+        return evolve(result, metadata={**result.metadata, "tmp_dir": str(self._path)})
+
     def clean(self) -> None:
-        """Remove it."""
-        if self._path is not None:
+        """Remove it, unless it is kept."""
+        if self._path is not None and not self._kept:
             import shutil
 
             shutil.rmtree(self._path, ignore_errors=True)

@@ -174,7 +174,8 @@ class Verdict(Value):
     """One policy's opinion of a call, and where it comes from.
 
     *rule* is the rule as written, *source* its file and line or the name of a default, *plugin* who
-    said it.
+    said it. One that asks and *pierces* is put to a person even where they agreed to the composed
+    call that this one is a step of.
     """
 
     decision: Decision
@@ -182,6 +183,7 @@ class Verdict(Value):
     rule: str = ""
     source: str = ""
     plugin: str = ""
+    pierces: bool = False
 
 
 @frozen(eq=False, repr=False)

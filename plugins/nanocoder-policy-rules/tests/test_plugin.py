@@ -20,6 +20,7 @@ def test_a_project_may_add_to_what_is_strict_and_to_nothing_else():
         "secrets": "union",
         "not_secrets": None,
         "blocklist": "true",
+        "ask_in_steps": "true",
     }
 
 

@@ -139,6 +139,14 @@ class CoreSettings(Value):
             "env": "NANOCODER_DIALECT",
         },
     )
+    keep_tmp: bool = field(
+        default=False,
+        metadata={
+            "description": "Keep the private directories of calls, to see what a tool did there.",
+            "env": "NANOCODER_KEEP_TMP",
+            "user_only": True,
+        },
+    )
     keep_backups: int = field(
         default=10,
         metadata={
@@ -256,6 +264,9 @@ EXPECTED: Final[Mapping[Any, str]] = {
     dict[str, float]: "a table of numbers",
 }
 
+# What a variable may say for a field that is true or false.
+SWITCHES: Final[Mapping[str, bool]] = {"1": True, "true": True, "0": False, "false": False}
+
 
 def checked(attribute: "Attribute[Any]", value: object) -> Any:
     """Return *value* as the core's field wants it; raises ValueError that says what was expected.
@@ -298,12 +309,15 @@ def _fits(kind: Any, value: object) -> bool:
 
 def from_text(attribute: "Attribute[Any]", text: str) -> Any:
     """Return what an environment variable's *text* means for a core field; raises ValueError."""
-    if attribute.type not in (int, float):
+    kind: Any = attribute.type
+    if kind is bool:
+        return checked(attribute, SWITCHES.get(text.lower(), text))
+    if kind not in (int, float):
         return checked(attribute, text)
     try:
-        value = attribute.type(text)
+        value = kind(text)
     except (ValueError, OverflowError):
-        raise ValueError(f"expected {EXPECTED[attribute.type]}, got {text!r}") from None
+        raise ValueError(f"expected {EXPECTED[kind]}, got {text!r}") from None
     return checked(attribute, value)
 
 

@@ -25,6 +25,8 @@ class Settings:
     *deny*, *ask*, *allow*: rules; the strictest that fits a call decides. *secrets*: names of files
     and folders that no tool may touch, except *not_secrets*. *blocklist*: whether commands that
     remove the system or a home, overwrite a disk or switch the machine off are denied.
+    *ask_in_steps*: whether the rules of *ask* are heard about the steps of a composed call that a
+    person has agreed to as a whole.
     """
 
     deny: tuple[str, ...] = field(default=(), validator=_all_rules, metadata={"tighten": "union"})
@@ -33,6 +35,7 @@ class Settings:
     secrets: tuple[str, ...] = field(default=SECRETS, metadata={"tighten": "union"})
     not_secrets: tuple[str, ...] = NOT_SECRETS
     blocklist: bool = field(default=True, metadata={"tighten": "true"})
+    ask_in_steps: bool = field(default=False, metadata={"tighten": "true"})
 
 
 @hookimpl

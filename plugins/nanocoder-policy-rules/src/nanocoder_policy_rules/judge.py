@@ -298,7 +298,9 @@ def _by_rule(case: Case, texts: Sequence[str], decision: Decision) -> Verdict | 
         if _fits(one, case):
             verb = "forbids it" if decision is Decision.DENY else "asks a person"
             source = f"{_TABLE}.{decision}"
-            return Verdict(decision, f"the rule {one.text!r} {verb}", one.text, source)
+            pierces = decision is Decision.ASK and case.settings.ask_in_steps
+            reason = f"the rule {one.text!r} {verb}"
+            return Verdict(decision, reason, one.text, source, pierces=pierces)
     return None
 
 
