@@ -362,3 +362,26 @@ def test_no_rule_with_many_wildcards_holds_a_session_up(ending, judge):
 def test_many_wildcards_mean_what_few_do(pattern, path, fits, judge):
     verdict = judge("read_file", {"path": path}, deny=[f"read_file({pattern})"])
     assert decision(verdict) == ("deny" if fits else "allow")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "named"),
+    [
+        ("a/x", "b/x", "x"),
+        ("x", "b/x", "b/x"),
+        ("a/x", "x", "a/x"),
+        ("/dev/null", "b/x", "x"),
+        ("  /dev/null", "b/x", "x"),
+        ("a/x", "/dev/null", "x"),
+        ("a/x\t2026-01-01", "b/x\t2026-01-01", "x"),
+        ("a/x\r", "b/x\r", "x"),
+    ],
+)
+def test_a_patch_names_the_files_that_it_changes(old, new, named, judge):
+    patch = f"--- {old}\n+++ {new}\n@@ -1 +1 @@\n-a\n+b\n"
+    for folder in ("a", "b"):
+        verdict = judge("apply_patch", {"patch": patch}, "edits", deny=[f"apply_patch({folder}/x)"])
+        assert (decision(verdict) == "deny") == (named == f"{folder}/x")
+    assert (
+        decision(judge("apply_patch", {"patch": patch}, "edits", deny=["apply_patch(x)"])) == "deny"
+    )

@@ -26,6 +26,7 @@ SECRETS: Final = (
 )
 NOT_SECRETS: Final = (".env.example", ".env.sample", ".env.template", ".env.dist", "*.pub")
 
+_NOTHING: Final = "/dev/null"
 _GIT = "git's own files decide which programs git starts"
 OURS = "nanocoder's own settings decide what may run"
 _AGENT = "the settings of a coding agent decide what may run"
@@ -65,11 +66,28 @@ def _named(value: Any, *, is_path: bool) -> Iterator[str]:
     elif isinstance(value, Mapping):
         for key, inner in value.items():
             if key in PATCHES and isinstance(inner, str):
-                yield from (path.strip() for path in _patched().findall(inner))
+                yield from _in_patch(inner)
             yield from _named(inner, is_path=key in ARGUMENTS)
     elif isinstance(value, list | tuple):
         for inner in value:
             yield from _named(inner, is_path=is_path)
+
+
+def _in_patch(patch: str) -> Iterator[str]:
+    for old, new, other in _patched().findall(patch):
+        sides = (old, new)
+        # git's prefixes count only where both sides have theirs: a directory may be called "b".
+        if _has_prefix(old, "a/") and _has_prefix(new, "b/"):
+            sides = (old.removeprefix("a/"), new.removeprefix("b/"))
+        # The old side of a new file is no path; the new side of a deleted one counts, and asks.
+        was, becomes = (other or side for side in sides)
+        if was.strip() != _NOTHING:
+            yield was.strip()
+        yield becomes.strip()
+
+
+def _has_prefix(path: str, prefix: str) -> bool:
+    return path.startswith(prefix) or path.strip().startswith(_NOTHING)
 
 
 def spellings(path: str, root: str) -> tuple[str, ...]:
@@ -236,10 +254,9 @@ def _invisible() -> re.Pattern[str]:
 
 @cache
 def _patched() -> re.Pattern[str]:
-    # The old side of a new file is no path; the new side of a deleted one counts, and asks.
     return re.compile(
-        r"^(?:\*\*\* (?:(?:Add|Update|Delete) File|Move to): |rename (?:from|to) "
-        r"|\+\+\+ (?:b/)?|--- (?!/dev/null[ \t]*$)(?:a/)?)"
+        r"^--- ([^\t\n]+).*\n\+\+\+ ([^\t\n]+)"
+        r"|^(?:\*\*\* (?:(?:Add|Update|Delete) File|Move to): |rename (?:from|to) |\+\+\+ |--- )"
         r"([^\t\n]+)",
         re.MULTILINE,
     )
