@@ -2,6 +2,7 @@ import fcntl
 import hashlib
 import os
 import resource
+import shutil
 import signal
 import stat
 import subprocess
@@ -306,6 +307,20 @@ def test_a_large_file_that_is_not_replaced_after_all_has_one_name_again(tmp_path
         assert workspace.backups_of("f") == []
     assert file.stat().st_nlink == 1
     assert file.read_bytes() == LARGE[::-1]
+
+
+def test_a_change_counts_though_its_backup_is_taken_away_meanwhile(tmp_path):
+    (tmp_path / "ws").mkdir()
+    file = tmp_path / "ws/f"
+    file.write_bytes(LARGE)
+    backups = tmp_path / "backups"
+
+    def somebody_else(_told):
+        shutil.rmtree(backups)
+
+    with Workspace(tmp_path / "ws", backups=backups, watch=somebody_else) as workspace:
+        workspace.write_bytes("f", b"new\n")
+    assert file.read_bytes() == b"new\n"
 
 
 def test_a_large_file_that_is_deleted_is_kept_itself(ground):

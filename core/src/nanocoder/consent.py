@@ -45,7 +45,7 @@ ANSWER_FIELDS: Final[Mapping[str, type | tuple[type, ...]]] = {
 }
 """What the fields of an answer must be, whoever gives it."""
 MAX_QUESTIONS = 10
-"""How often a person may edit the arguments of one call before it is refused."""
+"""How often a person is asked about one call, edited or changed meanwhile, before it is refused."""
 
 
 @define(eq=False, repr=False)

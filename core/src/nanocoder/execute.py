@@ -318,7 +318,7 @@ class Executor:
                 try:
                     return tool.invoke(context, granted.arguments)
                 except NanocoderError as error:
-                    return failure(granted.call, error)
+                    return failure(granted.call, error)  # what a plugin's error says may raise, too
             except BaseException as error:  # noqa: BLE001 - whatever a tool raises is a result
                 return broken(granted.call, tool, error)
 

@@ -59,9 +59,9 @@ class Backups:
 
         That is one that has it open, or made a name of its own for it just before the change.
         """
-        if os.lstat(backup).st_nlink > 1 or _is_writable_to_others(backup):
-            copy = backup.with_name(f".{backup.name}")  # sorts before all others, and is none
-            with contextlib.suppress(OSError):  # the change has been made: this is what there is
+        with contextlib.suppress(OSError):  # the change has been made: this is what there is
+            if os.lstat(backup).st_nlink > 1 or _is_writable_to_others(backup):
+                copy = backup.with_name(f".{backup.name}")  # not among those that `of` returns
                 _write_new(copy, data)
                 copy.rename(backup)
 

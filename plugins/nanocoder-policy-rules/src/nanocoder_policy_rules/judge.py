@@ -129,10 +129,9 @@ def _denied_by_rule(case: Case) -> Verdict | None:
 
 
 def _blocked(case: Case) -> Verdict | None:
-    text = case.call.arguments.get("command", "")
-    if not case.settings.blocklist or not isinstance(text, str) or not text:
+    if not case.settings.blocklist or not case.started:
         return None
-    found = blocked(text, case.segments if case.simples else None)
+    found = blocked(case.started, case.segments if case.simples else None)
     if not found:
         return None
     reason = f"{found}; if you want that, run it yourself: {_TABLE}.blocklist is on"
