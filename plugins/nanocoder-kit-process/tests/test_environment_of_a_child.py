@@ -1,7 +1,10 @@
 """What a child gets of our environment; that commands really get no more is tested with them."""
 
+import sys
+from pathlib import Path
+
 import pytest
-from nanocoder_kit_process import environment
+from nanocoder_kit_process import environment, find_program, without_workspace
 
 OURS = {"PATH": "/bin:relative::/usr/bin", "HOME": "/home/a", "LC_ALL": "C.UTF-8", "ODD": "x"}
 
@@ -40,3 +43,71 @@ def test_what_a_person_names_passes_unless_it_loads_code():
 def test_nobody_is_there_to_scroll_edit_or_answer():
     child = environment({"PAGER": "less", "CI": "false"})
     assert (child["PAGER"], child["CI"], child["GIT_TERMINAL_PROMPT"]) == ("cat", "true", "0")
+
+
+@pytest.mark.finding("N7")
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("http_proxy", "user:PW@host:3128"),
+        ("HTTPS_PROXY", "TOKEN@host"),
+        ("ALL_PROXY", "socks5://user:p/w@host"),
+        ("PIP_INDEX_URL", "https://TOKEN@host/simple"),
+        ("UV_INDEX_URL", "https://user:@host/simple"),
+        ("GOPROXY", "https://good.test,https://user:PW@host|direct"),
+    ],
+)
+def test_an_address_with_a_user_stays_behind(name, value):
+    assert name not in environment({name: value})
+
+
+def test_an_address_without_a_user_passes():
+    ours = {"http_proxy": "host:3128", "PIP_INDEX_URL": "https://host/simple"}
+    assert ours.items() <= environment(ours).items()
+
+
+@pytest.fixture
+def ours():
+    """An environment in which our own virtual environment comes first, as `uv run` makes it."""
+    assert sys.prefix != sys.base_prefix, "run the tests in a virtual environment"
+    path = f"{sys.prefix}/bin:/usr/bin"
+    return {"PATH": path, "VIRTUAL_ENV": sys.prefix, "UV_RUN_RECURSION_DEPTH": "1"}
+
+
+@pytest.mark.finding("F1")
+def test_our_own_virtual_environment_is_not_that_of_a_command(ours, tmp_path):
+    child = environment(ours, workspace=tmp_path)
+    assert (child["PATH"], child.get("VIRTUAL_ENV")) == ("/usr/bin", None)
+    ours["PATH"] = f"{sys.prefix}/bin/:{sys.prefix}/lib/../bin:{tmp_path}/.venv/bin:/usr/bin"
+    ours["VIRTUAL_ENV"] = str(tmp_path / ".venv")
+    child = environment(ours, workspace=tmp_path)
+    assert child["PATH"] == f"{tmp_path}/.venv/bin:/usr/bin"
+    assert child["VIRTUAL_ENV"] == str(tmp_path / ".venv")
+
+
+@pytest.mark.finding("F1")
+def test_the_virtual_environment_of_the_workspace_is(ours):
+    child = environment(ours, workspace=Path(sys.prefix).parent)
+    assert (child["PATH"], child["VIRTUAL_ENV"]) == (ours["PATH"], sys.prefix)
+    below = Path(sys.prefix).parent / "docs"
+    assert environment(ours, workspace=below)["PATH"] == ours["PATH"]
+
+
+@pytest.mark.finding("M4")
+def test_no_program_of_ours_comes_from_the_workspace(tmp_path):
+    workspace, elsewhere = tmp_path / "work", tmp_path / "bin"
+    (workspace / ".venv/bin").mkdir(parents=True)
+    elsewhere.mkdir()
+    git = workspace / ".venv/bin/git"
+    git.write_text("#!/bin/sh\n")
+    git.chmod(0o755)
+    (elsewhere / "git").symlink_to(git)
+    (tmp_path / "link").symlink_to(workspace / ".venv/bin")
+    (workspace / "sh").symlink_to("/bin/sh")
+    path = f".:{git.parent}::{elsewhere}:{tmp_path}/link:{workspace}:/bin"
+    assert find_program("git", path, workspace) in {"", "/bin/git"}
+    assert find_program("git", path) == str(git)
+    assert find_program("sh", path, workspace) == "/bin/sh"
+    assert without_workspace(path.removeprefix(".:").replace("::", ":"), workspace) == (
+        f"{elsewhere}:/bin"
+    )

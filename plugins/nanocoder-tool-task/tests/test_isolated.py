@@ -365,26 +365,36 @@ def test_git_makes_one_worktree_after_the_other(run, clean, script):
     assert said[0][0].output == "Done."
 
 
-def test_a_workspace_within_a_repository_gets_its_own_part_of_the_worktree(
-    tmp_path, script, tools, git
-):
+@pytest.mark.finding("M6")
+def test_git_writes_nothing_outside_the_workspace(tmp_path, script, tools, git):
     from nanocoder.testing import opened
     from nanocoder.testing.playing import called
-    from nanocoder_tool_task import Settings
 
-    (tmp_path / "part").mkdir()
-    (tmp_path / "part/kept.log").write_text("tracked though ignored\n")
-    (tmp_path / ".gitignore").write_text("*.log\n")
-    git(tmp_path, "init", "-q")
-    git(tmp_path, "add", "-f", ".")
-    git(tmp_path, "commit", "-qm", "first")
-    reading = calls({"name": "read_file", "arguments": {"path": "kept.log"}})
-    settings = {"tool-task": Settings(model=script(reading, {"text": "Done."}))}
-    with opened(tmp_path / "part", plugins=tools, settings=settings) as (session, _):
-        given = {"description": "x", "prompt": "y", **ISOLATED}
-        result, _ = called(session, "task", given)
-    (agent,) = result.data["agents"]
-    assert (result.output, agent["calls"], agent["error_class"]) == ("Done.", 1, "")
+    def isolated(folder):
+        with opened(folder, plugins=tools) as (session, _):
+            result, _ = called(session, "task", {"description": "x", "prompt": "y", **ISOLATED})
+        return result
+
+    outer = tmp_path / "outer"
+    (outer / "part").mkdir(parents=True)
+    git(outer, "init", "-q")
+    git(outer, "commit", "-q", "--allow-empty", "-m", "first")
+    (tmp_path / "file").mkdir()
+    (tmp_path / "file/.git").write_text(f"gitdir: {outer}/.git\n")
+    (tmp_path / "link").mkdir()
+    (tmp_path / "link/.git").symlink_to(outer / ".git")
+    for name in ("worktrees", "common"):
+        git(tmp_path, "init", "-q", name)
+        git(tmp_path / name, "commit", "-q", "--allow-empty", "-m", "first")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (tmp_path / "worktrees/.git/worktrees").symlink_to(elsewhere)
+    (tmp_path / "common/.git/commondir").write_text(f"{outer}/.git\n")
+    for name in ("outer/part", "file", "link", "worktrees", "common"):
+        result = isolated(tmp_path / name)
+        assert result.error_class == "no_repository", (name, result.output)
+    assert not (outer / ".git/worktrees").exists()
+    assert not list(elsewhere.iterdir())
 
 
 @pytest.mark.contract("MA-83")

@@ -141,7 +141,8 @@ def loaded_by(module: str, slow: Sequence[str]) -> list[str]:
         f"import {module}\nprint(*[name for name in {list(slow)!r}"
         " if name in sys.modules and name not in before])"
     )
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(os.path.isabs, sys.path))}
+    paths = os.pathsep.join(filter(os.path.isabs, sys.path))
+    environment = {"PATH": os.defpath, "PYTHONPATH": paths}
     command = [sys.executable, "-c", code]
     done = subprocess.run(
         command, env=environment, capture_output=True, text=True, check=False, timeout=60

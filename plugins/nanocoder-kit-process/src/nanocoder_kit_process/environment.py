@@ -1,7 +1,9 @@
 """The environment of a child, built for each: known names, minus what looks secret."""
 
 import re
+import sys
 from collections.abc import Collection, Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
@@ -21,6 +23,8 @@ NAMES: Final = frozenset(
     }
 )
 PREFIXES: Final = ("LC_", "XDG_")
+ADDRESSES: Final = re.compile(r".*_PROXY|PIP_INDEX_URL|UV_INDEX_URL|GOPROXY", re.IGNORECASE)
+"""Variables with addresses in which whatever stands before an @ is a user or a token."""
 
 SECRET_NAME: Final = re.compile(
     r"KEY|TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|COOKIE|AUTH|PRIVATE|SIGNATURE|_PAT$|_DSN$",
@@ -58,10 +62,19 @@ FIXED: Final = MappingProxyType(
 SYSTEM_PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
-def environment(ours: Mapping[str, str], wanted: Collection[str] = ()) -> dict[str, str]:
-    """Return what a child gets of *ours*; names in *wanted* pass even when they look secret."""
+def environment(
+    ours: Mapping[str, str], wanted: Collection[str] = (), *, workspace: Path | None = None
+) -> dict[str, str]:
+    """Return what a child gets of *ours*; names in *wanted* pass even when they look secret.
+
+    The virtual environment that nanocoder itself runs in is left out, unless it is that of
+    *workspace*, by default the current directory, or a person has activated it.
+    """
     env = {name: value for name, value in ours.items() if _passes(name, value, wanted)}
-    env["PATH"] = _absolute(env.get("PATH", "")) or SYSTEM_PATH
+    hidden = _own_environment(ours, workspace or Path.cwd())
+    env["PATH"] = _searched(env.get("PATH", ""), hidden) or SYSTEM_PATH
+    if hidden is not None and _is_same(env.get("VIRTUAL_ENV", ""), hidden):
+        del env["VIRTUAL_ENV"]
     return env | FIXED
 
 
@@ -72,9 +85,37 @@ def _passes(name: str, value: str, wanted: Collection[str]) -> bool:
         return True
     if name not in NAMES and not name.startswith(PREFIXES):
         return False
+    if "@" in value and ADDRESSES.fullmatch(name):
+        return False
     return not (SECRET_NAME.search(name) or SECRET_VALUE.search(value))
 
 
-def _absolute(path: str) -> str:
-    """Drop relative and empty entries: they would run programs that lie in the workspace."""
-    return ":".join(entry for entry in path.split(":") if entry.startswith("/"))
+def _searched(path: str, hidden: Path | None) -> str:
+    """Drop relative and empty entries, which are in the workspace, and the programs of *hidden*."""
+    entries = [entry for entry in path.split(":") if entry.startswith("/")]
+    if hidden is not None:
+        entries = [entry for entry in entries if not _is_same(entry, hidden / "bin")]
+    return ":".join(entries)
+
+
+def _own_environment(ours: Mapping[str, str], workspace: Path) -> Path | None:
+    """Return the virtual environment of nanocoder when a command must not get it.
+
+    `uv run --project CLONE nanocoder` puts it in front, where it would stand for the person's own.
+    """
+    if sys.prefix == sys.base_prefix:
+        return None
+    prefix = Path(sys.prefix).resolve()
+    if workspace.resolve().is_relative_to(prefix.parent):
+        return None  # the project's own .venv, wherever below the project nanocoder was started
+    is_activated = "UV_RUN_RECURSION_DEPTH" not in ours and _is_same(
+        ours.get("VIRTUAL_ENV", ""), prefix
+    )
+    # An environment beside a pyproject.toml is that of another project.
+    if is_activated and not (prefix.parent / "pyproject.toml").exists():
+        return None
+    return prefix
+
+
+def _is_same(entry: str, folder: Path) -> bool:
+    return bool(entry) and Path(entry).resolve() == folder.resolve()

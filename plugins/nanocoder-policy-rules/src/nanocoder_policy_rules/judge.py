@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from nanocoder import Decision, Effect, Mode, Risk, SessionInfo, Tool, ToolCall, Verdict
 
-from nanocoder_policy_rules import paths, rules, shell
+from nanocoder_policy_rules import paths, programs, rules, shell
 from nanocoder_policy_rules.blocklist import blocked
 from nanocoder_policy_rules.commands import after_cd, are_safe, is_safe
 from nanocoder_policy_rules.rules import Rule
@@ -84,7 +84,15 @@ class Case:
     @cached_property
     def is_safe(self) -> bool:
         """Tell whether the command is recognised and only reads."""
-        return bool(self.simples) and are_safe(self.simples or (), self.may_read)
+        simples = self.simples or ()
+        return bool(simples) and are_safe(simples, self.may_read) and not self.own_program
+
+    @cached_property
+    def own_program(self) -> str:
+        """The program in the workspace that stands for one of the command's, or nothing."""
+        path = os.environ.get("PATH", "")
+        found = (programs.in_workspace(one.words, self.root, path) for one in self.simples or ())
+        return next(filter(None, found), "")
 
     @cached_property
     def spellings(self) -> list[tuple[str, ...]]:
@@ -150,7 +158,10 @@ def _secret(case: Case) -> Verdict | None:
 
 
 def _planning(case: Case) -> Verdict | None:
-    if case.mode != Mode.PLAN or case.tool.is_read_only or _ANY_TOOL in case.tool.composed_of:
+    if case.mode != Mode.PLAN or case.tool.is_read_only:
+        return None
+    # What only calls other tools is judged by those; what wants consent acts by itself.
+    if _ANY_TOOL in case.tool.composed_of and not _wants_consent(case):
         return None
     effects = ", ".join(sorted(case.tool.effects & _CHANGES)) or "undeclared"
     reason = (
@@ -204,7 +215,7 @@ def _allowed_commands(
     directory, rest = after_cd(simples, case.may_read)
     used: list[Rule] = []
     for simple in rest:
-        if is_safe(simple.words, case.may_read, directory):
+        if is_safe(simple.words, case.may_read, directory) and not case.own_program:
             continue
         one = next((one for one in fitting if rules.allows_command(one, simple)), None)
         if one is None or not _stays_inside(simple, one, case, directory):
@@ -224,10 +235,14 @@ def _only_calls(case: Case) -> Verdict | None:
 
 
 def _confirms(case: Case) -> Verdict | None:
-    confirm = case.tool.confirm
-    if confirm is None or case.mode == Mode.AUTO or not confirm(case.call.arguments):
+    if case.mode == Mode.AUTO or not _wants_consent(case):
         return None
     return Verdict(Decision.ASK, f"{case.call.name} wants these arguments confirmed", source="tool")
+
+
+def _wants_consent(case: Case) -> bool:
+    confirm = case.tool.confirm
+    return confirm is not None and confirm(case.call.arguments)
 
 
 def _safe_command(case: Case) -> Verdict | None:
@@ -268,6 +283,8 @@ def _asks(case: Case) -> Verdict:
     tool = case.tool
     if not tool.effects:
         reason = f"{tool.name} does not say what it does, so a person decides"
+    elif case.own_program:
+        reason = f"{case.own_program} is in the workspace, so it may do anything"
     elif case.command and case.simples is None:
         reason = "the command is more than the list of reading commands can judge"
     else:

@@ -58,7 +58,7 @@ def bash(
     ctx.cancelled.check()
     cwd = _directory(ctx.workspace, workdir)
     argv, notes = _shell(command)
-    env = environment(os.environ, settings.environment)
+    env = environment(os.environ, settings.environment, workspace=ctx.workspace.root)
     jobs: Jobs = ctx.resource("jobs")
     if background:
         return _started(jobs, command, ctx.wrap(argv), cwd, env)

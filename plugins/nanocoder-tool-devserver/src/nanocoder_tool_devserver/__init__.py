@@ -126,7 +126,8 @@ def _start(ctx: ToolContext, servers: Servers, command: str, port: int) -> ToolR
             error_class="port_in_use",
         )
     settings: Settings = ctx.settings or Settings()
-    env = environment(os.environ, settings.environment) | {"BROWSER": "none"}
+    root = ctx.workspace.root
+    env = environment(os.environ, settings.environment, workspace=root) | {"BROWSER": "none"}
     env |= {"PORT": str(port)} if port else {}
     shell = [BASH, "--norc", "--noprofile", "-c"] if Path(BASH).exists() else [SH, "-c"]
     ctx.cancelled.check()

@@ -1,5 +1,6 @@
 """The search by ripgrep, told to find just what the search in Python finds."""
 
+import os
 import subprocess
 from collections.abc import Generator, Iterator
 from threading import Event, Timer
@@ -50,6 +51,7 @@ def search(
     process = subprocess.Popen(
         [program, *arguments(ctx.workspace, query, in_order=in_order)],
         cwd=ctx.workspace.root,
+        env={"PATH": os.defpath},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

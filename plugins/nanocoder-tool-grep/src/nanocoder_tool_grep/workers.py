@@ -122,6 +122,7 @@ class _Worker:
         self.process = subprocess.Popen(
             [sys.executable, "-I", "-X", "utf8", "-c", _BOOT, str(Path(__file__).parent)],
             cwd=root,
+            env={"PATH": os.defpath},  # nothing of ours: a child shows it to others
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

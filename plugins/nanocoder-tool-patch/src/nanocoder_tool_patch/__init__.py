@@ -38,7 +38,6 @@ class Settings:
             '-print("hello")\n+print("good morning")\n*** End Patch\n'
         }
     ],
-    short="Change several files by a patch, all or none.",
 )
 def apply_patch(
     ctx: ToolContext,

@@ -1,5 +1,6 @@
 """The tools task and task_result: sub-agents with every rule and hook of their parent."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from attrs import field, frozen
@@ -41,11 +42,18 @@ class Settings:
     profiles: dict[str, Profile] = field(factory=dict, metadata={"user_only": True})
 
 
+def _makes_worktree(arguments: Mapping[str, Any]) -> bool:
+    """Tell whether a call writes by itself: git makes a worktree in the repository."""
+    isolation: str = arguments.get("isolation", "none")
+    return isolation != "none"
+
+
 @tool(
     risk="medium",
     effects=EFFECTS,
     composed_of=("*",),
     timeout_s=0,
+    confirm=_makes_worktree,
     examples=[
         {"description": "Find the parser", "prompt": "Where are arguments parsed? Name the files."}
     ],

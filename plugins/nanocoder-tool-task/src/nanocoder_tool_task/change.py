@@ -56,8 +56,10 @@ class Change:
 Pair = tuple[str, Version | None, Version | None]
 
 
-def change_of(pairs: Iterable[Pair], stage: Path) -> Change:
+def change_of(pairs: Iterable[Pair], stage: Path, repository: Path) -> Change:
     """Return the change from the first to the second of each pair; *stage* is a folder to make.
+
+    No program of *repository* is started for it.
 
     Raises: ToolError (git_failed).
     """
@@ -75,6 +77,7 @@ def change_of(pairs: Iterable[Pair], stage: Path) -> Change:
         stage,
         *("diff", "--no-index", "--no-prefix", "--binary", "--no-renames", "--no-color"),
         *("--no-ext-diff", "--no-textconv", "a", "b"),
+        workspace=repository,
         fine=(0, 1),
         variables={"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CEILING_DIRECTORIES": str(stage.parent)},
     )

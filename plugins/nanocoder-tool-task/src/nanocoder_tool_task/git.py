@@ -6,14 +6,13 @@ command is used that checks out or adds files, so that no filter runs.
 
 import contextlib
 import os
-import shutil
 import signal
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
 from nanocoder import Cancel, ToolError
-from nanocoder_kit_process import environment
+from nanocoder_kit_process import environment, find_program, without_workspace
 
 QUIET = {
     "core.hooksPath": os.devnull,
@@ -45,17 +44,20 @@ POLL_S = 0.05
 def git(
     folder: Path,
     *words: str,
+    workspace: Path | None = None,
     cancel: Cancel | None = None,
     fine: tuple[int, ...] = (0,),
     variables: Mapping[str, str] | None = None,
 ) -> bytes:
-    """Return what git says in *folder*.
+    """Return the output of git in *folder*; no program of *workspace*, by default it, is started.
 
     Raises: ToolError (git_failed, git_missing), Cancelled.
     """
-    child = {**environment(os.environ), **VARIABLES, **(variables or {})}
-    program = shutil.which("git", path=child.get("PATH", ""))
-    if program is None:
+    workspace = workspace or folder
+    child = {**environment(os.environ, workspace=workspace), **VARIABLES, **(variables or {})}
+    child["PATH"] = without_workspace(child["PATH"], workspace)
+    program = find_program("git", child["PATH"], workspace)
+    if not program:
         raise ToolError("git is not installed, or not on PATH", error_class="git_missing")
     command = [program, "--no-pager", "--literal-pathspecs", *OPTIONS, *words]
     process = subprocess.Popen(
@@ -111,6 +113,7 @@ def top_of(folder: Path) -> Path:
             f"the settings of the repository {top} say that its files are elsewhere",
             error_class="no_repository",
         )
+    _refuse_elsewhere(top, folder)
     if not _has(top, "HEAD^{commit}"):
         # An unborn branch has no name for anything; a damaged repository has.
         what = "cannot be read: objects are missing" if _has(top, "HEAD") else "has no commit yet"
@@ -119,6 +122,24 @@ def top_of(folder: Path) -> Path:
             error_class="no_repository",
         )
     return top
+
+
+def _refuse_elsewhere(top: Path, workspace: Path) -> None:
+    """Raise ToolError unless all that git writes for a worktree lies in *workspace*.
+
+    A `.git` that is a file, a link or has a `commondir` names any other directory.
+    """
+    root = os.path.realpath(workspace)
+    for what in ("--git-dir", "--git-common-dir"):
+        said = os.fsdecode(git(top, "rev-parse", what).removesuffix(b"\n"))
+        for place in (top / said, top / said / "worktrees"):
+            if os.path.commonpath([root, os.path.realpath(place)]) != root:
+                raise ToolError(
+                    f"the repository keeps its data in {os.path.realpath(place)}, outside the"
+                    " workspace, so there can be no worktree; start nanocoder at the top of the"
+                    " repository, or leave isolation out",
+                    error_class="no_repository",
+                )
 
 
 def _has(top: Path, revision: str) -> bool:

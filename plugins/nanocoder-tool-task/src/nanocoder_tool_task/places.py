@@ -11,6 +11,7 @@ from pathlib import Path
 
 from attrs import define
 from nanocoder import ToolError
+from nanocoder_kit_process import SYSTEM_PATH, find_program
 
 from nanocoder_tool_task.git import git
 
@@ -127,9 +128,10 @@ def _remove(folder: Path) -> None:
     if not folder.exists():
         return
     # Directories without permissions, or too many levels for Python.
-    for command in (("chmod", "-R", "u+rwX", "--"), ("rm", "-rf", "--")):
+    for name, *options in (("chmod", "-R", "u+rwX", "--"), ("rm", "-rf", "--")):
         subprocess.run(
-            [*command, str(folder)],
+            [find_program(name, SYSTEM_PATH) or name, *options, str(folder)],
+            env={"PATH": SYSTEM_PATH},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

@@ -48,6 +48,7 @@ class Worktree:
 
     place: Place
     folder: Path
+    repository: Path
     _originals: Mapping[str, Original] = field(factory=dict)
 
     @classmethod
@@ -63,12 +64,12 @@ class Worktree:
             words = ("worktree", "add", "--detach", "--no-checkout", "--quiet")
             with places.alone():
                 git(top, *words, str(place.tree), "HEAD", cancel=cancel)
-            git(place.tree, "read-tree", "HEAD", cancel=cancel)
+            git(place.tree, "read-tree", "HEAD", workspace=top, cancel=cancel)
             folder = place.tree / workspace.root.relative_to(top)
             folder.mkdir(parents=True, exist_ok=True)
             with (place.folder / BASE).open("xb") as base:
                 originals = dict(_copied(workspace, base, folder, cancel))
-            return cls(place, folder, originals)
+            return cls(place, folder, top, originals)
         except OSError as error:
             place.close()
             raise ToolError(
@@ -94,7 +95,7 @@ class Worktree:
                 for before, after in [self._versions(workspace, path)]
                 if before != after
             ]
-        return change_of(pairs, stage)
+        return change_of(pairs, stage, self.repository)
 
     def _versions(self, workspace: Workspace, path: str) -> tuple[Version | None, Version | None]:
         original = self._originals.get(path)

@@ -13,7 +13,7 @@ from nanocoder import Cancel
 
 MAX_CHARS: Final = 2_000_000
 CONVERT_S: Final = 10.0
-_HANDED_ON: Final = ("HOME", "LANG", "PATH", "PYTHONPATH", "SYSTEMROOT", "VIRTUAL_ENV")
+_HANDED_ON: Final = ("HOME", "LANG", "PYTHONPATH")
 _TAG = re.compile(r"<[^<>]*>")
 _BLANK = re.compile(r"\s*\n\s*")
 

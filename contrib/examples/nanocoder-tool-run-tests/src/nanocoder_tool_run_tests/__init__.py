@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from attrs import frozen
 from nanocoder import Effect, Tool, ToolContext, ToolError, ToolResult, hookimpl, tool
+from nanocoder_kit_process import environment
 
 TIMEOUT_S = 60.0
 LOOK_S = 0.1
@@ -72,7 +73,7 @@ def _started(ctx: ToolContext, argv: list[str]) -> "subprocess.Popen[str]":
         return subprocess.Popen(
             ctx.wrap(argv),
             cwd=ctx.working_directory,
-            env={**os.environ, "CI": "true"},
+            env=environment(os.environ, workspace=ctx.workspace.root),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -1,0 +1,37 @@
+"""Programs that we start ourselves: found by PATH, but never in the workspace."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+
+def find_program(name: str, path: str, workspace: Path | None = None) -> str:
+    """Return the absolute path of the program *name* on *path*, or nothing.
+
+    What lies in *workspace*, or is a link into it, is passed over: a repository brings no programs
+    for us. A *name* with a slash stands for itself.
+    """
+    if "/" in name:
+        return name
+    return next((one for one in _candidates(name, path) if not _is_below(one, workspace)), "")
+
+
+def without_workspace(path: str, workspace: Path) -> str:
+    """Return *path* without its entries in *workspace*: a program may start others by name."""
+    return ":".join(entry for entry in path.split(":") if not _is_below(entry, workspace))
+
+
+def _candidates(name: str, path: str) -> Iterator[str]:
+    for folder in path.split(":"):
+        program = os.path.join(folder, name)
+        if folder.startswith("/") and os.path.isfile(program) and os.access(program, os.X_OK):
+            yield program
+
+
+def _is_below(path: str, workspace: Path | None) -> bool:
+    """Tell whether *path* is below *workspace*, as it is written or as its links lead."""
+    if workspace is None:
+        return False
+    roots = {str(workspace), os.path.realpath(workspace)}
+    places = {os.path.normpath(path), os.path.realpath(path)}
+    return any(os.path.commonpath([root, place]) == root for root in roots for place in places)
