@@ -1,12 +1,15 @@
-"""What we start ourselves, as a person's machine sees it: whose programs, with which environment."""
+"""What we start ourselves: whose programs they are, and with which environment."""
 
 import json
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
+from nanocoder import Plugins
+from nanocoder_tool_task.landing import APPLY
 
 NANOCODER = str(Path(sys.executable).with_name("nanocoder"))
 SECRET = "sk-SECRETKEY-1234567890abcdef"
@@ -143,15 +146,9 @@ def test_git_of_the_workspace_is_not_started(nanocoder, repository, hijack, home
 @pytest.mark.finding("B5")
 @pytest.mark.timeout(120)
 def test_the_default_set_merges_what_a_sub_agent_changed():
-    import tomllib
-
     root = Path(__file__).resolve().parents[2]
     text = (root / "plugins/nanocoder-set-default/pyproject.toml").read_text(encoding="utf-8")
     needed = tomllib.loads(text)["project"]["dependencies"]
-    from nanocoder_tool_task.landing import APPLY
-
-    from nanocoder import Plugins
-
     owner = Plugins.installed().tools()[APPLY].plugin
     assert f"nanocoder-{owner}" in needed
 
