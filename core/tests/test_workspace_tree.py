@@ -151,8 +151,8 @@ def test_what_decides_what_runs_is_protected_even_where_it_does_not_exist(ground
 
 @pytest.mark.parametrize(
     "path",
-    ["src/main.py", ".github/dependabot.yml", ".gitignore", "git/config", "a.git/x", "headers.h",
-     ".env", "workflows/x", "..git", "README.md"],
+    ["src/main.py", "github/dependabot.yml", "cargo/config", ".gitignore", "git/config",
+     "a.git/x", "headers.h", ".env", "workflows/x", "..git", "README.md"],
 )  # fmt: skip
 def test_everything_else_is_not(ground, path):
     workspace, _ = ground

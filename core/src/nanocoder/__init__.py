@@ -63,7 +63,16 @@ if TYPE_CHECKING:
         Verdict,
     )
     from nanocoder.version import VERSION as __version__  # noqa: N811 - the name is Python's
-    from nanocoder.workspace import Entry, Files, TextFile, Workspace, Written
+    from nanocoder.workspace import (
+        Entry,
+        Files,
+        Protection,
+        ProtectionKind,
+        ResolvedPath,
+        TextFile,
+        Workspace,
+        Written,
+    )
     from nanocoder.wrappers import with_fallback, with_retry, with_timeout
 
 _ROOMS = {
@@ -119,7 +128,16 @@ _ROOMS = {
         "Usage",
         "Verdict",
     ),
-    "workspace": ("Entry", "Files", "TextFile", "Workspace", "Written"),
+    "workspace": (
+        "Entry",
+        "Files",
+        "Protection",
+        "ProtectionKind",
+        "ResolvedPath",
+        "TextFile",
+        "Workspace",
+        "Written",
+    ),
     "wrappers": ("with_fallback", "with_retry", "with_timeout"),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
@@ -152,11 +170,14 @@ __all__ = [
     "PersonError",
     "PluginError",
     "Plugins",
+    "Protection",
+    "ProtectionKind",
     "Provider",
     "ProviderError",
     "ProviderSpec",
     "Question",
     "Request",
+    "ResolvedPath",
     "Resource",
     "Risk",
     "Runner",

@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypeVar
 
 from attrs import evolve
 
+from nanocoder.config import own_folders
 from nanocoder.consent import Approver, Ask, Asker, request_data
 from nanocoder.errors import Cancelled, ToolError
 from nanocoder.execute import CLOSE_GRACE_S
@@ -208,6 +209,7 @@ class Children:
             parent=outer.id,
             origin=outer.origin if is_same else outer.cwd,
             interactive=outer.interactive and not background,
+            own_folders=outer.own_folders if is_same else own_folders(root=root),
         )
         info, journal = self._begun(info, caller)
         approve, ask = (_nobody, _nobody) if background else _relayed(caller, agent)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import define, field
 
 from nanocoder.admission import Admission
-from nanocoder.config import Config, cache_dir, state_dir, user_config_dir
+from nanocoder.config import Config, cache_dir, own_folders, user_config_dir
 from nanocoder.consent import Approver, Asker
 from nanocoder.errors import ConfigError, ToolError, UsageError
 from nanocoder.leftovers import intents_dir, take_back_what_was_killed
@@ -230,6 +230,7 @@ def open_ground(  # noqa: PLR0913 - these are the options of open_session, by na
         interactive=interactive,
         output=output,
         folder=journal.artifacts if journal is not None else None,
+        own_folders=own_folders(environment),
     )
     ground = Ground(
         plugins=plugins,
@@ -338,14 +339,6 @@ def open_workspace(
     """
     from nanocoder.workspace import Workspace  # 14 modules that a run without calls does not need
 
-    protected = []
-    for place in (user_config_dir, state_dir, cache_dir):
-        try:
-            folder = place(environment)
-        except ConfigError:
-            continue
-        if not (ours and root.is_relative_to(folder.resolve())):
-            protected.append(str(folder))
     artifacts = journal.artifacts if journal is not None else None
     backups = artifacts / "backups" if artifacts is not None else None
     watch = None if journal is None else partial(journal.append, "file.changed")
@@ -354,7 +347,7 @@ def open_workspace(
         root,
         backups=backups,
         keep_backups=config.core.keep_backups,
-        extra_protected=protected,
+        extra_protected=map(str, own_folders(environment, root=root if ours else None)),
         watch=watch,
         intents=intents,
     )

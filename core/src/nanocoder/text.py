@@ -76,13 +76,17 @@ def for_terminal(text: str, *, keep_emoji: bool = True) -> str:
     return _BEYOND_ASCII.sub(lambda run: _visible(run[0], keep_emoji=keep_emoji), text)
 
 
+def is_hidden(letter: str) -> bool:
+    """Tell whether a terminal could obey *letter*, or show nothing for it."""
+    return unicodedata.category(letter) in _HIDDEN
+
+
 def _visible(run: str, *, keep_emoji: bool) -> str:
     if run.isprintable():
         return run
     return "".join(
         letter
-        if unicodedata.category(letter) not in _HIDDEN
-        or (keep_emoji and letter == _JOINER and _joins(run, index))
+        if not is_hidden(letter) or (keep_emoji and letter == _JOINER and _joins(run, index))
         else _escaped(letter)
         for index, letter in enumerate(run)
     )

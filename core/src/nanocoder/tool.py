@@ -24,6 +24,7 @@ from nanocoder.values import (
 if TYPE_CHECKING:
     from nanocoder.loop import Session
     from nanocoder.workspace import Workspace
+    from nanocoder.workspace.resolution import ResolvedPath
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -49,7 +50,8 @@ class SessionInfo(Value):
     it need not exist yet, and it is None for a session that is not kept. *agent* is the name of a
     sub-agent's profile, empty for the main agent, and *parent* the session that it works in.
     *origin* is the parent's directory where a sub-agent works in another: what is said of a place
-    below it holds for the same place below *cwd*. None for all others.
+    below it holds for the same place below *cwd*. None for all others. *own_folders* are where
+    nanocoder keeps its settings, sessions and caches.
     """
 
     id: str
@@ -63,6 +65,20 @@ class SessionInfo(Value):
     agent: str = ""
     parent: str = ""
     origin: Path | None = None
+    own_folders: tuple[Path, ...] = ()
+
+    def resolve(self, path: str, directory: str = ".", *, literal: bool = False) -> "ResolvedPath":
+        r"""Return where *path* leads, by the walk with which the workspace opens files.
+
+        *path* is as a tool gets it, relative to *directory*, which is relative to the workspace.
+        Nothing needs to exist, and any text is resolved. *literal* is for words of a command, in
+        which `\xff` stands for nothing else.
+        """
+        from nanocoder.workspace.resolution import resolver  # a start judges nothing
+
+        own = tuple(map(str, self.own_folders))
+        found = resolver(str(self.cwd), own, str(self.folder or ""), str(self.origin or ""))
+        return found.resolve(path, directory, literal=literal)
 
 
 @frozen(eq=False, repr=False)

@@ -8,7 +8,7 @@ project's file may only tighten what the person set, until the person trusts the
 
 from nanocoder.config.config import Config
 from nanocoder.config.origin import Origin
-from nanocoder.config.places import cache_dir, state_dir, user_config_dir
+from nanocoder.config.places import cache_dir, own_folders, state_dir, user_config_dir
 from nanocoder.config.settings import CoreSettings, Wrap
 from nanocoder.config.trust import is_trusted, trust, untrust
 
@@ -19,6 +19,7 @@ __all__ = [
     "Wrap",
     "cache_dir",
     "is_trusted",
+    "own_folders",
     "state_dir",
     "trust",
     "untrust",

@@ -1,5 +1,6 @@
 """Where the user's own files live: configuration, state, caches. Never inside the workspace."""
 
+import contextlib
 import os
 import sys
 from collections.abc import Mapping
@@ -48,6 +49,22 @@ def _place(kind: str, environment: Mapping[str, str]) -> Path:
             f"there is no home directory to keep nanocoder's {kind} in; set HOME or {variable}"
         )
     return found
+
+
+def own_folders(
+    environment: Mapping[str, str] = os.environ, *, root: Path | None = None
+) -> tuple[Path, ...]:
+    """Return where nanocoder keeps settings, sessions and caches, as far as there is a home.
+
+    A folder that holds *root*, which a tool put there for a session, is left out.
+    """
+    folders = []
+    for place in (user_config_dir, state_dir, cache_dir):
+        with contextlib.suppress(ConfigError):
+            folder = place(environment)
+            if root is None or not root.is_relative_to(folder.resolve()):
+                folders.append(folder)
+    return tuple(folders)
 
 
 def refuse_inside(workspace: Path, environment: Mapping[str, str]) -> tuple[str, ...]:

@@ -1,8 +1,20 @@
 """The path sandbox: files below one root, opened beneath a directory handle, changed atomically."""
 
 from nanocoder.workspace.content import TextFile
+from nanocoder.workspace.protected import Protection, ProtectionKind
+from nanocoder.workspace.resolution import ResolvedPath
 from nanocoder.workspace.tree import Entry, Files
 from nanocoder.workspace.workspace import MAX_BYTES, Workspace
 from nanocoder.workspace.writing import Written
 
-__all__ = ["MAX_BYTES", "Entry", "Files", "TextFile", "Workspace", "Written"]
+__all__ = [
+    "MAX_BYTES",
+    "Entry",
+    "Files",
+    "Protection",
+    "ProtectionKind",
+    "ResolvedPath",
+    "TextFile",
+    "Workspace",
+    "Written",
+]

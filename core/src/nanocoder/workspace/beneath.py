@@ -97,7 +97,16 @@ class Beneath:
 
         With *made*, missing directories are created, and their paths appended to it.
         """
-        return _Walk(self, path, follow=follow, made=made).place()
+        return Walk(self, path, follow=follow, made=made).place()
+
+    def holds(self, path: str) -> bool:
+        """Tell whether something is at *path*; a link counts, wherever it leads."""
+        try:
+            with self.locate(path, follow=False) as place:
+                place.stat()
+        except (OSError, ValueError, WorkspaceError):
+            return False
+        return True
 
     def inside(self, absolute: str) -> str:
         """Return *absolute* relative to the root.
@@ -128,7 +137,7 @@ def _cuts(absolute: str) -> list[int]:
     return [*slashes, len(absolute)]
 
 
-class _Walk:
+class Walk:
     """One walk: *pending* are the components still to go, last first; *trail* those behind us."""
 
     def __init__(self, beneath: Beneath, path: str, *, follow: bool, made: Made | None) -> None:
@@ -142,6 +151,7 @@ class _Walk:
         self._hops = 0
 
     def place(self) -> Place:
+        """Go to the end and return it; raises what `Beneath.locate` raises."""
         try:
             while self._pending:
                 found = self._step(self._pending.pop())
@@ -158,7 +168,7 @@ class _Walk:
         elif self._pending:
             self._down(name)
         else:
-            target = _readlink(name, self._fd) if self._follow else None
+            target = read_link(name, self._fd) if self._follow else None
             if target is None:
                 return self._here(name, "/".join([*self._trail, name]))
             self._take(target)
@@ -173,7 +183,7 @@ class _Walk:
         except OSError as error:
             if error.errno not in _PERHAPS_A_LINK:
                 raise
-            target = _readlink(name, self._fd)
+            target = read_link(name, self._fd)
             if target is None and not _leads_on(name, self._fd):
                 raise
             # Without a target it was a link a moment ago, and is something else now.
@@ -252,7 +262,7 @@ class KernelBeneath(Beneath):
         fd = self._openat2(self.fd, head, DIRECTORY)
         if fd < 0:
             return super().locate(path, follow=follow, made=made)
-        if follow and _readlink(name, fd) is not None:
+        if follow and read_link(name, fd) is not None:
             os.close(fd)
             return super().locate(path, follow=follow, made=made)
         return Place(fd, name, path, owned=True)
@@ -319,10 +329,11 @@ def _components(path: str) -> list[str]:
     return [part for part in reversed(path.split("/")) if part not in {"", "."}]
 
 
-def _readlink(name: str, dir_fd: int) -> str | None:
+def read_link(name: str, dir_fd: int) -> str | None:
+    """Return what the link *name* says; None for anything else."""
     try:
         return os.readlink(name, dir_fd=dir_fd)
-    except OSError:
+    except (OSError, ValueError):  # ValueError: a NUL, or what no file system can encode
         return None
 
 
@@ -335,4 +346,4 @@ def _leads_on(name: str, dir_fd: int) -> bool:
 
 
 def _link(place: Place) -> bool:
-    return _readlink(place.name, place.fd) is not None
+    return read_link(place.name, place.fd) is not None

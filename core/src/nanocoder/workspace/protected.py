@@ -1,68 +1,141 @@
-"""Names whose files decide what runs: git's, editors', shells', our own."""
+"""Names whose files decide what runs: git's, editors', shells', build servers', our own.
 
+This is the only list: the workspace, its tools and every policy ask it.
+"""
+
+import enum
 import re
 import unicodedata
 from collections.abc import Iterable
 
+from attrs import frozen
+
 from nanocoder.errors import WorkspaceError
+from nanocoder.values import Value
 
-_OURS = "nanocoder's own settings"
-_AGENT = "the settings of a coding agent, which decide what may run"
-_EDITOR = "the settings of an editor, which can start programs"
-_SHELL = "read by a shell when it starts"
 
-# Names of files and directories that are protected wherever they lie, with everything below them.
-_NAMES = {
-    ".git": "git's own files, which decide which programs git starts",
-    ".gitconfig": "git's settings, which decide which programs git starts",
-    ".gitattributes": "git's settings, which decide which programs git starts",
-    ".gitmodules": "git's settings, which decide what git fetches",
-    ".nanocoder": _OURS,
-    ".claude": _AGENT,
-    ".codex": _AGENT,
-    ".cursor": _AGENT,
-    ".gemini": _AGENT,
-    ".mcp.json": _AGENT,
-    ".vscode": _EDITOR,
-    ".idea": _EDITOR,
-    ".devcontainer": _EDITOR,
-    ".devcontainer.json": _EDITOR,
-    ".envrc": "run by direnv when a shell enters the directory",
-    ".pre-commit-config.yaml": "a list of programs that run at each commit",
-    ".ripgreprc": "options that can make ripgrep start programs",
-    "site-packages": "installed packages",
-    "dist-packages": "installed packages",
-} | dict.fromkeys(
-    (
-        *(".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile"),
-        *(".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc"),
-        *(".login", ".logout", ".inputrc"),
-    ),
-    _SHELL,
+class ProtectionKind(enum.StrEnum):
+    """What would run, or be loosened, by a change of a protected file."""
+
+    GIT = "git"
+    REPOSITORY = "repository"
+    HOOK = "hook"
+    NANOCODER = "nanocoder"
+    STATE = "state"
+    AGENT = "agent"
+    EDITOR = "editor"
+    SHELL = "shell"
+    BUILD = "build"
+    TOOL = "tool"
+    PROGRAM = "program"
+
+
+@frozen(eq=False, repr=False)
+class Protection(Value):
+    """Why a file changes only when a person agrees; *reason* is a sentence without its full stop.
+
+    Of the kinds, GIT is git's own files, REPOSITORY a name that makes its directory a repository,
+    NANOCODER settings by name, STATE the folders where nanocoder keeps settings, sessions and
+    caches, PROGRAM what is installed.
+    """
+
+    kind: ProtectionKind
+    reason: str
+
+
+_GIT = Protection(ProtectionKind.GIT, "git's own files decide which programs git starts")
+_REPOSITORY = Protection(
+    ProtectionKind.REPOSITORY, "a file of that name can make its directory a git repository"
 )
+_HOOK = Protection(ProtectionKind.HOOK, "it decides which programs run at each commit")
+_OURS = Protection(ProtectionKind.NANOCODER, "nanocoder's own settings decide what may run")
+_AGENT = Protection(ProtectionKind.AGENT, "the settings of a coding agent decide what may run")
+_EDITOR = Protection(ProtectionKind.EDITOR, "the settings of an editor can start programs")
+_SHELL = Protection(ProtectionKind.SHELL, "shells run it when they start")
+_DIRENV = Protection(ProtectionKind.SHELL, "direnv runs it when a shell enters the directory")
+_LOGIN = Protection(ProtectionKind.SHELL, "it decides which programs start by themselves")
+_BUILD = Protection(ProtectionKind.BUILD, "a build server runs what it says")
+_TOOL = Protection(ProtectionKind.TOOL, "the settings of a tool can start programs")
+_PACKAGES = Protection(
+    ProtectionKind.PROGRAM, "installed packages run with every program that imports them"
+)
+PROGRAM = Protection(ProtectionKind.PROGRAM, "installed programs run outside of any question")
+STATE = Protection(ProtectionKind.STATE, "nanocoder keeps its settings, sessions and caches there")
+
+# Names of files and directories that are protected wherever they are, with everything below them.
+_NAMES: dict[str, Protection] = {
+    **dict.fromkeys((".git", "git~1", ".gitconfig", ".gitattributes", ".gitmodules"), _GIT),
+    **dict.fromkeys((".husky", ".githooks", ".lefthook", ".overcommit.yml"), _HOOK),
+    **dict.fromkeys((*(f"{dot}lefthook.y{a}ml" for dot in ("", ".") for a in ("", "a")),), _HOOK),
+    ".nanocoder": _OURS,
+    **dict.fromkeys((".claude", ".codex", ".cursor", ".gemini", ".mcp.json", ".opencode"), _AGENT),
+    **dict.fromkeys((".aider.conf.yml", ".continue", ".kiro", ".roo", ".windsurf"), _AGENT),
+    **dict.fromkeys((".vscode", ".idea", ".devcontainer", ".devcontainer.json", ".zed"), _EDITOR),
+    **dict.fromkeys((".dir-locals.el", ".dir-locals-2.el", ".emacs", ".emacs.d"), _EDITOR),
+    **dict.fromkeys((".exrc", ".vimrc", ".gvimrc", ".nvimrc", ".nvim.lua", ".vim"), _EDITOR),
+    **dict.fromkeys((".bashrc", ".bash_profile", ".bash_login", ".bash_logout"), _SHELL),
+    **dict.fromkeys((".bash_aliases", ".profile", ".zshrc", ".zshenv", ".zprofile"), _SHELL),
+    **dict.fromkeys((".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc", ".login"), _SHELL),
+    **dict.fromkeys((".logout", ".inputrc", ".tmux.conf", ".screenrc"), _SHELL),
+    **dict.fromkeys((".envrc", ".direnv"), _DIRENV),
+    **dict.fromkeys((".xinitrc", ".xprofile", ".xsession"), _LOGIN),
+    **dict.fromkeys((".github", ".gitlab", ".gitlab-ci.yml", ".circleci", ".buildkite"), _BUILD),
+    **dict.fromkeys((".travis.yml", ".drone.yml", ".cirrus.yml", ".appveyor.yml"), _BUILD),
+    **dict.fromkeys((".forgejo", ".gitea", ".semaphore", ".teamcity", ".woodpecker"), _BUILD),
+    **dict.fromkeys((".woodpecker.yml", ".woodpecker.yaml", "appveyor.yml"), _BUILD),
+    **dict.fromkeys(("azure-pipelines.yml", "bitbucket-pipelines.yml", "jenkinsfile"), _BUILD),
+    **dict.fromkeys((".gdbinit", ".lldbinit", ".pdbrc", ".ripgreprc", ".curlrc", ".wgetrc"), _TOOL),
+    **dict.fromkeys((".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", ".bazelrc", ".mise.toml"), _TOOL),
+    **dict.fromkeys(("site-packages", "dist-packages"), _PACKAGES),
+    "pyvenv.cfg": PROGRAM,
+}
+_PRE_COMMIT = ".pre-commit"
+_VENV = frozenset(("bin", "lib", "lib64", "pyvenv.cfg", "scripts"))
+# What is protected in a directory of some name; that directory itself is, too, since one that is
+# moved to its place brings them along.
+_PAIRS: dict[str, tuple[frozenset[str], Protection]] = {
+    ".cargo": (frozenset(("bin", "config", "config.toml", "env")), _TOOL),
+    ".yarn": (frozenset(("plugins", "releases")), _TOOL),
+    ".config": (frozenset(("git", "pip")), _TOOL),
+    ".local": (frozenset(("bin",)), PROGRAM),
+    "node_modules": (frozenset((".bin",)), PROGRAM),
+    ".venv": (_VENV, PROGRAM),
+    "venv": (_VENV, PROGRAM),
+}
+_LOGIN_FOLDERS = frozenset(("autostart", "environment.d", "fish", "nvim", "systemd"))
 _GIT_NAMES = {".git", "git~1"}
 # Ignored inside names by macOS (HFS+), so that ".g<U+200C>it" is ".git" there.
 _INVISIBLE = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u206a-\u206f\ufeff]")
 
 
-def protection(path: str) -> str:
-    """Say why *path*, relative to the workspace, is protected; "" when it is not.
+def protection_of(path: str) -> Protection | None:
+    """Return why *path* is protected by its names; None when it is not.
 
     Only names are looked at, so that files which do not exist yet are protected, too.
     """
     names = [folded(name) for name in path.split("/")]
     for index, name in enumerate(names):
-        if name in _GIT_NAMES:
-            return _NAMES[".git"]
-        if name in _NAMES:
-            return _NAMES[name]
-        # A directory that is moved to .github brings its workflows along.
-        if name == ".github" and names[index + 1 : index + 2] in ([], ["workflows"]):
-            return "a workflow that runs on a build server"
+        protection = _NAMES.get(name) or _paired(name, names[index + 1 :])
+        if protection is None and name.startswith(_PRE_COMMIT):
+            protection = _HOOK
+        if protection is not None:
+            return protection
     # A directory with a HEAD is a repository for git, which then reads its config.
-    if names[-1] == "head":
-        return "a name that can make its directory a git repository"
-    return ""
+    return _REPOSITORY if names[-1] == "head" else None
+
+
+def _paired(name: str, below: list[str]) -> Protection | None:
+    if name == ".config" and below and below[0] in _LOGIN_FOLDERS:
+        return _LOGIN
+    if name not in _PAIRS:
+        return None
+    children, protection = _PAIRS[name]
+    return protection if not below or below[0] in children else None
+
+
+def protection_in_venv(below: list[str]) -> Protection | None:
+    """Return why the names *below* a virtual environment are protected; [] is the directory."""
+    return PROGRAM if not below or folded(below[0]) in _VENV else None
 
 
 def is_git_name(name: str) -> bool:
@@ -101,6 +174,12 @@ def touches(path: str, folders: Iterable[str]) -> bool:
     return any(
         wanted.startswith(folder + "/") or (folder + "/").startswith(wanted) for folder in folders
     )
+
+
+def is_in(path: str, folders: Iterable[str]) -> bool:
+    """Tell whether absolute *path* is one of *folders* or lies in one; any case."""
+    place = _folded_path(path) + "/"
+    return any(place.startswith(folder + "/") for folder in folders)
 
 
 def folded_paths(paths: Iterable[str]) -> tuple[str, ...]:

@@ -18,6 +18,8 @@ from nanocoder.workspace.beneath import (
     outside,
 )
 from nanocoder.workspace.problems import MAX_NAMES_COMPARED, problem
+from nanocoder.workspace.protected import Protection
+from nanocoder.workspace.resolution import ResolvedPath, Resolver, Trace
 
 # Without O_NONBLOCK, opening a pipe waits for somebody who writes.
 READ = os.O_RDONLY | os.O_NONBLOCK
@@ -33,7 +35,7 @@ class Root:
         except OSError as error:
             raise problem(error, str(root)) from error
         self._prefix = f"{self.path}/".replace("//", "/")
-        self._extra = protected.folded_paths(os.path.realpath(path) for path in extra_protected)
+        self._resolver = Resolver(str(self.path), extra_protected)
         self._force_walk = force_walk
         self._beneath: Beneath | None = None
 
@@ -69,63 +71,38 @@ class Root:
         raw = spelling.tidy(path)
         if ".." in raw and _climbs(raw):
             raise outside(given, str(self.path))
-        if spelling.has_escapes(raw) and not self._is_there(raw):
-            others = (spelling.unescaped(raw), self._partly_unescaped(raw))
-            return next((other for other in others if self._is_there(other)), raw)
-        return raw
-
-    def _partly_unescaped(self, raw: str) -> str:
-        """Leave those parts of *raw* alone that are there as they are written."""
-        path = ""
-        for part in raw.split("/"):
-            there = path + part
-            path = there if self._is_there(there) else path + spelling.unescaped(part)
-            path += "/"
-        return path.rstrip("/")
-
-    def _is_there(self, raw: str) -> bool:
-        try:
-            with self.beneath.locate(raw, follow=False) as place:
-                place.stat()
-        except (OSError, WorkspaceError):
-            return False
-        return True
+        return spelling.read_back(raw, self.beneath.holds)
 
     def resolved(self, raw: str, *, follow: bool = True) -> str:
         """Return *raw* with its links followed, as far as it exists; raises WorkspaceError.
 
         Without *follow* the last name may be a link.
         """
-        missing: list[str] = []
-        given = raw
-        while True:
-            try:
-                with self.beneath.locate(raw, follow=follow or raw != given) as place:
-                    found = "" if place.path == "." else place.path
-            except OSError as error:
-                head, _, name = raw.rpartition("/")
-                if error.errno not in {errno.ENOENT, errno.ENOTDIR, errno.EACCES} or not head:
-                    raise self.problem(error, raw) from error
-                missing.append(name)
-                raw = head
-            else:
-                names = [found, *reversed(missing)]
-                resolved = os.path.normpath("/".join(name for name in names if name) or ".")
-                if resolved.startswith("../"):  # through ".." behind names that do not exist
-                    raise outside(spelling.shown(given), str(self.path))
-                return resolved
+        try:
+            with self.beneath.locate(raw, follow=follow) as place:
+                return place.path
+        except OSError:  # something on the way does not exist, or is forbidden
+            trace = Trace(self.beneath, raw, follow=follow)
+        if not trace.run():
+            raise outside(spelling.shown(raw), str(self.path))
+        if trace.loop is not None:
+            raise trace.loop
+        return trace.names[-1]
 
-    def protection(self, raw: str) -> str:
-        """Say why *raw* is protected, as it is spelled or where its links lead; "" if it is not."""
-        resolved = self.resolved(raw)
-        reason = protected.protection(raw) or protected.protection(resolved)
-        if not reason and self._extra and protected.touches(self._prefix + resolved, self._extra):
-            return "settings or state of nanocoder"
-        return reason
+    def resolve(self, path: str) -> ResolvedPath:
+        """Return where *path*, as anybody may write it, leads."""
+        return self._resolver.beneath(self.beneath, path)
+
+    def protection(self, raw: str) -> Protection | None:
+        """Return why *raw* is protected, as it is spelled or where its links lead."""
+        resolved = self._resolver.beneath(self.beneath, raw, literal=True)
+        if protected.touches(self._prefix + resolved.path, self._resolver.own):
+            return protected.STATE
+        return resolved.protection
 
     def refuse_own(self, path: str) -> None:
         """Raise protected_path for a *path*, links resolved, that is nanocoder's own."""
-        if self._extra and protected.touches(self._prefix + path, self._extra):
+        if protected.touches(self._prefix + path, self._resolver.own):
             raise protected.own_refused(spelling.shown(path))
 
     def place(self, raw: str, *, follow: bool = True, made: Made | None = None) -> Place:

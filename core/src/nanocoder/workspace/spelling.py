@@ -1,20 +1,27 @@
-r"""How paths are written: what a model may send, and how names that are not UTF-8 are shown.
+r"""How paths are written: what a model may send, and how unusual names are shown.
 
 Inside, names that are not UTF-8 carry Python's lone surrogates, as everywhere in `os`. Outside no
-such character appears, since JSON and terminals choke on it: a byte 0xFF is written `\xff`, and
-read back so.
+such character appears, since JSON and terminals choke on it: a byte 0xFF is written `\xff`. Nor
+does a line break, an escape or a character that changes the direction of text, with which a name
+could pass for another name or for a line of output: they are written `\x0a`, `\x1b`, `\u202e`. All
+of it is read back: `unescaped` is the inverse of `shown`.
 """
 
 import os
 import re
+import sys
+from collections.abc import Callable
 
 from nanocoder.errors import WorkspaceError
+from nanocoder.text import is_hidden
 
 MAX_PATH_BYTES = 4_096
 
 _REFUSED = re.compile("[\0\ud800-\udfff]")
-_UNDECODABLE = re.compile("[\udc80-\udcff]")
-_ESCAPED = re.compile(r"\\x([89a-f][0-9a-f])")
+# A run of bytes above 0x7f is one match: together they may be UTF-8.
+_ESCAPED = re.compile(
+    r"(?:\\x[89a-f][0-9a-f])+|\\x(?:0[1-9a-f]|1[0-9a-f]|5c|7f)|\\u[0-9a-f]{4}|\\U[0-9a-f]{8}"
+)
 _UNTIDY = re.compile(r"//|(?:^|/)\.{1,2}(?:/|$)|/$")
 
 
@@ -42,20 +49,83 @@ def tidy(path: str) -> str:
 
 
 def shown(raw: str) -> str:
-    r"""Return *raw* with each byte that is not UTF-8 as `\xff`."""
-    if raw.isascii():
+    r"""Return *raw* with escapes for bytes that are not UTF-8 and for what a terminal hides.
+
+    A backslash that would be read as the beginning of an escape becomes `\x5c`.
+    """
+    if "\\" not in raw and raw.isprintable():
         return raw
-    return _UNDECODABLE.sub(lambda found: f"\\x{ord(found[0]) - 0xDC00:02x}", raw)
+    raw = _ESCAPED.sub(_protect_backslash, raw)
+    if raw.isprintable():
+        return raw
+    return "".join(map(_shown_letter, raw))
 
 
 def has_escapes(path: str) -> bool:
     r"""Tell whether *path* could be one that `shown` has written."""
-    return "\\x" in path and _ESCAPED.search(path) is not None
+    return "\\" in path and _ESCAPED.search(path) is not None
 
 
 def unescaped(path: str) -> str:
-    r"""Return *path* with each `\xff` as the byte that it stands for; the reverse of `shown`."""
-    return _ESCAPED.sub(lambda found: chr(int(found[1], 16) + 0xDC00), path)
+    r"""Return the name that `shown` has written as *path*; its inverse.
+
+    An escape that it never writes is left alone: `\x41`, and bytes that are valid UTF-8 in their
+    place, such as `\xc3\xa9`.
+    """
+    return _ESCAPED.sub(_unescaped_run, path) if "\\" in path else path
+
+
+def read_back(path: str, exists: Callable[[str], bool]) -> str:
+    r"""Return *path* with its escapes read, but for a name that only *exists* as it is written."""
+    if not has_escapes(path):
+        return path
+    way = ""
+    for part in path.split("/"):
+        name = unescaped(part)
+        if name != part and exists(way + part) and not exists(way + name):
+            name = part
+        way += f"{name}/"
+    return way[:-1]
+
+
+def _shown_letter(letter: str) -> str:
+    if _is_byte(letter):
+        return f"\\x{os.fsencode(letter)[0]:02x}"
+    if letter.isprintable() or not is_hidden(letter):
+        return letter
+    if letter.isascii():
+        return f"\\x{ord(letter):02x}"
+    # Any other character is more than one byte: `\x80` is a byte alone.
+    return f"\\u{ord(letter):04x}" if letter <= "\uffff" else f"\\U{ord(letter):08x}"
+
+
+def _is_byte(letter: str) -> bool:
+    """Tell whether *letter* is how Python writes a byte that is not UTF-8."""
+    return "\udc80" <= letter <= "\udcff"
+
+
+def _protect_backslash(found: re.Match[str]) -> str:
+    return found[0].replace("\\", "\\x5c")
+
+
+def _unescaped_run(found: re.Match[str]) -> str:
+    escape = found[0]
+    if escape[1] != "x":
+        code = int(f"0x{escape[2:]}", 0)
+        letter = chr(code) if code <= sys.maxunicode else ""
+        # A lone surrogate is in no name.
+        is_ours = letter.encode(errors="ignore") and _shown_letter(letter) == escape
+        return letter if is_ours else escape
+    data = bytes.fromhex(escape.replace("\\x", ""))
+    if data.isascii():
+        return data.decode()
+    # Bytes that are UTF-8 together were not written by `shown`.
+    letters = os.fsdecode(data)
+    return "".join(one if _is_byte(one) else _as_bytes(one) for one in letters)
+
+
+def _as_bytes(letter: str) -> str:
+    return "".join(f"\\x{byte:02x}" for byte in letter.encode())
 
 
 def _invalid(message: str) -> WorkspaceError:

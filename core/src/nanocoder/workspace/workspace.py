@@ -14,10 +14,11 @@ from nanocoder.workspace import content
 from nanocoder.workspace.backups import Backups
 from nanocoder.workspace.changes import Changes, Watch
 from nanocoder.workspace.content import TextFile
+from nanocoder.workspace.protected import Protection
 from nanocoder.workspace.root import Root
 from nanocoder.workspace.spelling import shown
 from nanocoder.workspace.tree import Entry, Files, Tree
-from nanocoder.workspace.writing import Pieces, Written, stray_owner
+from nanocoder.workspace.writing import Pieces, Written, is_abandoned
 
 if TYPE_CHECKING:
     from nanocoder.workspace.intents import Intents
@@ -105,6 +106,11 @@ class Workspace:
 
         Both its names and those where its links lead count, in any case; nothing needs to exist.
         """
+        why = self.protection(path)
+        return "" if why is None else why.reason
+
+    def protection(self, path: str) -> Protection | None:
+        """Return the same with its kind; None when *path* may be changed."""
         return self._root.protection(self._root.raw(path))
 
     # Reading
@@ -337,7 +343,7 @@ class Workspace:
         strays = [
             entry.path
             for entry in self.walk(ignore=False, details=False)
-            if entry.kind == "file" and _is_abandoned(entry.name)
+            if entry.kind == "file" and is_abandoned(entry.name)
         ]
         for path in strays:
             self._changes.delete(self._root.raw(path))
@@ -385,16 +391,3 @@ def _content(fd: int, size: int, limit: int) -> bytes | None:
             return data
         data += more
     return None
-
-
-def _is_abandoned(name: str) -> bool:
-    owner = stray_owner(name)
-    if not owner:
-        return False
-    try:
-        os.kill(owner, 0)
-    except ProcessLookupError:
-        return True
-    except OSError:
-        return False
-    return False

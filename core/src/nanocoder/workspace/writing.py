@@ -148,6 +148,20 @@ def stray_owner(name: str) -> int:
     return int(found[1]) if found else 0
 
 
+def is_abandoned(name: str) -> bool:
+    """Tell whether *name* is a file that a process which runs no more left half-written."""
+    owner = stray_owner(name)
+    if not owner:
+        return False
+    try:
+        os.kill(owner, 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
 def temporary_name(name: str) -> str:
     """Return a name for a file that will replace *name*; `stray_owner` knows it."""
     kept = os.fsdecode(os.fsencode(name)[:MAX_NAME_BYTES])

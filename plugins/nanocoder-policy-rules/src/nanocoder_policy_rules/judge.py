@@ -13,6 +13,8 @@ from nanocoder_policy_rules.commands import after_cd, are_safe, is_safe
 from nanocoder_policy_rules.rules import Rule
 
 if TYPE_CHECKING:
+    from nanocoder import ResolvedPath
+
     from nanocoder_policy_rules import Settings
 
 SHELL = "bash"
@@ -29,12 +31,12 @@ class Case:
         self, call: ToolCall, tool: Tool[..., Any], session: SessionInfo, settings: "Settings"
     ) -> None:
         self.call = call
+        self.session = session
         self.tool = tool
         self.mode = session.mode
         self.agent = session.agent
         self.settings = settings
-        self.root = os.path.normpath(session.cwd)
-        self.origin = None if session.origin is None else os.path.normpath(session.origin)
+        self._operands: dict[str, ResolvedPath] = {}
 
     def fitting(self, texts: Sequence[str]) -> list[Rule]:
         """Return those of the rules that are about the tool and the agent."""
@@ -91,32 +93,47 @@ class Case:
     def own_program(self) -> str:
         """The program in the workspace that stands for one of the command's, or nothing."""
         path = os.environ.get("PATH", "")
-        found = (programs.in_workspace(one.words, self.root, path) for one in self.simples or ())
+        found = (programs.in_workspace(one.words, self.session, path) for one in self.simples or ())
         return next(filter(None, found), "")
 
     @cached_property
-    def spellings(self) -> list[tuple[str, ...]]:
-        """The paths among the arguments, relative to the workspace, as written and as they lead."""
+    def paths(self) -> "list[ResolvedPath]":
+        """The paths among the arguments, resolved as the workspace opens them."""
         if _ANY_TOOL in self.tool.composed_of:
             return []  # those of its calls, each of which is judged by itself
-        return [paths.spellings(path, self.root) for path in paths.named(self.call.arguments)]
-
-    @cached_property
-    def places(self) -> list[tuple[str, ...]]:
-        """The same paths, absolute; those below a copy count where they come from, too."""
-        named = paths.named(self.call.arguments)
-        return [paths.places(path, self.root, self.origin) for path in named]
+        return [self.session.resolve(path) for path in paths.named(self.call.arguments)]
 
     @cached_property
     def directory(self) -> str:
         """Where a command runs, as written."""
         return str(self.call.arguments.get("workdir", "."))
 
+    @cached_property
+    def _start(self) -> str:
+        """The real directory in which a command starts."""
+        return "." if self.directory == "." else self.session.resolve(self.directory).path
+
     def may_read(self, path: str, directory: str) -> bool:
-        """Tell whether a command may read *path* of *directory*: inside, and no secret."""
-        path = os.path.join(self.root, self.directory, directory, path)
-        spellings = paths.spellings(path, self.root)
-        return not any(one.startswith("/") for one in spellings) and not self.secret_in(spellings)
+        """Tell whether a command may read *path* of *directory*: inside, and no secret.
+
+        *directory* is what a `cd` was given. A shell drops `link/..` there by the letters, and
+        programs follow the link: what is read both ways has to be fine.
+        """
+        written = os.path.join(directory, path) if directory != "." else path
+        ways = {written}
+        if ".." in written:
+            by_letters = os.path.normpath(directory)
+            ways |= {os.path.normpath(written), os.path.join(by_letters, path)}
+        return all(self._may_read(self.operand(way)) for way in ways)
+
+    def _may_read(self, path: "ResolvedPath") -> bool:
+        return path.is_inside and not path.is_private and not self.secret_in(path.names)
+
+    def operand(self, word: str) -> "ResolvedPath":
+        """Resolve a word of the command as the program does that gets it."""
+        if word not in self._operands:
+            self._operands[word] = self.session.resolve(word, self._start, literal=True)
+        return self._operands[word]
 
     def secret_in(self, written: Iterable[str]) -> str:
         """Return the name in some paths that is secret, or ""."""
@@ -147,8 +164,7 @@ def _blocked(case: Case) -> Verdict | None:
 
 
 def _secret(case: Case) -> Verdict | None:
-    written = [one for spellings in case.spellings for one in spellings]
-    found = case.secret_in(written)
+    found = case.secret_in(name for path in case.paths for name in path.names)
     if not found and case.started:
         found = case.secret_in(case.words)
     if not found:
@@ -173,12 +189,12 @@ def _planning(case: Case) -> Verdict | None:
 def _protected(case: Case) -> Verdict | None:
     if case.tool.is_read_only:
         return None
-    for path in (one for spellings in case.spellings for one in spellings):
-        if why := paths.protection(paths.names(path)):
-            return _needs_person(case, path, why)
+    for path in case.paths:
+        if path.protection is not None:
+            return _needs_person(case, path.names[0], path.protection.reason)
     if case.mode == Mode.AUTO and not case.is_safe:  # in the other modes such a command asks anyway
         for word in case.words:
-            if why := paths.protection_of_word(word):
+            if why := paths.protection_of_word(word, case.operand(word)):
                 return _needs_person(case, word, why)
         for words in shell.raw_segments(case.started):
             if found := paths.loosening(words):
@@ -261,7 +277,7 @@ def _harmless(case: Case) -> Verdict | None:
     tool = case.tool
     if tool.risk is not Risk.SAFE or not tool.effects or Effect.EXECUTE in tool.effects:
         return None
-    if Effect.WRITE in tool.effects and case.spellings:
+    if Effect.WRITE in tool.effects and case.paths:
         return None
     return Verdict(Decision.ALLOW, "a safe tool", source=_DEFAULT)
 
@@ -274,7 +290,7 @@ def _edit(case: Case) -> Verdict | None:
     }
     if case.mode != Mode.EDITS or not changes_files or tool.risk is Risk.DESTRUCTIVE:
         return None
-    if not case.spellings or any(_leaves(spellings) for spellings in case.spellings):
+    if not case.paths or not all(path.is_inside for path in case.paths):
         return None
     return Verdict(Decision.ALLOW, "mode edits lets files change", source="mode edits")
 
@@ -328,16 +344,18 @@ def _fits(one: Rule, case: Case) -> bool:
         return True
     if case.command:
         return False
-    if case.spellings:
-        is_named = any(rules.names_path(one, spellings) for spellings in case.spellings)
-        return is_named or (one.is_absolute and rules.names_place(one, case.places))
+    if case.paths:
+        is_named = any(rules.names_path(one, path.names) for path in case.paths)
+        places = [path.places for path in case.paths]
+        return is_named or (one.is_absolute and rules.names_place(one, places))
     return rules.names_argument(one, case.call.arguments, any_of=True)
 
 
 def _allows(one: Rule, case: Case) -> bool:
     """Tell whether a rule that allows is about the whole of this call; in doubt it is not."""
-    if case.spellings:
-        return all(rules.names_path(one, (path,)) for each in case.spellings for path in each)
+    if case.paths:
+        names = (name for path in case.paths for name in path.names)
+        return all(rules.names_path(one, (name,)) for name in names)
     return rules.names_argument(one, case.call.arguments, any_of=False)
 
 
@@ -349,7 +367,3 @@ def _stays_inside(simple: shell.Simple, one: Rule, case: Case, directory: str) -
         if looks_outside and word not in one.words and not case.may_read(path, directory):
             return False
     return True
-
-
-def _leaves(spellings: Sequence[str]) -> bool:
-    return any(one.startswith("/") for one in spellings)

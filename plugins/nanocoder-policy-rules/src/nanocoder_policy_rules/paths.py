@@ -7,7 +7,10 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import pairwise
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from nanocoder import ResolvedPath
 
 ARGUMENTS: Final = frozenset(
     {
@@ -16,6 +19,7 @@ ARGUMENTS: Final = frozenset(
         *("workdir", "cwd", "directory", "dir", "root"),
     }
 )
+PATTERNS: Final = frozenset({"glob", "include"})
 PATCHES: Final = frozenset({"patch", "input", "diff"})
 
 SECRETS: Final = (
@@ -27,50 +31,41 @@ SECRETS: Final = (
 NOT_SECRETS: Final = (".env.example", ".env.sample", ".env.template", ".env.dist", "*.pub")
 
 _NOTHING: Final = "/dev/null"
-_GIT = "git's own files decide which programs git starts"
 OURS = "nanocoder's own settings decide what may run"
-_AGENT = "the settings of a coding agent decide what may run"
-_EDITOR = "the settings of an editor can start programs"
-_SHELL = "shells run it when they start"
 # Where our own settings and trust are; variables have lost their sign in the words of a command.
 _OWN_PLACES: Final = frozenset(
     (folder, "nanocoder")
     for folder in (".config", "state", ".cache", "xdg_config_home", "xdg_state_home")
 )
 _LOOSENING: Final = frozenset({("config", "trust"), ("plugins", "install")})
-PROTECTED: Final = {
-    **dict.fromkeys((".git", "git~1", ".gitconfig", ".gitattributes", ".gitmodules"), _GIT),
-    **dict.fromkeys((".nanocoder",), OURS),
-    **dict.fromkeys((".claude", ".codex", ".cursor", ".gemini", ".mcp.json"), _AGENT),
-    **dict.fromkeys((".vscode", ".idea", ".devcontainer", ".devcontainer.json"), _EDITOR),
-    **dict.fromkeys((".bashrc", ".bash_profile", ".bash_login", ".bash_logout"), _SHELL),
-    **dict.fromkeys((".bash_aliases", ".profile", ".zshrc", ".zshenv", ".zprofile"), _SHELL),
-    **dict.fromkeys((".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc", ".inputrc"), _SHELL),
-    ".envrc": "direnv runs it when a shell enters the directory",
-    ".pre-commit-config.yaml": "it lists programs that run at each commit",
-    ".ripgreprc": "its options can make ripgrep start programs",
-    "site-packages": "installed packages run with every program that imports them",
-    "dist-packages": "installed packages run with every program that imports them",
-}
 
 
 def named(arguments: Mapping[str, Any]) -> list[str]:
     """Return every path among *arguments*, nested ones and those of patches included."""
-    return list(_named(arguments, is_path=False))
+    return [path for path, _ in _named(arguments)]
 
 
-def _named(value: Any, *, is_path: bool) -> Iterator[str]:
+def only_path(arguments: Mapping[str, Any]) -> str:
+    """Return the path among *arguments* when there is exactly one, and it is no pattern; or ""."""
+    found = list(_named(arguments))
+    return found[0][0] if len(found) == 1 and found[0][1] not in PATTERNS else ""
+
+
+def _named(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the paths in *value* with the argument that each stands in."""
     if isinstance(value, str):
-        if is_path:
-            yield value
+        if key in ARGUMENTS:
+            yield value, key
+        elif key in PATCHES:
+            yield from ((path, key) for path in _in_patch(value))
     elif isinstance(value, Mapping):
-        for key, inner in value.items():
-            if key in PATCHES and isinstance(inner, str):
-                yield from _in_patch(inner)
-            yield from _named(inner, is_path=key in ARGUMENTS)
+        for name, inner in value.items():
+            # What a path argument holds are paths, whatever it calls them.
+            is_known = name in ARGUMENTS or name in PATCHES or key not in ARGUMENTS
+            yield from _named(inner, name if is_known else key)
     elif isinstance(value, list | tuple):
         for inner in value:
-            yield from _named(inner, is_path=is_path)
+            yield from _named(inner, key)
 
 
 def _in_patch(patch: str) -> Iterator[str]:
@@ -90,64 +85,20 @@ def _has_prefix(path: str, prefix: str) -> bool:
     return path.startswith(prefix) or path.strip().startswith(_NOTHING)
 
 
-def spellings(path: str, root: str) -> tuple[str, ...]:
-    """Return *path* relative to *root*, as written and with its links resolved; ".." is outside."""
-    written = os.path.normpath(os.path.join(root, path))
-    real = _real(written)
-    if real == written:
-        return (relative(written, root),)
-    return relative(written, root), relative(real, os.path.realpath(root))
-
-
-def places(path: str, root: str, origin: str | None = None) -> tuple[str, ...]:
-    """Return where *path* is, absolute: as written, and with its links resolved.
-
-    Where *root* is a copy of *origin*, the same places of that are among them.
-    """
-    written = os.path.normpath(os.path.join(root, path))
-    real = _real(written)
-    if origin is None:
-        return written, real
-    inside = (relative(written, root), relative(real, os.path.realpath(root)))
-    there = [os.path.normpath(os.path.join(origin, one)) for one in inside]
-    return written, real, *there, *map(_real, there)
-
-
 def globs(pattern: str) -> tuple[str, ...]:
     """Return an absolute glob as written, normal, and with the links before its first wildcard."""
     normal = "/" + os.path.normpath(pattern).lstrip("/")
-    names = normal.split("/")
+    names = pattern.split("/")
     fixed = next((at for at, name in enumerate(names) if not {*"*?"}.isdisjoint(name)), len(names))
     real = _real("/".join(names[:fixed]) or "/").rstrip("/")
     return tuple({pattern: None, normal: None, "/".join([real, *names[fixed:]]): None})
 
 
 def _real(path: str) -> str:
-    """Return *path* with its links resolved; the kernel does it four times faster than Python."""
-    try:
-        handle = os.open(path, os.O_PATH | os.O_CLOEXEC)
-    except (OSError, ValueError, AttributeError):  # it does not exist; or there is no O_PATH here
-        return _real_slowly(path)
-    try:
-        return os.readlink(f"/proc/self/fd/{handle}")
-    except OSError:
-        return _real_slowly(path)
-    finally:
-        os.close(handle)
-
-
-def _real_slowly(path: str) -> str:
     try:
         return os.path.realpath(path)
-    except (OSError, ValueError):  # too long, or with a NUL; the tool will refuse it
+    except (OSError, ValueError):  # too long, or with a NUL: no file is called so
         return path
-
-
-def relative(path: str, root: str) -> str:
-    """Return absolute, normal *path* relative to *root* when it lies below; else as it is."""
-    if path == root:
-        return "."
-    return path[len(root) :].lstrip("/") if path.startswith(root.rstrip("/") + "/") else path
 
 
 def names(path: str) -> list[str]:
@@ -180,30 +131,32 @@ def _joined(paths: Iterable[str]) -> str:
     return text.casefold().replace("\n", " ").replace("/", "\n")
 
 
-def protection(components: list[str]) -> str:
-    """Return why a path with these *components* is protected, or ""."""
-    for index, name in enumerate(components):
-        if name in PROTECTED:
-            return PROTECTED[name]
-        if name == ".github" and components[index + 1 : index + 2] == ["workflows"]:
-            return "a build server runs its workflows"
-    # A directory with a HEAD is a repository for git, which then reads its config.
-    return _GIT if components[-1] == "head" else ""
+def protection_of_word(word: str, resolved: "ResolvedPath") -> str:
+    """Return why a word of a command, *resolved*, names something protected, or "".
 
-
-def protection_of_word(word: str) -> str:
-    """Return why a word of a command names something protected, or "".
-
-    Commands often name `.git`, to leave it out; only its programs and settings count here.
+    Commands often name `.git`, to leave it out; only its programs and settings count here. Nor does
+    it matter that they name installed programs: they run them.
     """
+    from nanocoder import ProtectionKind
+
     components = names(word)
-    if ".git" in components:
-        after = components[components.index(".git") + 1 :]
-        return _GIT if after[:1] in (["hooks"], ["config"]) else ""
     if any(pair in _OWN_PLACES for pair in pairwise(components)) or _is_own(components):
         return OURS
-    found = (PROTECTED.get(name, "") for name in components if not name.endswith("-packages"))
-    return next(filter(None, found), "")
+    why = resolved.protection
+    if why is None or why.kind in {ProtectionKind.PROGRAM, ProtectionKind.REPOSITORY}:
+        return ""
+    if why.kind is ProtectionKind.GIT and not any(map(_decides, resolved.names)):
+        return ""
+    return why.reason
+
+
+def _decides(path: str) -> bool:
+    """Tell whether git reads from *path* what to run."""
+    components = names(path)
+    if ".git" not in components:
+        return True
+    after = components[components.index(".git") + 1 :]
+    return after[:1] in (["hooks"], ["config"])
 
 
 def _is_own(components: list[str]) -> bool:

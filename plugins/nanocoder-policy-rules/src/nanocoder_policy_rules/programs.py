@@ -3,11 +3,13 @@
 import os
 from collections.abc import Sequence
 
+from nanocoder import SessionInfo
+
 BUILT_IN = frozenset({"echo", "false", "printf", "pwd", "test", "true"})
 """Programs that the shell is itself, whatever lies on PATH."""
 
 
-def in_workspace(words: Sequence[str], root: str, path: str) -> str:
+def in_workspace(words: Sequence[str], session: SessionInfo, path: str) -> str:
     """Return where the program of a command is found if that is in the workspace, or nothing.
 
     Entries that are relative are skipped: commands get none of them.
@@ -17,12 +19,11 @@ def in_workspace(words: Sequence[str], root: str, path: str) -> str:
     for folder in path.split(os.pathsep):
         program = os.path.join(folder, words[0])
         if folder.startswith("/") and os.path.isfile(program) and os.access(program, os.X_OK):
-            return program if _is_below(program, root) else ""
+            return program if _is_below(program, session) else ""
     return ""
 
 
-def _is_below(program: str, root: str) -> bool:
+def _is_below(program: str, session: SessionInfo) -> bool:
     """Tell whether *program* is in the workspace, as its path is written or as its links lead."""
-    roots = {os.path.normpath(root), os.path.realpath(root)}
-    places = {os.path.normpath(program), os.path.realpath(program)}
-    return any(os.path.commonpath([each, place]) == each for each in roots for place in places)
+    names = session.resolve(program, literal=True).names
+    return any(not name.startswith("/") for name in names)
