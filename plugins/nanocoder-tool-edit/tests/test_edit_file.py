@@ -282,7 +282,7 @@ def test_typographic_quotes_are_named(ctx, file):
 
 @pytest.mark.contract("MA-39")
 def test_indentation_of_a_part_of_a_block_is_named(ctx, file):
-    error = error_of(ctx, "def first(value):\n  if value:\n     return value + 1", "x")
+    error = error_of(ctx, "def first(value):\n  if value:\n  return value + 1", "x")
     assert "the indentation differs: the file has '    ' where old_string has '  '" in str(error)
 
 

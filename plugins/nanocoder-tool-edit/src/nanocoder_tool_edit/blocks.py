@@ -10,7 +10,6 @@ from attrs import frozen
 
 from nanocoder_tool_edit.document import Span
 
-TAB_WIDTH = 4
 COUNTED_WORDS = 5
 
 
@@ -80,46 +79,3 @@ class Lines:
 def collapsed(line: str) -> str:
     """Return *line* with single blanks for all runs of white space, and none at the ends."""
     return " ".join(line.split())
-
-
-def indent(line: str) -> str:
-    """Return the white space that *line* begins with."""
-    return line[: len(line) - len(line.lstrip())]
-
-
-def width(line: str) -> int:
-    """Return how far *line* is indented, in columns."""
-    return len(indent(line).expandtabs(TAB_WIDTH))
-
-
-def outline(lines: list[str]) -> list[tuple[int, str]]:
-    """Return each line with how much further it is indented than the least indented one."""
-    least = min((width(line) for line in lines if line.strip()), default=0)
-    return [(width(line) - least, line.strip()) if line.strip() else (0, "") for line in lines]
-
-
-def reindented(new: str, wanted: list[str], found: list[str]) -> str:
-    """Indent *new* as the *found* lines are, where it follows the *wanted* ones."""
-    pairs = zip(
-        (line for line in wanted if line.strip()),
-        (line for line in found if line.strip()),
-        strict=False,
-    )
-    old, actual = next(pairs, ("", ""))
-    if indent(old) == indent(actual):
-        return new
-    base, target = width(old), width(actual)
-    has_tabs = any("\t" in indent(line) for line in found)
-    return "\n".join(
-        _indent(target + width(line) - base, has_tabs=has_tabs) + line.lstrip()
-        if line.strip()
-        else line
-        for line in new.split("\n")
-    )
-
-
-def _indent(columns: int, *, has_tabs: bool) -> str:
-    columns = max(columns, 0)
-    if not has_tabs:
-        return " " * columns
-    return "\t" * (columns // TAB_WIDTH) + " " * (columns % TAB_WIDTH)

@@ -5,7 +5,8 @@ from collections.abc import Callable
 
 from attrs import frozen
 
-from nanocoder_tool_edit.blocks import collapsed, indent
+from nanocoder_tool_edit.blocks import collapsed
+from nanocoder_tool_edit.indentation import indent
 
 SEARCHED_LINES = 50_000
 LEAST_SIMILARITY = 60.0  # per cent

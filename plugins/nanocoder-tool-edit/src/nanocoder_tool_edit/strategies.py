@@ -8,8 +8,9 @@ from collections.abc import Callable, Sequence
 
 from attrs import frozen
 
-from nanocoder_tool_edit.blocks import Block, Lines, collapsed, indent, outline, reindented
+from nanocoder_tool_edit.blocks import Block, Lines, collapsed
 from nanocoder_tool_edit.document import Span
+from nanocoder_tool_edit.indentation import indent, outline, reindented
 
 FUZZY_LINES = 3
 FUZZY_SIMILARITY = 0.8
@@ -59,7 +60,7 @@ def indent_normalised(lines: Lines, block: Block, new: str) -> list[Span]:
     for start in lines.windows(block.lines, str.strip):
         found = lines.all[start : start + count]
         if outline(found) == wanted:
-            text = reindented(new, block.lines, found)
+            text = reindented(new, block.lines, found, lines.all)
             spans.append(lines.span(start, start + count - 1, text, ends_line=block.ends_line))
     return spans
 
@@ -74,7 +75,7 @@ def line_skip(lines: Lines, block: Block, new: str) -> list[Span]:
         found = filled.all[start : start + len(wanted)]
         if outline(found) == outline(wanted):
             first, last = there[start], there[start + len(wanted) - 1]
-            text = reindented(new.strip("\n"), wanted, found)
+            text = reindented(new.strip("\n"), wanted, found, lines.all)
             spans.append(lines.span(first, last, text, ends_line=False))
     return spans
 
@@ -114,7 +115,7 @@ def fuzzy_anchor(lines: Lines, block: Block, new: str) -> list[tuple[float, Span
         scored = [(_similarity(outline(lines.all[start : end + 1]), wanted), end) for end in ends]
         score, end = max(scored, default=(0.0, 0))
         if score >= FUZZY_SIMILARITY:
-            text = reindented(new, block.lines, lines.all[start : end + 1])
+            text = reindented(new, block.lines, lines.all[start : end + 1], lines.all)
             places.append((score, lines.span(start, end, text, ends_line=block.ends_line)))
     return places
 
@@ -139,10 +140,11 @@ def find(text: str, old: str, new: str, *, tolerant: bool) -> Found | None:
 
 def _windows(lines: Lines, block: Block, new: str, key: Callable[[str], str]) -> list[Span]:
     last = len(block.lines) - 1
-    return [
-        lines.span(start, start + last, new, ends_line=block.ends_line)
-        for start in lines.windows(block.lines, key)
-    ]
+    spans = []
+    for start in lines.windows(block.lines, key):
+        text = reindented(new, block.lines, lines.all[start : start + last + 1], lines.all)
+        spans.append(lines.span(start, start + last, text, ends_line=block.ends_line))
+    return spans
 
 
 def _similarity(there: Outline, here: Outline) -> float:
@@ -152,6 +154,6 @@ def _similarity(there: Outline, here: Outline) -> float:
     if (there[0], there[-1]) != (here[0], here[-1]):
         return 0.0
     texts = (
-        "\n".join(" " * columns + line for columns, line in lines[1:-1]) for lines in (there, here)
+        "\n".join("    " * level + line for level, line in lines[1:-1]) for lines in (there, here)
     )
     return Levenshtein.normalized_similarity(*texts, score_cutoff=FUZZY_SIMILARITY)
