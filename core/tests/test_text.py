@@ -1,3 +1,4 @@
+import re
 import time
 import unicodedata
 
@@ -5,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from nanocoder.text import (
+    OutputLimit,
     clip,
-    clip_lines,
+    clip_output,
     count_tokens,
     for_model,
     for_terminal,
@@ -35,8 +37,49 @@ def test_clip_says_what_is_missing():
         "aaaaaaaaaa\n[5,000 characters left out]\ncccccccccc"
     )
     assert clip("abc", head=1, tail=0) == "a\n[2 characters left out]\n"
-    assert clip_lines("1\n2\n3\n4", head=1, tail=1) == "1\n[2 lines left out]\n4"
-    assert clip_lines("1\n2", head=1, tail=1) == "1\n2"
+
+
+LIMIT = OutputLimit(40, 40, 4, 4)
+
+
+@pytest.mark.finding("B1")
+def test_an_output_is_clipped_to_whole_lines_that_are_counted():
+    text = "".join(f"{number}\n" for number in range(1, 1_001))
+    assert clip_output(text, LIMIT, where="/x") == (
+        "1\n2\n3\n4\n[992 lines left out; whole output: /x]\n997\n998\n999\n1000\n"
+    )
+    wide = OutputLimit(1_000, 1_000, 50, 50)
+    assert clip_output("a\n" * 105, wide) == "a\n" * 105, "a note for so little helps nobody"
+    assert clip_output("x" * 1_080, LIMIT) == (
+        f"{'x' * 40}\n[1,000 characters left out]\n{'x' * 40}"
+    )
+
+
+@pytest.mark.finding("B1")
+def test_what_is_clipped_twice_is_counted_once_and_named():
+    wide = OutputLimit(10_000, 10_000, 20, 20)
+    once = clip_output("line\n" * 1_000, wide, where="/all")
+    assert clip_output(once, OutputLimit(20, 20, 4, 4)) == (
+        "line\n" * 4 + "[992 lines left out; whole output: /all]\n" + "line\n" * 4
+    )
+
+
+@pytest.mark.finding("B1")
+@given(st.text("ab\n", max_size=400), st.integers(1, 40), st.integers(1, 40), st.integers(1, 20))
+def test_the_count_is_what_is_missing(text, head, tail, lines):
+    short = clip_output(text * 3, OutputLimit(head, tail, lines, lines))
+    if short == text * 3:
+        return
+    first, count, unit, last = re.fullmatch(
+        r"(?s)(.*?)\[(\d+) (line|char)[a-z]* left out\]\n(.*)", short
+    ).groups()
+    if unit == "char" and not (text * 3).startswith(first):
+        first = first.removesuffix("\n")  # the note is on a line of its own
+    assert (text * 3).startswith(first)
+    assert (text * 3).endswith(last)
+    middle = (text * 3)[len(first) : len(text * 3) - len(last)]
+    missing = middle.count("\n") if unit == "line" else len(middle)
+    assert abs(missing - int(count)) <= (unit == "char")
 
 
 # INJ-003, 007, 008, 010, 013, 015, 017, 018, 019, 021

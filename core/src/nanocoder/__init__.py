@@ -43,7 +43,7 @@ if TYPE_CHECKING:
         ToolDefinition,
     )
     from nanocoder.schema import Param, anthropic_tool, openai_tool, parse_json
-    from nanocoder.text import clip, count_tokens, for_model, for_terminal
+    from nanocoder.text import OutputLimit, clip, clip_output, count_tokens, for_model, for_terminal
     from nanocoder.tool import SessionInfo, Tool, ToolContext, ToolInfo, tool
     from nanocoder.values import (
         ApprovalAnswer,
@@ -109,7 +109,7 @@ _ROOMS = {
         "ToolDefinition",
     ),
     "schema": ("Param", "anthropic_tool", "openai_tool", "parse_json"),
-    "text": ("clip", "count_tokens", "for_model", "for_terminal"),
+    "text": (*("OutputLimit", "clip", "clip_output", "count_tokens", "for_model", "for_terminal"),),
     "tool": ("SessionInfo", "Tool", "ToolContext", "ToolInfo", "tool"),
     "values": (
         "ApprovalAnswer",
@@ -166,6 +166,7 @@ __all__ = [
     "ModelInfo",
     "NanocoderError",
     "Notice",
+    "OutputLimit",
     "Param",
     "PersonError",
     "PluginError",
@@ -207,6 +208,7 @@ __all__ = [
     "__version__",
     "anthropic_tool",
     "clip",
+    "clip_output",
     "count_tokens",
     "for_model",
     "for_terminal",

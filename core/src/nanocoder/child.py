@@ -243,8 +243,9 @@ class Children:
             journal = self._journal(info, caller)
             name = f"{info.parent}.{next(self._numbers)}" if journal is None else journal.id
             self._open[name] = None
-        folder = None if journal is None else journal.artifacts
-        return evolve(info, id=name, folder=folder), journal
+        if journal is None:
+            return evolve(info, id=name, folder=None, outputs=None), None
+        return evolve(info, id=name, folder=journal.artifacts, outputs=journal.outputs), journal
 
     def _journal(self, info: SessionInfo, caller: Caller) -> Journal | None:
         ours = self._ground.journal

@@ -22,11 +22,11 @@ from nanocoder.consent import Ask, Consent, Granted
 from nanocoder.errors import BadArguments, Cancelled, NanocoderError, ToolError
 from nanocoder.plugins import Plugins
 from nanocoder.results import (
-    bounded,
     broken,
     call_data,
     edited_note,
     failure,
+    limit_output,
     marked,
     result_data,
     seen,
@@ -379,7 +379,7 @@ class Executor:
         if call.edited:
             result = marked(result, edited_note(call))
         about = {"call": call, "tool": tool, "session": self._consent.session}
-        return bounded(call, seen(self._plugins, about, result), self._services.artifact)
+        return limit_output(call, seen(self._plugins, about, result), self._services.artifact)
 
     def _only_reads(self, call: ToolCall) -> bool:
         tool = self._plugins.tools().get(call.name)

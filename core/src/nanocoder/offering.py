@@ -8,7 +8,7 @@ from attrs import evolve
 from nanocoder.errors import NanocoderError
 from nanocoder.offers import Dialect
 from nanocoder.provider import ToolDefinition
-from nanocoder.results import cut, noted
+from nanocoder.results import clean_and_clip, noted
 from nanocoder.schema import told
 from nanocoder.tool import ANY_TOOL, SessionInfo, Tool, ToolInfo
 from nanocoder.values import Effect, Message, Mode, ToolCall, ToolResult
@@ -138,10 +138,7 @@ class Offering:
         texts = map(self.dialect.render, calls, results)
         # A dialect words its text from the data, which nobody has cleaned or cut so far.
         return [
-            evolve(
-                result,
-                output=cut(noted(result, text)),
-            )
+            evolve(result, output=clean_and_clip(noted(result, text), result.artifact))
             for text, result in zip(texts, results, strict=True)
         ]
 

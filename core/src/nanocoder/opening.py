@@ -122,7 +122,7 @@ class Ground:
 
     def artifact(self, name: str, data: bytes) -> str:
         """Keep a full output beside the journal; return its path, or nothing if that failed."""
-        return "" if self.journal is None else self.journal.artifact(name, data)
+        return "" if self.journal is None else self.journal.output(name, data)
 
     def wrap(self, argv: list[str]) -> list[str]:
         """Return *argv* as the configured sandbox runs it.
@@ -231,6 +231,7 @@ def open_ground(  # noqa: PLR0913 - these are the options of open_session, by na
         output=output,
         folder=journal.artifacts if journal is not None else None,
         own_folders=own_folders(environment),
+        outputs=journal.outputs if journal is not None else None,
     )
     ground = Ground(
         plugins=plugins,
@@ -350,6 +351,7 @@ def open_workspace(
         extra_protected=map(str, own_folders(environment, root=root if ours else None)),
         watch=watch,
         intents=intents,
+        outputs=journal.outputs if journal is not None else None,
     )
 
 

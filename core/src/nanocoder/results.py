@@ -13,7 +13,7 @@ from nanocoder.errors import NanocoderError, PluginError, ToolError
 from nanocoder.plugins import Plugins
 from nanocoder.returned import refuse_unsound
 from nanocoder.schema import canonical_json, unfit
-from nanocoder.text import clip, clip_lines, for_model
+from nanocoder.text import OutputLimit, clip, clip_output, for_model
 from nanocoder.tool import Tool
 from nanocoder.values import ToolCall, ToolResult
 
@@ -35,23 +35,13 @@ MESSAGE_TAIL_CHARS = 2_000
 """How much of an error's message is kept."""
 
 
-OUTPUT_HEAD_LINES = 1_500
-OUTPUT_TAIL_LINES = 500
-OUTPUT_HEAD_CHARS = 40_000
-OUTPUT_TAIL_CHARS = 10_000
+OUTPUT_LIMIT = OutputLimit(40_000, 10_000, 1_500, 500)
 """What a model reads of one result at the most; errors sit at the end."""
 
 
-def fitted(output: str) -> tuple[str, bool]:
-    """Return *output* as a model may read it, clean and not too long, and whether it was cut."""
-    clean = for_model(output)
-    short = cut(clip_lines(clean, head=OUTPUT_HEAD_LINES, tail=OUTPUT_TAIL_LINES))
-    return short, short != clean
-
-
-def cut(text: str) -> str:
-    """Return *text* clean and with no more characters than a model reads of one result."""
-    return clip(for_model(text), head=OUTPUT_HEAD_CHARS, tail=OUTPUT_TAIL_CHARS)
+def clean_and_clip(output: str, where: str = "") -> str:
+    """Return *output* as a model may read it, clean and not too long; *where* holds all of it."""
+    return clip_output(for_model(output), OUTPUT_LIMIT, where=where)
 
 
 def seen(plugins: Plugins, about: Mapping[str, Any], result: ToolResult) -> ToolResult:
@@ -71,19 +61,19 @@ def seen(plugins: Plugins, about: Mapping[str, Any], result: ToolResult) -> Tool
     return result
 
 
-def bounded(
+def limit_output(
     call: ToolCall, result: ToolResult, keep: Callable[[str, bytes], str] | None
 ) -> ToolResult:
     """Make a result fit to be read by a model; what is cut is kept as an artifact."""
-    shown, is_cut = fitted(result.output)
-    if not is_cut:
-        return result if shown is result.output else evolve(result, output=shown)
-    kept = result.artifact
-    if not kept and keep is not None:
-        whole = for_model(result.output).encode("utf-8", "replace")
-        kept = keep(f"{call.id}.txt", whole)
+    clean = for_model(result.output)
+    if OUTPUT_LIMIT.holds(clean):
+        return result if clean is result.output else evolve(result, output=clean)
+    where = result.artifact
+    if not where and keep is not None:
+        where = keep(f"{call.id}.txt", clean.encode("utf-8", "replace"))
     metadata = {**result.metadata, "truncated": True}
-    return evolve(result, output=shown, artifact=kept, metadata=metadata)
+    output = clip_output(clean, OUTPUT_LIMIT, where=where)
+    return evolve(result, output=output, artifact=where, metadata=metadata)
 
 
 def call_data(call: ToolCall) -> dict[str, Any]:

@@ -3,6 +3,8 @@ r"""Text that somebody else wrote: cut to size, made harmless for a terminal and
 import re
 import unicodedata
 from collections.abc import Iterable
+from functools import cache
+from typing import NamedTuple
 
 # Escapes: C0 except "\n" and "\t", DEL. In text that is not ASCII the rest is found by category.
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
@@ -25,6 +27,8 @@ _SEQUENCES = re.compile(
 _SMUGGLED = re.compile("[\U000e0000-\U000e0fff]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
+SLACK = 1 / 20
+"""What an output may have more than is shown of it: a cut of a few lines is not worth its note."""
 SAMPLE_BYTES = 8_192
 MAX_CONTROL_SHARE = 0.1
 _TEXT_BYTES = bytes({7, 8, 9, 10, 12, 13, 27} | set(range(0x20, 0x100)) - {0x7F})
@@ -52,14 +56,106 @@ def clip(text: str, *, head: int, tail: int) -> str:
     return f"{text[:head]}\n{note}\n{text[len(text) - tail :]}"
 
 
-def clip_lines(text: str, *, head: int, tail: int) -> str:
-    """Keep the first *head* and last *tail* lines; say how many are left out."""
-    lines = text.split("\n")
-    missing = len(lines) - head - tail
-    if missing <= 0:
+class OutputLimit(NamedTuple):
+    """How much of an output is shown: characters and lines of its head and of its tail."""
+
+    head_chars: int
+    tail_chars: int
+    head_lines: int
+    tail_lines: int
+
+    @classmethod
+    def of(cls, chars: int, lines: int, *, head: float) -> "OutputLimit":
+        """Share *chars* and *lines* between the head, which gets the part *head*, and the tail."""
+        head_chars, head_lines = int(chars * head), int(lines * head)
+        return cls(head_chars, chars - head_chars, head_lines, lines - head_lines)
+
+    def holds(self, text: str) -> bool:
+        """Tell whether *text* is shown whole: it is short, or hardly longer than what is shown."""
+        chars = self.head_chars + self.tail_chars
+        lines = self.head_lines + self.tail_lines
+        return len(text) <= chars and text.count("\n") < lines + 1 + lines * SLACK
+
+
+def clip_output(
+    text: str,
+    limit: OutputLimit,
+    *,
+    where: str = "",
+    end: str | None = None,
+    unseen: tuple[int, int] = (0, 0),
+) -> str:
+    """Keep the head and the tail of an output; one line between them says what is left out.
+
+    Whole lines are kept where they are not too long. *where* is the file that holds all of it. An
+    output that is not here as a whole has its last part in *end*, and *unseen* says how many lines
+    and characters lie between *text* and that. What was clipped before, and is clipped again, is
+    counted once, and its file is named.
+    """
+    if end is None and limit.holds(text):
         return text
-    note = f"[{missing:,} lines left out]"
-    return "\n".join([*lines[:head], note, *lines[len(lines) - tail :]])
+    first = _head(text, limit)
+    last = _tail(text[len(first) :] if end is None else end, limit)
+    if end is None:
+        middle = text[len(first) : len(text) - len(last)]
+    else:
+        middle = text[len(first) :] + end[: len(end) - len(last)]
+    lines, chars, earlier = _counted(middle)
+    lines, chars = lines + unseen[0], chars + unseen[1]
+    is_even = (not first or first.endswith("\n")) and middle.endswith("\n")
+    count = f"{lines:,} line{'s' if lines != 1 else ''}" if is_even else f"{chars:,} characters"
+    where = where or earlier
+    kept = f"; whole output: {where}" if where else ""
+    gap = "" if not first or first.endswith("\n") else "\n"
+    return f"{first}{gap}[{count} left out{kept}]\n{last}"
+
+
+def _head(text: str, limit: OutputLimit) -> str:
+    head = text[: limit.head_chars]
+    at = -1
+    for _ in range(limit.head_lines):
+        newline = head.find("\n", at + 1)
+        if newline < 0:
+            break
+        at = newline
+    else:
+        return head[: at + 1]
+    return head[: at + 1] if at + 1 >= limit.head_chars // 2 else head
+
+
+def _tail(text: str, limit: OutputLimit) -> str:
+    tail = text[max(0, len(text) - limit.tail_chars) :]
+    start = len(tail)
+    at = len(tail) - tail.endswith("\n")
+    for _ in range(limit.tail_lines):
+        newline = tail.rfind("\n", 0, at)
+        if newline < 0:
+            break
+        at, start = newline, newline + 1
+    else:
+        return tail[start:]
+    if len(tail) == len(text) or text[-len(tail) - 1] == "\n":
+        return tail
+    return tail[start:] if len(tail) - start >= limit.tail_chars // 2 else tail
+
+
+def _counted(middle: str) -> tuple[int, int, str]:
+    """Return the lines and characters of *middle*, and where all of it is if it was clipped."""
+    lines, chars, where = middle.count("\n"), len(middle), ""
+    for note in _clip_note().finditer(middle):
+        count = int(note[1].replace(",", ""))
+        lines += count - 1 if note[2].startswith("line") else 0
+        chars += count if note[2] == "characters" else 0
+        where = note[3] or where
+    return lines, chars, where
+
+
+@cache
+def _clip_note() -> re.Pattern[str]:
+    return re.compile(
+        r"^\[([\d,]{1,20}) (lines?|characters) left out(?:; whole output: ([^\n]{1,4096}))?\]$",
+        re.MULTILINE,
+    )
 
 
 def for_terminal(text: str, *, keep_emoji: bool = True) -> str:

@@ -47,8 +47,10 @@ class SessionInfo(Value):
 
     *output* is "text", "json" or "jsonl"; *profile* "small" when the model wants short descriptions
     and few tools. *folder* is the session's own, beside its journal, where plugins may keep files;
-    it need not exist yet, and it is None for a session that is not kept. *agent* is the name of a
-    sub-agent's profile, empty for the main agent, and *parent* the session that it works in.
+    it need not exist yet, and it is None for a session that is not kept. *outputs* is the directory
+    in it with the outputs that were too long for the model, which may read them. *agent* is the
+    name of a sub-agent's profile, empty for the main agent, and *parent* the session that it works
+    in.
     *origin* is the parent's directory where a sub-agent works in another: what is said of a place
     below it holds for the same place below *cwd*. None for all others. *own_folders* are where
     nanocoder keeps its settings, sessions and caches.
@@ -62,6 +64,7 @@ class SessionInfo(Value):
     output: str = "text"
     profile: str = "full"
     folder: Path | None = None
+    outputs: Path | None = None
     agent: str = ""
     parent: str = ""
     origin: Path | None = None

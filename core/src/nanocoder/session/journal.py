@@ -20,6 +20,9 @@ Warn = Callable[[str], None]
 
 ODD_CHARACTERS: Final = re.compile(r"[^A-Za-z0-9._-]+")
 MAX_NAME_CHARS: Final = 80
+OUTPUTS: Final = "outputs"
+MAX_OUTPUT_BYTES: Final = 200_000_000
+"""What a session keeps of whole outputs; beyond it the oldest go."""
 
 
 class Journal:
@@ -59,6 +62,11 @@ class Journal:
         """The directory of the session's artifacts, which need not exist."""
         return None if self.path is None else self.path.with_suffix("")
 
+    @property
+    def outputs(self) -> Path | None:
+        """The directory of the outputs that were too long for the model, which may read them."""
+        return None if self.artifacts is None else self.artifacts / OUTPUTS
+
     def append(self, kind: str, data: Mapping[str, Any], *, sync: bool = False) -> int:
         """Write one record and return its number.
 
@@ -78,11 +86,25 @@ class Journal:
 
     def artifact(self, name: str, data: bytes) -> str:
         """Keep *data* under a name like *name* and return its path, nothing if that fails."""
-        if self.artifacts is None:
+        return self._keep(self.artifacts, name, data)
+
+    def output(self, name: str, data: bytes) -> str:
+        """Keep a whole output, for the model to read; at most 200 MB, and the oldest go for it.
+
+        Returns its path, nothing if that fails.
+        """
+        if self.outputs is None or len(data) > MAX_OUTPUT_BYTES:
+            return ""
+        with self._lock:
+            _make_room(self.outputs, MAX_OUTPUT_BYTES - len(data))
+            return self._keep(self.outputs, name, data)
+
+    def _keep(self, folder: Path | None, name: str, data: bytes) -> str:
+        if folder is None:
             return ""
         try:
-            private_directory(self.artifacts)
-            return str(_written(self.artifacts, name, data))
+            private_directory(folder)
+            return str(_written(folder, name, data))
         except OSError as error:
             self._complain(error)
             return ""
@@ -166,6 +188,22 @@ def private_directory(path: Path) -> None:
         folder.mkdir(mode=0o700, exist_ok=True)
     if stat.S_IMODE(path.lstat().st_mode) & 0o077:
         path.chmod(0o700)
+
+
+def _make_room(folder: Path, most: int) -> None:
+    """Remove the oldest files of *folder* until those that stay have at most *most* bytes."""
+    found = []
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            status = entry.stat(follow_symlinks=False)
+            found.append((status.st_mtime_ns, entry.path, status.st_size))
+    total = sum(size for _, _, size in found)
+    for _, path, size in sorted(found):
+        if total <= most:
+            return
+        with suppress(OSError):
+            os.unlink(path)
+        total -= size
 
 
 def _in_use(path: Path) -> UsageError:

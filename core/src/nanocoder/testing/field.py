@@ -12,14 +12,14 @@ from typing import Any
 
 from attrs import define, field
 
-from nanocoder.results import OUTPUT_HEAD_CHARS, OUTPUT_TAIL_CHARS
+from nanocoder.results import OUTPUT_LIMIT
 from nanocoder.testing.tree import tree_digest
 from nanocoder.text import for_model
 from nanocoder.tool import Tool
 from nanocoder.values import Effect, Event, ToolResult
 
 OUTSIDE = "what stands outside the workspace"
-MAX_OUTPUT_CHARS = OUTPUT_HEAD_CHARS + OUTPUT_TAIL_CHARS + 1_000
+MAX_OUTPUT_CHARS = OUTPUT_LIMIT.head_chars + OUTPUT_LIMIT.tail_chars + 1_000
 IDENTIFIER = re.compile(r"[a-z][a-z0-9_]*")
 LEFT_S = 2.0
 """How long a thread of a session that was closed may take to be gone."""

@@ -1,6 +1,7 @@
 """Files as text, and back to the same bytes: encoding, byte order mark, line ends."""
 
 import codecs
+import os
 import re
 from functools import cached_property
 from typing import Literal
@@ -186,3 +187,17 @@ def _same(before: list[str], after: list[str]) -> list[tuple[int, int, int]]:
 
 def _binary(path: str) -> WorkspaceError:
     return WorkspaceError(f"{path!r} is not a text file", error_class="binary_file")
+
+
+def read_up_to(fd: int, size: int, limit: int) -> bytes | None:
+    """Read all of *fd*, most often in one go; None when there is more than *limit*."""
+    data = os.read(fd, size + 1)
+    if len(data) == size:
+        return data
+    # Longer: it grows. Shorter: a part, or it was cut meanwhile.
+    while len(data) <= limit:
+        more = os.read(fd, min(1 << 20, limit + 1 - len(data)))
+        if not more:
+            return data
+        data += more
+    return None

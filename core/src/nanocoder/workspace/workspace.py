@@ -14,6 +14,7 @@ from nanocoder.workspace import content
 from nanocoder.workspace.backups import Backups
 from nanocoder.workspace.changes import Changes, Watch
 from nanocoder.workspace.content import TextFile
+from nanocoder.workspace.outputs import Outputs
 from nanocoder.workspace.protected import Protection
 from nanocoder.workspace.root import Root
 from nanocoder.workspace.spelling import shown
@@ -44,6 +45,7 @@ class Workspace:
         extra_protected: Iterable[str] = (),
         watch: Watch | None = None,
         intents: Path | None = None,
+        outputs: Path | None = None,
     ) -> None:
         """Open *root*.
 
@@ -53,7 +55,8 @@ class Workspace:
         change is made in them (protected_path). *force_walk* does without openat2. *watch* is told
         of each change before it is made, as the journal's `file.changed`. *intents* is a directory
         outside the workspace where `recording` keeps what a killed process has to leave behind;
-        None: a temporary one, which nobody finds afterwards.
+        None: a temporary one, which nobody finds afterwards. The files in *outputs*, a directory of
+        ours, can be read by their absolute paths, and not changed.
         """
         self._root = Root(root, force_walk=force_walk, extra_protected=extra_protected)
         self.root = self._root.path
@@ -61,6 +64,7 @@ class Workspace:
         self._backups = Backups(backups, keep_backups) if backups else None
         self._changes = Changes(self._root, self._backups, MAX_BYTES, watch)
         self._intents = intents
+        self._outputs = Outputs(outputs)
 
     def __enter__(self) -> Self:
         return self
@@ -84,6 +88,8 @@ class Workspace:
 
         Links stay as they are, unless ".." makes it necessary to know where they lead.
         """
+        if self._outputs.has(path):
+            return path
         raw = self._root.raw(path)
         return shown(self._root.resolved(raw) if ".." in raw.split("/") else raw)
 
@@ -92,6 +98,8 @@ class Workspace:
 
         Raises: symlink_loop.
         """
+        if self._outputs.has(path):
+            return path
         return shown(self._root.resolved(self._root.raw(path)))
 
     def real_path(self, path: str) -> Path:
@@ -99,6 +107,8 @@ class Workspace:
 
         What lies there may be swapped before that program looks: prefer `open` where it is enough.
         """
+        if self._outputs.has(path):
+            return Path(path)
         return self.root / self._root.resolved(self._root.raw(path))
 
     def is_protected(self, path: str) -> str:
@@ -120,7 +130,7 @@ class Workspace:
 
         Raises: file_not_found, is_a_directory, not_a_regular_file, permission_denied, symlink_loop.
         """
-        fd = self._root.open_file(self._root.raw(path))[0]
+        fd = self._opened(path)[0]
         os.set_blocking(fd, True)
         return os.fdopen(fd, "rb")
 
@@ -129,7 +139,7 @@ class Workspace:
 
         Raises: too_large, and what `open` raises.
         """
-        return self._read(self._root.raw(path), max_bytes)[0]
+        return self._read(path, max_bytes)[0]
 
     def read_text(self, path: str, *, max_bytes: int | None = None) -> str:
         r"""Return a file's text with "\n" at its line ends; see `read_file`."""
@@ -142,7 +152,7 @@ class Workspace:
 
         Raises: binary_file, too_large, and what `open` raises.
         """
-        data, canonical, status = self._read(self._root.raw(path), max_bytes)
+        data, canonical, status = self._read(path, max_bytes)
         file = content.decode(shown(canonical), data, mode_of.S_IMODE(status.st_mode))
         if note:
             self._changes.seen[canonical] = file.digest
@@ -150,6 +160,8 @@ class Workspace:
 
     def note_read(self, path: str, digest: str) -> None:
         """Remember that the content of *path* that has this SHA-256 was read; "" forgets it."""
+        if self._outputs.has(path):
+            return
         canonical = self._root.resolved(self._root.raw(path))
         if digest:
             self._changes.seen[canonical] = digest
@@ -169,6 +181,8 @@ class Workspace:
 
     def stat(self, path: str) -> os.stat_result:
         """Return the status of what *path* leads to, links followed; raises file_not_found."""
+        if self._outputs.has(path):
+            return self._outputs.status(path)
         raw = self._root.raw(path)
         with self._root.place(raw) as place:
             try:
@@ -349,7 +363,14 @@ class Workspace:
             self._changes.delete(self._root.raw(path))
         return strays
 
+    def _opened(self, path: str) -> tuple[int, str, os.stat_result]:
+        if self._outputs.has(path):
+            return self._outputs.open(path)
+        return self._root.open_file(self._root.raw(path))
+
     def _mode(self, path: str) -> int:
+        if self._outputs.has(path):
+            return self._outputs.mode(path)
         raw = self._root.raw(path)
         # Not by `stat`, which would look for names like the missing one.
         try:
@@ -360,34 +381,20 @@ class Workspace:
         except OSError as error:
             raise self._root.problem(error, raw) from error
 
-    def _read(self, raw: str, max_bytes: int | None) -> tuple[bytes, str, os.stat_result]:
+    def _read(self, path: str, max_bytes: int | None) -> tuple[bytes, str, os.stat_result]:
         limit = MAX_BYTES if max_bytes is None else max_bytes
-        fd, canonical, status = self._root.open_file(raw)
+        fd, canonical, status = self._opened(path)
         try:
-            data = _content(fd, min(status.st_size, limit), limit)
+            data = content.read_up_to(fd, min(status.st_size, limit), limit)
         except OSError as error:
-            raise self._root.problem(error, raw) from error
+            raise self._root.problem(error, path) from error
         finally:
             os.close(fd)
         if data is None or status.st_size > limit:
             raise WorkspaceError(
-                f"{shown(raw)!r} is {status.st_size:,} bytes long; at most {limit:,} can be read"
+                f"{shown(path)!r} is {status.st_size:,} bytes long; at most {limit:,} can be read"
                 " at once, so read a part of it or search in it",
                 error_class="too_large",
                 data={"size": status.st_size, "limit": limit},
             )
         return data, canonical, status
-
-
-def _content(fd: int, size: int, limit: int) -> bytes | None:
-    """Read all, most often in one go; None when there is more than *limit*."""
-    data = os.read(fd, size + 1)
-    if len(data) == size:
-        return data
-    # Longer: it grows. Shorter: a part, or it was cut meanwhile.
-    while len(data) <= limit:
-        more = os.read(fd, min(1 << 20, limit + 1 - len(data)))
-        if not more:
-            return data
-        data += more
-    return None

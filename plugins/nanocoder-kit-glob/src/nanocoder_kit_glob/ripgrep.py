@@ -61,7 +61,9 @@ def rules(root: Path, where: Path) -> list[str]:
 
 
 def place(root: Path, where: Path) -> str:
-    """Return *where* as an argument, relative to the root."""
+    """Return *where* as an argument, relative to the root; a kept output lies outside of it."""
+    if not where.is_relative_to(root):
+        return str(where)
     return "./" if where == root else f"./{where.relative_to(root)}"
 
 

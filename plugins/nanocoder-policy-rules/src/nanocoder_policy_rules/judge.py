@@ -127,6 +127,8 @@ class Case:
         return all(self._may_read(self.operand(way)) for way in ways)
 
     def _may_read(self, path: "ResolvedPath") -> bool:
+        if self.is_output(path):
+            return True
         return path.is_inside and not path.is_private and not self.secret_in(path.names)
 
     def operand(self, word: str) -> "ResolvedPath":
@@ -134,6 +136,11 @@ class Case:
         if word not in self._operands:
             self._operands[word] = self.session.resolve(word, self._start, literal=True)
         return self._operands[word]
+
+    def is_output(self, path: "ResolvedPath") -> bool:
+        """Tell whether *path* is the whole output of an earlier call, which may be read."""
+        outputs = self.session.outputs
+        return outputs is not None and os.path.dirname(path.path) == os.path.realpath(outputs)
 
     def secret_in(self, written: Iterable[str]) -> str:
         """Return the name in some paths that is secret, or ""."""
@@ -194,7 +201,8 @@ def _protected(case: Case) -> Verdict | None:
             return _needs_person(case, path.names[0], path.protection.reason)
     if case.mode == Mode.AUTO and not case.is_safe:  # in the other modes such a command asks anyway
         for word in case.words:
-            if why := paths.protection_of_word(word, case.operand(word)):
+            operand = case.operand(word)
+            if not case.is_output(operand) and (why := paths.protection_of_word(word, operand)):
                 return _needs_person(case, word, why)
         for words in shell.raw_segments(case.started):
             if found := paths.loosening(words):

@@ -5,6 +5,7 @@ from contextlib import suppress
 from typing import IO, Final
 
 from attrs import frozen
+from nanocoder import OutputLimit, clip_output
 
 MEMORY_BYTES: Final = 1 << 20  # of each stream; a longer one keeps half as head and half as tail
 FILE_BYTES: Final = 100_000_000
@@ -14,11 +15,15 @@ ENDS_BYTES: Final = MEMORY_BYTES // 2
 
 @frozen
 class Stream:
-    """One finished stream. *tail* is empty while *head* holds all of it; *size* is in bytes."""
+    """One finished stream. *tail* is empty while *head* holds all of it.
+
+    *size* is in bytes; *lines* counts the ends of lines.
+    """
 
     head: bytes
     tail: bytes
     size: int
+    lines: int
     is_binary: bool
 
     @property
@@ -26,29 +31,23 @@ class Stream:
         """The decoded head, or all of it; bytes that are not UTF-8 become U+FFFD."""
         return self.head.decode("utf-8", "replace")
 
-    def fits(self, limit: int) -> bool:
-        """Tell whether *limit* characters show all of it."""
-        return not self.is_binary and not self.tail and len(self.text) <= limit
+    def fits(self, limit: OutputLimit) -> bool:
+        """Tell whether *limit* shows all of it."""
+        return not self.is_binary and not self.tail and limit.holds(self.text)
 
-    def clipped(self, limit: int, where: str) -> str:
-        """Return at most *limit* characters of text, twice as many of the end: errors sit there.
-
-        *where* is the file that holds all of it, "" when there is none.
-        """
+    def clipped(self, limit: OutputLimit, where: str) -> str:
+        """Return no more text than *limit* shows; *where* is the file with all of it, or ""."""
         if self.is_binary:
-            return f"[binary output: {self.size:,} bytes, not shown{_kept(where)}]"
-        if self.fits(limit):
-            return self.text
-        first = self.text[: limit // 3]
-        rest = self.tail.decode("utf-8", "replace") or self.text
-        last = rest[len(rest) - (limit - limit // 3) :]
-        missing = max(0, self.size - len(first.encode()) - len(last.encode()))
-        note = f"[... {missing:,} of {self.size:,} bytes left out{_kept(where)} ...]"
-        return f"{first}\n{note}\n{last}"
-
-
-def _kept(where: str) -> str:
-    return f"; all of it: {where}" if where else ""
+            kept = f"; whole output: {where}" if where else ""
+            return f"[binary output: {self.size:,} bytes, not shown{kept}]"
+        if not self.tail:
+            return clip_output(self.text, limit, where=where)
+        unseen = (
+            self.lines - self.head.count(b"\n") - self.tail.count(b"\n"),
+            self.size - len(self.head) - len(self.tail),
+        )
+        end = self.tail.decode("utf-8", "replace")
+        return clip_output(self.text, limit, where=where, end=end, unseen=unseen)
 
 
 class Capture:
@@ -62,6 +61,7 @@ class Capture:
         self._tail = bytearray()
         self._file: IO[bytes] | None = None
         self.size = 0
+        self._lines = 0
         self._is_binary = False
         os.set_blocking(self.fd, False)
 
@@ -86,9 +86,9 @@ class Capture:
     def stream(self) -> Stream:
         """Return what came so far."""
         if self.size <= MEMORY_BYTES:
-            return Stream(bytes(self._head), b"", self.size, self._is_binary)
+            return Stream(bytes(self._head), b"", self.size, self._lines, self._is_binary)
         tail = bytes(self._tail[-ENDS_BYTES:])
-        return Stream(bytes(self._head), tail, self.size, self._is_binary)
+        return Stream(bytes(self._head), tail, self.size, self._lines, self._is_binary)
 
     def everything(self) -> bytes:
         """Return all that was kept: up to 100 MB, or what fitted on the disk."""
@@ -106,6 +106,7 @@ class Capture:
 
     def _add(self, chunk: bytes) -> None:
         self._is_binary = self._is_binary or b"\0" in chunk
+        self._lines += chunk.count(b"\n")
         before, self.size = self.size, self.size + len(chunk)
         if self.size <= MEMORY_BYTES:
             self._head += chunk

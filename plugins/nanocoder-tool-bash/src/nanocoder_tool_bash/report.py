@@ -5,12 +5,15 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from attrs import frozen
-from nanocoder import ToolResult
+from nanocoder import OutputLimit, ToolResult
 
 from nanocoder_tool_bash.capture import Capture, Stream
 from nanocoder_tool_bash.process import Ended
 
 DATA_CHARS: Final = 100_000  # of each stream in `data`, for dialects with larger outputs than ours
+DATA_LIMIT: Final = OutputLimit.of(DATA_CHARS, DATA_CHARS, head=1 / 3)
+MAX_CHARS: Final = 48_000  # nothing longer reaches a model
+MAX_LINES: Final = 2_000
 TITLE_CHARS: Final = 50
 SIGNAL_BASE: Final = 128  # what a shell adds to the number of the signal that ended a program
 
@@ -41,9 +44,12 @@ class Shown:
 def report(facts: Facts, ended: Ended, stdout: Capture, stderr: Capture, keep: Keep) -> ToolResult:
     """Make the result; *keep* stores a full output under a name and returns where, or ""."""
     # What standard output leaves, and at least a third: errors are what one looks for.
-    share = max(facts.output_chars // 3, facts.output_chars - stdout.size)
-    err = _shown("stderr.txt", stderr, share, keep)
-    out = _shown("stdout.txt", stdout, max(0, facts.output_chars - len(err.text)), keep)
+    chars = min(facts.output_chars, MAX_CHARS)
+    first = stdout.stream()
+    share = max(chars // 3, chars - first.size)
+    err = _shown("stderr.txt", stderr, share, max(MAX_LINES // 3, MAX_LINES - first.lines), keep)
+    rest = max(0, chars - len(err.text))
+    out = _shown("stdout.txt", stdout, rest, MAX_LINES - err.text.count("\n"), keep)
     error_class = _error_class(facts, ended)
     return ToolResult(
         "\n".join(_lines(facts, ended, out, err)),
@@ -56,8 +62,10 @@ def report(facts: Facts, ended: Ended, stdout: Capture, stderr: Capture, keep: K
     )
 
 
-def _shown(name: str, capture: Capture, limit: int, keep: Keep) -> Shown:
+def _shown(name: str, capture: Capture, chars: int, lines: int, keep: Keep) -> Shown:
     stream = capture.stream()
+    # More of the end: errors sit there.
+    limit = OutputLimit.of(chars, lines, head=1 / 3)
     if stream.fits(limit):
         return Shown(stream, stream.text)
     where = keep(name, capture.everything())
@@ -104,8 +112,8 @@ def _error_class(facts: Facts, ended: Ended) -> str:
 
 def _data(ended: Ended, out: Shown, err: Shown) -> dict[str, Any]:
     return {
-        "stdout": out.stream.clipped(DATA_CHARS, out.artifact),
-        "stderr": err.stream.clipped(DATA_CHARS, err.artifact),
+        "stdout": out.stream.clipped(DATA_LIMIT, out.artifact),
+        "stderr": err.stream.clipped(DATA_LIMIT, err.artifact),
         "exit_code": _exit_code(ended),
         "duration_s": round(ended.duration_s, 3),
         "timed_out": ended.timed_out,

@@ -3,12 +3,23 @@
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from nanocoder import Effect, Param, Tool, ToolContext, ToolResult, clip, hookimpl, tool
+from nanocoder import (
+    Effect,
+    OutputLimit,
+    Param,
+    Tool,
+    ToolContext,
+    ToolResult,
+    clip_output,
+    hookimpl,
+    tool,
+)
 
 from nanocoder_tool_batch.crew import Call, run_together
 
 MAX_CALLS = 25
 OUTPUT_CHARS = 40_000
+OUTPUT_LINES = 1_500
 """What all outputs together may have; each gets the same share of it."""
 
 
@@ -62,17 +73,16 @@ def nanocoder_tools() -> list[Tool[..., Any]]:
 
 
 def _sections(ctx: ToolContext, names: Sequence[str], results: Sequence[ToolResult]) -> list[str]:
-    share = OUTPUT_CHARS // len(results)
+    share = OutputLimit.of(OUTPUT_CHARS // len(results), OUTPUT_LINES // len(results), head=2 / 3)
     sections = []
     for number, (name, result) in enumerate(zip(names, results, strict=True), 1):
         how = f"error ({result.error_class})" if result.is_error else "ok"
         output = result.output
-        if len(output) > share:
-            whole = result.artifact or ctx.artifact(
+        if not share.holds(output):
+            where = result.artifact or ctx.artifact(
                 f"{ctx.message_id}-{number}.txt", output.encode("utf-8", "replace")
             )
-            output = clip(output, head=share * 2 // 3, tail=share // 3)
-            output += f"\n[the whole output: {whole}]" if whole else ""
+            output = clip_output(output, share, where=where)
         sections.append(f"[{number}] {name}: {how}\n{output}".rstrip())
     return sections
 
