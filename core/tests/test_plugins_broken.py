@@ -1,12 +1,13 @@
 """Plugins that break, installed as pip would: set aside by name, and the program works."""
 
+import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from nanocoder import PluginError, Plugins, open_session
+from nanocoder.plugins.manifest import cached_records
 from nanocoder.testing import Scripted, play
 
 GOOD = """
@@ -127,13 +128,11 @@ def test_a_broken_plugin_is_set_aside_by_name_and_the_others_work(site: Site, wh
 
 
 # PLUG-022
-@pytest.mark.timeout(30)
+@pytest.mark.timeout(60)
 def test_a_plugin_that_hangs_on_import_is_set_aside_at_the_deadline(site: Site) -> None:
     site.install("tool-a-hang", "import time; time.sleep(60)")
-    started = time.monotonic()
-    plugins = site.plugins(deadline_s=0.5)
-    assert time.monotonic() - started < 8
-    assert "its import took over 0.5 s" in plugins.set_aside["tool-a-hang"]
+    plugins = site.plugins(deadline_s=4)
+    assert "its import took over 4 s" in plugins.set_aside["tool-a-hang"]
     assert set(plugins.tools()) == {"fine"}
 
 
@@ -315,6 +314,95 @@ def test_a_damaged_cache_is_made_anew(site: Site, tmp_path: Path, damage: bytes)
     cache.write_bytes(damage)
     assert set(site.plugins(cache).tools()) == {"fine"}
     assert cache.read_bytes() != damage
+
+
+DENIES = hook("return Verdict(Decision.DENY, 'no')", "nanocoder_before_execute", "call")
+
+
+@pytest.mark.finding("R11")
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (b"nanocoder_before_execute", b"nanocoder_before_executd"),
+        (b'"reveals"', b'"revealt"'),
+        (b'"policy": true', b'"policy": null'),
+        (b'"risk": "safe"', b'"risk": "sbfe"'),
+    ],
+)
+def test_one_wrong_bit_in_the_cache_opens_nothing(
+    site: Site, tmp_path: Path, before: bytes, after: bytes
+) -> None:
+    cache = tmp_path / "plugins.json"
+    site.install("acme-guard", DENIES)
+    site.plugins(cache)
+    whole = cache.read_bytes()
+    assert before in whole
+    cache.write_bytes(whole.replace(before, after, 1))
+    plugins = site.plugins(cache)
+    assert cache.read_bytes() == whole
+    played = play(tmp_path, [[("fine", {})], "Done."], plugins=plugins)
+    assert [one.error_class for one in played.results] == ["denied"]
+    assert plugins.reports == []
+
+
+@pytest.mark.finding("R11")
+def test_every_byte_of_the_cache_counts(site: Site, tmp_path: Path) -> None:
+    cache = tmp_path / "plugins.json"
+    site.plugins(cache)
+    whole = cache.read_bytes()
+    assert set(cached_records(cache)) == {"tool-fine"}
+    for place in range(len(whole)):
+        cache.write_bytes(whole[:place] + bytes([whole[place] ^ 4]) + whole[place + 1 :])
+        assert cached_records(cache) == {}, place
+
+
+@pytest.mark.finding("R11")
+@pytest.mark.parametrize("described", ["nanocoder_event", "nanocoder_before_execute"])
+def test_a_plugin_that_judges_by_other_hooks_than_were_described_stops_the_start(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, described: str
+) -> None:
+    (other,) = {"nanocoder_event", "nanocoder_before_execute"} - {described}
+    both = hook("pass", described) + hook("pass", other)
+    source = both + f"import os\nif 'LATER' in os.environ: del {described}\nelse: del {other}\n"
+    site.install("acme-guard", source)
+    plugins = site.plugins()
+    assert list(plugins.entries["acme-guard"].hooks) == [described]
+    monkeypatch.setenv("LATER", "1")
+    if described == "nanocoder_event":  # no policy when it was described: it never works as one
+        assert play(tmp_path, ["Hello."], plugins=plugins).text == "Hello."
+        assert "do not fit" in plugins.set_aside["acme-guard"]
+        return
+    with pytest.raises(PluginError, match=r"nanocoder_before_execute and the manifest"):
+        open_session(tmp_path, plugins=plugins, persist=False)
+
+
+@pytest.mark.finding("R12")
+def test_what_killed_writers_left_beside_the_cache_is_removed(site: Site, tmp_path: Path) -> None:
+    cache = tmp_path / "plugins.json"
+    with subprocess.Popen(["true"]) as ended:
+        ended.wait()
+    left = tmp_path / f".plugins.json.{ended.pid}"
+    others = tmp_path / ".plugins.json.1", tmp_path / ".plugins.json.mine"
+    for path in (left, *others):
+        path.write_text("{")
+    site.plugins(cache)
+    assert not left.exists()
+    assert all(path.exists() for path in others)
+
+
+@pytest.mark.finding("H5")
+@pytest.mark.timeout(120)
+def test_a_plugin_that_hung_is_not_tried_again_until_it_changes(site: Site, tmp_path: Path) -> None:
+    cache, mark = tmp_path / "plugins.json", tmp_path / "mark"
+    hangs = f"open({str(mark)!r}, 'a').write('x')\nimport time; time.sleep(60)"
+    site.install("tool-hang", hangs, module="nanocoder_hangs")
+    site.plugins(cache, deadline_s=4)
+    site.install("tool-new", GOOD.replace("fine", "new"))
+    plugins = site.plugins(cache, deadline_s=30)
+    assert "its import took over 4 s" in plugins.set_aside["tool-hang"]
+    assert mark.read_text() == "x"
+    (site.folder / "nanocoder_hangs.py").write_text(GOOD.replace("fine", "quick"))
+    assert set(site.plugins(cache).tools()) == {"fine", "new", "quick"}
 
 
 def test_an_edited_module_is_described_anew(site: Site, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Opening a session: configuration, plugins, workspace and journal, in the order that is safe."""
 
 import os
+import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -277,11 +278,25 @@ def installed_plugins(config: Config, environment: Mapping[str, str] = os.enviro
         cache: Path | None = cache_dir(environment) / "plugins.json"
     except ConfigError:
         cache = None
-    plugins = Plugins.installed(cache)
-    if config.strict:
-        refuse_unlocked(plugins, environment)
+    plugins = Plugins.installed(cache, refused=_refused(config, cache, environment))
     configure(plugins, config)
     return plugins
+
+
+def _refused(
+    config: Config, cache: Path | None, environment: Mapping[str, str]
+) -> Mapping[str, str]:
+    """Return why strict mode sets plugins aside, before anything of them runs.
+
+    Raises ConfigError without a lock.
+    """
+    if not config.strict:
+        return {}
+    from nanocoder.plugins.lock import refused_by
+
+    # A compiled file can hold anything, so none that was installed is used.
+    sys.pycache_prefix = os.devnull if cache is None else str(cache.with_name("compiled"))
+    return refused_by(user_config_dir(environment) / "plugins.lock")
 
 
 def refuse_misspelt(config: Config, plugins: Plugins) -> None:
@@ -307,23 +322,6 @@ def misspelt(config: Config, plugins: Plugins) -> list[str]:
             where = config.where("tools.disable")
             found.append(f"{where}: there is no tool {name!r}; did you mean {close[0]!r}?")
     return found
-
-
-def refuse_unlocked(plugins: Plugins, environment: Mapping[str, str]) -> None:
-    """Set aside every plugin that differs from the lock; raises ConfigError without a lock."""
-    from nanocoder.plugins.discovery import scan, site_directories
-    from nanocoder.plugins.lock import differences, locked_now, read_lock
-
-    locked = read_lock(user_config_dir(environment) / "plugins.lock")
-    now = locked_now(scan(site_directories()))
-    gone = sorted(locked.keys() - now.keys())
-    if gone:
-        raise ConfigError(
-            f"strict: {', '.join(gone)} is locked but not installed"
-            " (nanocoder plugins lock agrees to it)"
-        )
-    for name, difference in differences(locked, now).items():
-        plugins.put_aside(name, f"strict: it {difference} (nanocoder plugins lock agrees to it)")
 
 
 def open_workspace(

@@ -13,7 +13,7 @@ from nanocoder.config import user_config_dir
 from nanocoder.errors import UsageError
 from nanocoder.plugins import Entry
 from nanocoder.plugins.discovery import PREFIX, scan, site_directories
-from nanocoder.plugins.lock import differences, locked_now, read_lock, write_lock
+from nanocoder.plugins.lock import differences, installed_now, read_lock, write_lock
 from nanocoder.text import nearest
 
 OFFERED = ("tools", "providers", "commands", "screens", "dialects", "sandboxes", "runners")
@@ -161,16 +161,15 @@ def _check(arguments: argparse.Namespace) -> int:
 
 def _lock(_: argparse.Namespace) -> int:
     path = user_config_dir() / "plugins.lock"
-    now = locked_now(scan(site_directories()))
+    now = installed_now()
     write_lock(path, now)
-    print_line(f"{path}: {len(now)} plugins are locked.")
+    count = len({one.name for one in scan(site_directories())})
+    print_line(f"{path}: {count} plugins are locked, and {len(now) - count} libraries of theirs.")
     return 0
 
 
 def _sync(_: argparse.Namespace) -> int:
-    changed = differences(
-        read_lock(user_config_dir() / "plugins.lock"), locked_now(scan(site_directories()))
-    )
+    changed = differences(read_lock(user_config_dir() / "plugins.lock"), installed_now())
     for name, difference in changed.items():
         print_line(f"{name} {difference}")
     if not changed:

@@ -62,6 +62,61 @@ def scan(sites: Iterable[str]) -> list[Found]:
     return sorted(found, key=lambda one: (one.name, one.distribution))
 
 
+def libraries(sites: Iterable[str]) -> list[Found]:
+    """Return nanocoder itself and the distributions made for it that are no plugins: kits.
+
+    Each by the name of its distribution, without a module.
+    """
+    found: dict[str, Found] = {}
+    for site in sites:
+        for directory, stamp in sorted(_dist_infos(site)):
+            distribution, _, version = directory[: -len(".dist-info")].partition("-")
+            name = distribution.replace("_", "-")
+            info = os.path.join(site, directory)
+            if name in found or not (name.startswith(PREFIX) or _is_for_us(info)):
+                continue
+            if not any(_entry_points(os.path.join(info, "entry_points.txt"))):
+                found[name] = Found(name, "", name, version, site, stamp)
+    return list(found.values())
+
+
+def _is_for_us(info: str) -> bool:
+    text = _text(os.path.join(info, "METADATA"))
+    return f"\nRequires-Dist: {PREFIX}" in text.replace("_", "-")
+
+
+def packages_of(site: str, info: str) -> set[str]:
+    """Return the names of the modules that a distribution brings, one that is linked included.
+
+    *info* is its .dist-info folder in *site*.
+    """
+    files = [line.partition(",")[0] for line in _text(os.path.join(info, "RECORD")).splitlines()]
+    names = {file.partition("/")[0].removesuffix(".py") for file in files if file.endswith(".py")}
+    for file in files:
+        if file.endswith(".pth") and "/" not in file:
+            for folder in _text(os.path.join(site, file)).splitlines():
+                names |= _modules_in(folder)
+    return {name for name in names if name.isidentifier()}
+
+
+def _modules_in(folder: str) -> set[str]:
+    """Return the packages in *folder*; a line of a .pth file may be something else."""
+    try:
+        with os.scandir(folder) as entries:
+            names = [entry.name for entry in entries]
+        return {name for name in names if os.path.isfile(os.path.join(folder, name, "__init__.py"))}
+    except (OSError, ValueError):
+        return set()
+
+
+def _text(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
 def _dist_infos(site: str) -> Iterator[tuple[str, int]]:
     try:
         with os.scandir(site) as entries:

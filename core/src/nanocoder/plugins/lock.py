@@ -1,5 +1,6 @@
 """The plugin lock: which plugins, versions and contents a person has agreed to.
 
+Beside the plugins it names what they share: nanocoder itself and the libraries made for it.
 `nanocoder plugins lock` writes it, `plugins sync` compares, and `[plugins] strict = true` loads
 only what it names.
 """
@@ -7,21 +8,24 @@ only what it names.
 import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from attrs import asdict, frozen
 
 from nanocoder.errors import ConfigError
-from nanocoder.plugins.discovery import Found
+from nanocoder.plugins.discovery import Found, libraries, packages_of, scan, site_directories
 
-FORMAT = 2
+FORMAT = 3
+UNCHECKED = 0b01
+"""The flags of a compiled file that Python runs whatever became of its source."""
 
 
 @frozen
 class Locked:
-    """One plugin as it was agreed to.
+    """One plugin, or library, as it was agreed to.
 
     *record* is the SHA-256 of its distribution's RECORD file and of what lies in its package: an
     edit in place leaves the RECORD as it was.
@@ -36,6 +40,29 @@ class Locked:
 def locked_now(found: Sequence[Found]) -> dict[str, Locked]:
     """Return what is installed at this moment, ready to be locked."""
     return {one.name: _locked(one) for one in found}
+
+
+def installed_now() -> dict[str, Locked]:
+    """Return all that a lock names: every plugin, and every library that plugins share."""
+    sites = site_directories()
+    return {**locked_now(libraries(sites)), **locked_now(scan(sites))}
+
+
+def refused_by(path: Path) -> dict[str, str]:
+    """Return by plugin why the lock at *path* does not agree to it.
+
+    Nothing is imported for it. Raises ConfigError without a lock, and where something that a locked
+    plugin needs is gone or was changed.
+    """
+    locked, now = read_lock(path), installed_now()
+    plugins = {one.name for one in scan(site_directories())}
+    refused = {}
+    for name, difference in differences(locked, now).items():
+        if name in plugins:
+            refused[name] = f"strict: it {difference} (nanocoder plugins lock agrees to it)"
+        elif name in locked:
+            raise ConfigError(f"strict: {name} {difference} (nanocoder plugins lock agrees to it)")
+    return refused
 
 
 def write_lock(path: Path, plugins: Mapping[str, Locked]) -> None:
@@ -97,12 +124,36 @@ def _locked(one: Found) -> Locked:
     except OSError:
         record = b""
     digest = hashlib.sha256(record)
-    folder, files = _package(one.module)
-    for path in files:
-        with suppress(OSError):
-            content = hashlib.sha256(path.read_bytes()).digest()
-            digest.update(content + os.fsencode(path.relative_to(folder)))
+    for module in sorted({one.module, *packages_of(one.site, os.path.join(one.site, info))} - {""}):
+        folder, files = _package(module)
+        for path in [*files, *filter(_is_unchecked, _compiled(files))]:
+            with suppress(OSError):
+                content = hashlib.sha256(path.read_bytes()).digest()
+                digest.update(content + os.fsencode(path.relative_to(folder)))
     return Locked(one.distribution, one.version, one.module, digest.hexdigest())
+
+
+def _compiled(files: Iterable[Path]) -> Iterator[Path]:
+    """Yield the compiled files that this interpreter would run in place of *files*."""
+    from importlib.util import cache_from_source
+
+    prefix, sys.pycache_prefix = sys.pycache_prefix, None  # those beside the sources
+    try:
+        for path in files:
+            if path.suffix == ".py":
+                yield from (Path(cache_from_source(str(path), optimization=o)) for o in ("", 1, 2))
+    finally:
+        sys.pycache_prefix = prefix
+
+
+def _is_unchecked(path: Path) -> bool:
+    """Tell whether Python would run a compiled file without a look at its source."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(8)
+    except OSError:
+        return False
+    return len(head) == 8 and int.from_bytes(head[4:], "little") == UNCHECKED  # noqa: PLR2004
 
 
 def _package(module: str) -> tuple[Path, list[Path]]:

@@ -3,22 +3,23 @@
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+import zlib
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from attrs import field, frozen
 
+from nanocoder.errors import PluginError
+from nanocoder.plugins.describer import describe_in_child
 from nanocoder.plugins.discovery import Found, mtime_of, package_files
-from nanocoder.values import Value
+from nanocoder.values import EMPTY, Value
 from nanocoder.version import VERSION
 
-FORMAT = 4
+FORMAT = 5
 DESCRIBE_DEADLINE_S = 10.0
 """How long one plugin may take to import before it is set aside."""
-
-_CHILD = "from nanocoder.plugins.describe import main; main()"
 
 
 @frozen(eq=False, repr=False)
@@ -46,12 +47,28 @@ class Entry(Value):
 
     @property
     def is_policy(self) -> bool:
-        """Tell whether it stands in the way of calls or requests, and may not be left out."""
+        """Tell whether it judges calls, results or requests, and may not be left out."""
         return bool(self.description.get("policy"))
 
     def offers(self, what: str) -> Sequence[Mapping[str, Any]]:
         """Return the descriptions of its tools, or providers, or commands."""
         return self.description.get(what, ())  # type: ignore[no-any-return]
+
+
+def refuse_other_gates(entry: Entry, found: Collection[str]) -> None:
+    """Raise PluginError when a module judges by other hooks (*found*) than the manifest says.
+
+    A policy that lost its hook would let everything pass, and nobody would see it.
+    """
+    from nanocoder.plugins.describe import GATES
+
+    other = sorted(({*entry.hooks} ^ {*found}) & {*GATES})
+    if other:
+        raise PluginError(
+            entry.name,
+            f"its {' and '.join(other)} and the manifest of the plugins do not fit each other;"
+            " install it again, so that it is described anew",
+        )
 
 
 @frozen(eq=False, repr=False)
@@ -63,34 +80,54 @@ class Manifest(Value):
 
 
 def load(
-    found: Sequence[Found], cache: Path | None, deadline_s: float = DESCRIBE_DEADLINE_S
+    found: Sequence[Found],
+    cache: Path | None,
+    deadline_s: float = DESCRIBE_DEADLINE_S,
+    refused: Mapping[str, str] = EMPTY,
 ) -> Manifest:
     """Return the manifest of *found*; a child process describes what the cache lacks.
 
-    A cache that cannot be read is rebuilt; one that cannot be written is done without.
+    A cache that cannot be read is rebuilt; one that cannot be written is done without. *refused*
+    says by name why some plugins are set aside: nothing of them is imported.
     """
-    known = _read(cache)
+    known = cached_records(cache)
     described: dict[str, dict[str, Any]] = {}
     missing: list[Found] = []
-    for one in _unclashed(found, described):
-        record = known.get(one.name)
-        if record is not None and _still_holds(record, one):
-            described[one.name] = record
+    for plugin in _unclashed(found, described):
+        record = known.get(plugin.name)
+        if plugin.name in refused:
+            description = {"error": refused[plugin.name], **_guess(plugin)}
+            described[plugin.name] = _record(plugin, description)
+        elif record is not None and _still_holds(record, plugin):
+            described[plugin.name] = record
         else:
-            missing.append(one)
+            missing.append(plugin)
     if missing:
-        answers = _described_by_child([(one.name, one.module) for one in missing], deadline_s)
-        for one in missing:
-            description = answers[one.name]
-            if "error" in description:
-                description |= _failure(one)
-            described[one.name] = _record(one, description)
-    if missing or known.keys() != described.keys():
-        _write(cache, described)
+        described |= _described_now(missing, deadline_s)
+    # What is refused today may be agreed to tomorrow; until then what is known of it stays.
+    cached = {name: record for name, record in described.items() if name not in refused}
+    cached |= {name: known[name] for name in refused if name in known}
+    if missing or known.keys() != cached.keys():
+        _write(cache, cached)
     entries = {name: _entry(record) for name, record in sorted(described.items())}
-    whole = [one.name for one in missing if not entries[one.name].error]
+    whole = [plugin.name for plugin in missing if not entries[plugin.name].error]
     fresh = tuple(whole) if known else ()
     return Manifest(entries, fresh)
+
+
+def _described_now(missing: Sequence[Found], deadline_s: float) -> dict[str, dict[str, Any]]:
+    answers = describe_in_child([(plugin.name, plugin.module) for plugin in missing], deadline_s)
+    records = {}
+    for plugin in missing:
+        description = answers[plugin.name]
+        if "error" in description:
+            description |= _guess(plugin)
+            # A failure is tried again when anything was installed: what it missed may be there
+            # now. One that took too long is tried again only when it has changed itself.
+            if not description.get("late"):
+                description["sites"] = [mtime_of(plugin.site)]
+        records[plugin.name] = _record(plugin, description)
+    return records
 
 
 def _unclashed(found: Sequence[Found], described: dict[str, dict[str, Any]]) -> list[Found]:
@@ -133,12 +170,8 @@ def _entry(record: Mapping[str, Any]) -> Entry:
 
 
 def _still_holds(record: Mapping[str, Any], one: Found) -> bool:
-    """Tell whether a cached record is of this installation and its files are untouched.
-
-    Failures are tried again.
-    """
+    """Tell whether a cached record is of this installation and its files are untouched."""
     description = record["description"]
-    # A failure is tried again when anything was installed: what it missed may be there now.
     sites = [mtime_of(one.site)]
     return (
         record["module"] == one.module
@@ -153,115 +186,56 @@ def _key() -> list[Any]:
     return [FORMAT, VERSION, sys.version, sys.prefix]
 
 
-def _read(cache: Path | None) -> dict[str, dict[str, Any]]:
+def cached_records(cache: Path | None) -> dict[str, dict[str, Any]]:
+    """Return what a cache holds of each plugin: nothing when any of its bytes is wrong."""
     if cache is None:
         return {}
     try:
         # A FIFO in its place would never end; whatever is no file is no cache.
         if not cache.is_file():
             return {}
-        with open(cache, "rb") as file:
-            data = json.load(file)
-        records = data["plugins"] if data["key"] == _key() else {}
-        return {record["name"]: record for record in records.values() if _is_whole(record)}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        digest, _, text = cache.read_bytes().partition(b"\n")
+        # One wrong bit could take a policy's hook away, and nobody would see it.
+        if digest != _digest(text):
+            return {}
+        data = json.loads(text)
+        return data["plugins"] if data["key"] == _key() else {}
+    except (OSError, ValueError, KeyError, TypeError):
         return {}
 
 
-def _is_whole(record: Mapping[str, Any]) -> bool:
-    wanted = {"name", "module", "distribution", "version", "stamp", "description"}
-    return wanted <= record.keys() and isinstance(record["description"], dict)
+def _digest(text: bytes) -> bytes:
+    return b"%08x" % zlib.crc32(text)
 
 
 def _write(cache: Path | None, described: Mapping[str, Any]) -> None:
     if cache is None:
         return
+    text = json.dumps({"key": _key(), "plugins": described}).encode()
     temporary = cache.with_name(f".{cache.name}.{os.getpid()}")
     try:
         cache.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        temporary.write_text(json.dumps({"key": _key(), "plugins": described}), encoding="utf-8")
+        temporary.write_bytes(_digest(text) + b"\n" + text)
         os.replace(temporary, cache)
+        _remove_leftovers(cache)
     except OSError:
         # Where the folder is no folder, there is nothing to remove either.
         with suppress(OSError):
             temporary.unlink()
 
 
-def _described_by_child(
-    wanted: Sequence[tuple[str, str]], deadline_s: float
-) -> dict[str, dict[str, Any]]:
-    """Describe each plugin in a child.
-
-    When one ends or hangs the child, blame that one and go on with the rest.
-    """
-    answers: dict[str, dict[str, Any]] = {}
-    rest = list(wanted)
-    while rest:
-        got, problem = _ask_child(rest, deadline_s)
-        answers.update(got)
-        rest = [pair for pair in rest if pair[0] not in answers]
-        if rest:
-            name, _ = rest.pop(0)
-            answers[name] = {"error": problem or "the import ended the process"}
-    return answers
+def _remove_leftovers(cache: Path) -> None:
+    """Remove what writers that were killed have left beside the cache."""
+    for path in cache.parent.glob(f".{cache.name}.*"):
+        with suppress(OSError, ValueError, OverflowError):
+            try:
+                os.kill(int(path.suffix[1:]), 0)
+            except ProcessLookupError:
+                path.unlink()
 
 
-def _ask_child(
-    wanted: Sequence[tuple[str, str]], deadline_s: float
-) -> tuple[dict[str, dict[str, Any]], str]:
-    import subprocess
-
-    # -P: the current directory must not be importable here either.
-    flags = ["-I"] if sys.flags.isolated else ["-P"]
-    with subprocess.Popen(
-        [sys.executable, *flags, "-c", _CHILD],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env=_child_environment(),
-        start_new_session=True,
-    ) as process:
-        if process.stdin is None or process.stdout is None:
-            raise RuntimeError("the pipes of the describing process are missing")
-        try:
-            process.stdin.write(json.dumps(list(wanted)).encode())
-            process.stdin.close()
-        except BrokenPipeError:
-            return {}, "the describing process could not start"
-        lines, timed_out = _lines_until_silence(process.stdout.fileno(), len(wanted), deadline_s)
-        process.kill()
-    answers = dict(json.loads(line) for line in lines)
-    return answers, f"its import took over {deadline_s:g} s" if timed_out else ""
-
-
-def _child_environment() -> dict[str, str]:
-    """Return our environment without what the command line took out of the module search path."""
-    environment = dict(os.environ)
-    given = environment.pop("PYTHONPATH", "").split(os.pathsep)
-    kept = [entry for entry in given if os.path.abspath(entry) in sys.path]  # as `site` does
-    return {**environment, "PYTHONPATH": os.pathsep.join(kept)} if kept else environment
-
-
-def _lines_until_silence(
-    descriptor: int, expected: int, deadline_s: float
-) -> tuple[list[bytes], bool]:
-    """Read lines until *expected* came, the writer ended, or nothing came for the deadline."""
-    import select
-
-    data = b""
-    while data.count(b"\n") < expected:
-        ready, _, _ = select.select([descriptor], [], [], deadline_s)
-        if not ready:
-            return data.split(b"\n")[:-1], True
-        piece = os.read(descriptor, 1 << 20)
-        if not piece:
-            break
-        data += piece
-    return data.split(b"\n")[:-1], False
-
-
-def _failure(one: Found) -> dict[str, Any]:
-    """Say what a plugin that does not import may be, so that leaving it out opens no gate."""
+def _guess(one: Found) -> dict[str, Any]:
+    """Say what a plugin that was not imported may be, so that leaving it out opens no gate."""
     from importlib.machinery import PathFinder
 
     from nanocoder.plugins.describe import GATES
@@ -270,7 +244,7 @@ def _failure(one: Found) -> dict[str, Any]:
     files = package_files(spec.origin or "") if spec else []
     guards = any(gate in _text_of(Path(path)) for path, _ in files for gate in GATES)
     policy = guards or "policy" in one.name.split("-")
-    return {"policy": policy, "files": files, "sites": [mtime_of(one.site)]}
+    return {"policy": policy, "files": files}
 
 
 def _text_of(file: Path) -> str:

@@ -13,10 +13,10 @@ from nanocoder.errors import PluginError, UnknownTool
 from nanocoder.plugins.absence import of_plugins, of_tools, unknown
 from nanocoder.plugins.composition import unsound
 from nanocoder.plugins.discovery import scan, site_directories
-from nanocoder.plugins.manifest import DESCRIBE_DEADLINE_S, Entry, load
+from nanocoder.plugins.manifest import DESCRIBE_DEADLINE_S, Entry, load, refuse_other_gates
 from nanocoder.provider import ProviderSpec
 from nanocoder.tool import Tool
-from nanocoder.values import Effect, Risk
+from nanocoder.values import EMPTY, Effect, Risk
 
 SettingsOf = Callable[[str, type], Any]
 Wrap = Callable[[dict[str, Tool[..., Any]]], dict[str, Tool[..., Any]]]
@@ -61,10 +61,15 @@ class Plugins:
         *,
         sites: Iterable[str] | None = None,
         deadline_s: float = DESCRIBE_DEADLINE_S,
+        refused: Mapping[str, str] = EMPTY,
     ) -> "Plugins":
-        """Return the plugins of the site directories, described by the manifest in *cache*."""
+        """Return the plugins of the site directories, described by the manifest in *cache*.
+
+        *refused* says by name why some are set aside: they are not imported, to describe them
+        neither.
+        """
         found = scan(site_directories() if sites is None else sites)
-        manifest = load(found, cache, deadline_s)
+        manifest = load(found, cache, deadline_s, refused)
         return cls(manifest.entries, fresh=manifest.fresh)
 
     def add(self, plugin: object, name: str, *, version: str = "0") -> None:
@@ -361,8 +366,10 @@ class Plugins:
 
         if self._manager is None:
             self._manager = new_manager()
-        self._loaded[name] = register(self._manager, plugin, name)
-        return self._loaded[name]
+        found = register(self._manager, plugin, name)
+        refuse_other_gates(self.entries[name], found)
+        self._loaded[name] = found
+        return found
 
     def put_aside(self, name: str, reason: str) -> None:
         """Set a plugin aside: it offers nothing, and *reason* is shown to a person."""
