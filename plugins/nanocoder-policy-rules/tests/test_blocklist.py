@@ -49,8 +49,7 @@ ENDING = [
 ]
 ORDINARY = [
     "rm -rf build dist",
-    "rm -rf ./*",
-    "rm -rf *",
+    "cd build && rm -rf *",
     "rm -rf /tmp/x/*",
     "rm -rf ~/.cache/app",
     "rm -rf $HOME/project/build",
@@ -83,12 +82,99 @@ def test_no_mode_and_no_rule_lets_a_command_end_the_machine(command, mode, judge
     allow = ["bash", f"bash({command})"] if command.isalpha() else ["bash"]
     verdict = judge("bash", {"command": command}, mode, allow=allow)
     assert (str(verdict.decision), verdict.rule) == ("deny", "blocklist")
-    assert "run it yourself" in verdict.reason
+    assert verdict.reason.startswith("blocked: this ")
+    assert "plugins.policy-rules.blocklist" in verdict.reason
 
 
 @pytest.mark.parametrize("command", ORDINARY)
 def test_what_only_looks_like_it_runs_in_mode_auto(command, judge):
     assert str(judge("bash", {"command": command}, "auto").decision) == "allow"
+
+
+FOLLOWED = [
+    "cd / && rm -rf *",
+    "cd ~ && rm -rf *",
+    "cd && rm -rf .",
+    "cd; rm -rf ./*",
+    "cd /; ls; rm -rf -- *",
+    "(cd / && rm -rf *)",
+    "pushd / > log; rm -rf *",
+    "sh -c 'cd / && rm -rf *'",
+    "cd missing; rm -rf ..",
+    "rm -rf ../../../../../../../../../../..",
+    "rm -rf ../*",
+    "rm -rf $PWD",
+    'rm -rf -- "$PWD"',
+    'rm -rf "${PWD}/"',
+    "rm -rf .",
+    "rm -rf ./",
+    "rm -rf .[!.]* *",
+    "rm -rf .git",
+    "rm -rf ./.git/",
+    "rm -rf .git/*",
+    "rm -rf src/../.git",
+    "cd src && rm -rf ../.git",
+    "d=/; rm -rf $d",
+    "d=~; rm -rf $d/*",
+    "find / -name '*' -delete",
+    "find / -path '/*' -delete",
+    "find ~ -regex '.*' -delete",
+    "find . -delete",
+    "find . -mindepth 1 -delete",
+    "find . -type f -exec rm -f {} +",
+    "cd / && find . -type f -delete",
+    "python3 -c 'import shutil; shutil.rmtree(\"/\")'",
+    "python3 -c 'import shutil; shutil.rmtree(\".\")'",
+    "cd .. && chmod -R 777 /",
+    "rm -rf way/..",
+]
+
+
+@pytest.mark.finding("H2")
+@pytest.mark.parametrize("mode", ["ask", "auto"])
+@pytest.mark.parametrize("command", FOLLOWED)
+def test_what_is_removed_is_followed_from_directory_to_directory(command, mode, tmp_path, judge):
+    (tmp_path / "src").mkdir()
+    (tmp_path / "way").symlink_to("/usr")
+    verdict = judge("bash", {"command": command}, mode, allow=["bash"])
+    assert (str(verdict.decision), verdict.rule) == ("deny", "blocklist")
+
+
+@pytest.mark.finding("H2")
+@pytest.mark.parametrize(("workdir", "expected"), [("..", "deny"), ("src", "allow")])
+def test_what_is_removed_is_looked_for_where_the_command_runs(workdir, expected, tmp_path, judge):
+    (tmp_path / "src").mkdir()
+    arguments = {"command": "rm -rf *", "workdir": workdir}
+    assert str(judge("bash", arguments, "auto").decision) == expected
+
+
+@pytest.mark.finding("M8")
+@pytest.mark.finding("H4")
+@pytest.mark.parametrize(
+    "command",
+    [
+        "echo " + "a" * 65_000 + "(){" + "a" * 65_000,
+        ("a" * 5_000 + "(){" + "a" * 5_000) * 13,
+        "a(){" * 32_000,
+        "a;" * 65_000,
+        "$a " * 40_000,
+        "`a" * 65_000,
+        "${a" * 40_000,
+        "{a," * 40_000,
+        "{a,b}" * 25_000,
+        "a=" * 65_000,
+        "'\"" * 65_000,
+        "\\" * 130_000,
+        "xargs " * 20_000,
+        "".join(f"a{n}=b;" for n in range(13_000)) + "$a1 " * 5_000,
+        " ".join(f"é{n} .git{n}" for n in range(10_000)),
+    ],
+    ids=lambda command: command[:12],
+)
+def test_no_text_makes_judging_slow(command, judge):
+    """Each took hours or minutes where the time grew with the square; now it is below a second."""
+    rules = ["bash(git push *)", "bash(rm -rf)", "bash(touch *)"]
+    assert judge("bash", {"command": command}, "auto", deny=rules) is not None
 
 
 def test_a_person_may_turn_the_list_off(judge):

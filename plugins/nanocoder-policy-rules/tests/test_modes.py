@@ -173,6 +173,7 @@ def test_a_link_to_something_protected_is_protected(tmp_path, judge):
     ("command", "expected"),
     [
         ("echo x > .nanocoder/config.toml", "deny"),
+        ("f=.git/config; echo x > $f", "deny"),
         ("sed -i s/a/b/ .git/config", "deny"),
         ("cp x '.git/hooks/pre-commit'", "deny"),
         ("cat .vscode/settings.json", "allow"),
@@ -183,6 +184,29 @@ def test_a_link_to_something_protected_is_protected(tmp_path, judge):
 )
 def test_commands_in_mode_auto_leave_protected_files_alone(command, expected, judge):
     assert str(judge("bash", {"command": command}, "auto").decision) == expected
+
+
+@pytest.mark.finding("M1")
+@pytest.mark.parametrize("mode", ["ask", "edits"])
+@pytest.mark.parametrize("rule", ["bash", "bash(cp *)", "bash(tee *)"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cp evil .git/hooks/pre-commit",
+        "cp evil .vscode/tasks.json",
+        "cp evil .bashrc",
+        "tee .envrc",
+        "cp evil ~/.config/nanocoder/config.toml",
+        "nanocoder config trust",
+        "nanocoder plugins lock",
+        "n=trust; nanocoder config $n",
+        "nanocoder config $(cat n)",
+    ],
+)
+def test_no_rule_lets_a_command_change_protected_files(command, rule, mode, judge):
+    verdict = judge("bash", {"command": command}, mode, allow=[rule])
+    assert (str(verdict.decision), verdict.rule) == ("ask", "protected names")
+    assert str(judge("bash", {"command": command}, "auto", allow=[rule]).decision) == "deny"
 
 
 def test_a_path_that_no_file_can_have_is_no_reason_to_break(judge):

@@ -18,7 +18,7 @@ OWN = [
 
 @pytest.mark.parametrize("command", OWN)
 def test_conf_010_no_command_changes_what_nanocoder_may_do(command, judge):
-    trusting = ["bash(echo *)", "bash(tee *)", "bash(cp *)", "bash(sed *)", "bash(nanocoder *)"]
+    trusting = ["bash(echo *)", "bash(tee *)", "bash(cp *)", "bash"]
     assert str(judge("bash", {"command": command}, "auto", allow=trusting).decision) == "deny"
     assert str(judge("bash", {"command": command}, "edits", allow=trusting).decision) == "ask"
 

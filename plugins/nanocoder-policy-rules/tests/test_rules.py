@@ -22,14 +22,11 @@ def decision(verdict):
         ("bash(npm run test:*)", "npm run deploy", "ask"),
         ("bash(npm * build)", "npm run build --fast", "allow"),
         ("bash(python3 -m pytest *)", "python3 -m pytest -q", "allow"),
-        ("bash(python3 *)", "python3 x.py", "ask"),
         ("bash(timeout 60 pytest)", "timeout 60 pytest", "allow"),
         ("bash", "rm -rf y $(x)", "allow"),
         ("bash(*)", "rm -rf y $(x)", "allow"),
         ("ba*", "rm x", "allow"),
         ("grep", "rm x", "ask"),
-        ("bash(nanocoder *)", "nanocoder config trust", "ask"),
-        ("bash(nanocoder config trust)", "nanocoder config trust", "ask"),
     ],
 )
 def test_what_allow_rules_allow(rule, command, expected, judge):

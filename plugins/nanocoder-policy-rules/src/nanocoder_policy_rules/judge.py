@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from nanocoder import Decision, Effect, Mode, Risk, SessionInfo, Tool, ToolCall, Verdict
 
-from nanocoder_policy_rules import paths, programs, rules, shell
-from nanocoder_policy_rules.blocklist import blocked
-from nanocoder_policy_rules.commands import after_cd, are_safe, is_safe
-from nanocoder_policy_rules.rules import Rule
+from nanocoder_policy_rules import command_steps, paths, programs, rules, shell
+from nanocoder_policy_rules.commands import are_safe
+from nanocoder_policy_rules.removal import Removal
+from nanocoder_policy_rules.rules import SHELL, Rule
+from nanocoder_policy_rules.search import Match, Text
 
 if TYPE_CHECKING:
     from nanocoder import ResolvedPath
 
     from nanocoder_policy_rules import Settings
 
-SHELL = "bash"
 _TABLE = "plugins.policy-rules"
 _DEFAULT = "default"
 _ANY_TOOL = "*"
@@ -74,14 +74,15 @@ class Case:
         return shell.commands(self.command)
 
     @cached_property
-    def segments(self) -> list[rules.Segment]:
-        """The words of the command in which to look for what is denied."""
-        return rules.segments(self.simples if self.command else None, self.started)
+    def text(self) -> Text:
+        """The command, taken apart, to look for what is denied."""
+        return Text(self.started, self.simples if self.command else None)
 
     @cached_property
-    def words(self) -> list[str]:
-        """Every word that the command could be hiding."""
-        return [word for segment in shell.raw_segments(self.started) for word in segment]
+    def removal(self) -> Removal:
+        """What the command removes."""
+        root = str(self.session.cwd)
+        return Removal(root, os.path.join(root, self.directory))
 
     @cached_property
     def is_safe(self) -> bool:
@@ -160,20 +161,10 @@ def _denied_by_rule(case: Case) -> Verdict | None:
     return _by_rule(case, case.settings.deny, Decision.DENY)
 
 
-def _blocked(case: Case) -> Verdict | None:
-    if not case.settings.blocklist or not case.started:
-        return None
-    found = blocked(case.started, case.segments if case.simples else None)
-    if not found:
-        return None
-    reason = f"{found}; if you want that, run it yourself: {_TABLE}.blocklist is on"
-    return Verdict(Decision.DENY, reason, rule="blocklist", source=_DEFAULT)
-
-
 def _secret(case: Case) -> Verdict | None:
     found = case.secret_in(name for path in case.paths for name in path.names)
     if not found and case.started:
-        found = case.secret_in(case.words)
+        found = case.secret_in(case.text.words)
     if not found:
         return None
     reason = f"{found!r} is the name of a secret; plugins.policy-rules.secrets lists them"
@@ -199,14 +190,15 @@ def _protected(case: Case) -> Verdict | None:
     for path in case.paths:
         if path.protection is not None:
             return _needs_person(case, path.names[0], path.protection.reason)
-    if case.mode == Mode.AUTO and not case.is_safe:  # in the other modes such a command asks anyway
-        for word in case.words:
-            operand = case.operand(word)
-            if not case.is_output(operand) and (why := paths.protection_of_word(word, operand)):
-                return _needs_person(case, word, why)
-        for words in shell.raw_segments(case.started):
-            if found := paths.loosening(words):
-                return _needs_person(case, found, paths.OURS)
+    if not case.started or case.is_safe:
+        return None
+    for word in case.text.words:
+        operand = case.operand(word)
+        if not case.is_output(operand) and (why := paths.protection_of_word(word, operand)):
+            return _needs_person(case, word, why)
+    if "nanocoder" in case.text.words:
+        loosening = next(filter(case.text.match, paths.LOOSENING), None)
+        return _needs_person(case, " ".join(loosening), paths.OURS) if loosening else None
     return None
 
 
@@ -222,34 +214,25 @@ def _asked_by_rule(case: Case) -> Verdict | None:
     return _by_rule(case, case.settings.ask, Decision.ASK)
 
 
+def _perhaps_forbidden(case: Case) -> Verdict | None:
+    if not case.started:
+        return None
+    for one in case.forbidding((*case.settings.deny, *case.settings.ask)):
+        if _fits(one, case) is Match.MAYBE:
+            reason = (
+                f"the rule {one.text!r} may be about it: a part of the command is computed only "
+                "when it runs, so it needs your approval"
+            )
+            return _verdict(one, case, Decision.ASK, reason)
+    return None
+
+
 def _allowed_by_rule(case: Case) -> Verdict | None:
     fitting = case.fitting(case.settings.allow)
     for one in fitting:
         if not one.pattern or (case.call.name != SHELL and _allows(one, case)):
-            return _allowed(one)
-    if fitting and case.simples:
-        return _allowed_commands(fitting, case.simples, case)
-    return None
-
-
-def _allowed_commands(
-    fitting: Sequence[Rule], simples: Sequence[shell.Simple], case: Case
-) -> Verdict | None:
-    """Allow a chain when each of its commands has a rule or only reads."""
-    directory, rest = after_cd(simples, case.may_read)
-    used: list[Rule] = []
-    for simple in rest:
-        if is_safe(simple.words, case.may_read, directory) and not case.own_program:
-            continue
-        one = next((one for one in fitting if rules.allows_command(one, simple)), None)
-        if one is None or not _stays_inside(simple, one, case, directory):
-            return None
-        used.append(one)
-    return _allowed(used[0]) if used else None
-
-
-def _allowed(one: Rule) -> Verdict:
-    return Verdict(Decision.ALLOW, f"allowed by the rule {one.text!r}", one.text, f"{_TABLE}.allow")
+            return command_steps.by_rule(one)
+    return command_steps.allowed(case, fitting)
 
 
 def _only_calls(case: Case) -> Verdict | None:
@@ -267,12 +250,6 @@ def _confirms(case: Case) -> Verdict | None:
 def _wants_consent(case: Case) -> bool:
     confirm = case.tool.confirm
     return confirm is not None and confirm(case.call.arguments)
-
-
-def _safe_command(case: Case) -> Verdict | None:
-    if not case.is_safe:
-        return None
-    return Verdict(Decision.ALLOW, "a command that only reads", source=_DEFAULT)
 
 
 def _automatic(case: Case) -> Verdict | None:
@@ -305,28 +282,25 @@ def _edit(case: Case) -> Verdict | None:
 
 def _asks(case: Case) -> Verdict:
     tool = case.tool
-    if not tool.effects:
-        reason = f"{tool.name} does not say what it does, so a person decides"
-    elif case.own_program:
-        reason = f"{case.own_program} is in the workspace, so it may do anything"
-    elif case.command and case.simples is None:
-        reason = "the command is more than the list of reading commands can judge"
-    else:
-        reason = f"mode {case.mode} asks a person, because the tool's risk is {tool.risk}"
+    rating = f"is rated {tool.risk}" if tool.effects else "declares no effects"
+    cause = command_steps.unknown_part(case) or f"{tool.name} {rating}"
+    reason = f"{cause}, so mode {case.mode} needs your approval"
     return Verdict(Decision.ASK, reason, source=f"mode {case.mode}")
 
 
 _STEPS: tuple[Callable[[Case], Verdict | None], ...] = (
     _denied_by_rule,
-    _blocked,
+    command_steps.blocked,
     _secret,
     _planning,
     _protected,
     _asked_by_rule,
+    _perhaps_forbidden,
     _allowed_by_rule,
+    command_steps.cannot_be_undone,
     _confirms,
     _only_calls,
-    _safe_command,
+    command_steps.only_reads,
     _automatic,
     _harmless,
     _edit,
@@ -335,23 +309,29 @@ _STEPS: tuple[Callable[[Case], Verdict | None], ...] = (
 
 def _by_rule(case: Case, texts: Sequence[str], decision: Decision) -> Verdict | None:
     for one in case.forbidding(texts):
-        if _fits(one, case):
-            verb = "forbids it" if decision is Decision.DENY else "asks a person"
-            source = f"{_TABLE}.{decision}"
-            pierces = decision is Decision.ASK and case.settings.ask_in_steps
-            reason = f"the rule {one.text!r} {verb}"
-            return Verdict(decision, reason, one.text, source, pierces=pierces)
+        if _fits(one, case) is Match.YES:
+            verb = "forbids it" if decision is Decision.DENY else "needs your approval"
+            return _verdict(one, case, decision, f"the rule {one.text!r} {verb}")
     return None
 
 
-def _fits(one: Rule, case: Case) -> bool:
-    """Tell whether a rule that forbids is about this call; in doubt it is."""
+def _verdict(one: Rule, case: Case, decision: Decision, reason: str) -> Verdict:
+    pierces = decision is Decision.ASK and case.settings.ask_in_steps
+    kind = "deny" if one.text in case.settings.deny else "ask"
+    return Verdict(decision, reason, one.text, f"{_TABLE}.{kind}", pierces=pierces)
+
+
+def _fits(one: Rule, case: Case) -> Match:
+    """Tell how certainly a rule that forbids is about this call; in doubt it is."""
     if not one.pattern:
-        return True
-    if case.started and rules.names_command(one, case.segments):
-        return True
-    if case.command:
-        return False
+        return Match.YES
+    match = case.text.match(one.words) if case.started else Match.NO
+    if match is Match.YES or case.command:
+        return match
+    return max(match, Match.YES if _names_argument(one, case) else Match.NO)
+
+
+def _names_argument(one: Rule, case: Case) -> bool:
     if case.paths:
         is_named = any(rules.names_path(one, path.names) for path in case.paths)
         places = [path.places for path in case.paths]
@@ -365,13 +345,3 @@ def _allows(one: Rule, case: Case) -> bool:
         names = (name for path in case.paths for name in path.names)
         return all(rules.names_path(one, (name,)) for name in names)
     return rules.names_argument(one, case.call.arguments, any_of=False)
-
-
-def _stays_inside(simple: shell.Simple, one: Rule, case: Case, directory: str) -> bool:
-    """Tell whether what looks like a path lies inside, unless the rule itself names it."""
-    for word in simple.words:
-        path = word.rpartition("=")[2] if word.startswith("-") else word
-        looks_outside = path.startswith("/") or ".." in path.split("/")
-        if looks_outside and word not in one.words and not case.may_read(path, directory):
-            return False
-    return True

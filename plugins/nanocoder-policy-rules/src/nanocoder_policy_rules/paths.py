@@ -4,7 +4,7 @@ import os
 import posixpath
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
@@ -37,7 +37,10 @@ _OWN_PLACES: Final = frozenset(
     (folder, "nanocoder")
     for folder in (".config", "state", ".cache", "xdg_config_home", "xdg_state_home")
 )
-_LOOSENING: Final = frozenset({("config", "trust"), ("plugins", "install")})
+LOOSENING: Final = (
+    ("nanocoder", "config", "trust"),
+    *(("nanocoder", "plugins", action) for action in ("install", "remove", "lock")),
+)
 
 
 def named(arguments: Mapping[str, Any]) -> list[str]:
@@ -167,14 +170,6 @@ def _is_own(components: list[str]) -> bool:
     told = filter(None, map(os.environ.get, ("XDG_CONFIG_HOME", "XDG_STATE_HOME")))
     places = ("/".join(names(os.path.join(each, "nanocoder"))) for each in told)
     return any(f"{posixpath.normpath(place)}/" in path for place in places)
-
-
-def loosening(words: Sequence[str]) -> str:
-    """Return the part of a command that lets nanocoder itself do more from now on, or ""."""
-    programs = (at for at, word in enumerate(words) if word.rpartition("/")[2] == "nanocoder")
-    start = next(programs, len(words))
-    found = (pair for pair in pairwise(words[start + 1 :]) if pair in _LOOSENING)
-    return " ".join(("nanocoder", *pair)) if (pair := next(found, None)) else ""
 
 
 @lru_cache(maxsize=32)

@@ -7,54 +7,21 @@ or `main`; a rule without one is for all.
 """
 
 import os
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from nanocoder_policy_rules import paths
-from nanocoder_policy_rules.commands import PROGRAMS
+from nanocoder_policy_rules import paths, runners
 from nanocoder_policy_rules.paths import folded
-from nanocoder_policy_rules.shell import Simple, raw_segments
+from nanocoder_policy_rules.shell import Simple, compiled
 from nanocoder_policy_rules.wildcards import Glob
 
 _NAME = r"[A-Za-z0-9_*?.-]+"
-_RULE = re.compile(rf"\s*({_NAME})\s*(?:\((.*)\))?\s*(?:@\s*({_NAME})\s*)?", re.DOTALL)
+_RULE = rf"(?s)\s*({_NAME})\s*(?:\((.*)\))?\s*(?:@\s*({_NAME})\s*)?"
 MAIN_AGENT: Final = "main"
+SHELL: Final = "bash"
 _MAIN: Final = ("url", "query", "name", "action", "pattern", "description")
-_GAPS = re.compile(r"[\s;|&=!(){}<>,]+")
-_SHORT_FLAGS = re.compile(r"-[A-Za-z]+")
-
-# What runs other programs, or code in its arguments: for these, a rule has to say which.
-RUNNERS: Final = frozenset(
-    {
-        *("bash", "sh", "dash", "zsh", "fish", "ksh", "busybox", "env", "sudo", "doas", "su"),
-        *("nohup", "nice", "ionice", "timeout", "time", "setsid", "stdbuf", "watch", "xargs"),
-        *("parallel", "flock", "chroot", "unshare", "nsenter", "strace", "ltrace", "gdb", "script"),
-        *("python", "python2", "python3", "pypy3", "node", "deno", "bun", "ruby", "perl", "php"),
-        *("lua", "awk", "gawk", "mawk", "nawk", "jq", "sed", "vi", "vim", "nvim", "emacs", "ed"),
-        *("npx", "bunx", "uvx", "pipx", "pnpx", "tar", "zip", "ssh", "scp", "rsync", "docker"),
-        *("podman", "kubectl", "find", "rg", "sort", "tcpdump", "man", "less", "more", "open"),
-        *("xdg-open", "osascript", "powershell", "pwsh", "curl", "wget"),
-    }
-)
-RUNNER_WORDS: Final = 3  # `python3 -m pytest`: the runner and what it is to run
-READER_WORDS: Final = 2  # what reads is allowed anyway; a rule has to say what else it may do
-# Read-only git runs programs that a repository's own configuration names, nanocoder changes what it
-# may do itself; the rest is the shell's.
-UNRULED: Final = frozenset(
-    {
-        *("git", "eval", "exec", "source", ".", "builtin", "command", "coproc", "trap", "alias"),
-        *("enable", "shopt", "set", "declare", "typeset", "local", "export", "readonly", "let"),
-        *("history", "fc", "hash", "bind", "complete", "unset", "read", "mapfile", "printf"),
-        *("[[", "[", "test", "cd", "pushd", "popd", "nanocoder"),
-    }
-)
-
-
-Segment = tuple[Sequence[str], bool]
-"""Words, and whether the first is known to be the program."""
 
 
 class Rule(NamedTuple):
@@ -92,7 +59,7 @@ class Rule(NamedTuple):
 @lru_cache(maxsize=1_024)
 def rule(text: str) -> Rule:
     """Read a rule; raises ValueError, naming it."""
-    found = _RULE.fullmatch(text)
+    found = compiled(_RULE).fullmatch(text)
     if found is None:
         raise ValueError(
             f"rule {text!r} is not of the form TOOL, TOOL(PATTERN) or TOOL(PATTERN) @AGENT"
@@ -105,75 +72,20 @@ def rule(text: str) -> Rule:
 
 
 def allow_rule(text: str) -> Rule:
-    """Read a rule that allows; the program of a command must be named, not guessed at."""
+    """Read a rule that allows; raises ValueError when it could fit no command, or any."""
     made = rule(text)
-    if made.names("bash") and made.words[:1] == ("*",):
+    if not made.pattern or not made.names(SHELL):
+        return made
+    if not {*"*?["}.isdisjoint(made.words[0] if made.words else "*") and made.tool == SHELL:
         raise ValueError(f"rule {text!r} allows programs by a wildcard; name the program")
+    if made.tool == SHELL and (problem := runners.problem(made.words, made.pattern)):
+        raise ValueError(f"rule {text!r} can never allow a command: {problem}")
     return made
 
 
 def allows_command(one: Rule, simple: Simple) -> bool:
-    """Tell whether a rule names the beginning of one recognised command, and may."""
-    wanted, words = one.words, simple.words
-    program = words[0]
-    if program in UNRULED or len(wanted) > len(words):
-        return False
-    if wanted[0] != program:
-        return False
-    said = sum("*" not in word for word in wanted)
-    if (program in RUNNERS and said < RUNNER_WORDS) or (
-        program in PROGRAMS and said < READER_WORDS
-    ):
-        return False
-    return all(fnmatchcase(word, want) for want, word in zip(wanted, words, strict=False))
-
-
-def names_command(one: Rule, segments: Sequence[Segment]) -> bool:
-    """Tell whether the words of a rule occur, in order, in one of *segments*."""
-    return any(_occurs(one.words, segment) for segment in segments)
-
-
-def segments(simples: Sequence[Simple] | None, text: str) -> list[Segment]:
-    """Return the words in which to look for what is denied.
-
-    They are those of the recognised commands, split where another command could hide in one of
-    them; and all words that *text* could be hiding when it was not recognised.
-    """
-    if simples is None:
-        return [(words, False) for words in raw_segments(text)]
-    return [_segment(simple.words) for simple in simples]
-
-
-def _segment(words: tuple[str, ...]) -> Segment:
-    program = words[0].rpartition("/")[2]
-    hides = program in RUNNERS or program in UNRULED
-    if program == "git":  # a message may name anything; an alias may run it
-        hides = not {"-c", "config"}.isdisjoint(words)
-    return (_GAPS.split(" ".join(words)), False) if hides else (words, True)
-
-
-def _occurs(wanted: tuple[str, ...], segment: Segment) -> bool:
-    words, starts = segment
-    if starts and wanted and wanted[0] != "*" and not _is_word(words[0], wanted[0]):
-        return False
-    letters = {letter for word in words if _SHORT_FLAGS.fullmatch(word) for letter in word[1:]}
-    position = 0
-    for want in wanted:
-        if want == "*":
-            continue
-        if _SHORT_FLAGS.fullmatch(want) and set(want[1:]) <= letters:
-            continue
-        for index in range(position, len(words)):
-            if _is_word(words[index], want):
-                position = index + 1
-                break
-        else:
-            return False
-    return True
-
-
-def _is_word(word: str, want: str) -> bool:
-    return fnmatchcase(word, want) or fnmatchcase(word.rpartition("/")[2], want)
+    """Tell whether a rule names the beginning of one recognised command, and all it does."""
+    return runners.fits(one.words, simple.words)
 
 
 def names_path(one: Rule, spellings: Sequence[str]) -> bool:

@@ -10,6 +10,7 @@ from functools import cache
 from typing import Final, NamedTuple
 
 MAX_CHARS: Final = 4_096
+SHOWN_CHARS: Final = 60
 
 _WORDS = (
     r"(?P<space> +)"
@@ -18,10 +19,8 @@ _WORDS = (
     r"""|(?P<word>(?:[A-Za-z0-9_@%+=:,./^-]|'[ -&(-~]*'|"[ #%-\[\]^_a-~]*")+)"""
 )
 _QUOTED = r"'([^']*)'|\"([^\"]*)\""
-_IFS = r"\$\{?IFS\}?"
-_LITTER = r"\\\n|[\\'\"]"
-_BREAKS = r"[;&|\n]+"
-_GAPS = r"[\s(){}<>$`!=:,@\[\]*?#~]+"
+_ENDS = r"[;&|\n]+"
+ASSIGNMENT: Final = r"[A-Za-z_][A-Za-z0-9_]*\+?=.*"
 
 
 class Simple(NamedTuple):
@@ -30,52 +29,82 @@ class Simple(NamedTuple):
     join: str
     words: tuple[str, ...]
 
+    def __str__(self) -> str:
+        """Return the words as one line."""
+        return " ".join(self.words)
+
 
 def commands(text: str) -> list[Simple] | None:
     """Return the commands of *text* in order; None when any part of it is unknown."""
+    return _read(text)[0]
+
+
+def unknown_part(text: str) -> tuple[str, str]:
+    """Return the first part of *text* that is not recognised, and the command it is in."""
+    position = _read(text)[1]
     if len(text) > MAX_CHARS:
-        return None
-    found: list[Simple] = []
+        return f"{len(text):,} characters", clipped(text)
+    start = end = 0
+    for end_of_command in compiled(_ENDS).finditer(text):
+        end = end_of_command.start()
+        if end > position:
+            break
+        start = end_of_command.end()
+    else:
+        end = len(text)
+    return text[position : position + 1].strip(" "), clipped(text[start:end] or text)
+
+
+def clipped(text: str) -> str:
+    """Return *text* as one short line."""
+    line = " ".join(text.split())
+    return line if len(line) <= SHOWN_CHARS else f"{line[:SHOWN_CHARS]}…"
+
+
+def _read(text: str) -> tuple[list[Simple] | None, int]:
+    """Return the commands of *text*, and where it stops being known."""
+    if len(text) > MAX_CHARS:
+        return None, MAX_CHARS
+    simples: list[Simple] = []
     words: list[str] = []
     join, position, is_apart = "", 0, True
-    next_token = _compiled(_WORDS).match
+    next_token = compiled(_WORDS).match
     while position < len(text):
         token = next_token(text, position)
         if token is None:
-            return None
-        position = token.end()
+            return None, position
         if token.lastgroup == "word":
-            words.append(_word(token[0], is_first=not words))
+            word = _word(token[0], is_first=not words)
+            if not word and not words:
+                return None, position
+            words.append(word)
         elif token.lastgroup == "quiet" and not (is_apart and words):
-            return None
+            return None, position
         elif token.lastgroup == "join":
-            found.append(Simple(join, tuple(words)))
+            simples.append(Simple(join, tuple(words)))
             join, words = token[0], []
+        position = token.end()
         is_apart = token.lastgroup == "space"
     if words or join != ";":
-        found.append(Simple(join, tuple(words)))
+        simples.append(Simple(join, tuple(words)))
     # An empty command is a mistake, or something that we do not see.
-    return found if all(simple.words and simple.words[0] for simple in found) else None
+    return (simples if all(simple.words for simple in simples) else None), position
 
 
 def _word(raw: str, *, is_first: bool) -> str:
+    """Return a word without its quotes; "" for a first word that hides the program."""
+    if is_first and ("'" in raw or '"' in raw or compiled(ASSIGNMENT).fullmatch(raw)):
+        return ""
     if "'" not in raw and '"' not in raw:
         return raw
-    # A program whose name is quoted hides something.
-    return "" if is_first else _compiled(_QUOTED).sub(lambda part: part[1] or part[2] or "", raw)
+    return compiled(_QUOTED).sub(_inside, raw)
 
 
-def raw_segments(text: str) -> list[list[str]]:
-    """Return every word that *text* could be hiding, by command, to look for what is denied.
-
-    Quotes and backslashes are removed, and whatever may end a word does: too much is found rather
-    than too little.
-    """
-    bare = _compiled(_LITTER).sub("", _compiled(_IFS).sub(" ", text))
-    gaps = _compiled(_GAPS)
-    parts = ([word for word in gaps.split(part) if word] for part in _compiled(_BREAKS).split(bare))
-    return [words for words in parts if words]
+def _inside(quoted: re.Match[str]) -> str:
+    return quoted[1] or quoted[2] or ""
 
 
-# Compiled at their first use: this module is imported at every start.
-_compiled = cache(re.compile)
+@cache
+def compiled(expression: str) -> re.Pattern[str]:
+    """Return *expression*, compiled at its first use: this module is imported at every start."""
+    return re.compile(expression)

@@ -1,0 +1,112 @@
+"""The steps of judging that are about commands: what ends a machine, what only reads."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from nanocoder import Decision, Verdict
+
+from nanocoder_policy_rules import rules, shell
+from nanocoder_policy_rules.blocklist import blocked as damage
+from nanocoder_policy_rules.commands import after_cd, is_safe
+from nanocoder_policy_rules.rules import Rule
+from nanocoder_policy_rules.search import Match
+
+if TYPE_CHECKING:
+    from nanocoder_policy_rules.judge import Case
+
+_TABLE: Final = "plugins.policy-rules"
+_DEFAULT: Final = "default"
+# What others see at once, or nobody can bring back, and the rule that allows it.
+_LASTING: Final = {
+    ("git", "push"): "pushes to another repository",
+    ("git", "send-pack"): "pushes to another repository",
+    ("git", "branch", "-d"): "deletes a branch",
+    ("git", "branch", "-D"): "deletes a branch",
+    ("git", "tag", "-d"): "deletes a tag",
+    ("git", "update-ref", "-d"): "deletes a branch or a tag",
+}
+
+
+def blocked(case: "Case") -> Verdict | None:
+    """Deny what destroys a machine, a home or the workspace, in every mode."""
+    if not case.settings.blocklist or not case.started:
+        return None
+    deed = damage(case.started, case.text, case.removal)
+    if not deed:
+        return None
+    reason = f"blocked: this {deed} ({_TABLE}.blocklist)"
+    return Verdict(Decision.DENY, reason, rule="blocklist", source=_DEFAULT)
+
+
+def cannot_be_undone(case: "Case") -> Verdict | None:
+    """Ask about pushes and deleted branches in every mode; a rule may have allowed them."""
+    if not case.started:
+        return None
+    deeds = (deed for words, deed in _LASTING.items() if case.text.match(words) is Match.YES)
+    if deed := next(deeds, ""):
+        wanted = next(words for words, each in _LASTING.items() if each == deed)
+        advice = f'allow = ["bash({" ".join(wanted)} *)"] in {_TABLE} allows it'
+    elif deed := case.removal.empties(case.text):
+        deed, advice = f"{deed} of the workspace", f"a rule in {_TABLE}.allow allows it"
+    else:
+        return None
+    reason = f"this {deed}, which needs your approval in every mode; {advice}"
+    return Verdict(Decision.ASK, reason, "lasting commands", _DEFAULT)
+
+
+def only_reads(case: "Case") -> Verdict | None:
+    """Allow a command that is recognised and only reads."""
+    if not case.is_safe:
+        return None
+    return Verdict(Decision.ALLOW, "a command that only reads", source=_DEFAULT)
+
+
+def allowed(case: "Case", fitting: Sequence[Rule]) -> Verdict | None:
+    """Allow a chain when each of its commands has a rule or only reads."""
+    if not fitting or not case.simples:
+        return None
+    directory, rest = after_cd(case.simples, case.may_read)
+    used: list[Rule] = []
+    for simple in rest:
+        if is_safe(simple.words, case.may_read, directory) and not case.own_program:
+            continue
+        one = next((one for one in fitting if rules.allows_command(one, simple)), None)
+        if one is None or not _stays_inside(simple, one, case, directory):
+            return None
+        used.append(one)
+    return by_rule(used[0]) if used else None
+
+
+def by_rule(one: Rule) -> Verdict:
+    """Return the verdict of a rule that allows."""
+    return Verdict(Decision.ALLOW, f"allowed by the rule {one.text!r}", one.text, f"{_TABLE}.allow")
+
+
+def unknown_part(case: "Case") -> str:
+    """Return what of a command keeps it from running unasked, "" when there is no command."""
+    if not case.command:
+        return ""
+    if case.own_program:
+        return f"{case.own_program} is in the workspace and may do anything"
+    if case.simples is None:
+        part, command = shell.unknown_part(case.command)
+        shown = f"`{part}` in `{command}`" if part and part != command else f"`{command}`"
+    else:
+        directory, rest = after_cd(case.simples, case.may_read)
+        first = next((each for each in rest if not _is_read(each, case, directory)), None)
+        shown = f"`{shell.clipped(str(first or case.command))}`"
+    return f"{shown} is not known to be read-only"
+
+
+def _is_read(simple: shell.Simple, case: "Case", directory: str) -> bool:
+    return is_safe(simple.words, case.may_read, directory)
+
+
+def _stays_inside(simple: shell.Simple, one: Rule, case: "Case", directory: str) -> bool:
+    """Tell whether what looks like a path lies inside, unless the rule itself names it."""
+    for word in simple.words:
+        path = word.rpartition("=")[2] if word.startswith("-") else word
+        looks_outside = path.startswith("/") or ".." in path.split("/")
+        if looks_outside and word not in one.words and not case.may_read(path, directory):
+            return False
+    return True

@@ -1,0 +1,70 @@
+"""What the words of a git command are: which of them are options, and what runs programs."""
+
+from collections.abc import Sequence
+from typing import Final
+
+# Options of git itself, before its subcommand.
+_ALONE: Final = frozenset(
+    (
+        *("-P", "--no-pager", "-p", "--paginate", "--bare", "--no-replace-objects", "--version"),
+        *("--literal-pathspecs", "--no-optional-locks", "--help", "--no-advice"),
+    )
+)
+_VALUED: Final = frozenset(("-C", "--git-dir", "--work-tree", "--namespace"))
+# These take names, messages and paths; what others take can be a command.
+_PLAIN: Final = frozenset(
+    (
+        *("add", "am", "apply", "blame", "branch", "checkout", "cherry-pick", "clean", "clone"),
+        *("commit", "describe", "diff", "fetch", "format-patch", "gc", "init", "log", "ls-files"),
+        *("ls-remote", "ls-tree", "merge", "mv", "notes", "pull", "push", "reflog", "remote"),
+        *("reset", "restore", "rev-list", "rev-parse", "revert", "rm", "shortlog", "show", "stash"),
+        *("status", "switch", "tag", "worktree", "cat-file", "show-ref", "for-each-ref", "grep"),
+    )
+)
+# They start a program, write a file, or change which program git starts.
+RUNS: Final = (
+    *("--upload-pack", "--receive-pack", "--exec", "--ext-diff", "--open-files-in-pager"),
+    *("--output", "--config", "--config-env", "--exec-path", "--template", "--extcmd"),
+    *("--textconv", "--interactive"),
+)
+RUNS_SHORT: Final = {"clone": "cu", "grep": "O", "rebase": "xi", "difftool": "x"}
+
+
+def subcommand_at(words: Sequence[str]) -> int:
+    """Return where the subcommand is; 0 when git is told what to run, or something unknown."""
+    at = 1
+    while at < len(words) and words[at].startswith("-"):
+        name, is_joined, _ = words[at].partition("=")
+        if name in _VALUED:
+            at += 1 if is_joined else 2
+        elif name in _ALONE and not is_joined:
+            at += 1
+        else:
+            return 0
+    return at if at < len(words) else 0
+
+
+def plain_words(words: Sequence[str]) -> tuple[Sequence[str], int] | None:
+    """Return git, its subcommand and the rest, and how many of them are known.
+
+    None when an argument can be a program.
+    """
+    at = subcommand_at(words)
+    if not at or words[at] not in _PLAIN or running_option(words[at:]):
+        return None
+    return ["git", *words[at:], *words[1:at]], 2
+
+
+def running_option(words: Sequence[str]) -> str:
+    """Return the option of a subcommand by which git runs or writes something else, or ""."""
+    letters = RUNS_SHORT.get(words[0], "")
+    for word in words[1:]:
+        if word == "--":
+            return ""
+        if word.startswith("--"):
+            name = word.partition("=")[0]
+            if any(option.startswith(name) for option in RUNS):
+                return word
+        elif word.startswith("-") and word[1:2] and word[1] in letters:
+            return word
+    return ""

@@ -1,0 +1,187 @@
+"""What a rule that allows a command has to name: programs that run others, options that do."""
+
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from typing import Final
+
+from nanocoder_policy_rules import git, shell
+from nanocoder_policy_rules.shell import compiled
+
+# What runs other programs, or code in its arguments: a rule has to say which.
+RUNNERS: Final = frozenset(
+    {
+        *("bash", "sh", "dash", "zsh", "fish", "ksh", "busybox", "env", "sudo", "doas", "su"),
+        *("nohup", "nice", "ionice", "timeout", "time", "setsid", "stdbuf", "watch", "xargs"),
+        *("parallel", "flock", "chroot", "unshare", "nsenter", "strace", "ltrace", "gdb", "script"),
+        *("taskset", "prlimit", "setarch", "systemd-run", "runuser", "fakeroot"),
+        *("python", "python2", "python3", "pypy3", "node", "deno", "bun", "ruby", "perl", "php"),
+        *("lua", "awk", "gawk", "mawk", "nawk", "sed", "vi", "vim", "nvim", "emacs", "ed"),
+        *("npx", "bunx", "uvx", "pipx", "pnpx", "uv", "poetry", "ssh", "scp", "rsync", "docker"),
+        *("podman", "kubectl", "tcpdump", "man", "less", "more", "open"),
+        *("xdg-open", "osascript", "powershell", "pwsh", "curl", "wget"),
+    }
+)
+# Of these the second word is only how they run the third.
+_RUNNING_WORDS: Final = {
+    **dict.fromkeys(("docker", "podman"), frozenset(("run", "exec", "compose", "container"))),
+    **dict.fromkeys(("uv", "poetry", "pipx"), frozenset(("run", "tool"))),
+    **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), frozenset(("exec", "x", "dlx"))),
+    "kubectl": frozenset(("exec", "run")),
+}
+# The rest is the shell's own; nanocoder would change what it may do itself.
+UNRULED: Final = frozenset(
+    {
+        *("eval", "exec", "source", ".", "builtin", "command", "coproc", "trap", "alias"),
+        *("enable", "shopt", "set", "declare", "typeset", "local", "export", "readonly", "let"),
+        *("history", "fc", "hash", "bind", "complete", "unset", "read", "mapfile", "printf"),
+        *("[[", "[", "test", "cd", "pushd", "popd", "nanocoder"),
+        *("if", "then", "else", "elif", "fi", "do", "done", "for", "while", "until", "case"),
+    }
+)
+_GIT_RUNNERS: Final = frozenset(
+    ("config", "bisect", "submodule", "filter-branch", "rebase", "difftool", "mergetool", "alias")
+)
+# By these a program that a rule allows runs another one, writes elsewhere, or destroys; a rule
+# allows them only by name. "-x" is a letter among others, "--x" may be cut short.
+_RISKY: Final = {
+    "date": ("-s", "--set"),
+    "find": (
+        *("-exec", "-execdir", "-ok", "-okdir", "-delete"),
+        *("-fprint", "-fprint0", "-fprintf", "-fls"),
+    ),
+    "rg": ("--pre", "--hostname-bin", "-z", "--search-zip"),
+    "sort": ("-o", "--output", "--compress-program"),
+    "tar": (
+        *("-I", "-F", "--to-command", "--use-compress-program", "--checkpoint-action"),
+        *("--info-script", "--new-volume-script", "--rsh-command", "--rmt-command"),
+    ),
+    "tree": ("-o",),
+    "xxd": ("-r",),
+    "zip": ("-T", "--unzip-command"),
+}
+_RISKY_GIT: Final = {
+    "push": (
+        "-f",
+        "-d",
+        "--force",
+        "--force-with-lease",
+        "--delete",
+        "--mirror",
+        "--prune",
+        "--exec",
+    ),
+    "branch": ("-d", "-D", "-f", "-M", "-C", "--delete", "--force"),
+    "tag": ("-d", "-f", "--delete", "--force"),
+}
+_CHAINS: Final = ("&&", "||", ";", "|")
+_CHANGED = r"[$`~><&(){}\\#!]"  # a shell makes something else of these
+
+
+def problem(words: Sequence[str], pattern: str) -> str:
+    """Return why a pattern of *words* can allow no command, and what to write instead, or ""."""
+    program = words[0]
+    if sign := next((sign for sign in _CHAINS if sign in pattern), ""):
+        return f"each part of a chain needs a rule of its own, without {sign!r}"
+    if "'" in pattern or '"' in pattern:
+        return "write the words without quotes"
+    if sign := "".join(compiled(_CHANGED).findall(pattern)[:1]):
+        return f"a command with {sign!r} is not recognised, so only the rule `bash` allows it"
+    if compiled(shell.ASSIGNMENT).fullmatch(program):
+        return "a command that begins with NAME=value is not recognised; only `bash` allows it"
+    if program in UNRULED:
+        return f"{program} decides what later commands do, so only the rule `bash` allows it"
+    return _too_wide(words)
+
+
+def _too_wide(words: Sequence[str]) -> str:
+    program, *others = words[0].rpartition("/")[2], *words[1:]
+    if program == "git":
+        return _git_too_wide(others)
+    needed = 1 if program in RUNNERS else 0
+    if others and others[0] in _RUNNING_WORDS.get(program, ()):
+        needed = 2
+    if sum(map(_names_something, others)) >= needed:
+        return ""
+    example = _EXAMPLES.get(program, f"{program} PROGRAM *")
+    return (
+        f"{program} runs what its arguments name; name that, too, as in `bash({example})`, "
+        "or allow every command with `bash`"
+    )
+
+
+def _git_too_wide(others: Sequence[str]) -> str:
+    if not others or not _names_something(others[0]):
+        return (
+            "git does too much to be allowed as a whole; name the subcommand, as in "
+            "`bash(git status)` or `bash(git diff *)`, or allow every command with `bash`"
+        )
+    if others[0] in _GIT_RUNNERS and not others[1:]:
+        example = "--get" if others[0] == "config" else "WORD"
+        return (
+            f"git {others[0]} decides which programs git starts; name what it is to do, "
+            f"as in `bash(git {others[0]} {example} *)`"
+        )
+    return ""
+
+
+_EXAMPLES: Final = {
+    **dict.fromkeys(("python", "python3", "pypy3"), "python3 -m pytest *"),
+    "npx": "npx tsc *",
+    "uv": "uv run pytest *",
+    "sed": "sed -n 1,20p *",
+    "node": "node scripts/build.js",
+    "docker": "docker compose up *",
+}
+
+
+def _names_something(word: str) -> bool:
+    """Tell whether a word of a rule says what is run: no option, number, variable or wildcard."""
+    is_wild = not {*"*?["}.isdisjoint(word)
+    is_number = word[:1].isdigit() and word.rstrip("smhd").replace(".", "").isdigit()
+    return bool(word) and not (is_wild or is_number or word[0] == "-" or "=" in word)
+
+
+def fits(wanted: Sequence[str], words: Sequence[str]) -> bool:
+    """Tell whether a rule's words are the beginning of a command, and it does not do more."""
+    if not wanted or words[0] in UNRULED or len(wanted) > len(words) or wanted[0] != words[0]:
+        return False
+    if problem(wanted, ""):
+        return False
+    if not all(fnmatchcase(word, want) for want, word in zip(wanted, words, strict=False)):
+        return False
+    return not risky_option(words, wanted)
+
+
+def risky_option(words: Sequence[str], named: Sequence[str]) -> str:
+    """Return the option by which a command does more than its program's name says, or "".
+
+    Options that a rule has *named* are not meant.
+    """
+    rest = [word for word in words[1:] if word not in named]
+    program = words[0].rpartition("/")[2]
+    if program == "git" and len(words) > 1:
+        running = git.running_option([words[1], *rest])
+        options = _RISKY_GIT.get(words[1], ())
+        refspec = next((word for word in rest if words[1] == "push" and word[:1] in "+:"), "")
+        return running or refspec or _first_of(options, rest)
+    if program in {"npm", "pnpm", "yarn", "bun"} and words[1:2] != named[1:2]:
+        return next(iter(_RUNNING_WORDS[program] & {*words[1:2]}), "")
+    return _first_of(_RISKY.get(program, ()), rest, is_find=program == "find")
+
+
+def _first_of(options: Sequence[str], words: Sequence[str], *, is_find: bool = False) -> str:
+    """Return the first of *words* that is, or begins, one of *options*."""
+    short = {option[1] for option in options if option[1] != "-" and not is_find}
+    for word in words:
+        if word == "--":
+            return ""
+        if is_find:
+            is_named = word in options
+        elif word.startswith("--"):
+            name = word.partition("=")[0]
+            is_named = name != "--" and any(option.startswith(name) for option in options)
+        else:
+            is_named = word.startswith("-") and not short.isdisjoint(word[1:])
+        if is_named:
+            return word
+    return ""

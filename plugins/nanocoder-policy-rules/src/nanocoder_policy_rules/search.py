@@ -1,0 +1,352 @@
+"""Every place of a text where a command could stand: what forbids looks at all of them.
+
+A program runs others in more ways than a list can hold. So each word counts as a program, behind
+whatever comes before it, inside quotes and inside quotes within these. Only programs that are
+known to take plain data (`echo`, `grep`, `git commit -m`) keep their arguments to themselves. A
+name that a command computes when it runs is not in the text: the answer to that is "maybe".
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from enum import IntEnum
+from fnmatch import fnmatchcase
+from functools import cached_property, lru_cache
+from itertools import pairwise
+from typing import Final
+
+from nanocoder_policy_rules.commands import is_safe
+from nanocoder_policy_rules.git import plain_words
+from nanocoder_policy_rules.shell import Simple, compiled
+from nanocoder_policy_rules.spellings import replaced, spellings
+
+_QUOTES = r"\$?'([^']*+)'|\$?\"((?:[^\"\\]|\\.)*+)\"|\\([\s\S])"
+_ENDS = r"[;&|\n]+"
+_LITTER = r"\\\n|[\\'\"]"
+_GAPS = r"[\s(){}<>`,=]+"
+_INNER_GAPS = r"[!$:@\[\]*?#~%^+]+"
+_OUTER_GAPS = r"[\s(){}<>`,=;&|]+"
+_ALL_GAPS = r"[\s(){}<>`,=!;&|$:@\[\]*?#~%^+]+"
+_VARIABLE = r"\$\{[^}\s]{0,64}+\}|\$\{?(?:\w++|[@*#?!$-])"
+_SUBSTITUTION = r"\$\(|`"
+_ASSIGNMENTS = r"\s*+(?:[A-Za-z_]\w*+\+?=[^\s$`(]*+\s++)*+"
+_SHORT_FLAGS = r"-[A-Za-z]+"
+_COMPUTED: Final = "\0"
+_WILD: Final = frozenset(("*", "?", "[", _COMPUTED))
+_SIGNS: Final = _WILD | {"$", "`"}
+
+_FEEDS: Final = frozenset(("xargs", "parallel"))  # what they run may come before them
+_REDEFINES: Final = frozenset(
+    (
+        *("alias", "hash", "enable", "shopt", "eval", "source", ".", "exec", "set", "declare"),
+        *("typeset", "export", "readonly", "local", "trap", "bind", "function", "unset"),
+    )
+)
+# A program is expected behind these words.
+LEADING: Final = frozenset(
+    (
+        *("$", "!", "do", "then", "else", "elif", "if", "while", "until", "sudo", "doas", "env"),
+        *("nohup", "nice", "ionice", "timeout", "time", "setsid", "stdbuf", "watch", "xargs"),
+        *("exec", "command", "builtin", "eval", "coproc", "taskset", "prlimit", "setarch"),
+        *("systemd-run", "runuser", "fakeroot", "chroot", "unshare", "nsenter", "strace"),
+    )
+)
+# They read and write the files that they are given, and never take a word for a program.
+_PLAIN: Final = frozenset(
+    (
+        *("echo", "grep", "egrep", "fgrep", "cat", "head", "tail", "wc", "ls", "mkdir", "touch"),
+        *("cp", "mv", "rm", "rmdir", "ln", "chmod", "tee", "diff", "cmp", "cut", "tr", "true"),
+    )
+)
+
+
+class Match(IntEnum):
+    """How certainly a text holds a command that a rule is about."""
+
+    NO = 0
+    MAYBE = 1
+    YES = 2
+
+
+class Segment:
+    """Words of one command, which may start at any of them; with *known* at the first."""
+
+    def __init__(self, words: Sequence[str], *, known: int = 0, join: str = "") -> None:
+        self.words = words
+        self.known = known
+        """So many words at the beginning are sure to be the program and its subcommand."""
+        self.join = join
+
+    @cached_property
+    def names(self) -> Sequence[str]:
+        """The words, and what may be a word inside them."""
+        if self.known:
+            return self.words
+        names: list[str] = []
+        gaps = compiled(_INNER_GAPS)
+        for word in self.words:
+            names.append(word)
+            if gaps.search(word):
+                names += [part for part in gaps.split(word) if part]
+            if (last := program(word)) != word:
+                names.append(last)
+            if last.startswith("git-"):
+                names += ["git", last.removeprefix("git-")]
+        return names
+
+    @cached_property
+    def vocabulary(self) -> frozenset[str]:
+        """All names, and the last parts of those that are paths."""
+        return frozenset(self.names).union(name.rpartition("/")[2] for name in self.names)
+
+    @cached_property
+    def letters(self) -> frozenset[str]:
+        """The letters of all short options, and the first ones of long options."""
+        flags = [name for name in self.vocabulary if name[:1] == "-"]
+        is_short = compiled(_SHORT_FLAGS).fullmatch
+        letters = {letter for flag in flags if is_short(flag) for letter in flag[1:]}
+        return frozenset(letters.union(flag[2] for flag in flags if flag[:2] == "--" != flag))
+
+
+class Text:
+    """A command's text with all that it could be hiding, each worked out once."""
+
+    def __init__(self, text: str, simples: Sequence[Simple] | None) -> None:
+        self._text = text
+        self._simples = simples
+
+    @cached_property
+    def scripts(self) -> list[list[Segment]]:
+        """The commands in order, once for each way to read the text."""
+        if self._simples is None:
+            return list(_unknown(self._text))
+        return [list(_recognised(self._simples))]
+
+    @cached_property
+    def segments(self) -> list[Segment]:
+        """The words, command by command, in each spelling."""
+        return [segment for script in self.scripts for segment in script]
+
+    @cached_property
+    def words(self) -> dict[str, None]:
+        """Every word that the text could be hiding, a command's or plain data, in order."""
+        words: dict[str, None] = {}
+        for spelling in spellings(self._text):
+            bare = compiled(_LITTER).sub("", spelling)
+            for gaps in (_OUTER_GAPS, _ALL_GAPS):
+                words.update(dict.fromkeys(compiled(gaps).split(bare)))
+        words.update(dict.fromkeys([program(word) for word in words]))
+        if "git-" in self._text:
+            words.update(dict.fromkeys(("git", *(word.removeprefix("git-") for word in words))))
+        words.pop("", None)
+        return words
+
+    def match(self, wanted: Sequence[str]) -> Match:
+        """Tell how certainly some command begins with the words *wanted*."""
+        if self._can_hold(wanted):
+            if any(_occurs(wanted, segment) for segment in self.segments):
+                return Match.YES
+            if _is_in_a_row(wanted, self._whole):
+                return Match.YES
+        maybe = any(_could_become(wanted, words) for words in self._computed)
+        return Match.MAYBE if maybe else Match.NO
+
+    def _can_hold(self, wanted: Sequence[str]) -> bool:
+        names = (want for want in wanted if want[:1] != "-" and _WILD.isdisjoint(want))
+        return all(name in self.words for name in names)
+
+    @cached_property
+    def _whole(self) -> list[str]:
+        """All words of an unknown text: no quote that we read in another way cuts one off."""
+        if self._simples is not None:
+            return []
+        bare = compiled(_LITTER).sub("", replaced(self._text))
+        return [word for word in compiled(_ALL_GAPS).split(bare) if word]
+
+    @cached_property
+    def _computed(self) -> list[list[str]]:
+        """The commands with a word that is computed, each marked."""
+        if _SIGNS.isdisjoint(self._text):
+            return []
+        if self._simples is None:
+            scripts = _pieces(self._text)
+            pieces = dict.fromkeys(piece for script in scripts for _, piece in script)
+        else:
+            pieces = dict.fromkeys(
+                " ".join(segment.words) for segment in self.segments if not segment.known
+            )
+        marked = (_marked(piece) for piece in pieces if not _SIGNS.isdisjoint(piece))
+        return [words for words in marked if any(not _WILD.isdisjoint(word) for word in words)]
+
+
+def program(word: str) -> str:
+    """Return the name of the program that *word* would start: without its folder, or an option."""
+    if word[:1] == "-" and word[:2] != "--":
+        return word[2:].rpartition("/")[2]  # env -S'touch x'
+    return word.rpartition("/")[2].lstrip("!$@")
+
+
+def _recognised(simples: Sequence[Simple]) -> Iterator[Segment]:
+    redefines = any(simple.words[0] in _REDEFINES for simple in simples)
+    plain = [None if redefines else _plain(simple.words) for simple in simples]
+    upstream: list[str] = []
+    for at, simple in enumerate(simples):
+        upstream = [*upstream, *simple.words] if simple.join == "|" else [*simple.words]
+        words = plain[at]
+        if words is not None and not _feeds_a_program(simples, plain, at):
+            yield Segment(words[0], known=words[1], join=simple.join)
+            continue
+        for text in spellings(" ".join(simple.words)):
+            yield Segment(_split(text), join=simple.join)
+        if simple.join == "|" and words is None:
+            yield _fed(_split(" ".join(upstream)), simple.join)
+
+
+def _feeds_a_program(simples: Sequence[Simple], plain: Sequence[object | None], at: int) -> bool:
+    """Tell whether what a command writes is read by one that could run it."""
+    for later in range(at + 1, len(simples)):
+        if simples[later].join != "|":
+            return False
+        if plain[later] is None:
+            return True
+    return False
+
+
+def _fed(words: list[str], join: str = "") -> Segment:
+    feeds = not _FEEDS.isdisjoint(word.rpartition("/")[2] for word in words)
+    return Segment(words * 2 if feeds else words, join=join)
+
+
+def _plain(words: Sequence[str]) -> tuple[Sequence[str], int] | None:
+    """Return a command that takes plain data, and how many words say which it is."""
+    if words[0] == "git":
+        return plain_words(words)
+    if words[0] in _PLAIN or is_safe(words, lambda *_: True):
+        return words, 1
+    return None
+
+
+def _unknown(text: str) -> Iterator[list[Segment]]:
+    for spelling in spellings(text):
+        for pieces in _pieces(spelling):
+            split = ((_split(piece), join) for join, piece in pieces)
+            script = [Segment(words, join=join) for words, join in split if words]
+            every = [word for segment in script for word in segment.words]
+            fed = _fed(every)
+            yield [*script, fed] if fed.words is not every else script
+
+
+def _pieces(text: str) -> Iterator[list[tuple[str, str]]]:
+    """Yield the commands of *text*, with what is quoted as a part of one, and as ends of one."""
+    in_quotes = compiled(_QUOTES).sub(_unquoted, text.replace("\\\n", ""))
+    for bare in dict.fromkeys((in_quotes, compiled(_LITTER).sub("", text))):
+        parts = ["", *compiled(f"({_ENDS})").split(bare)]
+        yield list(zip(parts[::2], parts[1::2], strict=True))
+
+
+def _unquoted(quoted: re.Match[str]) -> str:
+    inner = quoted[1] or quoted[2] or quoted[3] or ""
+    return compiled(_ENDS).sub(" ", compiled(_LITTER).sub("", inner))
+
+
+def _split(piece: str) -> list[str]:
+    bare = compiled(_LITTER).sub("", piece)
+    return [word for word in compiled(_GAPS).split(bare) if word]
+
+
+def _marked(piece: str) -> list[str]:
+    """Return the words of a command without leading assignments, what is computed as a mark."""
+    command = compiled(_ASSIGNMENTS).sub("", piece, count=1)
+    substituted = compiled(_SUBSTITUTION).sub(f"{_COMPUTED} ", command)
+    return _split(compiled(_VARIABLE).sub(_COMPUTED, substituted))
+
+
+def _occurs(wanted: Sequence[str], segment: Segment) -> bool:
+    """Tell whether the words are in a segment in this order; options may be anywhere."""
+    names, position = segment.names, 0
+    for index, want in enumerate(wanted):
+        if want == "*":
+            continue
+        if want[:1] == "-" and _has_option(want, segment):
+            continue
+        if index < segment.known and want[:1] != "-":
+            if index >= len(names) or not _is_word(names[index], want):
+                return False
+            position = index + 1
+            continue
+        if not segment.known and _WILD.isdisjoint(want) and want not in segment.vocabulary:
+            return False
+        for at in range(position, len(names)):
+            if _is_word(names[at], want):
+                position = at + 1
+                break
+        else:
+            return False
+    return True
+
+
+def _has_option(want: str, segment: Segment) -> bool:
+    if compiled(_SHORT_FLAGS).fullmatch(want):
+        return set(want[1:]) <= segment.letters
+    if want[2:3] in segment.letters:
+        return True
+    # GNU programs take the beginning of a long option for the whole of it.
+    return any(
+        name[:2] == "--" and len(name) > len("--x") and want.startswith(name.partition("=")[0])
+        for name in segment.vocabulary
+    )
+
+
+def _is_word(word: str, want: str) -> bool:
+    if _WILD.isdisjoint(want):
+        return want in (word, word.rpartition("/")[2])
+    return fnmatchcase(word, want) or fnmatchcase(word.rpartition("/")[2], want)
+
+
+def _is_in_a_row(wanted: Sequence[str], words: Sequence[str]) -> bool:
+    """Tell whether the words follow each other with nothing but options between them."""
+    names = [want for want in wanted if want != "*"]
+    if not names[1:] or any(name.startswith("-") for name in names):
+        return False
+    at, after_option = 0, False
+    for word in words:
+        if _is_word(word, names[at]):
+            at, after_option = at + 1, False
+            if at == len(names):
+                return True
+        elif word[:1] == "-":
+            after_option = True
+        elif not after_option:
+            at = 1 if _is_word(word, names[0]) else 0
+    return False
+
+
+def _could_become(wanted: Sequence[str], words: Sequence[str]) -> bool:
+    """Tell whether a computed word could make *words* the command that a rule is about."""
+    first, *others = wanted
+    second = others[0] if others else ""
+    for at, word in enumerate(words):
+        if _WILD.isdisjoint(word):
+            continue
+        following = words[at + 1] if at + 1 < len(words) else ""
+        if _stands_for(word, first):
+            if not others and (at == 0 or words[at - 1] in LEADING):
+                return True
+            if others and (_is_word(following, second) or _stands_for(following, second)):
+                return True
+        if at and _COMPUTED in word and _follows(words[at - 1], word, wanted):
+            return True
+    starts = words[:1] if words and _stands_for(words[0], first) else ()
+    return bool(starts and others) and _occurs(others, Segment(words[1:]))
+
+
+def _follows(before: str, word: str, wanted: Sequence[str]) -> bool:
+    """Tell whether a computed word is where the next word of a rule is expected."""
+    pairs = pairwise(wanted)
+    return any(_is_word(before, first) and _stands_for(word, second) for first, second in pairs)
+
+
+@lru_cache(maxsize=4_096)
+def _stands_for(word: str, want: str) -> bool:
+    """Tell whether a word with wildcards or a computed part could be *want*."""
+    pattern = word.rpartition("/")[2].replace(_COMPUTED, "*")
+    return not _WILD.isdisjoint(pattern) and fnmatchcase(want, pattern)

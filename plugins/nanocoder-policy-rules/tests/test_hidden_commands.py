@@ -1,0 +1,216 @@
+"""What deny rules, ask rules and the blocklist find, wherever a text puts it."""
+
+import pytest
+
+WRAPPERS = [
+    "X=1 {}",
+    "A=1 B='2 3' {}",
+    "taskset 1 {}",
+    "prlimit --nofile=10 {}",
+    "setarch x86_64 {}",
+    "systemd-run --user {}",
+    "uv run {}",
+    "npm exec -- {}",
+    "poetry run {}",
+    "fakeroot {}",
+    "some-wrapper-of-tomorrow --flag value {}",
+    "start-stop-daemon --start --exec /usr/bin/env -- {}",
+    "/lib64/ld-linux-x86-64.so.2 {}",
+    "runuser -c '{}'",
+    "env -S'{}'",
+    'env -S "{}"',
+    "sudo -u me {}",
+    "xargs -I% {} < list",
+    "find . -name x -exec {} +",
+    "find . -type f -exec sh -c '{}' _ +",
+    "awk 'BEGIN{{system(\"{}\")}}'",
+    "python3 -c 'import os; os.system(\"{}\")'",
+    "perl -e 'system(\"{}\")'",
+    'node -e \'require("child_process").execSync("{}")\'',
+    "ruby -e '`{}`'",
+    "echo '{}' | sh",
+    "printf '%s' '{}' | bash -s",
+    "echo {} | tee x | sh",
+    "bash -c '{}'",
+    "bash -c \"bash -c '{}'\"",
+    "bash <<< '{}'",
+    "bash <<E\n{}\nE",
+    "cat <<'E' | sh\necho\n{}\nE",
+    "source <(echo '{}')",
+    "echo <({})",
+    "alias x='{}'; x",
+    "f() {{ {}; }}; f",
+    "trap '{}' EXIT",
+    "if true; then {}; fi",
+    "for i in 1; do {}; done",
+    "true && {}",
+    "echo a\n{}",
+    "echo $({})",
+    "echo `{}`",
+    "({})",
+    "! {}",
+    "{} & wait",
+    "# don't\n{}",
+    "make -f - <<E\nall:\n\t{}\nE",
+    "git rebase -x '{}' main",
+    "git -c alias.z='!{}' z",
+    "git submodule foreach '{}'",
+    "git bisect run {}",
+    "watch -n1 '{}'",
+    "ssh host '{}'",
+    "docker run --rm image {}",
+    "export PATH=/x; {}",
+    "c='{}'; $c",
+    "eval '{}'",
+]
+TOUCH = [
+    "touch x",
+    "/usr/bin/touch x",
+    "t''ouch x",
+    "to\\uch x",
+    "'touch' x",
+    "$'touch' x",
+    "$'\\x74ouch' x",
+    "$'\\164ouch' x",
+    "tou\\\nch x",
+    "{touch,x}",
+    "{to,}touch x",
+    "t{ouc,}h x",
+    "touch${IFS}x",
+    "bash -c 'to\\uch x'",
+    "sh -c 't\"\"ouch x'",
+    "a=tou b=ch; $a$b x",
+    "t=touch; $t x",
+    'for t in touch; do "$t" x; done',
+]
+PUSH = [
+    "git pu''sh",
+    "git -C . push",
+    "git --git-dir=.git push",
+    "git -c 'a.b=;' push",
+    "git -c 'a.b=;' push > log",
+    "git -c 'a.b=x; y | z' push > log",
+    'git -c "a.b=\n" push',
+    "bash -c 'git pu\"\"sh'",
+    "p=push; git $p",
+    "g=git; $g push",
+    "a=pu b=sh; git $a$b",
+    "echo push | xargs git",
+    "echo push | xargs -n1 git > log",
+    "/usr/lib/git-core/git-push",
+    'python3 -c \'import subprocess; subprocess.run(["git", "push"])\'',
+    'python3 -c \'os.execvp("git",("git","push"))\' > log',
+    "git\tpush",
+    "$'git' $'push'",
+    "{g,}it push; git push",
+    "git {push,}",
+    "sh -c $'git\\tpush'",
+]
+
+
+@pytest.mark.finding("C4")
+@pytest.mark.contract("MA-107")
+@pytest.mark.parametrize("mode", ["ask", "auto"])
+@pytest.mark.parametrize("wrapper", WRAPPERS)
+def test_a_denied_command_is_found_behind_everything(wrapper, mode, judge):
+    for denied, command in (("bash(touch *)", "touch x"), ("bash(git push *)", "git push")):
+        text = wrapper.format(command)
+        verdict = judge("bash", {"command": text}, mode, deny=[denied], allow=["bash"])
+        assert (str(verdict.decision), verdict.rule) == ("deny", denied), text
+        asked = judge("bash", {"command": text}, mode, ask=[denied], allow=["bash"])
+        assert (str(asked.decision), asked.rule) == ("ask", denied), text
+
+
+@pytest.mark.finding("C4")
+@pytest.mark.parametrize(
+    ("rule", "command"),
+    [("bash(touch *)", text) for text in TOUCH] + [("bash(git push *)", text) for text in PUSH],
+)
+def test_a_denied_command_is_found_in_every_spelling(rule, command, judge):
+    for text in (command, f"{command} > log", f"true; X=1 {command}"):
+        verdict = judge("bash", {"command": text}, "auto", deny=[rule], allow=["bash"])
+        assert str(verdict.decision) == "deny" or "$" in text, text
+        assert verdict.rule == rule, text
+
+
+@pytest.mark.finding("C4")
+@pytest.mark.parametrize(
+    "wrapper", ["X=1 {}", "taskset 1 {}", "wrapper {}", "A=1 sudo {}", "env -S'{}'"]
+)
+@pytest.mark.parametrize("command", ["rm -rf /", "mkfs /dev/sda", "shutdown now", "kill -9 -1"])
+def test_what_ends_a_machine_is_found_behind_everything(wrapper, command, judge):
+    text = wrapper.format(command)
+    assert judge("bash", {"command": text}, "auto", allow=["bash"]).rule == "blocklist"
+
+
+@pytest.mark.finding("C4")
+@pytest.mark.parametrize(
+    "command",
+    [
+        "$(cat program) push",
+        "$1 push",
+        '"${tools[0]}" push',
+        "g?t push",
+        "/usr/bin/g* push",
+        "`cat program` push",
+        "git $what",
+        'git "$(cat what)"',
+        "sudo $program push",
+        "taskset 1 $program push",
+        "read p < name; git $p",
+    ],
+)
+def test_what_is_computed_asks_where_a_rule_could_forbid_it(command, judge):
+    for kind in ("deny", "ask"):
+        verdict = judge("bash", {"command": command}, "auto", **{kind: ["bash(git push *)"]})
+        assert (str(verdict.decision), verdict.rule) == ("ask", "bash(git push *)")
+        assert "computed" in verdict.reason
+    assert str(judge("bash", {"command": command}, "auto").decision) == "allow"
+
+
+@pytest.mark.finding("C4")
+@pytest.mark.parametrize(
+    "command",
+    [
+        'git commit -m "describe git push"',
+        'grep "git push" README.md',
+        "grep -rn 'git push' docs | head -5",
+        'echo "run git push later"',
+        "git commit -m push",
+        "git log --oneline --grep=push | grep git",
+        "git log --grep 'git push'",
+        'git add -A && git commit -m "say when to git push"',
+        'pytest -q && git commit -m "describe git push"',
+        "rg 'git push' src",
+        "git checkout push",
+        "git branch push-button",
+        "git status && npm run push",
+        "git diff > push.diff",
+        "mkdir push && touch push/git",
+        'git checkout "$branch"',
+        "git add $files",
+        "ls *.py",
+        "cat git push",
+        "$EDITOR notes.txt",
+        '"$HOME/bin/tool" x',
+        "for f in *.py; do echo $f; done",
+        "diff git push",
+    ],
+)
+def test_what_only_mentions_a_denied_command_runs(command, judge):
+    verdict = judge("bash", {"command": command}, "auto", deny=["bash(git push *)"])
+    assert str(verdict.decision) == "allow", verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("rule", "command"),
+    [
+        ("bash(rm -rf)", "rm --recursive --force x"),
+        ("bash(rm -rf)", "rm -r --forc x"),
+        ("bash(git push --force)", "git push --forc"),
+        ("bash(git push --force)", "git push -f"),
+        ("bash(git push -f)", "git push origin main --force"),
+    ],
+)
+def test_options_are_found_in_their_other_form(rule, command, judge):
+    assert judge("bash", {"command": command}, "auto", deny=[rule]).rule == rule
