@@ -6,7 +6,16 @@ import time
 from typing import Annotated
 
 import pytest
-from nanocoder import Cancel, Cancelled, Effect, ToolContext, ToolError, hookimpl, tool
+from nanocoder import (
+    Cancel,
+    Cancelled,
+    Effect,
+    SessionInfo,
+    ToolContext,
+    ToolError,
+    hookimpl,
+    tool,
+)
 from nanocoder.admission import LEARNED_CALLS, Admission, Limiter
 from nanocoder.testing import opened, play
 
@@ -320,3 +329,29 @@ def test_the_steps_of_composed_calls_count_too(tmp_path):
     played = play(tmp_path, turns, plugins={"tools": Tools(busy, crowd)})
     assert [one.output for one in played.results] == ["done", "done"]
     assert 1 < most[0] <= 3
+
+
+@pytest.mark.finding("C1")
+@pytest.mark.parametrize("spelling", ["./a", "link", "d/../a", "{root}/a", "d/deep/../../a"])
+def test_two_names_of_one_file_have_one_writer_at_a_time(tmp_path, spelling):
+    (tmp_path / "a").write_text("")
+    (tmp_path / "link").symlink_to("a")
+    (tmp_path / "sub/deep").mkdir(parents=True)
+    (tmp_path / "d").symlink_to("sub")
+    session = SessionInfo("s", tmp_path)
+    admission = Admission(8)
+    first = admission.seat(change, {"path": "a"}, is_step=False, session=session)
+    other = {"path": spelling.format(root=tmp_path)}
+    second = admission.seat(change, other, is_step=False, session=session)
+    assert (first.runs, second.runs) == (True, False)
+
+
+@pytest.mark.finding("C1")
+def test_one_name_in_two_workspaces_is_two_files(tmp_path):
+    admission = Admission(8)
+    seats = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        session = SessionInfo("s", tmp_path / name)
+        seats.append(admission.seat(change, {"path": "a"}, is_step=False, session=session))
+    assert [seat.runs for seat in seats] == [True, True]

@@ -5,11 +5,11 @@ only where it is not itself a step: those that work never wait for those that wa
 """
 
 import math
-import posixpath
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -17,10 +17,10 @@ from attrs import define, field
 
 from nanocoder.cancel import Cancel
 from nanocoder.errors import Cancelled, TimedOut, ToolError
-from nanocoder.tool import Tool
+from nanocoder.tool import SessionInfo, Tool
 from nanocoder.values import Effect, Shown
 
-PATH_ARGUMENTS = ("path", "file_path", "source", "destination", "target")
+PATH_ARGUMENTS = ("path", "paths", "file_path", "files", "source", "destination", "target")
 LIMIT_ARGUMENT = "timeout_"
 """How arguments begin by which a model sets the limit of its own call."""
 WORKING, COMPOSED = "working", "composed"
@@ -163,15 +163,24 @@ class Admission:
         self._paths: set[str] = set()
         self._queue: list[Seat] = []
 
-    def seat(self, tool: Tool[..., Any], arguments: Mapping[str, Any], *, is_step: bool) -> Seat:
-        """Return a call's seat; it holds what it needs, or stands in the queue.
+    def seat(
+        self,
+        tool: Tool[..., Any],
+        arguments: Mapping[str, Any],
+        *,
+        is_step: bool,
+        session: SessionInfo | None = None,
+    ) -> Seat:
+        """Return a call's seat; it holds what it needs, or waits in the queue.
 
+        Paths are those of *session*; without one they are relative to the current directory.
         Raises: ToolError (busy) when the queue is full.
         """
         composed = bool(tool.composed_of)
         writes = Effect.WRITE in tool.effects and not composed
         crew = WORKING if not composed else "" if is_step else COMPOSED
-        seat = Seat(self, crew, _paths_of(arguments) if writes else frozenset(), self.clock())
+        paths = _paths_of(arguments, session) if writes else frozenset()
+        seat = Seat(self, crew, paths, self.clock())
         seat.own_limit = any(f"{name}_".startswith(LIMIT_ARGUMENT) for name in arguments)
         with self._lock:
             self._queue.append(seat)
@@ -233,6 +242,9 @@ def _busy(waiting: int) -> ToolError:
     return ToolError(said, error_class="busy", data={"waiting": waiting})
 
 
-def _paths_of(arguments: Mapping[str, Any]) -> frozenset[str]:
-    values = (arguments.get(name) for name in PATH_ARGUMENTS)
-    return frozenset(posixpath.normpath(one) for one in values if isinstance(one, str))
+def _paths_of(arguments: Mapping[str, Any], session: SessionInfo | None) -> frozenset[str]:
+    """Return the real places of the paths among *arguments*: links lead two names to one file."""
+    session = session or SessionInfo("", Path.cwd())
+    values = [arguments.get(name) for name in PATH_ARGUMENTS]
+    texts = [text for value in values for text in (value if isinstance(value, list) else [value])]
+    return frozenset(session.resolve(text).place for text in texts if isinstance(text, str))

@@ -37,6 +37,7 @@ from nanocoder.stages import Watch
 from nanocoder.tool import (
     ANY_TOOL,
     MAX_DEPTH,
+    SessionInfo,
     Tool,
     ToolContext,
     ToolInfo,
@@ -79,6 +80,7 @@ class Services(Value):
     """
 
     session_id: str = ""
+    session: SessionInfo | None = None
     resource: Callable[[str, str], Any] | None = None
     artifact: Callable[[str, bytes], str] | None = None
     wrap: Callable[[list[str]], list[str]] | None = None
@@ -282,7 +284,8 @@ class Executor:
         """Run a call as soon as there is room for it."""
         call = granted.call
         is_step = scope.depth > 0 or self._services.is_inner
-        with self._admission.seat(tool, call.arguments, is_step=is_step) as seat:
+        session = self._services.session
+        with self._admission.seat(tool, call.arguments, is_step=is_step, session=session) as seat:
             if seat.position:
                 yield Event("call.queued", {"position": seat.position}, call.id)
             watch.queued_s = seat.wait(cancel)

@@ -172,8 +172,16 @@ def test_without_a_policy_agreeing_to_the_batch_agrees_to_none_of_its_calls(run)
     assert asked == ["append", "append"]
 
 
-@pytest.mark.parametrize("spelling", ["log.txt", "./log.txt"])
+@pytest.mark.finding("C1")
+@pytest.mark.parametrize(
+    "spelling", ["log.txt", "./log.txt", "link", "d/../log.txt", "d/l/../log.txt", "{root}/log.txt"]
+)
 def test_calls_about_one_path_keep_their_order(run, tmp_path, spelling):
+    (tmp_path / "d").mkdir()
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "link").symlink_to("log.txt")
+    (tmp_path / "d/l").symlink_to("../sub")
+    spelling = spelling.format(root=tmp_path)
     calls = [("append", {"path": "log.txt", "text": str(number)}) for number in range(9)]
     run(*calls, ("append", {"path": spelling, "text": "9"}))
     assert (tmp_path / "log.txt").read_text() == "0123456789"

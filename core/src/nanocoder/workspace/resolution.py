@@ -30,7 +30,8 @@ class ResolvedPath(Value):
 
     *names* are all names that the walk gave the file, without "." and "..": first as it is spelled,
     then after each link, last the real one. They are relative to the workspace for what lies in it,
-    "." for itself, and absolute for anything else. *places* are the same, absolute, and in a
+    "." for itself, and absolute for anything else. *place* is the real one, absolute. *places* are
+    all of them, absolute, and in a
     sub-agent's copy of a workspace also where they come from. *is_inside*: the walk never left the
     workspace, so that its tools may open the file. *exists*: something is there. *protection* says
     why the file changes only when a person agrees, None when it is not protected; *is_private*
@@ -39,6 +40,7 @@ class ResolvedPath(Value):
     """
 
     names: tuple[str, ...]
+    place: str
     places: tuple[str, ...]
     is_inside: bool
     exists: bool
@@ -189,7 +191,7 @@ class Resolver:
         is_own = (self._holds_own or not is_inside) and protected.is_in(place, self.own)
         is_private = is_own and not protected.is_in(place, self._readable)
         why = STATE if is_own else self._protection(names, place)
-        return ResolvedPath(tuple(names), tuple(places), is_inside, exists, why, is_private)
+        return ResolvedPath(tuple(names), place, tuple(places), is_inside, exists, why, is_private)
 
     def _protection(self, names: list[str], place: str) -> Protection | None:
         for name in names:

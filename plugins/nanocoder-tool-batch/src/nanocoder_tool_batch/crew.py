@@ -1,14 +1,13 @@
 """Calls that run at the same time, each on a thread of its own."""
 
-import posixpath
 import threading
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 from attrs import field, frozen
-from nanocoder import NanocoderError, ToolContext, ToolResult
+from nanocoder import NanocoderError, SessionInfo, ToolContext, ToolResult
 
-PATHS = ("path", "file_path", "source", "destination", "target", "workdir")
+PATHS = ("path", "paths", "file_path", "files", "source", "destination", "target", "workdir")
 
 
 @frozen
@@ -18,11 +17,14 @@ class Call:
     tool: Annotated[str, "Its name."]
     parameters: Annotated[dict[str, Any], "Its arguments."] = field(factory=dict)
 
-    @property
-    def paths(self) -> frozenset[str]:
-        """The paths among the arguments, in one spelling."""
-        values = (self.parameters.get(name) for name in PATHS)
-        return frozenset(posixpath.normpath(value) for value in values if isinstance(value, str))
+    def paths(self, ctx: ToolContext) -> frozenset[str]:
+        """Return where the paths among the arguments lead: two names may be one file."""
+        values = [self.parameters.get(name) for name in PATHS]
+        texts = [
+            text for value in values for text in (value if isinstance(value, list) else [value])
+        ]
+        session = ctx.session or SessionInfo(ctx.session_id, ctx.working_directory)
+        return frozenset(session.resolve(text).place for text in texts if isinstance(text, str))
 
 
 def run_together(
@@ -34,12 +36,13 @@ def run_together(
     are done.
     """
     results: dict[int, ToolResult] = {}
+    paths = [call.paths(ctx) for call in calls]
     over = [threading.Event() for _ in calls]
     broken: list[BaseException] = []
 
     def work(index: int) -> None:
         try:
-            for earlier in _before(calls, index):
+            for earlier in _before(paths, index):
                 over[earlier].wait()
             results[index] = _result(ctx, calls[index])
             finished(len(results))
@@ -59,10 +62,9 @@ def run_together(
     return [results[index] for index in places]
 
 
-def _before(calls: Sequence[Call], index: int) -> list[int]:
+def _before(paths: Sequence[frozenset[str]], index: int) -> list[int]:
     """Return the earlier calls about the same paths: two edits of a file keep their order."""
-    mine = calls[index].paths
-    return [earlier for earlier in range(index) if mine & calls[earlier].paths]
+    return [earlier for earlier in range(index) if paths[index] & paths[earlier]]
 
 
 def _result(ctx: ToolContext, call: Call) -> ToolResult:

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 from nanocoder import (
     Effect,
     Param,
+    ProtectionKind,
     SessionInfo,
     Tool,
     ToolCall,
@@ -72,9 +73,8 @@ def _plan(workspace: Workspace, path: str) -> tuple[str, str, int]:
 
 def _refuse_git(workspace: Workspace, where: str) -> None:
     """Refuse what lies in git's directory, whatever its name looks like on this file system."""
-    folder = where.rpartition("/")[0]
-    gits = workspace.is_protected(".git")
-    if folder and workspace.is_protected(folder) == gits:
+    protection = workspace.protection(where.rpartition("/")[0] or ".")
+    if protection is not None and protection.kind is ProtectionKind.GIT:
         raise WorkspaceError(
             f"{where!r} belongs to git and is not deleted here; git has commands for that",
             error_class="protected_path",

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 from nanocoder import (
     Effect,
     Param,
+    ProtectionKind,
     SessionInfo,
     Tool,
     ToolCall,
@@ -69,10 +70,10 @@ def nanocoder_render(call: ToolCall, result: ToolResult | None, session: Session
 def _plan(workspace: Workspace, source: str, destination: str) -> tuple[str, str]:
     """Return both ends relative to the workspace; raises WorkspaceError for what never works."""
     here, there = workspace.relative(source), workspace.relative(destination)
-    gits = workspace.is_protected(".git")
     for path in (here, there):
         folder = path.rpartition("/")[0]
-        if folder and workspace.is_protected(folder) == gits:
+        protection = workspace.protection(folder or ".")
+        if protection is not None and protection.kind is ProtectionKind.GIT:
             raise WorkspaceError(
                 f"{path!r} belongs to git; nothing is moved into or out of there",
                 error_class="protected_path",

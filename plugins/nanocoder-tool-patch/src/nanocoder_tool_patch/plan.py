@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from attrs import frozen
-from nanocoder import TextFile, ToolError, Workspace, WorkspaceError
+from nanocoder import ProtectionKind, TextFile, ToolError, Workspace, WorkspaceError
 from nanocoder_kit_diff import Diff, unified
 
 from nanocoder_tool_patch.hunks import Hunk, Section
@@ -171,8 +171,8 @@ def _usable(workspace: Workspace, path: str) -> str:
     """Return *path* relative to the workspace; raises WorkspaceError outside and in `.git`."""
     where = workspace.relative(path)
     workspace.resolve(path)
-    folder = where.rpartition("/")[0]
-    if folder and workspace.is_protected(folder) == workspace.is_protected(".git"):
+    protection = workspace.protection(where.rpartition("/")[0] or ".")
+    if protection is not None and protection.kind is ProtectionKind.GIT:
         raise WorkspaceError("it belongs to git", error_class="protected_path")
     return where
 
