@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -112,25 +111,6 @@ def test_6_when_a_policy_denies_a_call(nanocoder, denying):
     assert "no reading here" in done.stderr
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_130_when_interrupted_while_the_model_thinks(nanocoder, number, heeded):
-    script = nanocoder.script({"text": "late", "delay_s": 30})
-    with running(nanocoder, "run", "--model", script, "go") as process:
-        wait_for_session(nanocoder)
-        started = time.monotonic()
-        process.send_signal(number)
-        assert process.wait(5) == 130
-        assert time.monotonic() - started < 1.5
-
-
-@pytest.fixture
-def heeded():
-    """Heed SIGHUP: what nohup has set, and we inherited, the child would inherit, too."""
-    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
-    yield
-    signal.signal(signal.SIGHUP, before)
-
-
 def test_130_without_a_traceback_when_interrupted_while_still_importing(nanocoder, tmp_path):
     (tmp_path / "sitecustomize.py").write_text(
         "import sys\n"
@@ -186,13 +166,6 @@ class running:  # noqa: N801 - reads as what it is
         self.process.communicate()
 
 
-def wait_for_session(nanocoder):
-    """Wait until the journal says that the run has begun."""
-    folder = nanocoder.home / ".local/state/nanocoder/sessions"
-    until(lambda: any(b"run.started" in one.read_bytes() for one in folder.glob("*.jsonl")))
-    time.sleep(0.1)
-
-
 def until(condition, seconds=20):
     deadline = time.monotonic() + seconds
     while not condition():
@@ -236,7 +209,7 @@ def test_a_run_whose_reader_leaves_ends_and_keeps_its_session(nanocoder):
     assert len(list((nanocoder.home / ".local/state/nanocoder/sessions").glob("*.jsonl"))) == 1
 
 
-@pytest.mark.parametrize("redirect", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("redirect", ["<&-", "2>&-", "<&- 2>&-", ">&-", "<&- >&- 2>&-"])
 def test_closed_descriptors_break_nothing(nanocoder, redirect):
     script = nanocoder.script(DONE)
     command = f"{COMMAND} run --model {script} go {redirect}"
@@ -249,7 +222,7 @@ def test_closed_descriptors_break_nothing(nanocoder, redirect):
         check=False,
     )
     assert "Traceback" not in done.stderr
-    assert done.returncode in {0, 1}
+    assert done.returncode == (2 if ">&- " in f"{redirect} ".replace("2>&-", "") else 0)
 
 
 @pytest.mark.parametrize("redirect", ["<&-", "2>&-", "<&- 2>&-"])

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pluggy
 
 if TYPE_CHECKING:
+    from nanocoder.cancel import Cancel
     from nanocoder.offers import Command, Dialect, Resource, Runner, Sandbox, Screen
     from nanocoder.provider import ProviderSpec, Request
     from nanocoder.tool import SessionInfo, Tool
@@ -267,25 +268,28 @@ def nanocoder_render(
 
 @hookspec
 def nanocoder_approve(
-    request: "ApprovalRequest", session: "SessionInfo", settings: Any
+    request: "ApprovalRequest", session: "SessionInfo", settings: Any, cancelled: "Cancel"
 ) -> "ApprovalAnswer | None":
     """Answer for a person, who has to be there: an answer must echo the request's id and digest.
 
     Called: once per call that needs consent, from one thread at a time.
     Results: the first answer wins; no answer, one after `request.timeout_s` seconds or one that
-    echoes something else is a refusal. Whoever waits gives up by then: nothing runs meanwhile.
+    echoes something else is a refusal. An implementation gives up by then, and as soon as
+    `cancelled` is set (`cancelled.on_set` wakes it): nothing runs meanwhile.
     Raises: counts as no answer and is reported.
     Example: `return ApprovalAnswer(request.id, request.digest, approved=ask_on_the_phone(request))`
     """
 
 
 @hookspec
-def nanocoder_ask(question: "Question", session: "SessionInfo", settings: Any) -> str | None:
+def nanocoder_ask(
+    question: "Question", session: "SessionInfo", settings: Any, cancelled: "Cancel"
+) -> str | None:
     """Put a tool's question to the person and return the answer: a choice, or their own words.
 
     Called: once per question, in sessions with a person, from one thread at a time.
-    Results: the first answer wins; None means that the person gave none within the question's
-    timeout_s, which whoever asks has to keep.
+    Results: the first answer wins; None means that the person gave none. An implementation gives
+    up after the question's `timeout_s`, and as soon as `cancelled` is set.
     Raises: counts as no answer and is reported.
     Example: `return ask_on_the_phone(question.text, question.choices, question.timeout_s)`
     """

@@ -100,6 +100,7 @@ class Session:
         self._talk = Talk(ground.messages)
         self._current: _Run | None = None
         self._early = Cancel()
+        self._signal = 0
         self._started = False
         self._closed = False
         self.offering = Offering(ground.dialect, lambda: self.config.always_told)
@@ -194,8 +195,12 @@ class Session:
         call = ToolCall(f"call-{len(self.report.tool_calls) + 1}", name, dict(arguments))
         return self._telemetry.delivered(self._called(call), self._about)
 
-    def interrupt(self, reason: str = "interrupted") -> None:
-        """Stop the run; may be called from a signal handler or another thread."""
+    def interrupt(self, reason: str = "interrupted", *, signal: int = 0) -> None:
+        """Stop the run; may be called from any thread, but not from a signal handler.
+
+        *signal* is the number of the signal that asked for it: the report keeps it.
+        """
+        self._signal = signal
         # Before the first run there is nothing to stop yet: it stops as soon as it begins.
         (self._current.cancel if self._current is not None else self._early).set(reason)
 
@@ -241,6 +246,8 @@ class Session:
             run.report.end(StopReason.INTERRUPTED)
         except NanocoderError as error:
             run.report.fail(error)
+        if run.report.stop_reason is StopReason.INTERRUPTED:
+            run.report.signal = self._signal
         yield Event("run.finished", run.report.data())
 
     def _called(self, call: ToolCall) -> Events:

@@ -10,6 +10,8 @@ from nanocoder.results import status_of
 from nanocoder.tool import Tool
 from nanocoder.values import Effect, Shown, StopReason, ToolCall, ToolResult, Usage
 
+EXIT_BASE = 128
+"""What is added to the number of the signal that ended a run."""
 EXIT_CODES = {
     StopReason.DONE: 0,
     StopReason.FAILED: 1,
@@ -37,12 +39,15 @@ class Report(Shown):
     denials: list[dict[str, Any]] = field(factory=list)
     files_changed: list[str] = field(factory=list)
     error: dict[str, str] | None = None
+    signal: int = 0
 
     @property
     def exit_code(self) -> int:
         """The exit code of a command whose run came to this."""
         if self.error is not None and self.error["class"] in {"usage", "configuration"}:
             return 2
+        if self.signal and self.stop_reason is StopReason.INTERRUPTED:
+            return EXIT_BASE + self.signal
         return EXIT_CODES[self.stop_reason]
 
     def note(
@@ -81,11 +86,14 @@ class Report(Shown):
             StopReason.APPROVAL_NEEDED if reason is StopReason.DONE and needed else reason
         )
 
-    def fail(self, error: NanocoderError) -> None:
+    def fail(self, error: Exception) -> None:
         """End with an error."""
         failed = isinstance(error, ProviderError)
         self.end(StopReason.PROVIDER_ERROR if failed else StopReason.FAILED)
-        self.error = {"class": error.error_class, "message": str(error)}
+        self.error = {
+            "class": getattr(error, "error_class", NanocoderError.error_class),
+            "message": str(error) or type(error).__name__,
+        }
         if isinstance(error, ProviderError):
             self.error["kind"] = error.kind
 
@@ -120,4 +128,5 @@ class Report(Shown):
             "denials": self.denials,
             "files_changed": self.files_changed,
             "error": self.error,
+            "signal": self.signal or None,
         }

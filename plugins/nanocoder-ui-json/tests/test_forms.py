@@ -22,6 +22,7 @@ KEYS = {
     "denials",
     "files_changed",
     "error",
+    "signal",
 }
 READS = {"calls": [{"name": "read_file", "arguments": {"path": "hello.py"}}]}
 WRITES = {"calls": [{"name": "write_file", "arguments": {"path": "new.py", "content": "x\n"}}]}

@@ -1,6 +1,5 @@
 import json
 import os
-import signal
 import sys
 import time
 from pathlib import Path
@@ -9,7 +8,7 @@ import pexpect
 import pyte
 import pytest
 
-WAIT_S = 12
+WAIT_S = 40
 
 
 class Talk:
@@ -70,11 +69,20 @@ class Talk:
         while self._read():
             assert time.monotonic() < deadline, f"it goes on:\n{self.text}"
         self._child.wait()
-        return self._child.exitstatus
+        signalled = self._child.signalstatus
+        return self._child.exitstatus if signalled is None else -signalled
 
-    def terminate(self):
-        """Ask the process to end."""
-        self._child.kill(signal.SIGTERM)
+    def look_for(self, seconds):
+        """Take in what is drawn within *seconds*."""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until and self._read():
+            pass
+        return self
+
+    def signal(self, number):
+        """Send a signal to the process."""
+        self._child.kill(number)
+        return self
 
     def echoes(self):
         """Tell whether the terminal shows what is typed."""

@@ -1,6 +1,7 @@
 """The conversation in a real terminal."""
 
 import json
+import signal
 import stat
 
 import pytest
@@ -50,7 +51,7 @@ def test_a_process_that_is_told_to_end_ends_at_once(chat, moment):
     talk = chat(turn)
     if moment != "prompt":
         talk.type("go").see("waiting" if moment == "run" else "Approve?")
-    talk.terminate()
+    talk.signal(signal.SIGTERM)
     assert talk.end() == 143
     assert talk.echoes()
 

@@ -3,11 +3,13 @@
 import argparse
 import json
 import sys
+from collections.abc import Mapping
 from typing import Any
 
-from nanocoder.cli.host import Host
+from nanocoder.cli.host import Host, stop
 from nanocoder.cli.output import complain
-from nanocoder.errors import BadArguments, UnknownTool, UsageError
+from nanocoder.errors import BadArguments, Cancelled, UnknownTool, UsageError
+from nanocoder.loop import Session
 from nanocoder.schema import parse_json
 
 EXIT_CODES = {"": 0, "configuration": 2, "approval_needed": 3, "denied": 6, "cancelled": 130}
@@ -23,16 +25,27 @@ def run(arguments: argparse.Namespace) -> int:
     values = parsed(arguments.arguments)
     host = Host(arguments.cwd, model=arguments.model, mode=arguments.mode)
     interactive = host.is_interactive and arguments.output == "text"
-    with host.session(output=arguments.output, interactive=interactive) as session:
-        *_, last = session.call(arguments.tool, values)
+    with host.signals as signals:
+        with host.session(output=arguments.output, interactive=interactive) as session:
+            for event in session.call(arguments.tool, values):
+                last = event
+                if signals.number:  # it may have come just before the call began
+                    stop(session, signals.number)
+        _show(last.data, session, arguments)
+    error_class = last.data["error_class"]
+    if error_class == Cancelled.error_class and signals.number:
+        return signals.exit_code
+    return EXIT_CODES.get(error_class, 1)
+
+
+def _show(data: Mapping[str, Any], session: Session, arguments: argparse.Namespace) -> None:
     if arguments.output == "json":
-        sys.stdout.write(json.dumps(last.data) + "\n")
-    else:
-        _print(last.data)
-        is_unknown = last.data["error_class"] == UnknownTool.error_class
-        if is_unknown and not session.plugins.why_absent(arguments.tool):
-            complain(TABLE)
-    return EXIT_CODES.get(last.data["error_class"], 1)
+        sys.stdout.write(json.dumps(data) + "\n")
+        return
+    _print(data)
+    is_unknown = data["error_class"] == UnknownTool.error_class
+    if is_unknown and not session.plugins.why_absent(arguments.tool):
+        complain(TABLE)
 
 
 def parsed(text: str) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from nanocoder.cli.output import complain
 from nanocoder.errors import NanocoderError, PersonError
 
 BROKEN = 1
+NO_OUTPUT = 2
 
 
 def run(words: Sequence[str]) -> int:
@@ -18,7 +19,9 @@ def run(words: Sequence[str]) -> int:
 
     Every error is one message on stderr.
     """
-    _fill_closed_streams()
+    if _fill_closed_streams():
+        complain("standard output is closed; use > /dev/null to throw the output away")
+        return NO_OUTPUT
     _speak_utf8()
     try:
         from nanocoder.cli.parser import command_of
@@ -67,19 +70,25 @@ def leave(code: int) -> NoReturn:
     os._exit(code)
 
 
-def _fill_closed_streams() -> None:
-    """Open nothing where a standard stream is closed: a journal must not become descriptor 1."""
+def _fill_closed_streams() -> bool:
+    """Open nothing where a standard stream is closed: a journal must not become descriptor 1.
+
+    Returns whether standard output was closed.
+    """
+    closed = []
     for descriptor in (0, 1, 2):
         try:
             os.fstat(descriptor)
         except OSError:
             os.open(os.devnull, os.O_RDWR)  # takes the lowest free number
+            closed.append(descriptor)
     for name, descriptor in (("stdout", 1), ("stderr", 2)):
         if getattr(sys, name) is None:
             stream = open(descriptor, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - for good
             setattr(sys, name, stream)
     if sys.stdin is None:
         sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - for good
+    return 1 in closed
 
 
 def _speak_utf8() -> None:

@@ -4,7 +4,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,9 @@ from nanocoder.loop import Session, open_session
 from nanocoder.opening import existing_directory, installed_plugins
 from nanocoder.plugins import Plugins
 from nanocoder.session import SessionStore, SessionSummary
+from nanocoder.signals import Signals
+
+INTERRUPTED, TERMINATED = "interrupted", "terminated"
 
 Say = Callable[[str], object]
 Agree = Callable[[], bool]
@@ -34,6 +37,11 @@ class Host:
         self.flags = {name: value for name, value in flags.items() if value not in ("", None)}
         self._has_told = False
         self._told_notices = 0
+
+    @cached_property
+    def signals(self) -> Signals:
+        """The signals that end a command, from the moment that this is entered."""
+        return Signals()
 
     @cached_property
     def config(self) -> Config:
@@ -68,14 +76,15 @@ class Host:
     def session(self, **options: Any) -> Iterator[Session]:
         """Open a session with the host's configuration and plugins.
 
-        A Ctrl-C interrupts its run, a second one ends it.
+        A signal interrupts its run, and a second one ends the process.
         """
-        opened = open_session(
-            self.cwd, config=self.config, plugins=self.plugins, warn=self.say, **options
-        )
-        self.tell_news()
-        with opened, _interruptible(opened):
-            yield opened
+        with self.signals:
+            opened = open_session(
+                self.cwd, config=self.config, plugins=self.plugins, warn=self.say, **options
+            )
+            self.tell_news()
+            with opened, self.signals.obeyed_by(partial(stop, opened)):
+                yield opened
         self._tell_ignored()  # a plugin's table is read at its first call
 
     def undo(self, session: Session, say: Say, agree: Agree, *, redo: bool = False) -> list[str]:
@@ -114,38 +123,11 @@ class Host:
         self._told_notices = len(notices)
 
 
-@contextmanager
-def _interruptible(session: Session) -> Iterator[None]:
-    """Let SIGINT, SIGTERM and a terminal that closes stop the run in order.
-
-    The second signal raises KeyboardInterrupt.
-    """
+def stop(session: Session, number: int) -> None:
+    """Interrupt *session* because of a signal."""
     import signal
-    import threading
 
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    count = 0
-
-    def stop(number: int, _: object) -> None:
-        nonlocal count
-        count += 1
-        session.interrupt("interrupted" if number == signal.SIGINT else "terminated")
-        if count > 1:
-            raise KeyboardInterrupt
-
-    numbers = [signal.SIGINT, signal.SIGTERM]
-    # Under nohup the end of the terminal means nothing; a system may not know it at all.
-    hangup = getattr(signal, "SIGHUP", None)
-    if hangup is not None and signal.getsignal(hangup) is not signal.SIG_IGN:
-        numbers.append(hangup)
-    before = {number: signal.signal(number, stop) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    session.interrupt(INTERRUPTED if number == signal.SIGINT else TERMINATED, signal=number)
 
 
 def _is_terminal(stream: Any) -> bool:

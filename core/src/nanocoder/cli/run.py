@@ -1,12 +1,17 @@
 """`nanocoder run PROMPT`: one prompt, one answer."""
 
 import argparse
+import json
 import sys
+from collections.abc import Iterable
 
-from nanocoder.cli.host import Host
+from nanocoder.cli.host import Host, stop
 from nanocoder.cli.output import brief, complain
-from nanocoder.errors import PersonError, UsageError
+from nanocoder.errors import UsageError
+from nanocoder.loop import Session
 from nanocoder.offers import Display
+from nanocoder.report import Report
+from nanocoder.signals import Signals
 from nanocoder.text import for_terminal, nearest, one_line
 from nanocoder.tool import SessionInfo
 from nanocoder.values import Event, Mode
@@ -16,6 +21,16 @@ PLUGIN_OF_FORM = {"json": "nanocoder-ui-json", "jsonl": "nanocoder-ui-json"}
 
 def run(arguments: argparse.Namespace) -> int:
     """Run one prompt and return the exit code of its outcome."""
+    displays: list[Display] = []
+    try:
+        return _run(arguments, displays)
+    except Exception as error:
+        if not displays:  # else it has shown the report
+            print_failure(error, arguments.output)
+        raise
+
+
+def _run(arguments: argparse.Namespace, displays: list[Display]) -> int:
     prompt = _prompt(arguments.prompt)
     host = Host(
         arguments.cwd,
@@ -24,32 +39,51 @@ def run(arguments: argparse.Namespace) -> int:
         max_turns=arguments.max_turns,
         dialect=arguments.dialect,
     )
-    if arguments.set:
-        restrict_to_set(host, arguments.set)
-    check_output(host, arguments.output)
-    interactive = host.is_interactive and arguments.output == "text"
-    options = {
-        "output": arguments.output,
-        "interactive": interactive,
-        "resume": arguments.resume or "",
-    }
-    with host.session(**options) as session:
-        display = open_display(host, session.info)
-        try:
-            for event in session.run(prompt):
-                display.show(event)
-        except PersonError as error:
-            session.report.fail(error)
-            raise
-        finally:
-            session.close()
-            display.show(Event("session.finished", session.report.data()))
-            display.close()
+    with host.signals:
+        if arguments.set:
+            restrict_to_set(host, arguments.set)
+        check_output(host, arguments.output)
+        options = {
+            "output": arguments.output,
+            "interactive": host.is_interactive and arguments.output == "text",
+            "resume": arguments.resume or "",
+        }
+        with host.session(**options) as session:
+            displays.append(open_display(host, session.info))
+            _show(session, session.run(prompt), displays[0], host.signals)
     for report in host.plugins.reports:
         complain(str(report))
     if session.report.error and arguments.output == "text":
         complain(session.report.error["message"])
     return session.report.exit_code
+
+
+def _show(session: Session, events: Iterable[Event], display: Display, signals: Signals) -> None:
+    try:
+        for event in events:
+            if signals.number:  # it may have come just before the run began
+                stop(session, signals.number)
+            display.show(event)
+    except Exception as error:
+        session.report.fail(error)
+        raise
+    finally:
+        session.close()
+        display.show(Event("session.finished", session.report.data()))
+        display.close()
+
+
+def print_failure(error: Exception, form: str) -> None:
+    """Print the report of a run that could not begin, for the forms that a program reads."""
+    if form not in PLUGIN_OF_FORM:
+        return
+    report = Report()
+    report.fail(error)
+    data = report.data()
+    if form == "jsonl":
+        last = Event("session.finished")
+        data = {"type": last.kind, "at": last.at, "call_id": "", **data}
+    sys.stdout.write(json.dumps(data) + "\n")
 
 
 def _prompt(word: str) -> str:

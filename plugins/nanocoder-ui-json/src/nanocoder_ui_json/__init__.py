@@ -3,7 +3,7 @@
 from typing import Any
 
 from attrs import field, frozen
-from nanocoder import ApprovalAnswer, ApprovalRequest, Screen, SessionInfo, hookimpl
+from nanocoder import ApprovalAnswer, ApprovalRequest, Cancel, Screen, SessionInfo, hookimpl
 
 from nanocoder_ui_json.screens import open_lines, open_object
 
@@ -37,7 +37,7 @@ def nanocoder_screens() -> list[Screen]:
 
 @hookimpl
 def nanocoder_approve(
-    request: ApprovalRequest, session: SessionInfo, settings: Any
+    request: ApprovalRequest, session: SessionInfo, settings: Any, cancelled: Cancel
 ) -> ApprovalAnswer | None:
     """Read the answer of the program that reads the events, where the settings say there is one."""
     if session.output != "jsonl" or settings is None or not settings.approve_stdin:
@@ -45,4 +45,4 @@ def nanocoder_approve(
     from nanocoder_ui_json.answers import answer_to  # most runs ask nobody
 
     limits = (settings.approval_timeout_s, request.timeout_s or settings.approval_timeout_s)
-    return answer_to(request, min(limits))
+    return answer_to(request, min(limits), cancelled)

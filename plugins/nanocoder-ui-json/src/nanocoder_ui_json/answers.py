@@ -5,43 +5,35 @@ Everything that is not a clear yes to exactly this request, in time, is a refusa
 
 import os
 import select
-import signal
 import sys
-import threading
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any, Final
 
-from nanocoder import ApprovalAnswer, ApprovalRequest, BadArguments, parse_json
+from nanocoder import ApprovalAnswer, ApprovalRequest, BadArguments, Cancel, parse_json
 
 MAX_LINE_BYTES: Final = 4_194_304
+LOOK_S: Final = 0.1
 
 
 class _NoAnswerError(Exception):
     """The message says why there is none."""
 
 
-class _InterruptedError(BaseException):
-    """A signal came while we waited; no `except Exception` may swallow it."""
-
-
-def answer_to(request: ApprovalRequest, timeout_s: float) -> ApprovalAnswer:
+def answer_to(request: ApprovalRequest, timeout_s: float, cancelled: Cancel) -> ApprovalAnswer:
     """Wait for the line that answers *request*, at most *timeout_s* seconds.
 
-    Lines with another request's id are late or early and are passed over.
+    The wait ends as soon as *cancelled* is set. Lines with another request's id are late or early
+    and are passed over.
     """
     deadline = time.monotonic() + timeout_s
     try:
-        with _interruptible():
-            while True:
-                values = _parsed(_line(deadline, timeout_s))
-                if values.get("id") == request.id:
-                    return _answer(request, values)
+        while True:
+            values = _parsed(_line(deadline, timeout_s, cancelled))
+            if values.get("id") == request.id:
+                return _answer(request, values)
     except _NoAnswerError as error:
         return _refusal(request, str(error))
-    except _InterruptedError:
-        return _refusal(request, "interrupted")
 
 
 def _answer(request: ApprovalRequest, values: Mapping[str, Any]) -> ApprovalAnswer:
@@ -74,16 +66,19 @@ def _parsed(line: bytes) -> Mapping[str, Any]:
     return values
 
 
-def _line(deadline: float, timeout_s: float) -> bytes:
+def _line(deadline: float, timeout_s: float, cancelled: Cancel) -> bytes:
     """Return the next line. Byte by byte: what stands behind it belongs to the next request."""
     if sys.stdin is None:
         raise _NoAnswerError("there is no standard input to answer on")
     descriptor = sys.stdin.fileno()
     line = bytearray()
     while len(line) < MAX_LINE_BYTES:
-        ready, _, _ = select.select([descriptor], [], [], max(0.0, deadline - time.monotonic()))
-        if not ready:
-            raise _NoAnswerError(f"nobody answered within {timeout_s:g} s")
+        # Looked at often enough: a signal only sets *cancelled*, and that wakes no select.
+        while not select.select([descriptor], [], [], LOOK_S)[0]:
+            if cancelled.is_set():
+                raise _NoAnswerError("interrupted")
+            if time.monotonic() >= deadline:
+                raise _NoAnswerError(f"nobody answered within {timeout_s:g} s")
         byte = os.read(descriptor, 1)
         if not byte:
             raise _NoAnswerError("standard input ended before an answer")
@@ -91,26 +86,3 @@ def _line(deadline: float, timeout_s: float) -> bytes:
             return bytes(line)
         line += byte
     raise _NoAnswerError(f"the answer is longer than {MAX_LINE_BYTES:,} bytes")
-
-
-@contextmanager
-def _interruptible() -> Iterator[None]:
-    """Let a signal end the wait, and then do what it does elsewhere: stop the run."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-
-    def stop(number: int, frame: Any) -> None:
-        handler = before[signal.Signals(number)]
-        if callable(handler):
-            handler(number, frame)
-        raise _InterruptedError
-
-    for number in before:
-        signal.signal(number, stop)
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

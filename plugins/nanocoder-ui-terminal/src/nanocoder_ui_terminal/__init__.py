@@ -10,6 +10,7 @@ from attrs import field, frozen
 from nanocoder import (
     ApprovalAnswer,
     ApprovalRequest,
+    Cancel,
     Command,
     Mode,
     Question,
@@ -54,24 +55,24 @@ def nanocoder_commands() -> list[Command]:
 
 @hookimpl
 def nanocoder_approve(
-    request: ApprovalRequest, session: SessionInfo, settings: Any
+    request: ApprovalRequest, session: SessionInfo, settings: Any, cancelled: Cancel
 ) -> ApprovalAnswer | None:
     """Ask the person at the terminal; None when there is nobody."""
     if not session.interactive:
         return None
     from nanocoder_ui_terminal.approval import ask  # most calls need no approval
 
-    return ask(request, settings or Settings())
+    return ask(request, settings or Settings(), cancelled)
 
 
 @hookimpl
-def nanocoder_ask(question: Question, session: SessionInfo) -> str | None:
+def nanocoder_ask(question: Question, session: SessionInfo, cancelled: Cancel) -> str | None:
     """Put a tool's question to the person at the terminal; None when there is nobody."""
     if not session.interactive:
         return None
     from nanocoder_ui_terminal.inquiry import inquire  # few tools ask
 
-    return inquire(question)
+    return inquire(question, cancelled)
 
 
 def _open_screen(info: SessionInfo, settings: Any) -> Any:

@@ -2,43 +2,57 @@
 
 import os
 import select
-import signal
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Final
+
+from nanocoder import Cancel
 
 from nanocoder_ui_terminal.terminal import Terminal
 
 MAX_ANSWER_BYTES: Final = 4_096
+LOOK_S: Final = 0.1
+CTRL_C: Final = b"\x03"
 
 
-class StoppedError(BaseException):
-    """A signal ended the question; no `except Exception` may swallow it."""
+class StoppedError(Exception):
+    """The question was ended: by Ctrl-C, or because the run was interrupted."""
 
 
-def read_line(terminal: Terminal, words: str, rest: str, deadline: float | None = None) -> str:
+def read_line(
+    terminal: Terminal, words: str, rest: str, cancelled: Cancel, deadline: float | None = None
+) -> str:
     """Return a line that was typed after *words* and *rest* appeared.
 
-    *deadline* is on the monotonic clock, in seconds. Raises: EOFError, TimeoutError.
+    *deadline* is on the monotonic clock, in seconds. Raises: EOFError, TimeoutError, StoppedError
+    for Ctrl-C or when *cancelled* is set.
     """
     terminal.write(f"{terminal.paint(words, 'bold')} {rest} ")
     _forget_typed()
     descriptor = sys.stdin.fileno()
     line = b""
     while not line.endswith(b"\n") and len(line) < MAX_ANSWER_BYTES:
-        wait = None if deadline is None else max(0.0, deadline - time.monotonic())
-        if not select.select([descriptor], [], [], wait)[0]:
-            raise TimeoutError
+        _wait_for_input(descriptor, cancelled, deadline)
         piece = os.read(descriptor, MAX_ANSWER_BYTES)
+        if piece.endswith(CTRL_C):
+            raise StoppedError
         if not piece:
             raise EOFError
         line += piece
     if b"\0" in line or line.count(b"\n") > 1:
         raise EOFError
     return line.decode("utf-8", "replace").rstrip("\r\n")
+
+
+def _wait_for_input(descriptor: int, cancelled: Cancel, deadline: float | None) -> None:
+    # Looked at often enough: a signal only sets *cancelled*, and that wakes no select.
+    while not select.select([descriptor], [], [], LOOK_S)[0]:
+        if cancelled.is_set():
+            raise StoppedError
+        if deadline is not None and time.monotonic() >= deadline:
+            raise TimeoutError
 
 
 def _forget_typed() -> None:
@@ -50,7 +64,10 @@ def _forget_typed() -> None:
 
 @contextmanager
 def line_mode() -> Iterator[None]:
-    """Have the terminal edit and show a line and make signals of keys, whatever it did before."""
+    """Have the terminal edit and show a line, whatever it did before.
+
+    Ctrl-C ends the line instead of the run.
+    """
     import termios
 
     descriptor = sys.stdin.fileno()
@@ -58,32 +75,11 @@ def line_mode() -> Iterator[None]:
     wanted = list(before)
     wanted[0] |= termios.ICRNL
     wanted[3] |= termios.ICANON | termios.ECHO | termios.ECHOE | termios.ISIG
+    wanted[6] = list(before[6])
+    wanted[6][termios.VINTR] = os.fpathconf(descriptor, "PC_VDISABLE").to_bytes()
+    wanted[6][termios.VEOL] = CTRL_C
     termios.tcsetattr(descriptor, termios.TCSAFLUSH, wanted)
     try:
         yield
     finally:
         termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
-
-
-@contextmanager
-def stoppable() -> Iterator[None]:
-    """Let a signal end the question instead of the run."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def stop(number: int, frame: Any) -> None:
-        handler = before[signal.Signals(number)]
-        if number == signal.SIGTERM and callable(handler):
-            handler(number, frame)
-        raise StoppedError
-
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    before = {number: signal.getsignal(number) for number in numbers}
-    for number in numbers:
-        signal.signal(number, stop)
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

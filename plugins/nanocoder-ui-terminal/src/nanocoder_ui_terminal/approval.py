@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any, Final, Protocol
 
 from attrs import define
-from nanocoder import ApprovalAnswer, ApprovalRequest
+from nanocoder import ApprovalAnswer, ApprovalRequest, Cancel
 
-from nanocoder_ui_terminal.answering import StoppedError, line_mode, read_line, stoppable
+from nanocoder_ui_terminal.answering import StoppedError, line_mode, read_line
 from nanocoder_ui_terminal.editor import Draft
 from nanocoder_ui_terminal.preview import question
 from nanocoder_ui_terminal.terminal import Terminal, is_terminal
@@ -38,6 +38,7 @@ class _Asked:
     request: ApprovalRequest
     terminal: Terminal
     draft: Draft
+    cancelled: Cancel
     clipped: bool = False
     quits: bool = False
 
@@ -67,7 +68,7 @@ class _Asked:
         return self._made(approved=False, reason=why)
 
     def _edited(self) -> ApprovalAnswer | None:
-        arguments, problem = self.draft.edit()
+        arguments, problem = self.draft.edit(self.cancelled)
         if arguments is None:
             self.terminal.write(f"{self.terminal.paint(problem, 'yellow')}\n")
             return None
@@ -86,12 +87,12 @@ class _Asked:
         )
 
 
-def ask(request: ApprovalRequest, settings: Limits) -> ApprovalAnswer | None:
+def ask(request: ApprovalRequest, settings: Limits, cancelled: Cancel) -> ApprovalAnswer | None:
     """Put *request* to whoever sits at the terminal; None when there is none."""
     if not (is_terminal(sys.stdin) and is_terminal(sys.stdout)):
         return None
     terminal = Terminal.of_process()
-    asked = _Asked(request, terminal, Draft(request.call.arguments))
+    asked = _Asked(request, terminal, Draft(request.call.arguments), cancelled)
     answer = _answered(asked, settings)
     if asked.quits:
         signal.raise_signal(signal.SIGINT)  # ends what Ctrl-C would end without the question
@@ -102,11 +103,12 @@ def _answered(asked: _Asked, settings: Limits) -> ApprovalAnswer:
     request, terminal = asked.request, asked.terminal
     deadline = time.monotonic() + request.timeout_s if request.timeout_s else None
     try:
-        with line_mode(), stoppable():
+        with line_mode():
             text, asked.clipped = question(request, terminal, settings.preview_lines)
             terminal.write(text)
             for _ in range(MAX_QUESTIONS):
-                answer = asked.answer(read_line(terminal, "Approve?", asked.prompt, deadline))
+                typed = read_line(terminal, "Approve?", asked.prompt, asked.cancelled, deadline)
+                answer = asked.answer(typed)
                 if answer is not None:
                     return answer
         return asked.refusal("asked too often")

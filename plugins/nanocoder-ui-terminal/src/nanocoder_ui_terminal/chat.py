@@ -1,15 +1,23 @@
 """The conversation: read, run, show, until the person leaves."""
 
-import signal
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
+from signal import SIGINT
 from typing import Any, Final
 
-from nanocoder import Mode, PersonError, Session, Usage, UsageError, __version__, for_terminal
+from nanocoder import (
+    Cancel,
+    Mode,
+    PersonError,
+    Session,
+    Usage,
+    UsageError,
+    __version__,
+    for_terminal,
+)
 
 from nanocoder_ui_terminal.completion import ChatCompleter, Files
-from nanocoder_ui_terminal.entry import Entry, TerminatedError
+from nanocoder_ui_terminal.entry import Entry
 from nanocoder_ui_terminal.lines import (
     CHOOSE_HERE,
     in_conversation,
@@ -25,8 +33,6 @@ from nanocoder_ui_terminal.table import table_lines
 from nanocoder_ui_terminal.terminal import Terminal
 
 PLUGIN: Final = "ui-terminal"
-INTERRUPTED: Final = 130
-TERMINATED: Final = 143
 NO_TERMINAL: Final = 'a conversation needs a terminal; without one: nanocoder run "PROMPT"'
 USAGE: Final = "chat takes --resume ID, or the first prompt"
 MODEL_COLUMNS: Final = 40
@@ -41,6 +47,12 @@ def run(words: Sequence[str], host: Any) -> int:
     if not host.is_interactive:
         raise UsageError(NO_TERMINAL)
     resume, first = _parsed(words)
+    with host.signals:
+        return _talk(host, resume, first)
+
+
+def _talk(host: Any, resume: str, first: str) -> int:
+    """Hold one conversation after the other; returns the exit code."""
     settings = host.plugins.settings(PLUGIN)
     terminal = Terminal.of_process()
     current = ""
@@ -50,11 +62,10 @@ def run(words: Sequence[str], host: Any) -> int:
             with host.session(interactive=True, output="text", resume=resume) as session:
                 current = session.id
                 before, conversation = conversation, Conversation(host, session, terminal, settings)
-                following = conversation.talk(first, before)
-        except TerminatedError:
-            return TERMINATED
-        except KeyboardInterrupt:
-            return INTERRUPTED
+                with host.signals.obeyed_by(conversation.obey):
+                    following = conversation.talk(first, before)
+        except EndedError:
+            return int(host.signals.exit_code)
         except PersonError as error:
             if conversation is None or resume == current:
                 raise
@@ -63,6 +74,10 @@ def run(words: Sequence[str], host: Any) -> int:
         if following.resume is None:
             return 0
         resume, first = following.resume, ""
+
+
+class EndedError(Exception):
+    """A signal ends the conversation."""
 
 
 class Conversation:
@@ -75,6 +90,9 @@ class Conversation:
         self.model = ""
         self.asked_model = ""
         self.terminal = terminal
+        self.leaving = Cancel()
+        """Set when a signal ends the conversation: whatever waits for the person gives up."""
+        self._works = False
         self._settings = settings
         self._news: list[str] = []
         self._reported = len(session.plugins.reports)
@@ -83,7 +101,12 @@ class Conversation:
             commands, lambda name: values_for(self, name), Files(session.info.cwd)
         )
         self._entry = Entry(
-            completer, self._history(), self._toolbar, self._next_mode, terminal.sign("prompt")
+            completer,
+            self._history(),
+            self._toolbar,
+            self._next_mode,
+            terminal.sign("prompt"),
+            self.leaving,
         )
 
     def find_model(self) -> str:
@@ -100,7 +123,8 @@ class Conversation:
 
         Mode and model stay as the person set them in the session *before*.
         """
-        signal.signal(signal.SIGTERM, _terminate)  # the host puts its own back with the session
+        if self.host.signals.number:  # before the first prompt Ctrl-C leaves, too
+            raise EndedError
         if before is not None:
             self._take_over(before)
         self._greet()
@@ -153,28 +177,42 @@ class Conversation:
     def _write(self, lines: Any) -> None:
         self.terminal.write("".join(f"{line}\n" for line in lines) + "\n")
 
+    def obey(self, number: int) -> None:
+        """Do what a signal wants: Ctrl-C stops a run, every other one ends the conversation."""
+        if number != SIGINT:
+            self.leaving.set()
+        if self._works or number != SIGINT:
+            self.session.interrupt(signal=number)
+
+    def _end_if_told_to(self) -> None:
+        if self.host.signals.forget_interrupts():
+            raise EndedError
+
     def _read(self) -> Typed | None:
+        self._end_if_told_to()
         try:
             typed = self._entry.read()
         except EOFError:
+            self._end_if_told_to()
             return None
         self.terminal.write("\n")
         return typed
 
     def _work(self, typed: Typed) -> None:
-        """Run one prompt; raises KeyboardInterrupt when the person wants out of the program."""
+        """Run one prompt."""
         screen = TextScreen(
             self.terminal,
             self._settings,
             errors=True,
             plans=self.session.info.mode is Mode.PLAN,
         )
+        self._works = True
         try:
-            with self._interruptible():
-                self._show_run(typed, screen)
+            self._show_run(typed, screen)
         except PersonError as error:
             screen.say(in_conversation(str(error)), "yellow")
         finally:
+            self._works = False
             screen.close()
             self.terminal.write("\n")
         self.find_model()
@@ -189,26 +227,10 @@ class Conversation:
         prompt = "\n\n".join([*self._news, prompt])
         self._news.clear()
         for event in self.session.run(prompt, typed=typed.text):
+            if self.host.signals.number:  # it may have come just before the run began
+                self.session.interrupt(signal=self.host.signals.number)
             screen.show(event)
         self.usage += self.session.report.usage
-
-    @contextmanager
-    def _interruptible(self) -> Iterator[None]:
-        """Let the first Ctrl-C of a run stop it, the second one leave."""
-        count = 0
-
-        def stop(_number: int, _frame: object) -> None:
-            nonlocal count
-            count += 1
-            self.session.interrupt()
-            if count > 1:
-                raise KeyboardInterrupt
-
-        before = signal.signal(signal.SIGINT, stop)
-        try:
-            yield
-        finally:
-            signal.signal(signal.SIGINT, before)
 
     def _greet(self) -> None:
         paint, dot = self.terminal.paint, f" {self.terminal.sign('dot')} "
@@ -262,10 +284,6 @@ def _parsed(words: Sequence[str]) -> tuple[str, str]:
     if rest and rest[0].startswith("-"):
         raise UsageError(f"unknown argument {rest[0]!r}; {USAGE}")
     return resume, " ".join(rest)
-
-
-def _terminate(_number: int, _frame: object) -> None:
-    raise TerminatedError
 
 
 def _is_command(text: str) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from nanocoder import BadArguments, for_terminal, parse_json
+from nanocoder import BadArguments, Cancel, for_terminal, parse_json
 
 DEFAULT_EDITOR: Final = "vi"
 MAX_BYTES: Final = 8_388_608
@@ -24,10 +24,13 @@ class Draft:
         self._arguments = dict(arguments)
         self._text = _as_text(self._arguments)
 
-    def edit(self) -> tuple[dict[str, Any] | None, str]:
-        """Open the editor; returns the new arguments, or None and what is wrong."""
+    def edit(self, cancelled: Cancel) -> tuple[dict[str, Any] | None, str]:
+        """Open the editor; returns the new arguments, or None and what is wrong.
+
+        The editor is ended when *cancelled* is set.
+        """
         try:
-            self._text = _edited(self._text)
+            self._text = _edited(self._text, cancelled)
             values = parse_json(self._text)
         except BadArguments as error:
             return None, f"not JSON, nothing is changed: {for_terminal(str(error))}"
@@ -54,7 +57,7 @@ def _escaped(letter: str) -> str:
     return json.dumps(letter)[1:-1] if letter != "\x7f" else "\\u007f"
 
 
-def _edited(text: str) -> str:
+def _edited(text: str, cancelled: Cancel) -> str:
     """Return *text* as the editor left it; raises OSError, ValueError."""
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or DEFAULT_EDITOR
     words = shlex.split(editor)
@@ -65,7 +68,7 @@ def _edited(text: str) -> str:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with open(descriptor, "w", encoding="utf-8", errors="surrogatepass") as file:
             file.write(text)
-        status = _run([*words, str(path)])
+        status = _run([*words, str(path)], cancelled)
         if status:
             raise ValueError(f"{words[0]} ended with {status}")
         if path.stat().st_size > MAX_BYTES:
@@ -73,12 +76,21 @@ def _edited(text: str) -> str:
         return path.read_text(encoding="utf-8")
 
 
-def _run(argv: list[str]) -> int:
-    """Run the editor; Ctrl-C is its own business meanwhile."""
+def _run(argv: list[str], cancelled: Cancel) -> int:
+    """Run the editor; Ctrl-C is for the editor meanwhile."""
     if threading.current_thread() is not threading.main_thread():
-        return subprocess.run(argv, check=False).returncode
+        return _wait(argv, cancelled)
     before = signal.signal(signal.SIGINT, lambda _number, _frame: None)
     try:
-        return subprocess.run(argv, check=False).returncode
+        return _wait(argv, cancelled)
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def _wait(argv: list[str], cancelled: Cancel) -> int:
+    with subprocess.Popen(argv) as editor:
+        forget = cancelled.on_set(editor.terminate)
+        try:
+            return editor.wait()
+        finally:
+            forget()

@@ -2,9 +2,11 @@
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from nanocoder import Cancel
 from prompt_toolkit import PromptSession
 from prompt_toolkit.filters import completion_is_selected
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
@@ -28,14 +30,11 @@ LOOK: Final = {
 }
 
 
-class TerminatedError(KeyboardInterrupt):
-    """The process was asked to end; unlike Ctrl-C it is not meant for the line."""
-
-
 class Entry:
     """The line of input.
 
-    *toolbar* says what stands below it, *next_mode* is what Shift-Tab does.
+    *toolbar* says what stands below it, *next_mode* is what Shift-Tab does. When *leaving* is set
+    the line is given up, as at the end of the input.
     """
 
     def __init__(
@@ -45,9 +44,12 @@ class Entry:
         toolbar: Callable[[], str],
         next_mode: Callable[[], None],
         sign: str,
+        leaving: Cancel,
     ) -> None:
         self._pasted: list[str] = []
         self._sign = sign
+        self._leaving = leaving
+        leaving.on_set(self._leave_soon)
         self._prompt: PromptSession[str] = PromptSession(
             history=_history(history),
             completer=completer,
@@ -67,13 +69,30 @@ class Entry:
         self._pasted.clear()
         while True:
             try:
-                text = self._prompt.prompt([("class:prompt", f"{self._sign} ")])
-            except KeyboardInterrupt as error:
-                if isinstance(error, TerminatedError):
-                    raise
+                text = self._prompt.prompt(
+                    [("class:prompt", f"{self._sign} ")], pre_run=self._look_whether_to_leave
+                )
+            except KeyboardInterrupt:
                 continue
             if text.strip():
                 return Typed(text.strip(), tuple(self._pasted))
+
+    def _look_whether_to_leave(self) -> None:
+        # From here on `_leave_soon` finds the loop of the prompt; before, it did not.
+        if self._leaving.is_set():
+            self._leave_soon()
+
+    def _leave_soon(self) -> None:
+        """Give up the line; called on any thread."""
+        loop = self._prompt.app.loop
+        if loop is not None:
+            with suppress(RuntimeError):  # the loop was closed meanwhile
+                loop.call_soon_threadsafe(self._leave)
+
+    def _leave(self) -> None:
+        app = self._prompt.app
+        if app.future is not None and not app.future.done():
+            app.exit(exception=EOFError)
 
     def _keys(self, next_mode: Callable[[], None]) -> KeyBindings:
         keys = KeyBindings()

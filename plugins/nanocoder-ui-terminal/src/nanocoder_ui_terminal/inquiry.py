@@ -4,26 +4,26 @@ import sys
 import time
 from typing import Final
 
-from nanocoder import Question
+from nanocoder import Cancel, Question
 
-from nanocoder_ui_terminal.answering import StoppedError, line_mode, read_line, stoppable
+from nanocoder_ui_terminal.answering import StoppedError, line_mode, read_line
 from nanocoder_ui_terminal.lines import message_lines
 from nanocoder_ui_terminal.terminal import Terminal, is_terminal
 
 MAX_TRIES: Final = 100
 
 
-def inquire(question: Question) -> str | None:
+def inquire(question: Question, cancelled: Cancel) -> str | None:
     """Return the answer; None when nobody is there, wants to, or does in time."""
     if not (is_terminal(sys.stdin) and is_terminal(sys.stdout)):
         return None
     terminal = Terminal.of_process()
     deadline = time.monotonic() + question.timeout_s
     try:
-        with line_mode(), stoppable():
+        with line_mode():
             _show(question, terminal)
             for _ in range(MAX_TRIES):
-                typed = read_line(terminal, "Answer?", _hint(question), deadline)
+                typed = read_line(terminal, "Answer?", _hint(question), cancelled, deadline)
                 answer = _meant(typed.strip(), question)
                 if answer:
                     return answer

@@ -122,8 +122,9 @@ class TextScreen:
             self._since -= QUIET_S
             self._paint()
             self._answer.prepare()
-            self._ticker = threading.Thread(target=self._run_clock, daemon=True)
-            self._ticker.start()
+            ticker = threading.Thread(target=self._run_clock, daemon=True)
+            ticker.start()
+            self._ticker = ticker  # only one that runs can be waited for
 
     def _on_thinking(self, event: Event) -> None:
         self._busy = "thinking"

@@ -4,10 +4,12 @@ from typing import TYPE_CHECKING, Final
 
 from nanocoder import NanocoderError
 
-from nanocoder_ui_terminal.answering import StoppedError, line_mode, read_line, stoppable
+from nanocoder_ui_terminal.answering import StoppedError, line_mode, read_line
 from nanocoder_ui_terminal.lines import in_conversation
 
 if TYPE_CHECKING:
+    from nanocoder import Cancel
+
     from nanocoder_ui_terminal.chat import Conversation
     from nanocoder_ui_terminal.terminal import Terminal
 
@@ -18,7 +20,7 @@ def put_back(conversation: "Conversation", *, redo: bool) -> None:
     """Undo the last run of the session, or take the last undo back, if the person agrees."""
 
     def agree() -> bool:
-        return _agreed(conversation.terminal)
+        return _agreed(conversation.terminal, conversation.leaving)
 
     try:
         paths = conversation.host.undo(
@@ -35,10 +37,10 @@ def put_back(conversation: "Conversation", *, redo: bool) -> None:
     conversation.tell_model(f"[the user {how}; read again before you go on: {', '.join(paths)}]")
 
 
-def _agreed(terminal: "Terminal") -> bool:
+def _agreed(terminal: "Terminal", cancelled: "Cancel") -> bool:
     try:
-        with line_mode(), stoppable():
-            typed = read_line(terminal, QUESTION, "[y/n]").strip().casefold()
+        with line_mode():
+            typed = read_line(terminal, QUESTION, "[y/n]", cancelled).strip().casefold()
     except (StoppedError, EOFError):
         terminal.write("\n")
         return False

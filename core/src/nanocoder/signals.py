@@ -1,0 +1,154 @@
+"""The signals that end a command: a handler notes them, a thread obeys.
+
+A handler runs between any two steps of the main thread, which may hold any lock or be in the middle
+of anything. So it takes no lock and raises nothing; whatever waits is woken by its `Cancel`.
+"""
+
+import contextlib
+import os
+import queue
+import select
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from types import TracebackType
+from typing import Any, Self
+
+EXIT_BASE = 128
+"""What a shell adds to the number of the signal that ended a program."""
+SHOW_CURSOR = b"\x1b[?25h\x1b[?2004l\r\n"
+
+React = Callable[[int], object]
+
+
+class Signals:
+    """SIGINT, SIGTERM and SIGHUP while it is entered, which may be done more than once.
+
+    The first signal is obeyed by whoever registered with `obeyed_by`. The second one ends the
+    process at once, whatever it is doing.
+    """
+
+    def __init__(self) -> None:
+        self._received: list[int] = []
+        self._inbox: queue.SimpleQueue[int] = queue.SimpleQueue()
+        self._reactions: list[React] = []
+        self._lock = threading.Lock()  # never taken by the handler
+        self._before: dict[int, Any] = {}
+        self._depth = 0
+        self._terminal: list[Any] = []
+
+    def __enter__(self) -> Self:
+        self._depth += 1
+        if self._depth == 1 and threading.current_thread() is threading.main_thread():
+            self._terminal = _terminal_settings()
+            threading.Thread(target=self._obey, name="nanocoder-signals", daemon=True).start()
+            for number in _numbers():
+                self._before[number] = signal.signal(number, self._note)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._depth -= 1
+        if self._depth:
+            return
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        self._before.clear()
+        self._inbox.put(0)
+        # A terminal that hangs up refuses what we still write to it.
+        if self.number and isinstance(error, (OSError, KeyboardInterrupt)):
+            raise SystemExit(self.exit_code) from error
+
+    @property
+    def number(self) -> int:
+        """The signal that came first; 0 if none did."""
+        return next(iter(self._received), 0)
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of a command that the signal ended."""
+        return EXIT_BASE + self.number
+
+    @contextlib.contextmanager
+    def obeyed_by(self, react: React) -> Iterator[None]:
+        """Call *react* with the number of a signal, on another thread.
+
+        One that came before is obeyed at once.
+        """
+        with self._lock:
+            self._reactions.append(react)
+        if self.number:
+            react(self.number)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._reactions.remove(react)
+
+    def forget_interrupts(self) -> int:
+        """Forget each SIGINT so far, which has done its work; return what else came, or 0."""
+        received = list(self._received)
+        for number in received:
+            if number != signal.SIGINT:
+                return number
+        del self._received[: len(received)]
+        return 0
+
+    def _note(self, number: int, _frame: object) -> None:
+        # Both are single steps of the interpreter, made to be safe here.
+        self._received.append(number)
+        self._inbox.put(number)
+
+    def _obey(self) -> None:
+        while number := self._inbox.get():
+            if len(self._received) > 1:
+                self._leave(number)
+            with self._lock:
+                reactions = self._reactions[-1:]
+            for react in reactions:
+                # On a thread of its own: if it hangs, the second signal is still obeyed.
+                threading.Thread(target=react, args=(number,), daemon=True).start()
+
+    def _leave(self, number: int) -> None:
+        """End the process; children end with it, and the journal has every event so far."""
+        with contextlib.suppress(Exception):
+            _restore_terminal(self._terminal)
+        os._exit(EXIT_BASE + number)
+
+
+def _numbers() -> list[int]:
+    numbers = [int(signal.SIGINT), int(signal.SIGTERM)]
+    # Under nohup the end of the terminal means nothing; a system may not know it at all.
+    hangup = getattr(signal, "SIGHUP", None)
+    if hangup is not None and signal.getsignal(hangup) is not signal.SIG_IGN:
+        numbers.append(int(hangup))
+    return numbers
+
+
+def _terminal_settings() -> list[Any]:
+    try:
+        descriptor = sys.stdin.fileno()
+        if not os.isatty(descriptor):
+            return []
+        import termios  # not everywhere
+
+        return termios.tcgetattr(descriptor)
+    except (ImportError, OSError, ValueError, AttributeError):
+        return []
+
+
+def _restore_terminal(settings: list[Any]) -> None:
+    if not settings:
+        return
+    import termios
+
+    # A process in the background would be stopped by what follows.
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTTOU})
+    termios.tcsetattr(sys.stdin.fileno(), termios.TCSANOW, settings)
+    if os.isatty(1) and select.select([], [1], [], 0)[1]:
+        os.write(1, SHOW_CURSOR)

@@ -1,0 +1,97 @@
+"""Signals end the conversation by their number; Ctrl-C ends a run."""
+
+import signal
+
+import pytest
+
+pytestmark = [pytest.mark.timeout(120), pytest.mark.usefixtures("heeded")]
+HI = {"text": "Hello there."}
+LATE = {"text": "Late.", "delay_s": 90}
+ENDINGS = [(signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+BASH = {"calls": [{"name": "bash", "arguments": {"command": "exec sleep 90"}}]}
+
+
+@pytest.fixture
+def heeded():
+    """Heed SIGHUP: what nohup has set, and we inherited, the child would inherit, too."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.finding("R2")
+@pytest.mark.parametrize(("number", "code"), ENDINGS)
+def test_a_signal_at_the_prompt_ends_the_conversation(chat, number, code):
+    talk = chat(HI)
+    talk.signal(number)
+    assert talk.end() == code
+    assert talk.echoes()
+
+
+@pytest.mark.finding("R2")
+@pytest.mark.parametrize(("number", "code"), ENDINGS)
+def test_a_signal_at_a_later_prompt_ends_the_conversation(chat, number, code):
+    talk = chat(HI, HI).type("one").see("Hello there.").see("1 turn").press("half a line")
+    talk.see("half a line").signal(number)
+    assert talk.end() == code
+
+
+@pytest.mark.finding("R2")
+@pytest.mark.finding("R1")
+@pytest.mark.parametrize(("number", "code"), ENDINGS)
+@pytest.mark.parametrize("shown", ["go", "waiting"])
+def test_a_signal_in_a_run_ends_the_conversation(chat, number, code, shown):
+    talk = chat(LATE).type("go").see(shown)
+    talk.signal(number)
+    assert talk.end() == code
+    assert "bug" not in talk.text
+
+
+@pytest.mark.finding("R2")
+@pytest.mark.parametrize(("number", "code"), ENDINGS)
+def test_a_signal_at_a_question_ends_the_conversation(chat, number, code):
+    talk = chat(BASH, HI).type("go").see("Approve?")
+    talk.signal(number)
+    assert talk.end() == code
+    assert talk.echoes()
+
+
+@pytest.mark.finding("R2")
+def test_a_signal_in_a_command_ends_the_conversation_and_the_command(chat):
+    talk = chat(BASH, HI).type("go").see("Approve?").type("y").see("bash")
+    talk.signal(signal.SIGTERM)
+    assert talk.end() == 143
+
+
+@pytest.mark.finding("R2")
+def test_a_signal_at_any_moment_of_the_start_ends_the_conversation(start):
+    for tenths in range(12):
+        talk = start(["--mode", "ask"], HI).look_for(tenths / 10)
+        talk.signal(signal.SIGTERM)
+        assert talk.end() in {143, -signal.SIGTERM}, talk.text
+        assert "bug" not in talk.text
+
+
+@pytest.mark.finding("R2")
+def test_an_interrupted_run_leaves_the_next_prompt_alone(chat):
+    talk = chat(LATE).type("slow").see("waiting").press("\x03").see("1 turn")
+    talk.type("and now").see("waiting")
+    assert talk.text.count("interrupted") == 1
+    talk.press("\x03").see("interrupted", times=2).see("1 turn", times=2)
+    assert talk.press("\x04").end() == 0
+
+
+@pytest.mark.finding("R2")
+def test_a_sigint_of_another_process_at_the_prompt_is_no_interrupt_of_the_next_run(chat):
+    talk = chat(HI)
+    talk.signal(signal.SIGINT)
+    talk.type("hello").see("Hello there.")
+    assert "interrupted" not in talk.text
+
+
+@pytest.mark.finding("R1")
+def test_the_clock_of_the_screen_can_be_stopped_before_it_ever_ran(chat):
+    for _ in range(6):
+        talk = chat(LATE).press("go\r").see("go")
+        talk.signal(signal.SIGTERM)
+        assert talk.end() == 143, talk.text
