@@ -220,11 +220,8 @@ class Consent:
 
         An answer that comes after the request's time counts no more: a text says so.
         """
-        about = {
-            "session": self.session,
-            "settings": self._plugins.settings,
-            "cancelled": cancel,
-        }
+        settings = self._plugins.settings
+        about = {"session": self.session, "settings": settings, "cancelled": cancel}
         if isinstance(request, Question):
             return self._inquire(request, about)
 

@@ -230,10 +230,9 @@ class Session:
         self._current, self.report = run, run.report
         yield from self._begun()
         if self._talk.messages and self._talk.messages[-1].calls:
-            # Whoever listened to the run before left it in the middle.
-            yield self._talk.add_results(
-                not_run(self._talk.messages[-1].calls, "it was interrupted"), ()
-            )
+            # The listener of the run before left it in the middle.
+            open_calls = self._talk.messages[-1].calls
+            yield self._talk.add_results(not_run(open_calls, "it was interrupted"), ())
         typed, _ = spoken(message)
         yield Event("run.started", {"prompt": typed})
         if provider.profile == "small":
@@ -262,12 +261,8 @@ class Session:
             self._started = True
             info = self.info
             data: dict[str, Any] = {"session_id": info.id, "model": info.model}
-            data |= {
-                "cwd": str(info.cwd),
-                "mode": str(info.mode),
-                "resumed": bool(self._talk.messages),
-            }
-            yield Event("session.started", data)
+            data |= {"cwd": str(info.cwd), "mode": str(info.mode)}
+            yield Event("session.started", {**data, "resumed": bool(self._talk.messages)})
             if self.info.model:
                 yield Event("session.changed", {"model": self.info.model})
 
