@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         ThinkingDelta,
         ToolDefinition,
     )
+    from nanocoder.readable import PathFilter, Readable
     from nanocoder.schema import Param, anthropic_tool, openai_tool, parse_json
     from nanocoder.text import OutputLimit, clip, clip_output, count_tokens, for_model, for_terminal
     from nanocoder.tool import SessionInfo, Tool, ToolContext, ToolInfo, tool
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
     from nanocoder.workspace import (
         Entry,
         Files,
+        LeftOut,
         Protection,
         ProtectionKind,
         ResolvedPath,
@@ -96,6 +98,7 @@ _ROOMS = {
     "hookspecs": ("hookimpl",),
     "loop": ("Session", "open_session"),
     "offers": ("Command", "Dialect", "Display", "Resource", "Runner", "Sandbox", "Screen"),
+    "readable": ("PathFilter", "Readable"),
     "plugins": ("Plugins",),
     "provider": (
         "Finished",
@@ -131,6 +134,7 @@ _ROOMS = {
     "workspace": (
         "Entry",
         "Files",
+        "LeftOut",
         "Protection",
         "ProtectionKind",
         "ResolvedPath",
@@ -161,6 +165,7 @@ __all__ = [
     "Event",
     "Files",
     "Finished",
+    "LeftOut",
     "Message",
     "Mode",
     "ModelInfo",
@@ -168,6 +173,7 @@ __all__ = [
     "Notice",
     "OutputLimit",
     "Param",
+    "PathFilter",
     "PersonError",
     "PluginError",
     "Plugins",
@@ -177,6 +183,7 @@ __all__ = [
     "ProviderError",
     "ProviderSpec",
     "Question",
+    "Readable",
     "Request",
     "ResolvedPath",
     "Resource",

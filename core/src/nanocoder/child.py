@@ -17,13 +17,14 @@ from nanocoder.config import own_folders
 from nanocoder.consent import Approver, Ask, Asker, request_data
 from nanocoder.errors import Cancelled, ToolError
 from nanocoder.execute import CLOSE_GRACE_S
-from nanocoder.opening import Ground, existing_directory, open_workspace
+from nanocoder.opening import Ground, existing_directory
 from nanocoder.plugins import Plugins
 from nanocoder.report import Report
 from nanocoder.running import Caller, Said, inquiry
 from nanocoder.session import Journal, SessionStore
 from nanocoder.tool import ANY_TOOL, SessionInfo, Tool
 from nanocoder.values import ApprovalAnswer, ApprovalRequest, Event, Mode, Question, Usage
+from nanocoder.workspaces import open_workspace
 
 MAX_OPEN = 8
 """How many sessions may be open inside one session at once."""

@@ -122,7 +122,7 @@ class WorkspaceError(ToolError):
 
     error_class is one of path_outside_workspace, symlink_loop, file_not_found, not_a_regular_file,
     is_a_directory, not_a_directory, file_exists, too_large, stale_read, binary_file,
-    permission_denied, disk_full, invalid_path, protected_path, io_error.
+    permission_denied, read_denied, disk_full, invalid_path, protected_path, io_error.
     """
 
     error_class = "path_outside_workspace"

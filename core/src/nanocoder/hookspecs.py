@@ -12,7 +12,7 @@ plugin does:
 * tell: nobody answers; a failing plugin is reported
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import pluggy
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from nanocoder.cancel import Cancel
     from nanocoder.offers import Command, Dialect, Resource, Runner, Sandbox, Screen
     from nanocoder.provider import ProviderSpec, Request
+    from nanocoder.readable import PathFilter
     from nanocoder.tool import SessionInfo, Tool
     from nanocoder.values import (
         ApprovalAnswer,
@@ -53,6 +54,7 @@ STYLES: Final = {
     "nanocoder_prompt": "collect",
     "nanocoder_compact": "choose",
     "nanocoder_before_request": "chain",
+    "nanocoder_readable": "judge",
     "nanocoder_before_execute": "judge",
     "nanocoder_render": "choose",
     "nanocoder_approve": "choose",
@@ -228,6 +230,24 @@ def nanocoder_before_request(
     Results: each implementation gets what the one before it returned; None changes nothing.
     Raises: the request is not sent and the run fails, naming the plugin.
     Example: `return attrs.evolve(request, temperature=0.0)`
+    """
+
+
+@hookspec
+def nanocoder_readable(
+    tools: "Mapping[str, Tool[..., Any]]", session: "SessionInfo", settings: Any
+) -> "PathFilter | None":
+    """Say which paths of the workspace nobody may read, or only when a person agrees.
+
+    It holds wherever a file is opened or a folder is gone through: for every tool, for attachments
+    and for sub-agents. Searches leave out what is refused and say how much that is. *tools* are all
+    tools by name. `session.readable` is what all policies say together.
+
+    Called: before the first file is opened, and again when the session, the tools or the settings
+    change; the filter is then asked about each path, from any thread.
+    Results: a path that one filter refuses is refused; None refuses nothing.
+    Raises: counts as refusing every path. A policy that breaks never opens a file.
+    Example: `return Payroll() if session.agent == "review" else None`
     """
 
 

@@ -389,8 +389,8 @@ class Session:
         return {"session": self.info, "settings": self.plugins.settings}
 
     def _set_info(self, **changes: Any) -> None:
-        self.info = evolve(self.info, **changes)
-        self.consent.session = self.info
+        self._ground.set_info(evolve(self.info, **changes))
+        self.info = self.consent.session = self._ground.info
 
 
 def open_session(cwd: Any = ".", **options: Any) -> Session:

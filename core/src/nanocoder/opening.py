@@ -9,19 +9,22 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attrs import define, field
+from attrs import define, evolve, field
 
 from nanocoder.admission import Admission
 from nanocoder.config import Config, cache_dir, own_folders, user_config_dir
 from nanocoder.consent import Approver, Asker
 from nanocoder.errors import ConfigError, ToolError, UsageError
-from nanocoder.leftovers import intents_dir, take_back_what_was_killed
+from nanocoder.leftovers import take_back_what_was_killed
 from nanocoder.offers import Dialect, Sandbox
 from nanocoder.plugins import Plugins
+from nanocoder.readable import Readable
+from nanocoder.reading import SessionReadable
 from nanocoder.session import Journal, SessionStore, Transcript, repaired
 from nanocoder.text import nearest
 from nanocoder.tool import SessionInfo
 from nanocoder.values import Event, Message, Mode
+from nanocoder.workspaces import open_workspace
 from nanocoder.wrapping import configure
 
 if TYPE_CHECKING:
@@ -63,7 +66,7 @@ class Ground:
     plugins: Plugins
     config: Config
     info: SessionInfo
-    open: "Callable[[], Workspace]"
+    open: "Callable[[Readable], Workspace]"
     journal: Journal | None = None
     approve: Approver | None = None
     ask: Asker | None = None
@@ -76,17 +79,27 @@ class Ground:
     parent: "Children | None" = None
     kept: set[tuple[str, ...]] = field(factory=set)
     telling: AbstractContextManager[Any] = field(factory=threading.RLock)
+    _readable: SessionReadable = field(init=False)
     _workspace: "Workspace | None" = None
     _resources: dict[tuple[str, str], Any] = field(factory=dict)
     _lock: threading.Lock = field(factory=threading.Lock)
     _opening: threading.Lock = field(factory=threading.Lock)
+
+    def __attrs_post_init__(self) -> None:
+        self._readable = SessionReadable(self.plugins, self.info)
+        self.set_info(self.info)
+
+    def set_info(self, info: SessionInfo) -> None:
+        """Let *info* be what policies know of the session."""
+        self.info = self._readable.session = evolve(info, readable=self._readable)
 
     @property
     def workspace(self) -> "Workspace":
         """The workspace, opened before the first call runs: a run without calls needs none."""
         with self._opening:
             if self._workspace is None:
-                self._workspace = self.open()
+                self._readable.now()  # the policies are asked before the first file is opened
+                self._workspace = self.open(self._readable)
             return self._workspace
 
     def record(self, event: Event) -> None:
@@ -237,7 +250,7 @@ def open_ground(  # noqa: PLR0913 - these are the options of open_session, by na
     ground = Ground(
         plugins=plugins,
         config=config,
-        open=partial(open_workspace, root, journal, config, environment),
+        open=partial(open_workspace, root, journal, config, environment=environment),
         info=info,
         journal=journal,
         approve=approve,
@@ -322,35 +335,6 @@ def misspelt(config: Config, plugins: Plugins) -> list[str]:
             where = config.where("tools.disable")
             found.append(f"{where}: there is no tool {name!r}; did you mean {close[0]!r}?")
     return found
-
-
-def open_workspace(
-    root: Path,
-    journal: Journal | None,
-    config: Config,
-    environment: Mapping[str, str] = os.environ,
-    *,
-    ours: bool = False,
-) -> "Workspace":
-    """Open the workspace with its backups outside of it and our own places protected.
-
-    *ours* says that *root* lies in such a place because a tool of this session put it there.
-    """
-    from nanocoder.workspace import Workspace  # 14 modules that a run without calls does not need
-
-    artifacts = journal.artifacts if journal is not None else None
-    backups = artifacts / "backups" if artifacts is not None else None
-    watch = None if journal is None else partial(journal.append, "file.changed")
-    intents = intents_dir(environment)
-    return Workspace(
-        root,
-        backups=backups,
-        keep_backups=config.core.keep_backups,
-        extra_protected=map(str, own_folders(environment, root=root if ours else None)),
-        watch=watch,
-        intents=intents,
-        outputs=journal.outputs if journal is not None else None,
-    )
 
 
 def _opened_journal(

@@ -8,6 +8,7 @@ from attrs import define, evolve, field, frozen
 
 from nanocoder.cancel import Cancel
 from nanocoder.errors import PluginError, ToolError
+from nanocoder.readable import Readable
 from nanocoder.returned import as_result
 from nanocoder.schema import Signature
 from nanocoder.values import (
@@ -53,7 +54,8 @@ class SessionInfo(Value):
     in.
     *origin* is the parent's directory where a sub-agent works in another: what is said of a place
     below it holds for the same place below *cwd*. None for all others. *own_folders* are where
-    nanocoder keeps its settings, sessions and caches.
+    nanocoder keeps its settings, sessions and caches. *readable* says which paths of the workspace
+    may be read: what all policies say in `nanocoder_readable`.
     """
 
     id: str
@@ -69,6 +71,7 @@ class SessionInfo(Value):
     parent: str = ""
     origin: Path | None = None
     own_folders: tuple[Path, ...] = ()
+    readable: Readable = field(factory=Readable, eq=False, repr=False)
 
     def resolve(self, path: str, directory: str = ".", *, literal: bool = False) -> "ResolvedPath":
         r"""Return where *path* leads, by the walk with which the workspace opens files.

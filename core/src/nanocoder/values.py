@@ -22,7 +22,7 @@ class Shown:
     __attrs_attrs__: ClassVar[tuple[Any, ...]]
 
     def __repr__(self) -> str:
-        fields = ((one.name, getattr(self, one.name)) for one in self.__attrs_attrs__)
+        fields = ((one.name, getattr(self, one.name)) for one in self.__attrs_attrs__ if one.repr)
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in fields)})"
 
 
@@ -41,7 +41,7 @@ class Value(Shown):
 
 
 def _fields_of(value: Shown) -> list[Any]:
-    return [getattr(value, one.name) for one in value.__attrs_attrs__]
+    return [getattr(value, one.name) for one in value.__attrs_attrs__ if one.eq]
 
 
 EMPTY: Mapping[str, Any] = {}

@@ -12,7 +12,14 @@ from nanocoder.errors import BadArguments, Cancelled, UnknownTool, UsageError
 from nanocoder.loop import Session
 from nanocoder.schema import parse_json
 
-EXIT_CODES = {"": 0, "configuration": 2, "approval_needed": 3, "denied": 6, "cancelled": 130}
+EXIT_CODES = {
+    "": 0,
+    "configuration": 2,
+    "approval_needed": 3,
+    "denied": 6,
+    "read_denied": 6,
+    "cancelled": 130,
+}
 """By error class; whatever else goes wrong is 1."""
 TABLE = (
     "no installed plugin has it; the README of nanocoder says which package has which tool,"

@@ -11,12 +11,12 @@ from nanocoder.cli.host import Agree, Host, Say
 from nanocoder.cli.output import print_line
 from nanocoder.cli.question import NEEDS_PERSON, is_agreed
 from nanocoder.errors import PersonError, UsageError
-from nanocoder.opening import open_workspace
 from nanocoder.plugins import Plugins
 from nanocoder.session import Journal, Record, SessionStore
 from nanocoder.session.changed import FileChange, History, Piece
 from nanocoder.session.undoing import Plan, Undoing, beyond, refusal
 from nanocoder.values import Shown, Value
+from nanocoder.workspaces import open_workspace
 
 if TYPE_CHECKING:
     from nanocoder.workspace import Workspace

@@ -26,7 +26,12 @@ from nanocoder.tool import Tool
 
 API_VERSION = 1
 MARK = f"{PROJECT}_impl"
-GATES = ("nanocoder_before_execute", "nanocoder_after_execute", "nanocoder_before_request")
+GATES = (
+    "nanocoder_readable",
+    "nanocoder_before_execute",
+    "nanocoder_after_execute",
+    "nanocoder_before_request",
+)
 """Hooks of the judge and chain styles: who has one is never lazy and never optional."""
 
 MAX_TEXT_CHARS = 4_096

@@ -1,16 +1,19 @@
 """The path sandbox: files below one root, opened beneath a directory handle, changed atomically."""
 
 from nanocoder.workspace.content import TextFile
+from nanocoder.workspace.gate import LeftOut
 from nanocoder.workspace.protected import Protection, ProtectionKind
+from nanocoder.workspace.reader import MAX_BYTES
 from nanocoder.workspace.resolution import ResolvedPath
 from nanocoder.workspace.tree import Entry, Files
-from nanocoder.workspace.workspace import MAX_BYTES, Workspace
+from nanocoder.workspace.workspace import Workspace
 from nanocoder.workspace.writing import Written
 
 __all__ = [
     "MAX_BYTES",
     "Entry",
     "Files",
+    "LeftOut",
     "Protection",
     "ProtectionKind",
     "ResolvedPath",

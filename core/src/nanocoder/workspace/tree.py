@@ -11,6 +11,7 @@ from attrs import evolve, frozen
 from nanocoder.errors import WorkspaceError
 from nanocoder.values import Value
 from nanocoder.workspace.beneath import LISTING
+from nanocoder.workspace.gate import OPEN_GATE, Gate
 from nanocoder.workspace.ignore import Chain, Ignore, ignored, kept
 from nanocoder.workspace.protected import is_git_name
 from nanocoder.workspace.root import READ, Root
@@ -99,22 +100,27 @@ class Tree:
         hidden: bool,
         details: bool,
         depth: int,
+        gate: Gate = OPEN_GATE,
     ) -> Iterator[Entry]:
         """Go through the tree; see `Workspace.walk`."""
         levels: list[_Level[Entry]] = []
         try:
             chain = self._chain(raw) if ignore else None
-            levels.append(self._level(self._root.open_directory(raw), raw, chain, details=details))
+            top = self._root.open_directory(raw)
+            levels.append(self._level(top, raw, chain, gate, details=details))
             while levels:
                 level = levels[-1]
                 for entry in level.entries:
                     if _is_left_out(entry, skip, hidden=hidden) or _is_ignored(level.chain, entry):
                         continue
+                    if entry.name in level.refused:
+                        gate.note(level.path, [entry.name], are_folders=entry.kind == "dir")
+                        continue
                     if entry.kind != "dir" or len(levels) == depth:
                         yield entry
                         continue
                     try:
-                        levels.append(self._below(level, entry, details=details))
+                        levels.append(self._below(level, entry, gate, details=details))
                     except WorkspaceError as error:  # no permission, gone, or too deep to be named
                         yield evolve(entry, problem=str(error))
                         continue
@@ -128,12 +134,14 @@ class Tree:
             for level in levels:
                 level.close()
 
-    def files(self, raw: str, *, skip: Collection[str], depth: int) -> Iterator[Files]:
+    def files(
+        self, raw: str, *, skip: Collection[str], depth: int, gate: Gate = OPEN_GATE
+    ) -> Iterator[Files]:
         """Go through the files of the tree; see `Workspace.files`."""
         levels: list[_Named] = []
         try:
             top = self._root.open_directory(raw)
-            levels.append(self._named(top, shown(raw), self._chain(raw), skip))
+            levels.append(self._named(top, shown(raw), self._chain(raw), skip, gate))
             while levels:
                 level = levels[-1]
                 for item in level.entries:
@@ -143,7 +151,7 @@ class Tree:
                     if len(levels) == depth:
                         continue
                     with contextlib.suppress(WorkspaceError):  # no permission, gone, or too deep
-                        levels.append(self._named_below(level, item, skip))
+                        levels.append(self._named_below(level, item, skip, gate))
                         if len(levels) > MAX_OPEN:
                             levels[-MAX_OPEN - 1].close()
                         break
@@ -171,9 +179,11 @@ class Tree:
         except (OSError, WorkspaceError):
             return "file"
 
-    def _below(self, level: "_Level[Entry]", entry: Entry, *, details: bool) -> "_Level[Entry]":
+    def _below(
+        self, level: "_Level[Entry]", entry: Entry, gate: Gate, *, details: bool
+    ) -> "_Level[Entry]":
         fd = self._open_below(level, entry.name, entry.path)
-        below = self._level(fd, entry.path, level.chain, details=details)
+        below = self._level(fd, entry.path, level.chain, gate, details=details)
         if below.chain is not None and below.has_rules:
             below.chain = self._deeper(below.chain, entry.path)
         return below
@@ -187,14 +197,18 @@ class Tree:
         except OSError as error:
             raise self._root.problem(error, path) from error
 
-    def _named_below(self, level: "_Named", name: str, skip: Collection[str]) -> "_Named":
+    def _named_below(
+        self, level: "_Named", name: str, skip: Collection[str], gate: Gate
+    ) -> "_Named":
         path = name if level.path == "." else f"{level.path}/{name}"
-        below = self._named(self._open_below(level, name, path), path, level.chain, skip)
+        below = self._named(self._open_below(level, name, path), path, level.chain, skip, gate)
         if below.has_rules:
             below.chain = self._deeper(below.chain or (), path)
         return below
 
-    def _named(self, fd: int, path: str, chain: Chain | None, skip: Collection[str]) -> "_Named":
+    def _named(
+        self, fd: int, path: str, chain: Chain | None, skip: Collection[str], gate: Gate
+    ) -> "_Named":
         """Make a level of files and the names of directories between them."""
         try:
             names, folders = _names(fd)
@@ -202,11 +216,16 @@ class Tree:
             os.close(fd)
             raise self._root.problem(error, path) from error
         level: _Named = _Level(fd, path, chain, has_rules=".gitignore" in names)
-        level.entries = self._runs(level, names, folders, skip)
+        level.entries = self._runs(level, names, folders, skip, gate)
         return level
 
     def _runs(
-        self, level: "_Named", names: list[str], folders: list[str], skip: Collection[str]
+        self,
+        level: "_Named",
+        names: list[str],
+        folders: list[str],
+        skip: Collection[str],
+        gate: Gate,
     ) -> Iterator[Files | str]:
         """Yield what is not left out: files up to a directory, the directory, and so on."""
         from bisect import bisect  # half a millisecond of a start that may walk nowhere
@@ -215,10 +234,17 @@ class Tree:
         prefix = b"" if level.path == "." else os.fsencode(level.path + "/")
         left = [one for one in names if one not in skip and (one[0] != "." or not is_git_name(one))]
         names = kept(chain, prefix, left)
+        refused = gate.refused(level.path, [*names, *folders])
+        if refused:
+            gate.note(level.path, refused.intersection(names))
+            names = [name for name in names if name not in refused]
         at = 0
         for folder in folders:
             path = prefix + (name := os.fsencode(folder))
             if _is_out(folder, skip) or ignored(chain, path, name, is_dir=True):
+                continue
+            if folder in refused:
+                gate.note(level.path, [folder], are_folders=True)
                 continue
             end = bisect(names, folder, at)
             if at < end:
@@ -228,7 +254,9 @@ class Tree:
         if at < len(names):
             yield Files(self._root, level, names[at:])
 
-    def _level(self, fd: int, path: str, chain: Chain | None, *, details: bool) -> "_Level[Entry]":
+    def _level(
+        self, fd: int, path: str, chain: Chain | None, gate: Gate, *, details: bool
+    ) -> "_Level[Entry]":
         try:
             entries = self._entries(fd, path, details=details)
         except BaseException:
@@ -238,6 +266,7 @@ class Tree:
             fd, path, chain, has_rules=any(one.name == ".gitignore" for one in entries)
         )
         level.entries = iter(entries)
+        level.refused = gate.refused(shown(path), [entry.name for entry in entries])
         return level
 
     def _entries(self, fd: int, raw: str, *, details: bool) -> list[Entry]:
@@ -283,7 +312,7 @@ class Tree:
 class _Level(Generic[Item]):
     """A directory on the way down: what of it is still to come, and the rules in force there."""
 
-    __slots__ = ("chain", "entries", "fd", "has_rules", "path")
+    __slots__ = ("chain", "entries", "fd", "has_rules", "path", "refused")
 
     def __init__(self, fd: int, path: str, chain: Chain | None, *, has_rules: bool) -> None:
         self.fd = fd
@@ -291,6 +320,7 @@ class _Level(Generic[Item]):
         self.entries: Iterator[Item] = iter(())
         self.chain = chain
         self.has_rules = has_rules
+        self.refused: set[str] = set()
 
     def close(self) -> None:
         if self.fd >= 0:

@@ -2,20 +2,22 @@
 
 import os
 import stat as mode_of
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from copy import copy
 from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, BinaryIO, Self
 
-from nanocoder.errors import WorkspaceError
+from nanocoder.readable import Readable
 from nanocoder.workspace import content
 from nanocoder.workspace.backups import Backups
 from nanocoder.workspace.changes import Changes, Watch
 from nanocoder.workspace.content import TextFile
+from nanocoder.workspace.gate import LeftOut
 from nanocoder.workspace.outputs import Outputs
 from nanocoder.workspace.protected import Protection
+from nanocoder.workspace.reader import MAX_BYTES, Reader
 from nanocoder.workspace.root import Root
 from nanocoder.workspace.spelling import shown
 from nanocoder.workspace.tree import Entry, Files, Tree
@@ -25,17 +27,16 @@ if TYPE_CHECKING:
     from nanocoder.workspace.intents import Intents
     from nanocoder.workspace.rollback import Rollback
 
-MAX_BYTES = 50_000_000
-
 
 class Workspace:
     """One directory tree. Paths are relative to its root, or absolute and below it.
 
     Every method raises WorkspaceError, whose error_class tells what is wrong: invalid_path and
-    path_outside_workspace all of them, the others as named. Methods may be called from any thread.
+    path_outside_workspace all of them, the others as named. What reads a file or goes through
+    folders raises read_denied for what *readable* refuses. Methods may be called from any thread.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - these are options, by name
         self,
         root: Path,
         *,
@@ -46,6 +47,7 @@ class Workspace:
         watch: Watch | None = None,
         intents: Path | None = None,
         outputs: Path | None = None,
+        readable: Readable | None = None,
     ) -> None:
         """Open *root*.
 
@@ -56,15 +58,18 @@ class Workspace:
         of each change before it is made, as the journal's `file.changed`. *intents* is a directory
         outside the workspace where `recording` keeps what a killed process has to leave behind;
         None: a temporary one, which nobody finds afterwards. The files in *outputs*, a directory of
-        ours, can be read by their absolute paths, and not changed.
+        ours, can be read by their absolute paths, and not changed. *readable* says which paths may
+        be read, `SessionInfo.readable` in a session; None: all.
         """
         self._root = Root(root, force_walk=force_walk, extra_protected=extra_protected)
         self.root = self._root.path
         self._tree = Tree(self._root)
+
         self._backups = Backups(backups, keep_backups) if backups else None
         self._changes = Changes(self._root, self._backups, MAX_BYTES, watch)
         self._intents = intents
         self._outputs = Outputs(outputs)
+        self._reader = Reader(self._root, self._outputs, readable or Readable())
 
     def __enter__(self) -> Self:
         return self
@@ -130,7 +135,7 @@ class Workspace:
 
         Raises: file_not_found, is_a_directory, not_a_regular_file, permission_denied, symlink_loop.
         """
-        fd = self._opened(path)[0]
+        fd = self._reader.open(path)[0]
         os.set_blocking(fd, True)
         return os.fdopen(fd, "rb")
 
@@ -139,7 +144,7 @@ class Workspace:
 
         Raises: too_large, and what `open` raises.
         """
-        return self._read(path, max_bytes)[0]
+        return self._reader.read(path, max_bytes)[0]
 
     def read_text(self, path: str, *, max_bytes: int | None = None) -> str:
         r"""Return a file's text with "\n" at its line ends; see `read_file`."""
@@ -152,7 +157,7 @@ class Workspace:
 
         Raises: binary_file, too_large, and what `open` raises.
         """
-        data, canonical, status = self._read(path, max_bytes)
+        data, canonical, status = self._reader.read(path, max_bytes)
         file = content.decode(shown(canonical), data, mode_of.S_IMODE(status.st_mode))
         if note:
             self._changes.seen[canonical] = file.digest
@@ -209,7 +214,8 @@ class Workspace:
 
         Raises: file_not_found, not_a_directory, permission_denied.
         """
-        return self._tree.scan(self._root.raw(path))
+        raw = self._root.raw(path)
+        return self._reader.passed(self._root.resolved(raw), self._tree.scan(raw))
 
     def walk(
         self,
@@ -220,28 +226,45 @@ class Workspace:
         hidden: bool = True,
         details: bool = True,
         depth: int = 0,
+        left_out: LeftOut | None = None,
     ) -> Iterator[Entry]:
         """Go through the tree below *path*: names sorted, each directory before its content.
 
         Links are listed and never followed. `.git` is left out, as are names in *skip*, names with
         a dot at their start unless *hidden*, and with *ignore* what git ignores. Directories that
         cannot be read are listed with a *problem*. Without *details* no entry has size and time,
-        which is faster. *depth* is how many levels to go through, 0 for all. Raises: what `scan`
-        raises, for *path* itself.
+        which is faster. *depth* is how many levels to go through, 0 for all. *left_out* is told of
+        what policies keep out. Raises: what `scan` raises, for *path* itself.
         """
         raw = self._root.resolved(self._root.raw(path))
+        gate = self._reader.gate(raw, left_out)
         return self._tree.walk(
-            raw, ignore=ignore, skip=skip, hidden=hidden, details=details, depth=depth
+            raw, ignore=ignore, skip=skip, hidden=hidden, details=details, depth=depth, gate=gate
         )
 
     def files(
-        self, path: str = ".", *, skip: Collection[str] = (), depth: int = 0
+        self,
+        path: str = ".",
+        *,
+        skip: Collection[str] = (),
+        depth: int = 0,
+        left_out: LeftOut | None = None,
     ) -> Iterator[Files]:
         """Go through what `walk` calls files, some of one directory at a time: that is faster.
 
         In the order of `walk`, without what git ignores and without sizes. Raises: as there.
         """
-        return self._tree.files(self._root.resolved(self._root.raw(path)), skip=skip, depth=depth)
+        raw = self._root.resolved(self._root.raw(path))
+        gate = self._reader.gate(raw, left_out)
+        return self._tree.files(raw, skip=skip, depth=depth, gate=gate)
+
+    def readable_below(self, path: str = ".") -> Callable[[str], bool]:
+        """Return what tells whether policies let a walk below *path* get to a path.
+
+        For what another program finds there: paths relative to the workspace, without links.
+        Raises: read_denied for *path* itself.
+        """
+        return self._reader.gate(self._root.resolved(self._root.raw(path)), None).passes
 
     def is_ignored(self, path: str) -> bool:
         """Tell whether git would leave out *path*; it need not exist."""
@@ -354,19 +377,12 @@ class Workspace:
 
         Only files of processes that no longer run are removed.
         """
-        strays = [
-            entry.path
-            for entry in self.walk(ignore=False, details=False)
-            if entry.kind == "file" and is_abandoned(entry.name)
-        ]
-        for path in strays:
+        entries = self._tree.walk(".", ignore=False, skip=(), hidden=True, details=False, depth=0)
+        files = [entry for entry in entries if entry.kind == "file"]
+        abandoned = [entry.path for entry in files if is_abandoned(entry.name)]
+        for path in abandoned:
             self._changes.delete(self._root.raw(path))
-        return strays
-
-    def _opened(self, path: str) -> tuple[int, str, os.stat_result]:
-        if self._outputs.has(path):
-            return self._outputs.open(path)
-        return self._root.open_file(self._root.raw(path))
+        return abandoned
 
     def _mode(self, path: str) -> int:
         if self._outputs.has(path):
@@ -380,21 +396,3 @@ class Workspace:
             return 0
         except OSError as error:
             raise self._root.problem(error, raw) from error
-
-    def _read(self, path: str, max_bytes: int | None) -> tuple[bytes, str, os.stat_result]:
-        limit = MAX_BYTES if max_bytes is None else max_bytes
-        fd, canonical, status = self._opened(path)
-        try:
-            data = content.read_up_to(fd, min(status.st_size, limit), limit)
-        except OSError as error:
-            raise self._root.problem(error, path) from error
-        finally:
-            os.close(fd)
-        if data is None or status.st_size > limit:
-            raise WorkspaceError(
-                f"{shown(path)!r} is {status.st_size:,} bytes long; at most {limit:,} can be read"
-                " at once, so read a part of it or search in it",
-                error_class="too_large",
-                data={"size": status.st_size, "limit": limit},
-            )
-        return data, canonical, status

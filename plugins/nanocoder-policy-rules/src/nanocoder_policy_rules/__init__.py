@@ -1,10 +1,13 @@
 """What a tool may do, what needs a person, and what never happens: modes and rules."""
 
+from collections.abc import Mapping
+
 from attrs import field, frozen
-from nanocoder import SessionInfo, Tool, ToolCall, Verdict, hookimpl
+from nanocoder import PathFilter, SessionInfo, Tool, ToolCall, Verdict, hookimpl
 
 from nanocoder_policy_rules.judge import Case, judge
 from nanocoder_policy_rules.paths import NOT_SECRETS, SECRETS
+from nanocoder_policy_rules.readable import ReadingRules
 from nanocoder_policy_rules.rules import allow_rule, rule
 
 
@@ -42,6 +45,14 @@ class Settings:
 def nanocoder_settings() -> type:
     """Return the class of the table [plugins.policy-rules]."""
     return Settings
+
+
+@hookimpl
+def nanocoder_readable(
+    tools: "Mapping[str, Tool[..., object]]", session: SessionInfo, settings: Settings | None
+) -> PathFilter:
+    """Keep secrets, and what a rule keeps from one tool that reads, from all of them."""
+    return ReadingRules(session, settings or Settings(), tools)
 
 
 @hookimpl

@@ -115,7 +115,7 @@ class Case:
         return "." if self.directory == "." else self.session.resolve(self.directory).path
 
     def may_read(self, path: str, directory: str) -> bool:
-        """Tell whether a command may read *path* of *directory*: inside, and no secret.
+        """Tell whether a command may read *path* of *directory*: inside, and no rule is against it.
 
         *directory* is what a `cd` was given. A shell drops `link/..` there by the letters, and
         programs follow the link: what is read both ways has to be fine.
@@ -130,7 +130,10 @@ class Case:
     def _may_read(self, path: "ResolvedPath") -> bool:
         if self.is_output(path):
             return True
-        return path.is_inside and not path.is_private and not self.secret_in(path.names)
+        if not path.is_inside or path.is_private or self.secret_in(path.names):
+            return False
+        readable = self.session.readable
+        return not any(readable.refuses(name) or readable.asks(name) for name in path.names)
 
     def operand(self, word: str) -> "ResolvedPath":
         """Resolve a word of the command as the program does that gets it."""
@@ -169,6 +172,26 @@ def _secret(case: Case) -> Verdict | None:
         return None
     reason = f"{found!r} is the name of a secret; plugins.policy-rules.secrets lists them"
     return Verdict(Decision.DENY, reason, rule=f"secrets: {found}", source=_DEFAULT)
+
+
+def _unreadable(case: Case) -> Verdict | None:
+    return _about_reading(case, case.session.readable.refuses, Decision.DENY)
+
+
+def _asked_to_read(case: Case) -> Verdict | None:
+    return _about_reading(case, case.session.readable.asks, Decision.ASK)
+
+
+def _about_reading(
+    case: Case, question: Callable[[str], str], decision: Decision
+) -> Verdict | None:
+    """Judge a tool that reads by what all policies say of the paths that it names."""
+    if not case.tool.is_read_only:
+        return None
+    for name in (name for path in case.paths for name in path.names):
+        if not name.startswith("/") and (reason := question(name)):
+            return Verdict(decision, reason, rule=reason, source=f"{_TABLE}.{decision}")
+    return None
 
 
 def _planning(case: Case) -> Verdict | None:
@@ -292,9 +315,11 @@ _STEPS: tuple[Callable[[Case], Verdict | None], ...] = (
     _denied_by_rule,
     command_steps.blocked,
     _secret,
+    _unreadable,
     _planning,
     _protected,
     _asked_by_rule,
+    _asked_to_read,
     _perhaps_forbidden,
     _allowed_by_rule,
     command_steps.cannot_be_undone,

@@ -92,23 +92,30 @@ def names_path(one: Rule, spellings: Sequence[str]) -> bool:
     """Tell whether a rule's glob is for a path; without a slash it is for names at any depth."""
     if not one.pattern:
         return True
-    return any(_glob(one.pattern).fits(_folded(path)) for path in spellings)
+    return any(glob(one.pattern).fits(folded_path(path)) for path in spellings)
 
 
 def names_place(one: Rule, places: Iterable[Sequence[str]]) -> bool:
     """Tell whether a rule's absolute glob is for one of *places*; in doubt it is."""
-    globs = [_glob(each) for each in paths.globs(os.path.expanduser(one.pattern))]
-    return any(glob.fits(_folded(each)) for place in places for each in place for glob in globs)
+    globs = [glob(each) for each in paths.globs(os.path.expanduser(one.pattern))]
+    return any(each.fits(folded_path(path)) for place in places for path in place for each in globs)
 
 
-def _folded(path: str) -> str:
+def folded_path(path: str) -> str:
+    """Return *path* with each of its names folded."""
     return "/".join(folded(name) for name in path.split("/"))
 
 
+def tidy(pattern: str) -> str:
+    """Return a glob of paths as it is compared; without a slash it is for names at any depth."""
+    pattern = folded_path(pattern.strip().removeprefix("./").rstrip("/"))
+    return pattern if "/" in pattern else f"**/{pattern}"
+
+
 @lru_cache(maxsize=1_024)
-def _glob(pattern: str) -> Glob:
-    pattern = _folded(pattern.strip().removeprefix("./").rstrip("/"))
-    return Glob(pattern if "/" in pattern else f"**/{pattern}")
+def glob(pattern: str) -> Glob:
+    """Return the glob of *pattern*."""
+    return Glob(tidy(pattern))
 
 
 def names_argument(one: Rule, arguments: Mapping[str, Any], *, any_of: bool) -> bool:

@@ -155,11 +155,12 @@ def _by_ripgrep(
 ) -> Found:
     """Search on all processors, and again on one where there is too much to put it into order."""
     deadline = time.monotonic() + limit_s
+    is_readable = ctx.workspace.readable_below(query.path)
 
     def lines(*, in_order: bool) -> Generator[Line]:
         left = max(0.0, deadline - time.monotonic())
         raw = ripgrep.search(ctx, program, query, in_order=in_order, limit_s=left)
-        return _textual(ctx, raw, allowed)
+        return _textual(ctx, raw, lambda path: allowed(path) and is_readable(path))
 
     if query.is_file and _is_binary(ctx, query.path):
         return Found("ripgrep", page, query.context)
@@ -185,7 +186,7 @@ def _order(line: Line) -> tuple[list[str], int]:
 def _textual(
     ctx: ToolContext, lines: Generator[Line], allowed: Callable[[str], bool]
 ) -> Generator[Line]:
-    """Leave out what the glob rules out, and binary files: ripgrep shows lines before the NUL."""
+    """Leave out what is not *allowed*, and binary files: ripgrep shows lines before the NUL."""
     path, is_wanted = "", False
     with contextlib.closing(lines):
         for line in lines:

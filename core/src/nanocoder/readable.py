@@ -1,0 +1,113 @@
+"""Which paths of a workspace may be read: what one policy says, and what all say together."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+MAX_FOLDERS_KNOWN = 10_000
+
+
+class PathFilter:
+    """Which paths of a workspace nobody may read; a policy derives its own from this class.
+
+    A path is relative to the workspace, its names separated by "/" and its links resolved. A folder
+    that is refused is refused with everything below it. The same path always gets the same answer:
+    when the settings change, the core asks for another filter.
+    """
+
+    def refuses(self, path: str) -> str:  # noqa: ARG002 - nothing is refused here
+        """Say why *path* may not be read, "" when it may."""
+        return ""
+
+    def asks(self, path: str) -> str:  # noqa: ARG002
+        """Say why a person has to agree before *path* is read, "" when nobody has to.
+
+        A search leaves out such a path unless it starts there.
+        """
+        return ""
+
+    def suspects(self, folder: str, names: Sequence[str]) -> Iterable[str]:  # noqa: ARG002
+        """Return those of the *names* in *folder* ("" for the root) that may not pass.
+
+        Only these are then looked at one by one. Override this where most names pass: a search
+        goes through tens of thousands of files.
+        """
+        return names
+
+
+class Readable:
+    """What may be read in a workspace: *filters* by the names of their plugins, all together.
+
+    One refusal is enough, and a filter that raises refuses. Without filters all may be read.
+    """
+
+    def __init__(self, filters: Iterable[tuple[str, PathFilter]] = ()) -> None:
+        self._filters = tuple(filters)
+        self._refused_folders: dict[str, str] = {"": ""}
+        self._asked_folders: dict[str, str] = {"": ""}
+
+    def now(self) -> "Readable":
+        """Return what holds now: for a search, which asks about thousands of paths."""
+        return self
+
+    def refuses(self, path: str) -> str:
+        """Say why *path*, or a folder above it, may not be read by anybody; "" when it may.
+
+        *path* is relative to the workspace with its links resolved, as `Workspace.resolve` returns.
+        """
+        return self._reason(path, self._refusal, self._refused_folders) if self._filters else ""
+
+    def asks(self, path: str) -> str:
+        """Say why a person has to agree before *path* is read, "" when nobody has to."""
+        return self._reason(path, self._question, self._asked_folders) if self._filters else ""
+
+    def left_out(self, folder: str, names: Sequence[str], *, asks: bool) -> set[str]:
+        """Return those of the *names* in *folder* that a search leaves out; *folder* itself may be.
+
+        With *asks* those about which a person has to be asked are among them.
+        """
+        prefix = f"{folder}/" if folder else ""
+        return {
+            name
+            for plugin, each in self._filters
+            for name in _suspects(each, folder, names)
+            if _answer(plugin, each.refuses, prefix + name)
+            or (asks and _answer(plugin, each.asks, prefix + name))
+        }
+
+    def _reason(self, path: str, own: Callable[[str], str], known: dict[str, str]) -> str:
+        if path == ".":
+            return ""
+        folder = path.rpartition("/")[0]
+        reason = known.get(folder)
+        if reason is None:
+            if len(known) >= MAX_FOLDERS_KNOWN:
+                known.clear()
+                known[""] = ""
+            names = folder.split("/")
+            folders = ("/".join(names[:end]) for end in range(1, len(names) + 1))
+            reason = known[folder] = next(filter(None, map(own, folders)), "")
+        return reason or own(path)
+
+    def _refusal(self, path: str) -> str:
+        reasons = (_answer(plugin, each.refuses, path) for plugin, each in self._filters)
+        return next(filter(None, reasons), "")
+
+    def _question(self, path: str) -> str:
+        reasons = (_answer(plugin, each.asks, path) for plugin, each in self._filters)
+        return next(filter(None, reasons), "")
+
+
+def _answer(plugin: str, question: Callable[[str], str], path: str) -> str:
+    try:
+        reason = question(path)
+    except Exception as error:  # noqa: BLE001 - a policy that breaks never opens a file
+        return f"policy {plugin!r} failed: {type(error).__name__}: {error}"
+    if isinstance(reason, str):
+        return reason
+    return f"policy {plugin!r} failed: it returned {type(reason).__name__}, expected str"
+
+
+def _suspects(each: PathFilter, folder: str, names: Sequence[str]) -> Iterable[str]:
+    try:
+        return list(each.suspects(folder, names))
+    except Exception:  # noqa: BLE001 - each name is then looked at by itself
+        return names

@@ -1,0 +1,136 @@
+"""Which paths nobody may read: secrets, and what a rule keeps from a tool that reads.
+
+A rule for one reader holds for all: what `read_file` may not read, `grep` does not find.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from nanocoder import Effect, PathFilter, SessionInfo, Tool
+
+from nanocoder_policy_rules import paths, rules
+from nanocoder_policy_rules.rules import Rule
+from nanocoder_policy_rules.suspects import suspects
+from nanocoder_policy_rules.wildcards import Glob
+
+if TYPE_CHECKING:
+    from nanocoder_policy_rules import Settings
+
+_BY_NAME: Final = "name"
+"""A reader with this argument looks for something by its name: rules for it are of names."""
+
+
+class Guard(NamedTuple):
+    """A rule as *glob*, for relative or for absolute paths, and where it can fit.
+
+    *prefix* is how every path begins that it fits, up to a "/" or ""; *name* is a pattern for the
+    last name of each, or of the folder that it lies in; "*" when that may be any.
+    """
+
+    text: str
+    glob: Glob
+    is_absolute: bool
+    prefix: str
+    name: str
+
+
+class ReadingRules(PathFilter):
+    """What the settings say of paths in one session."""
+
+    def __init__(
+        self, session: SessionInfo, settings: "Settings", tools: Mapping[str, Tool[..., Any]]
+    ) -> None:
+        readers = [name for name, tool in tools.items() if _reads_paths(tool)]
+
+        def guards(texts: Iterable[str]) -> list[Guard]:
+            about_readers = _for_readers(texts, session.agent, readers, tools)
+            return [guard for rule in about_readers for guard in _guards(rule)]
+
+        self._settings = settings
+        self._denying = guards(settings.deny)
+        self._asking = guards(settings.ask)
+        # A sub-agent's copy is held by the rules for the place that it was copied from.
+        roots = [os.path.normpath(root) for root in (session.cwd, session.origin) if root]
+        self._roots = [rules.folded_path(f"{root}/".replace("//", "/")) for root in roots]
+
+    def refuses(self, path: str) -> str:
+        """Name the secret, or the rule that denies."""
+        found = paths.secret((path,), self._settings.secrets, self._settings.not_secrets)
+        if found:
+            return f"{found!r} is the name of a secret; plugins.policy-rules.secrets lists them"
+        text = self._fitting(self._denying, path)
+        return f"the rule {text!r} forbids it" if text else ""
+
+    def asks(self, path: str) -> str:
+        """Name the rule that asks."""
+        text = self._fitting(self._asking, path)
+        return f"the rule {text!r} asks a person" if text else ""
+
+    def suspects(self, folder: str, names: Sequence[str]) -> Iterable[str]:
+        """Return the names that are like a secret's, or like those that a rule is about."""
+        patterns = list(self._settings.secrets)
+        if guards := [*self._denying, *self._asking]:
+            here = f"{rules.folded_path(folder)}/" if folder else ""
+            patterns += [guard.name for guard in guards if self._is_near(guard, here)]
+        return suspects(names, tuple(patterns))
+
+    def _fitting(self, guards: Sequence[Guard], path: str) -> str:
+        """Return the rule among *guards* that fits *path*, or ""."""
+        if not guards:
+            return ""
+        folded = rules.folded_path(path)
+        for guard in guards:
+            if any(guard.glob.fits(root + folded) for root in self._starts(guard)):
+                return guard.text
+        return ""
+
+    def _is_near(self, guard: Guard, folder: str) -> bool:
+        """Tell whether a rule can fit something in *folder*, or below it."""
+        places = (root + folder for root in self._starts(guard))
+        return any(p.startswith(guard.prefix) or guard.prefix.startswith(p) for p in places)
+
+    def _starts(self, guard: Guard) -> Sequence[str]:
+        return self._roots if guard.is_absolute else ("",)
+
+
+def _reads_paths(tool: Tool[..., Any]) -> bool:
+    names = tool.parameters.get("properties", {})
+    takes_path = not paths.ARGUMENTS.isdisjoint(names)
+    return (
+        takes_path and _BY_NAME not in names and tool.is_read_only and Effect.READ in tool.effects
+    )
+
+
+def _for_readers(
+    texts: Iterable[str], agent: str, readers: Sequence[str], tools: Mapping[str, Tool[..., Any]]
+) -> Iterator[Rule]:
+    """Yield the rules with a pattern for a path that are about a tool that reads."""
+    for rule in map(rules.rule, texts):
+        if not rule.pattern or not rule.is_for(agent):
+            continue
+        # In doubt it forbids: a tool that is not here now may be a reader.
+        is_unknown = rule.tool not in tools and {"*", "?"}.isdisjoint(rule.tool)
+        if is_unknown or any(map(rule.names, readers)):
+            yield rule
+
+
+def _guards(rule: Rule) -> Iterator[Guard]:
+    if not rule.is_absolute:
+        yield _guard(rule, rule.pattern)
+        return
+    for pattern in paths.globs(os.path.expanduser(rule.pattern)):
+        yield _guard(rule, pattern)
+
+
+def _guard(rule: Rule, pattern: str) -> Guard:
+    tidy = rules.tidy(pattern)
+    # A folder that is refused is refused with what lies below: it is enough to know the folder.
+    folder = tidy
+    while folder.endswith("/**"):
+        folder = folder.removesuffix("/**")
+    wild = next((at for at, letter in enumerate(folder) if letter in "*?"), len(folder))
+    prefix = folder[: folder.rfind("/", 0, wild) + 1]
+    name = folder.rpartition("/")[2]
+    is_any = "**" in name or "?" in name or not name
+    return Guard(rule.text, rules.glob(pattern), rule.is_absolute, prefix, "*" if is_any else name)
