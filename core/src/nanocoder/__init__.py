@@ -74,6 +74,8 @@ if TYPE_CHECKING:
         TextFile,
         Workspace,
         Written,
+        escape_path,
+        unescape_path,
     )
     from nanocoder.wrappers import with_fallback, with_retry, with_timeout
 
@@ -141,6 +143,8 @@ _ROOMS = {
         "TextFile",
         "Workspace",
         "Written",
+        "escape_path",
+        "unescape_path",
     ),
     "wrappers": ("with_fallback", "with_retry", "with_timeout"),
 }
@@ -217,6 +221,7 @@ __all__ = [
     "clip",
     "clip_output",
     "count_tokens",
+    "escape_path",
     "for_model",
     "for_terminal",
     "hookimpl",
@@ -224,6 +229,7 @@ __all__ = [
     "openai_tool",
     "parse_json",
     "tool",
+    "unescape_path",
     "with_fallback",
     "with_retry",
     "with_timeout",

@@ -186,7 +186,7 @@ def _same(before: list[str], after: list[str]) -> list[tuple[int, int, int]]:
 
 
 def _binary(path: str) -> WorkspaceError:
-    return WorkspaceError(f"{path!r} is not a text file", error_class="binary_file")
+    return WorkspaceError(f"'{path}' is not a text file", error_class="binary_file")
 
 
 def read_up_to(fd: int, size: int, limit: int) -> bytes | None:

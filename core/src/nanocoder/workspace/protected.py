@@ -155,7 +155,7 @@ def folded(name: str) -> str:
 def git_refused(path: str) -> WorkspaceError:
     """Return the error for a change of git's directory itself."""
     return WorkspaceError(
-        f"{path!r} belongs to git and cannot be made, moved or deleted here",
+        f"'{path}' belongs to git and cannot be made, moved or deleted here",
         error_class="protected_path",
     )
 
@@ -163,7 +163,7 @@ def git_refused(path: str) -> WorkspaceError:
 def own_refused(path: str) -> WorkspaceError:
     """Return the error for a change of what nanocoder itself keeps."""
     return WorkspaceError(
-        f"{path!r} holds settings or state of nanocoder and cannot be changed by its tools",
+        f"'{path}' holds settings or state of nanocoder and cannot be changed by its tools",
         error_class="protected_path",
     )
 

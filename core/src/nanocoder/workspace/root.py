@@ -168,7 +168,7 @@ def _climbs(raw: str) -> bool:
 def _not_regular(raw: str, status: os.stat_result) -> WorkspaceError:
     path = spelling.shown(raw)
     if mode_of.S_ISDIR(status.st_mode):
-        return WorkspaceError(f"{path!r} is a directory, not a file", error_class="is_a_directory")
+        return WorkspaceError(f"'{path}' is a directory, not a file", error_class="is_a_directory")
     return WorkspaceError(
-        f"{path!r} is a pipe, socket or device, not a file", error_class="not_a_regular_file"
+        f"'{path}' is a pipe, socket or device, not a file", error_class="not_a_regular_file"
     )

@@ -100,7 +100,7 @@ def check_unchanged(place: Place, old: Old | None) -> None:
 def stale(path: str) -> WorkspaceError:
     """Return the error for a file that changed since it was read."""
     return WorkspaceError(
-        f"{path!r} has changed since it was read; read it again before changing it",
+        f"'{path}' has changed since it was read; read it again before changing it",
         error_class="stale_read",
     )
 

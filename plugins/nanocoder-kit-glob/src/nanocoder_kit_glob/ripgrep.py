@@ -7,6 +7,8 @@ import os
 import sys
 from pathlib import Path
 
+from nanocoder import escape_path
+
 # A workspace may set none of this: no configuration, no ignore files but git's, none from above it.
 FLAGS = (
     "--no-config",
@@ -68,5 +70,5 @@ def place(root: Path, where: Path) -> str:
 
 
 def path_of(name: bytes) -> str:
-    r"""Return a path as the workspace writes it: bytes that are not UTF-8 as `\xff`."""
-    return name.removeprefix(b"./").decode(errors="backslashreplace")
+    """Return a path as the workspace writes it."""
+    return escape_path(os.fsdecode(name.removeprefix(b"./")))

@@ -3,6 +3,7 @@
 import os
 import subprocess
 from collections.abc import Generator, Iterator
+from pathlib import Path
 from threading import Event, Timer
 from typing import IO, cast
 
@@ -15,6 +16,8 @@ from nanocoder_tool_grep.types import globs_of
 
 READ_BYTES = 4 * MAX_LINE + 4_096 + 32  # a line of four-byte characters, behind the longest path
 MAX_STDERR = 4_000
+MAX_BREAKS = 255
+"""Line breaks that a path is looked for with; a name of a file has at most 255 bytes."""
 FIXED = (
     *FLAGS,
     "--no-heading",
@@ -64,7 +67,7 @@ def search(
     timer.start()
     with process:
         try:
-            yield from _lines(cast("IO[bytes]", process.stdout), query)
+            yield from _lines(cast("IO[bytes]", process.stdout), query, ctx.workspace.root)
             _check(process)
         finally:
             timer.cancel()
@@ -121,18 +124,35 @@ def _check(process: subprocess.Popen[bytes]) -> None:
         raise BadPatternError(complaint)
 
 
-def _lines(stdout: IO[bytes], query: Query) -> Iterator[Line]:
+def _name(lines: list[bytes], root: Path) -> bytes:
+    """Return the name that ends in the last of *lines*.
+
+    A name may hold line breaks; other lines are remarks on binary files.
+    """
+    for start in range(len(lines)):
+        name = b"".join(lines[start:])
+        if os.path.lexists(os.path.join(os.fsencode(root), name)):
+            return name
+    return lines[-1]
+
+
+def _lines(stdout: IO[bytes], query: Query, root: Path) -> Iterator[Line]:
     if query.output == "files":
         for name in _until_nul(stdout):
             yield Line(path_of(name), 1)
         return
+    pending: list[bytes] = []
     while raw := stdout.readline(READ_BYTES):
         rest = raw
         while not rest.endswith(b"\n") and rest:
             rest = stdout.readline(READ_BYTES)
         name, nul, tail = raw.partition(b"\0")
         if not nul:
+            pending = [*pending[-MAX_BREAKS:], raw]
             continue
+        if pending:
+            name = _name([*pending, name], root)
+            pending = []
         if query.output == "count":
             yield Line(path_of(name), int(tail))
             continue

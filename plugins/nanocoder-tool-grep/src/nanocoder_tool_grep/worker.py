@@ -1,15 +1,14 @@
-r"""A process that searches files on its own; started by `workers`, never imported there.
+"""A process that searches files on its own; started by `workers`, never imported there.
 
 It reads a job and then batches, a line of JSON each, and answers every batch by a line: the rows
 that it found, with their paths. It opens below its working directory, the root, and follows no
-link. A name that is not UTF-8 is written with `\xff` for each odd byte, as the workspace does.
+link. Names are as the system has them: where one is not UTF-8, with Python's lone surrogates.
 """
 
 import contextlib
 import json
 import math
 import os
-import re
 import sys
 from typing import Any
 
@@ -18,7 +17,6 @@ from nanocoder_tool_grep.sieve import make_fixed_sieve
 
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 _FOLDER = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_DIRECTORY
-_ESCAPED = re.compile(rb"\\x([89a-f][0-9a-f])")
 
 Rows = list[tuple[str, int, str, bool]]
 
@@ -68,14 +66,14 @@ class Worker:
         fd = os.dup(self._root)
         for name in folder.split("/") if folder else ():
             try:
-                below = _open(name, _FOLDER, fd)
+                below = os.open(name, _FOLDER, dir_fd=fd)
             finally:
                 os.close(fd)
             fd = below
         return fd
 
     def _file(self, folder_fd: int, name: str, folder: str, rows: Rows) -> None:
-        fd = _open(name, _FILE, folder_fd)
+        fd = os.open(name, _FILE, dir_fd=folder_fd)
         try:
             if self._passes(fd):  # hardly any file
                 self._look(fd, f"{folder}/{name}" if folder else name, rows)
@@ -106,16 +104,6 @@ class Worker:
             rows.append((path, *row))
             if len(rows) > self._most:
                 return
-
-
-def _open(name: str, flags: int, folder_fd: int) -> int:
-    try:
-        return os.open(name, flags, dir_fd=folder_fd)
-    except FileNotFoundError:
-        if "\\x" not in name:
-            raise
-    raw = _ESCAPED.sub(lambda at: bytes([int(at[1], 16)]), name.encode())
-    return os.open(raw, flags, dir_fd=folder_fd)
 
 
 def main() -> None:

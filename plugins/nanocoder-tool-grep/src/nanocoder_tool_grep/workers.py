@@ -17,7 +17,7 @@ from selectors import EVENT_READ, DefaultSelector
 from threading import Event, Timer
 from typing import IO, cast
 
-from nanocoder import Cancel
+from nanocoder import Cancel, escape_path, unescape_path
 
 from nanocoder_tool_grep.query import COUNTED, Line, Query, Stopped
 
@@ -191,7 +191,7 @@ class _Crew:
                     self._take()
                     self._give()
                 for row in json.loads(self._held.pop(self._first)):
-                    yield Line(*row)
+                    yield Line(escape_path(row[0]), *row[1:])
                 self._first += 1
                 self._given.popleft()
                 self._give()
@@ -207,7 +207,7 @@ class _Crew:
                 batch = next(self._every, None)
                 if batch is None:
                     return
-                self._next = batch, _encoded(batch)
+                self._next = batch, _encoded(_raw(batch))
             batch, line = self._next
             worker = min(self._workers, key=lambda one: len(one.jobs))
             if not worker.has_room(len(line)):
@@ -236,6 +236,10 @@ def _job(query: Query) -> dict[str, object]:
         "context": query.context,
         "most": COUNTED,
     }
+
+
+def _raw(batch: Batch) -> Batch:
+    return [(unescape_path(folder), list(map(unescape_path, names))) for folder, names in batch]
 
 
 def _encoded(value: object) -> bytes:
