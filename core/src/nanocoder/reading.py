@@ -1,5 +1,6 @@
 """What the policies let be read in one session, asked again when its settings change."""
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from nanocoder.calls import Implementation, attempt, problem_of, wrong_type
@@ -31,7 +32,9 @@ class SessionReadable(Readable):
         if len(before) == len(asked_with) and all(map(_is_same, before, asked_with)):
             return readable
         about = {"tools": tools, "session": self.session, "settings": self._plugins.settings}
-        readable = Readable((policy.plugin, self._filter(policy, about)) for policy in policies)
+        filters = [(policy.plugin, self._filter(policy, about)) for policy in policies]
+        own = OwnFolders(self.session)
+        readable = Readable([("nanocoder", own), *filters] if own.are_inside else filters)
         self._current = (asked_with, readable)
         return readable
 
@@ -60,6 +63,33 @@ class SessionReadable(Readable):
             problem = error.problem if cause is None else problem_of(cause)
             return _Closed(f"policy {policy.plugin!r} failed: {problem}")
         return value
+
+
+class OwnFolders(PathFilter):
+    """Refuses where nanocoder keeps settings, sessions and caches, should it be in the workspace.
+
+    Other sessions' journals hold what their policies kept to them.
+    """
+
+    def __init__(self, session: SessionInfo) -> None:
+        self._session = session
+        folders = [session.resolve(str(folder)).path for folder in session.own_folders]
+        self._inside = {path.casefold() for path in folders if not path.startswith("/")}
+
+    @property
+    def are_inside(self) -> bool:
+        """Tell whether there is anything to refuse."""
+        return bool(self._inside)
+
+    def refuses(self, path: str) -> str:
+        """Say so of one of the folders, and of what lies there."""
+        is_private = self._session.resolve(path).is_private
+        return "nanocoder keeps its settings, sessions and caches there" if is_private else ""
+
+    def suspects(self, folder: str, names: Sequence[str]) -> Iterable[str]:
+        """Return the names of the folders themselves: all below them is refused with them."""
+        prefix = f"{folder}/" if folder else ""
+        return [name for name in names if (prefix + name).casefold() in self._inside]
 
 
 class _Closed(PathFilter):

@@ -181,3 +181,28 @@ def test_commands_may_run_what_is_installed(command, judge):
 def test_a_folder_that_is_moved_to_a_protected_place_asks(destination, judge):
     arguments = {"source": "a", "destination": destination}
     assert str(judge("edit_file", arguments, "edits").decision) == "ask"
+
+
+@pytest.mark.finding("L6")
+@pytest.mark.parametrize("path", ["server.pem", "sub/.env", ".aws/credentials"])
+def test_a_reader_learns_that_a_secret_is_not_there(path, judge):
+    verdict = judge("read_file", {"path": path})
+    assert str(verdict.decision) == "deny"
+    assert verdict.reason.startswith(f"there is no file {path!r}")
+
+
+@pytest.mark.finding("L6")
+def test_nothing_is_said_of_a_secret_that_is_there_or_that_a_pattern_may_find(tree, judge):
+    (tree / "server.pem").write_text("secret")
+    (tree / "key").symlink_to("server.pem")
+    for name, arguments in (
+        ("read_file", {"path": "server.pem"}),
+        ("read_file", {"path": "key"}),
+        ("grep", {"pattern": "x", "glob": ".env"}),
+        ("grep", {"path": "a", "glob": ".env"}),
+        ("grep", {"paths": ["none", ".env"]}),
+        ("write_file", {"path": ".env", "content": ""}),
+    ):
+        verdict = judge(name, arguments)
+        assert str(verdict.decision) == "deny", arguments
+        assert "there is no file" not in verdict.reason

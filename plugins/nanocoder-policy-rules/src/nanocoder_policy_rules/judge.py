@@ -146,6 +146,12 @@ class Case:
         outputs = self.session.outputs
         return outputs is not None and os.path.dirname(path.path) == os.path.realpath(outputs)
 
+    @cached_property
+    def missing(self) -> str:
+        """The one path that the call names to read it, when nothing is there; or ""."""
+        only = paths.only_path(self.call.arguments) if self.tool.is_read_only else ""
+        return only if only and not self.session.resolve(only).exists else ""
+
     def secret_in(self, written: Iterable[str]) -> str:
         """Return the name in some paths that is secret, or ""."""
         return paths.secret(written, self.settings.secrets, self.settings.not_secrets)
@@ -171,6 +177,8 @@ def _secret(case: Case) -> Verdict | None:
     if not found:
         return None
     reason = f"{found!r} is the name of a secret; plugins.policy-rules.secrets lists them"
+    if case.missing:  # that is no secret, and a model that knows it looks elsewhere
+        reason = f"there is no file {case.missing!r}, and {reason}"
     return Verdict(Decision.DENY, reason, rule=f"secrets: {found}", source=_DEFAULT)
 
 

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from nanocoder import Effect, PathFilter, SessionInfo, Tool
+from nanocoder import Effect, PathFilter, SessionInfo, Tool, unescape_path
 
 from nanocoder_policy_rules import paths, rules
 from nanocoder_policy_rules.rules import Rule
@@ -56,6 +56,7 @@ class ReadingRules(PathFilter):
 
     def refuses(self, path: str) -> str:
         """Name the secret, or the rule that denies."""
+        path = unescape_path(path)
         found = paths.secret((path,), self._settings.secrets, self._settings.not_secrets)
         if found:
             return f"{found!r} is the name of a secret; plugins.policy-rules.secrets lists them"
@@ -64,7 +65,7 @@ class ReadingRules(PathFilter):
 
     def asks(self, path: str) -> str:
         """Name the rule that asks."""
-        text = self._fitting(self._asking, path)
+        text = self._fitting(self._asking, unescape_path(path))
         return f"the rule {text!r} asks a person" if text else ""
 
     def suspects(self, folder: str, names: Sequence[str]) -> Iterable[str]:

@@ -25,6 +25,8 @@ def suspects(names: Sequence[str], patterns: tuple[str, ...]) -> Sequence[str]:
     if is_any:
         return names
     text = "\n".join(names).casefold()
+    if "\\" in text:  # the names are written with escapes for what is ignored in them
+        return names
     lines = text.split("\n")
     # What file systems ignore: other letters for the same name, ends such as "." and ":stream".
     if not text.isascii() or len(lines) != len(names) or ":" in text or _has_odd_end(text):
