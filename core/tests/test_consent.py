@@ -682,16 +682,13 @@ def test_a_renderer_or_policy_that_changes_the_arguments_changes_nothing(tmp_pat
     assert request.call.arguments == started.data["arguments"] == {"target": "x"}
 
 
-def test_a_preview_of_ten_megabytes_is_cut_in_the_middle(tmp_path):
+@pytest.mark.finding("M10")
+def test_a_preview_of_ten_megabytes_is_whole(tmp_path):
     person = Person(yes)
     target = "<" + "x" * 10_000_000 + ">"
     result, _ = ask(tmp_path, "launch", {"target": target}, person)
-    preview = person.requests[0].preview
     assert not result.is_error
-    assert len(preview) < 1_100_000
-    assert preview.startswith("target: <")
-    assert preview.endswith(">")
-    assert "characters left out]" in preview
+    assert person.requests[0].preview == f"target: {target}"
 
 
 @pytest.mark.contract("MA-104")
@@ -776,7 +773,7 @@ def test_editing_for_ever_ends_in_a_denial(tmp_path):
     )
     result, _ = ask(tmp_path, "launch", {"target": "a"}, person, p=Policy(guard))
     assert result.error_class == "denied"
-    assert "asked about 10 times" in result.output
+    assert "asked 10 times" in result.output
 
 
 # Always

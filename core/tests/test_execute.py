@@ -747,21 +747,22 @@ def test_a_resource_that_nobody_offers_is_an_error_of_the_call(tmp_path):
 
 
 @pytest.mark.contract("CO-18")
-def test_what_only_the_mode_allows_is_no_consent_to_the_steps(tmp_path):
+@pytest.mark.finding("M2")
+def test_what_is_allowed_is_consent_to_the_steps_only_where_the_policy_says_so(tmp_path):
     class Asking:
         @hookimpl
         def nanocoder_before_execute(self, call):
             wanted = Decision.ASK if call.name == "scribble" else Decision.ALLOW
-            return Verdict(wanted, "as the test says", rule=self.rule)
+            return Verdict(wanted, "as the test says", rule="both", covers_steps=self.covers)
 
     policy, person = Asking(), Asked(answer=False)
     plugins = {"tools": Tools(composed(single=True), scribble, echo), "policy": policy}
     asked = []
-    for policy.rule in ("", "both"):
+    for policy.covers in (False, True):
         with opened(tmp_path, plugins=plugins, approve=person) as (session, _):
             called(session, "both", {"path": "a.txt"})
         asked.append([request.call.name for request in person.requests])
-    assert asked == [["scribble"], ["scribble"]], "a rule for the call as a whole is consent"
+    assert asked == [["scribble"], ["scribble"]], "a rule for the tool as a whole is consent"
     assert (tmp_path / "a.txt").exists()
 
 

@@ -13,8 +13,9 @@ from typing import Any, Protocol, TypeVar
 
 from attrs import evolve
 
+from nanocoder.approvers import Approver, Asker
 from nanocoder.config import own_folders
-from nanocoder.consent import Approver, Ask, Asker, request_data
+from nanocoder.consent import Ask, request_data
 from nanocoder.errors import Cancelled, ToolError
 from nanocoder.execute import CLOSE_GRACE_S
 from nanocoder.opening import Ground, existing_directory

@@ -3,14 +3,14 @@
 import hashlib
 import itertools
 import os
-import threading
 import time
 from collections.abc import Callable, Generator, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from attrs import define, evolve, frozen
 
 from nanocoder import calls
+from nanocoder.approvers import Approver, Approvers, Asker
 from nanocoder.cancel import Cancel
 from nanocoder.errors import ApprovalNeeded, Denied, ToolError
 from nanocoder.plugins import Plugins
@@ -32,8 +32,9 @@ from nanocoder.values import (
     Verdict,
 )
 
-Approver = Callable[[ApprovalRequest], ApprovalAnswer | None]
-Asker = Callable[[Question], str | None]
+if TYPE_CHECKING:
+    from nanocoder.workspace.snapshot import Snapshot
+
 Check = Callable[[Mapping[str, Any]], dict[str, Any]]
 
 APPROVAL_TIMEOUT_S = 300.0
@@ -65,15 +66,18 @@ class Ask(Shown):
 class Granted(Value):
     """A call that may run: its frozen form, and the checked arguments that its handler gets.
 
-    *consented* tells whether somebody agreed to this call: a person who was asked, or who wrote a
-    rule that allows it. What the mode of the session allows nobody has looked at. With an
-    *obstacle* the call cannot work: nobody was asked, and it ends with that error.
+    *consented* tells whether that holds for the steps of a composed call, too: a person was asked
+    and saw them, or wrote a rule about the tool as a whole. A rule for some paths says nothing of
+    the commands among the steps, and what the mode allows nobody has looked at. With an *obstacle*
+    the call cannot work: nobody was asked, and it ends with that error. *snapshot* is of the files
+    that a person saw a preview of.
     """
 
     call: ToolCall
     arguments: dict[str, Any]
     consented: bool = True
     obstacle: ToolError | None = None
+    snapshot: "Snapshot | None" = None
 
 
 class Consent:
@@ -94,8 +98,7 @@ class Consent:
         """Judge for *session*; *kept* is the consent that it shares with another one."""
         self.session = session
         self._plugins = plugins
-        self._approve = approve
-        self._ask = ask
+        self._approvers = Approvers(plugins, session, approve, ask)
         self._sequence = itertools.count(1)
         self._timeout_s = approval_timeout_s
         self._previews = Previews()
@@ -141,6 +144,7 @@ class Consent:
         yield Event("call.validated", call_id=call.id)
         watch.enter("policy")
         agreed: tuple[str, ...] | None = None
+        snapshot: Snapshot | None = None
         for _ in range(MAX_QUESTIONS):
             verdict = self.verdict(call, tool)
             yield Event("call.decided", verdict_data(verdict), call.id)
@@ -148,26 +152,29 @@ class Consent:
                 raise Denied(f"denied: {verdict.reason}", data=verdict_data(verdict))
             asked = (verdict.rule, verdict.reason)
             if verdict.decision is Decision.ALLOW:
-                return Granted(call, arguments, consented or bool(verdict.rule))
+                return Granted(call, arguments, consented or verdict.covers_steps)
             if (consented and not verdict.pierces) or asked == agreed:
-                return Granted(call, arguments)
+                return Granted(call, arguments, snapshot=snapshot)
             if _key(verdict, call, tool) in self.kept:
                 return Granted(call, arguments)
             preview = self._preview(call, tool, cancel)
             if preview.obstacle is not None and not verdict.rule:
                 return Granted(call, arguments, obstacle=preview.obstacle)
+            snapshot = preview.snapshot
             request = self._request(call, tool, verdict, preview.text)
             answer = yield from self._answered(request, verdict, tool, watch)
             if answer.arguments is None:
                 if not self._still_holds(verdict, call, tool):
                     continue
                 yield Event("call.approved", {"always": answer.always}, call.id)
-                return Granted(call, arguments)
+                return Granted(call, arguments, snapshot=snapshot)
             agreed = asked
             call = evolve(call, arguments=copied(answer.arguments), edited=True)
             arguments = check(call.arguments)
             yield Event("call.edited", {"arguments": call.arguments}, call.id)
-        raise Denied(f"denied: it was asked about {MAX_QUESTIONS} times and changed each time")
+        raise Denied(
+            f"denied: you were asked {MAX_QUESTIONS} times and each edit needed another approval"
+        )
 
     def _still_holds(self, asked: Verdict, call: ToolCall, tool: Tool[..., Any]) -> bool:
         """Tell whether a yes answers what would be asked by now; raises Denied for what is denied.
@@ -216,48 +223,8 @@ class Consent:
     def ask(
         self, request: ApprovalRequest | Question, cancel: Cancel
     ) -> ApprovalAnswer | str | None:
-        """Put a request to whoever answers for the person; None when nobody does.
-
-        An answer that comes after the request's time counts no more: a text says so.
-        """
-        settings = self._plugins.settings
-        about = {"session": self.session, "settings": settings, "cancelled": cancel}
-        if isinstance(request, Question):
-            return self._inquire(request, about)
-
-        def approval() -> ApprovalAnswer | None:
-            return calls.choose(
-                self._whoever("nanocoder_approve", self._approve, "request"),
-                self._plugins.report,
-                {"request": request, **about},
-                ApprovalAnswer,
-            )
-
-        # A screen needs this thread for its signals and keeps the time itself.
-        beside = self._approve is not None
-        return in_time(approval, request.timeout_s, cancel, beside=beside)
-
-    def _inquire(self, question: Question, about: Mapping[str, Any]) -> str | None:
-        if self._ask is None and not self.session.interactive:
-            return None
-        return calls.choose(
-            self._whoever("nanocoder_ask", self._ask, "question"),
-            self._plugins.report,
-            {"question": question, **about},
-            str,
-        )
-
-    def _whoever(
-        self, hook: str, callback: Callable[..., Any] | None, argument: str
-    ) -> list[calls.Implementation]:
-        """Return who answers: the session's own callback, guarded like a plugin, or the plugins."""
-        if callback is None:
-            return self._plugins.implementations(hook)
-
-        def answer(**given: Any) -> Any:
-            return callback(given[argument])
-
-        return [calls.Implementation("session", hook, answer, (argument,))]
+        """Put a request to whoever answers for the person; None when nobody does."""
+        return self._approvers.ask(request, cancel)
 
     def _request(
         self, call: ToolCall, tool: Tool[..., Any], verdict: Verdict, preview: str
@@ -275,6 +242,7 @@ class Consent:
             cwd=str(self.session.cwd),
             steps=tool.composed_of,
             timeout_s=self._timeout_s,
+            always=_scope_of_always(verdict, call, tool),
         )
 
     def _preview(self, call: ToolCall, tool: Tool[..., Any], cancel: Cancel) -> Preview:
@@ -293,45 +261,6 @@ class Consent:
             "session": self.session,
             "settings": self._plugins.settings,
         }
-
-
-def in_time(
-    approval: Callable[[], ApprovalAnswer | None],
-    limit_s: float,
-    cancel: Cancel,
-    *,
-    beside: bool,
-) -> ApprovalAnswer | str | None:
-    """Return what *approval* returns within *limit_s* seconds, else why there is none; 0: no limit.
-
-    With *beside* it runs on a thread of its own, which is left behind when the time is over or
-    *cancel* is set: whatever blocks there, the run goes on.
-    """
-    deadline = time.monotonic() + (limit_s or float("inf"))
-    if not (beside and limit_s):
-        answer = approval()
-    else:
-        found: list[ApprovalAnswer | None] = []
-        over = threading.Event()
-
-        def work() -> None:
-            try:
-                found.append(approval())
-            finally:
-                over.set()
-
-        threading.Thread(target=work, name="nanocoder-approval", daemon=True).start()
-        forget = cancel.on_set(over.set)
-        over.wait(limit_s)
-        forget()
-        answer = found[0] if found else None
-        if answer is None and not over.is_set():
-            return _nobody(limit_s)
-    return answer if time.monotonic() < deadline else _nobody(limit_s)
-
-
-def _nobody(limit_s: float) -> str:
-    return f"nobody answered within {limit_s:g} s"
 
 
 def _refuse_unsound(answer: ApprovalAnswer) -> None:
@@ -370,23 +299,42 @@ def request_data(request: ApprovalRequest) -> dict[str, Any]:
         "reason": request.reason,
         "preview": request.preview,
         "timeout_s": request.timeout_s,
+        "always": request.always,
     }
 
 
 def _key(verdict: Verdict, call: ToolCall, tool: Tool[..., Any]) -> tuple[str, ...]:
-    """Return what "always" is remembered by: the exact arguments where a process may start."""
-    exact = not tool.effects or tool.effects & {Effect.EXECUTE, Effect.NETWORK}
-    return (call.name, verdict.rule, verdict.reason, digest_of(call.arguments) if exact else "")
+    """Return what "always" is remembered by."""
+    exact = digest_of(call.arguments) if _is_exact(call, tool) else ""
+    return (call.name, verdict.rule, verdict.reason, exact)
+
+
+def _is_exact(call: ToolCall, tool: Tool[..., Any]) -> bool:
+    """Tell whether "always" is for the very same arguments: where a person has to see them."""
+    return (
+        not tool.effects
+        or bool(tool.effects & {Effect.EXECUTE, Effect.NETWORK})
+        or tool.risk is Risk.DESTRUCTIVE
+        or _wants_consent(call, tool)
+    )
+
+
+def _scope_of_always(verdict: Verdict, call: ToolCall, tool: Tool[..., Any]) -> str:
+    if _is_exact(call, tool):
+        return f"{call.name} with exactly these arguments, in this session"
+    if verdict.rule:
+        return f"every {call.name} call that {verdict.rule!r} asks about, in this session"
+    return f"every {call.name} call in this session, for any file"
 
 
 def _unjudged(call: ToolCall, tool: Tool[..., Any]) -> Verdict:
     if tool.is_read_only and tool.risk is Risk.SAFE and not _wants_consent(call, tool):
-        return Verdict(Decision.ALLOW, "a safe, reading tool", source="default")
+        return Verdict(Decision.ALLOW, "a safe tool that only reads", source="default")
     if ANY_TOOL in tool.composed_of:
-        return Verdict(Decision.ALLOW, "each of its calls is judged by itself", source="default")
+        return Verdict(Decision.ALLOW, "each call inside it is judged on its own", source="default")
     return Verdict(
         Decision.ASK,
-        "no policy is installed, so everything but safe reading asks",
+        "no policy is installed, so everything except safe reading needs your approval",
         source="default",
     )
 

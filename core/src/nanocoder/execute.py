@@ -14,7 +14,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from attrs import define, evolve, field, frozen
+from attrs import evolve, field, frozen
 
 from nanocoder.admission import Admission
 from nanocoder.cancel import Cancel
@@ -33,9 +33,9 @@ from nanocoder.results import (
 )
 from nanocoder.running import Caller, Running, Said, TmpDir, inquiry
 from nanocoder.schema import copied, normalise
+from nanocoder.scope import Scope
 from nanocoder.stages import Watch
 from nanocoder.tool import (
-    ANY_TOOL,
     MAX_DEPTH,
     SessionInfo,
     Tool,
@@ -44,7 +44,7 @@ from nanocoder.tool import (
     refuse_step,
 )
 from nanocoder.transaction import Transaction, caught, ended
-from nanocoder.values import Event, Shown, ToolCall, ToolResult, Value
+from nanocoder.values import Event, ToolCall, ToolResult, Value
 
 if TYPE_CHECKING:
     from nanocoder.workspace import Workspace
@@ -57,17 +57,6 @@ Killing a process takes up to 5 s.
 
 Steps = Generator[Said, None, ToolResult]
 T = TypeVar("T")
-
-
-@define(eq=False, repr=False)
-class Scope(Shown):
-    """Where a call stands: how deep, with whose consent, and how long that holds."""
-
-    consented: bool = False
-    state: dict[str, Any] = field(factory=dict)
-    depth: int = 0
-    active: bool = True
-    transaction: Transaction | None = None
 
 
 @frozen(eq=False, repr=False)
@@ -305,14 +294,7 @@ class Executor:
         self, tool: Tool[..., Any], granted: Granted, cancel: Cancel, scope: Scope, watch: Watch
     ) -> Steps:
         own = Cancel(cancel)
-        # Steps of a call that only the mode allowed are asked about where a rule wants that.
-        is_one = tool.single_confirmation and ANY_TOOL not in tool.composed_of
-        inner = Scope(
-            consented=is_one and granted.consented,
-            state=scope.state if scope.depth else {},
-            depth=scope.depth + 1,
-            transaction=scope.transaction,
-        )
+        inner = scope.inside(tool, granted)
         room = TmpDir(kept=self._services.keep_tmp)
 
         def work(running: Running) -> ToolResult:
@@ -334,6 +316,7 @@ class Executor:
             inner.active = False
             own.close()
             room.clean()
+            scope.ran(tool)
             if running.thread.is_alive() and own.is_set():
                 self._left_behind.append(running.thread)
 
@@ -355,7 +338,7 @@ class Executor:
             step = ToolCall(f"{call.id}.{next(numbers)}", name, dict(arguments), parent_id=call.id)
             return running.drive(self._steps(step, cancel, scope))
 
-        workspace = scope.transaction.workspace() if scope.transaction else self._workspace()
+        workspace = scope.workspace(self._workspace)
         return ToolContext(
             session_id=services.session_id,
             message_id=call.id,

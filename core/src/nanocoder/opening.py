@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from attrs import define, evolve, field
 
 from nanocoder.admission import Admission
+from nanocoder.approvers import Approver, Asker
 from nanocoder.config import Config, cache_dir, own_folders, user_config_dir
-from nanocoder.consent import Approver, Asker
 from nanocoder.errors import ConfigError, ToolError, UsageError
 from nanocoder.leftovers import take_back_what_was_killed
 from nanocoder.offers import Dialect, Sandbox

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import define, field, frozen
 
@@ -13,18 +13,25 @@ from nanocoder.errors import PluginError, ToolError
 from nanocoder.text import clip
 from nanocoder.values import Shown, Value
 
+if TYPE_CHECKING:
+    from nanocoder.workspace.snapshot import Snapshot
+
 PREVIEW_TIMEOUT_S = 10.0
 """How long plugins may take to render what a call would do; then its arguments are shown."""
-HEAD_CHARS, TAIL_CHARS = 800_000, 200_000
-"""What is kept of a longer preview: more than any command may have."""
+HEAD_CHARS, TAIL_CHARS = 24_000_000, 8_000_000
+"""What is kept of a longer preview: more than a model writes in one reply."""
 
 
 @frozen(eq=False, repr=False)
 class Preview(Value):
-    """What a call would do, in plain text; *obstacle* is why it cannot, and then *text* says so."""
+    """What a call would do, in plain text; *obstacle* is why it cannot, and then *text* says so.
+
+    *snapshot* is of the files that the text was made from.
+    """
 
     text: str
     obstacle: ToolError | None = None
+    snapshot: "Snapshot | None" = None
 
 
 @define(eq=False, repr=False)
@@ -34,6 +41,7 @@ class _Round(Shown):
     implementations: Sequence[Implementation]
     report: Report
     arguments: Mapping[str, Any]
+    snapshot: "Snapshot"
     asked: list[Implementation] = field(factory=list)
     text: str | None = None
     obstacle: ToolError | None = None
@@ -43,9 +51,10 @@ class _Round(Shown):
     def work(self) -> None:
         """Hear the plugins, until one has answered: the tool's own is heard in any case."""
         try:
-            for one in self._each():
-                text = self._heard(one)
-                self.text = text if self.text is None else self.text
+            with self.snapshot.recording():
+                for one in self._each():
+                    text = self._heard(one)
+                    self.text = text if self.text is None else self.text
         except BaseException as error:  # noqa: BLE001 - whoever waits raises it again
             self.failed = error
         finally:
@@ -103,11 +112,13 @@ class Previews:
         *cancel* is set. The one that took so long is reported, and asked no more about this tool.
         A ToolError of the tool's own plugin is why the call cannot work. Raises: Cancelled.
         """
+        from nanocoder.workspace.snapshot import Snapshot  # few calls need it
+
         call, tool = arguments["call"], arguments["tool"]
         # Before any plugin has the arguments and may change them.
         written = "\n".join(f"{key}: {value}" for key, value in call.arguments.items())
         heard = [one for one in implementations if (one.plugin, tool.name) not in self._hung]
-        round_ = _Round(heard, report, arguments)
+        round_ = _Round(heard, report, arguments, Snapshot())
         if heard:
             self._wait(round_, tool.name, cancel)
         # Whoever is late may still answer, between these lines too.
@@ -115,7 +126,8 @@ class Previews:
         text = text or written
         if obstacle is not None:
             text = f"[this call will fail: {obstacle}]\n{text}"
-        return Preview(clip(text, head=HEAD_CHARS, tail=TAIL_CHARS), obstacle)
+        text = clip(text, head=HEAD_CHARS, tail=TAIL_CHARS)
+        return Preview(text, obstacle, round_.snapshot.copy())
 
     def _wait(self, round_: _Round, tool: str, cancel: Cancel) -> None:
         threading.Thread(target=round_.work, name="nanocoder-render", daemon=True).start()

@@ -222,7 +222,8 @@ class Tool(Shown, Generic[P, R]):
     *timeout_s* is the limit of one call in seconds (None: the session's, 0: none, the tool watches
     its own). *composed_of* names the sub-tools it may call ("*": any); *single_confirmation* asks
     once for all that are named; *transactional* restores every file after a failure. *repeatable*
-    exempts polling tools from the loop guard. *reveals* marks the tool by which a model finds
+    exempts polling tools from the loop guard. *commands* names the arguments that are commands of
+    the shell, which policies judge as such. *reveals* marks the tool by which a model finds
     those that requests leave out. *load* is set on a tool that is known from the manifest alone.
     """
 
@@ -240,6 +241,7 @@ class Tool(Shown, Generic[P, R]):
     examples: tuple[Mapping[str, Any], ...] = ()
     repeatable: bool = False
     reveals: bool = False
+    commands: tuple[str, ...] = ()
     short: str = ""
     plugin: str = ""
     version: str = ""
@@ -336,6 +338,7 @@ def tool(
     examples: Iterable[Mapping[str, Any]] = ...,
     repeatable: bool = ...,
     reveals: bool = ...,
+    commands: Iterable[str] = ...,
     short: str = ...,
     parameters: type | None = ...,
 ) -> Callable[[Callable[P, R]], Tool[P, R]]: ...
@@ -375,6 +378,7 @@ def _make(function: Callable[P, R], fields: Mapping[str, Any]) -> Tool[P, R]:
         effects=frozenset(map(Effect, options.pop("effects", ()))),
         composed_of=tuple(options.pop("composed_of", ())),
         examples=tuple(options.pop("examples", ())),
+        commands=tuple(options.pop("commands", ())),
         **options,
     )
 

@@ -175,7 +175,8 @@ class Verdict(Value):
 
     *rule* is the rule as written, *source* its file and line or the name of a default, *plugin* who
     said it. One that asks and *pierces* is put to a person even where they agreed to the composed
-    call that this one is a step of.
+    call that this one is a step of. One that allows and *covers_steps* agrees to the steps of a
+    composed call, too; without it each step is judged by itself.
     """
 
     decision: Decision
@@ -184,6 +185,7 @@ class Verdict(Value):
     source: str = ""
     plugin: str = ""
     pierces: bool = False
+    covers_steps: bool = False
 
 
 @frozen(eq=False, repr=False)
@@ -230,7 +232,8 @@ class ApprovalRequest(Value):
 
     *digest* is the SHA-256 of the canonical JSON of the frozen arguments, *preview* what the call
     would do (a diff, a command), *sequence* counts up within the session. After *timeout_s* seconds
-    (0: no limit) the call is denied, and an answer counts no more.
+    (0: no limit) the call is denied, and an answer counts no more. *always* says in words what an
+    answer with `always` would agree to.
     """
 
     id: str
@@ -245,6 +248,7 @@ class ApprovalRequest(Value):
     cwd: str = ""
     steps: tuple[str, ...] = ()
     timeout_s: float = 0.0
+    always: str = ""
 
 
 @frozen(eq=False, repr=False)

@@ -80,6 +80,7 @@ def with_fallback(tool: Tool[..., Any], other: Tool[..., Any]) -> Tool[..., Any]
         effects=_together(tool.effects, other.effects),
         composed_of=tuple(dict.fromkeys((*tool.composed_of, *other.composed_of))),
         single_confirmation=tool.single_confirmation and other.single_confirmation,
+        commands=tuple(dict.fromkeys((*tool.commands, *other.commands))),
     )
 
 

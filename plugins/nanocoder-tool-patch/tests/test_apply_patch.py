@@ -405,7 +405,7 @@ def test_a_person_sees_the_diffs_beforehand(ctx, root):
     patch = envelope("*** Delete File: old.txt", "*** Add File: e", "*** Update File: m.py",
                      "*** Move to: n.py")  # fmt: skip
     call = ToolCall("c", "apply_patch", {"patch": patch})
-    shown = nanocoder_render(call, None, session, None)
+    shown = nanocoder_render(call, None, session)
     assert shown.splitlines() == [
         "--- a/old.txt",
         "+++ /dev/null",
@@ -418,9 +418,9 @@ def test_a_person_sees_the_diffs_beforehand(ctx, root):
     ]
     broken = ToolCall("c", "apply_patch", {"patch": "nothing"})
     with pytest.raises(ToolError) as refused:
-        nanocoder_render(broken, None, session, None)
+        nanocoder_render(broken, None, session)
     assert refused.value.error_class == "invalid_patch"
-    assert nanocoder_render(ToolCall("c", "other", {}), None, session, None) is None
+    assert nanocoder_render(ToolCall("c", "other", {}), None, session) is None
 
 
 line = st.sampled_from(

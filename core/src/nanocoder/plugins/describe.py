@@ -201,6 +201,7 @@ def tool_manifest(plugin: str, tool: Tool[..., Any]) -> dict[str, Any]:
         "examples": [dict(example) for example in tool.examples],
         "repeatable": tool.repeatable,
         "reveals": tool.reveals,
+        "commands": list(tool.commands),
         "short": tool.short,
         "tokens": count_tokens(canonical_json(wire)),
     }

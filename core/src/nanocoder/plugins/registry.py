@@ -302,6 +302,7 @@ class Plugins:
             examples=tuple(offer["examples"]),
             repeatable=offer["repeatable"],
             reveals=offer["reveals"],
+            commands=tuple(offer["commands"]),
             short=offer["short"],
             plugin=entry.name,
             version=entry.version,

@@ -8,8 +8,8 @@ from typing import Any
 
 from attrs import frozen
 
+from nanocoder.approvers import Approver
 from nanocoder.cancel import Cancel
-from nanocoder.consent import Approver
 from nanocoder.loop import Session, open_session
 from nanocoder.plugins import Plugins
 from nanocoder.testing.scripted import Scripted, Turn

@@ -24,6 +24,7 @@ from nanocoder.workspace.writing import (
     check_unchanged,
     content_of,
     read_old,
+    rename,
     replace,
     stale,
     sync_directory,
@@ -32,6 +33,7 @@ from nanocoder.workspace.writing import (
 if TYPE_CHECKING:
     from nanocoder.workspace.intents import Intents
     from nanocoder.workspace.rollback import Rollback
+    from nanocoder.workspace.snapshot import Snapshot
 
 Watch = Callable[[Mapping[str, Any]], object]
 """Is told of each change before it is made."""
@@ -57,6 +59,7 @@ class Changes:
         self._lock = threading.RLock()
         self.seen: dict[str, str] = {}
         self.rollback: Rollback | None = None
+        self.snapshot: Snapshot | None = None
 
     def recording(
         self, begin: "Callable[[], Intents]", *, processes: bool
@@ -89,6 +92,7 @@ class Changes:
         with self._lock, self._undone(raw, made), self._root.place(raw, made=made) as place:
             self._refuse_names(place)
             old = self._old(place, expect)
+            self._check_seen(raw, place, old.status if old else None, old)
             if expect is None:
                 self._check(place, old, expect_digest)
             elif old is None or old.data != expect:
@@ -107,6 +111,7 @@ class Changes:
                 first = noted() if self.rollback is not None else None
                 new = replace(place, pieces, old, mode, meanwhile=lambda: first or noted())
             self.seen[place.path] = new
+            self._changed(raw, place.path)
         path, before = shown(place.path), old.data if old else None
         return Written(path, old is None, size, new, backup, before)
 
@@ -116,6 +121,7 @@ class Changes:
             self._refuse(place)
             status = place.stat()
             old = self._old(place) if mode_of.S_ISREG(status.st_mode) else None
+            self._check_seen(raw, place, status, old)
             if old:
                 self._check(place, old, None)
             with self._backup(place, old) as backup:
@@ -127,6 +133,7 @@ class Changes:
                 os.unlink(place.name, dir_fd=place.fd)
             sync_directory(place.fd)
             self.seen.pop(place.path, None)
+            self._changed(raw, place.path)
         return backup
 
     def move(self, source: str, target: str, *, overwrite: bool) -> Written:
@@ -141,7 +148,10 @@ class Changes:
             for place in (here, there):
                 self._refuse(place, directories=True)
             status = self._status(here, source)
+            self._check_seen(source, here, status)
             old = self._replaced(there) if overwrite else None
+            if overwrite:
+                self._check_seen(target, there, old.status if old else None, old)
             with self._backup(there, old) as backup:
                 if self._watch is not None:
                     about = {"kind": _kind(status), "after": self._digest(here, status)}
@@ -149,10 +159,11 @@ class Changes:
                     self._tell("move", here.path, old, backup, **about, **to)
                 if self.rollback is not None:
                     self.rollback.moves(here, there, old)
-                _rename(here, there, status, overwrite=overwrite)
+                rename(here, there, status, overwrite=overwrite)
             for place in (there, here):
                 sync_directory(place.fd)
             follow(self.seen, here.path, there.path)
+            self._changed(source, target, here.path, there.path)
         before = old.data if old else None
         known = self.seen.get(there.path, "")
         return Written(shown(there.path), old is None, status.st_size, known, backup, before)
@@ -173,6 +184,33 @@ class Changes:
             if self.rollback is not None:
                 self.rollback.removes(place)
             os.rmdir(place.name, dir_fd=place.fd)
+
+    def check_directory(self, raw: str, path: str) -> None:
+        """Refuse a directory that is not the one that a person was shown; note it for them."""
+        with contextlib.suppress(OSError):
+            with self._root.beneath.locate(raw) as place:
+                status = place.stat()
+            self._root.note(raw, status)
+            if self.snapshot:
+                self.snapshot.check(str(self._root.path), raw, path, status)
+
+    def _check_seen(
+        self, raw: str, place: Place, status: os.stat_result | None, old: Old | None = None
+    ) -> None:
+        """Refuse what is no longer as a person saw it before they agreed to this call."""
+        if not self.snapshot:
+            return
+
+        def current() -> str:
+            if old is None and status is not None:
+                return self._digest(place, status)
+            return old.digest if old else ""
+
+        self.snapshot.check(str(self._root.path), raw, place.path, status, current)
+
+    def _changed(self, *paths: str) -> None:
+        if self.snapshot:
+            self.snapshot.forget(*paths)
 
     def _tell(
         self,
@@ -325,37 +363,6 @@ def _refuse_git(path: str) -> None:
     name = path.rpartition("/")[2]
     if is_git_name(name):
         raise git_refused(shown(path))
-
-
-def _rename(here: Place, there: Place, status: os.stat_result, *, overwrite: bool) -> None:
-    if not overwrite:
-        if mode_of.S_ISREG(status.st_mode) and _linked(here, there):
-            return
-        if _exists(there):
-            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
-    os.rename(here.name, there.name, src_dir_fd=here.fd, dst_dir_fd=there.fd)
-
-
-def _linked(here: Place, there: Place) -> bool:
-    """Move by a second name, which never replaces anything; False where links are not possible."""
-    try:
-        os.link(
-            here.name, there.name, src_dir_fd=here.fd, dst_dir_fd=there.fd, follow_symlinks=False
-        )
-    except FileExistsError:
-        raise
-    except OSError:
-        return False
-    os.unlink(here.name, dir_fd=here.fd)
-    return True
-
-
-def _exists(place: Place) -> bool:
-    try:
-        place.stat()
-    except FileNotFoundError:
-        return False
-    return True
 
 
 def _too_large(path: str, limit: int) -> WorkspaceError:

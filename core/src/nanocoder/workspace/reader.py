@@ -51,6 +51,8 @@ class Reader:
                 error_class="too_large",
                 data={"size": status.st_size, "limit": limit},
             )
+        if not self._outputs.has(path):
+            self._root.note(self._root.raw(path), status, data)
         return data, canonical, status
 
     def passed(self, folder: str, entries: list[Entry]) -> list[Entry]:

@@ -10,7 +10,7 @@ from attrs import evolve
 
 from nanocoder.errors import Cancelled, WorkspaceError
 from nanocoder.workspace.beneath import Place
-from nanocoder.workspace.intents import Intent, Intents
+from nanocoder.workspace.intents import Intent, Intents, begun
 from nanocoder.workspace.replay import OwnReplay, Restored
 from nanocoder.workspace.spelling import shown
 from nanocoder.workspace.state import DIRECTORY, FILE, OTHER, State, state_of
@@ -133,6 +133,15 @@ class Rollback:
             intents, self._intents = self._intents, None
             if intents is not None:
                 intents.remove()
+
+
+def begun_in(folder: Path | None, root: Path, name: str, about: str) -> Intents:
+    """Begin the intents of one call in *root*; without a *folder*, where nobody finds them."""
+    if folder is not None:
+        return begun(folder_of(folder, root), name, about, root)
+    import tempfile  # only a workspace without a session needs it
+
+    return begun(Path(tempfile.mkdtemp(prefix="nanocoder-")) / "intents", name, about, root)
 
 
 def folder_of(base: Path, root: Path) -> Path:

@@ -17,9 +17,11 @@ from nanocoder.workspace.beneath import (
     find_openat2,
     outside,
 )
+from nanocoder.workspace.content import digest
 from nanocoder.workspace.problems import MAX_NAMES_COMPARED, problem
 from nanocoder.workspace.protected import Protection
 from nanocoder.workspace.resolution import ResolvedPath, Resolver, Trace
+from nanocoder.workspace.snapshot import RECORDING, Seen
 
 # Without O_NONBLOCK, opening a pipe waits for somebody who writes.
 READ = os.O_RDONLY | os.O_NONBLOCK
@@ -117,8 +119,11 @@ class Root:
         try:
             fd, canonical = self.beneath.open(raw, READ)
         except OSError as error:
+            if error.errno == errno.ENOENT:
+                self.note(raw)
             raise self.problem(error, raw) from error
         status = os.fstat(fd)
+        self.note(raw, status)
         if not mode_of.S_ISREG(status.st_mode):
             os.close(fd)
             raise _not_regular(raw, status)
@@ -130,6 +135,53 @@ class Root:
             return self.beneath.open(raw, LISTING)[0]
         except OSError as error:
             raise self.problem(error, raw) from error
+
+    def status(self, raw: str) -> os.stat_result:
+        """Return the status of what *raw* leads to; raises WorkspaceError."""
+        with self.place(raw) as place:
+            try:
+                status = place.stat()
+            except OSError as error:
+                if error.errno == errno.ENOENT:
+                    self.note(raw)
+                raise self.problem(error, raw) from error
+        self.note(raw, status)
+        return status
+
+    def mode(self, raw: str) -> int:
+        """Return the mode of what *raw* leads to, 0 when nothing is there.
+
+        It does not look for names like a missing one, as `status` does.
+        """
+        try:
+            with self.beneath.locate(raw) as place:
+                status = place.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            self.note(raw)
+            return 0
+        except OSError as error:
+            raise self.problem(error, raw) from error
+        self.note(raw, status)
+        return status.st_mode
+
+    def note(
+        self,
+        raw: str,
+        status: os.stat_result | None = None,
+        data: bytes | None = None,
+        *,
+        is_known: bool = True,
+    ) -> None:
+        """Add to a preview that is being made what was seen at *raw*: None, nothing is there."""
+        snapshot = RECORDING.get()
+        if snapshot is None:
+            return
+        try:
+            path = self.resolved(raw)
+        except WorkspaceError:
+            path = ""  # a link that leads out of here, or round in circles
+        seen = Seen(path, status, "" if data is None else digest(data), is_known)
+        snapshot.add(str(self.path), raw, seen)
 
     def problem(self, error: OSError, raw: str) -> WorkspaceError:
         """Translate *error*; for a missing file, look for names that are like it."""

@@ -24,8 +24,8 @@ from nanocoder.workspace.tree import Entry, Files, Tree
 from nanocoder.workspace.writing import Pieces, Written, is_abandoned
 
 if TYPE_CHECKING:
-    from nanocoder.workspace.intents import Intents
     from nanocoder.workspace.rollback import Rollback
+    from nanocoder.workspace.snapshot import Snapshot
 
 
 class Workspace:
@@ -105,16 +105,22 @@ class Workspace:
         """
         if self._outputs.has(path):
             return path
-        return shown(self._root.resolved(self._root.raw(path)))
+        raw = self._root.raw(path)
+        self._root.note(raw, is_known=False)
+        return shown(self._root.resolved(raw))
 
     def real_path(self, path: str) -> Path:
         """Return the absolute path with its links resolved, to hand to another program.
 
         What lies there may be swapped before that program looks: prefer `open` where it is enough.
+        Raises: stale_read for a directory that is not the one that a person was shown.
         """
         if self._outputs.has(path):
             return Path(path)
-        return self.root / self._root.resolved(self._root.raw(path))
+        raw = self._root.raw(path)
+        resolved = self._root.resolved(raw)
+        self._changes.check_directory(raw, resolved)
+        return self.root / resolved
 
     def is_protected(self, path: str) -> str:
         """Say why *path* must not be changed without asking a person; "" when it may be.
@@ -188,12 +194,7 @@ class Workspace:
         """Return the status of what *path* leads to, links followed; raises file_not_found."""
         if self._outputs.has(path):
             return self._outputs.status(path)
-        raw = self._root.raw(path)
-        with self._root.place(raw) as place:
-            try:
-                return place.stat()
-            except OSError as error:
-                raise self._root.problem(error, raw) from error
+        return self._root.status(self._root.raw(path))
 
     def exists(self, path: str) -> bool:
         """Tell whether *path* leads to anything."""
@@ -350,22 +351,24 @@ class Workspace:
         through the workspace are not known here. What is made of the call's files besides goes with
         them where the call starts *processes*, and stays where it does not.
         """
-        begin = partial(self._begun, name, about)
+        from nanocoder.workspace.rollback import begun_in  # few calls need it
+
+        begin = partial(begun_in, self._intents, self.root, name, about)
         changes, rollback = self._changes.recording(begin, processes=processes)
         view = copy(self)
         view._changes = changes  # noqa: SLF001 - the copy is ours
         return view, rollback
 
-    def _begun(self, name: str, about: str) -> "Intents":
-        from nanocoder.workspace.intents import begun  # few calls need it
-        from nanocoder.workspace.rollback import folder_of
+    def expecting(self, snapshot: "Snapshot") -> "Workspace":
+        """Return this workspace for one call, which changes only what *snapshot* saw.
 
-        if self._intents is not None:
-            return begun(folder_of(self._intents, self.root), name, about, self.root)
-        import tempfile
-
-        folder = Path(tempfile.mkdtemp(prefix="nanocoder-")) / "intents"
-        return begun(folder, name, about, self.root)
+        A write, a move or a deletion of a path that is no longer what the preview of the call
+        showed raises stale_read, as does `real_path` for another directory.
+        """
+        view = copy(self)
+        view._changes = copy(self._changes)  # noqa: SLF001 - the copy is ours
+        view._changes.snapshot = snapshot  # noqa: SLF001 - as above
+        return view
 
     def backups_of(self, path: str) -> list[Path]:
         """Return the copies of what *path* held before changes, oldest first."""
@@ -387,12 +390,4 @@ class Workspace:
     def _mode(self, path: str) -> int:
         if self._outputs.has(path):
             return self._outputs.mode(path)
-        raw = self._root.raw(path)
-        # Not by `stat`, which would look for names like the missing one.
-        try:
-            with self._root.beneath.locate(raw) as place:
-                return place.stat().st_mode
-        except (FileNotFoundError, NotADirectoryError):
-            return 0
-        except OSError as error:
-            raise self._root.problem(error, raw) from error
+        return self._root.mode(self._root.raw(path))

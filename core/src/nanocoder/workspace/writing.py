@@ -1,6 +1,7 @@
 """Replacing a file so that it is at every moment wholly the old or wholly the new one."""
 
 import contextlib
+import errno
 import os
 import re
 import stat as mode_of
@@ -230,3 +231,35 @@ def _copy_metadata(fd: int, old: Old) -> None:
 
 def _version(status: os.stat_result) -> tuple[int, ...]:
     return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+
+
+def rename(here: Place, there: Place, status: os.stat_result, *, overwrite: bool) -> None:
+    """Move what is at *here*; unless *overwrite*, raise FileExistsError for what is there."""
+    if not overwrite:
+        if mode_of.S_ISREG(status.st_mode) and _linked(here, there):
+            return
+        if _exists(there):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
+    os.rename(here.name, there.name, src_dir_fd=here.fd, dst_dir_fd=there.fd)
+
+
+def _linked(here: Place, there: Place) -> bool:
+    """Move by a second name, which never replaces anything; False where links are not possible."""
+    try:
+        os.link(
+            here.name, there.name, src_dir_fd=here.fd, dst_dir_fd=there.fd, follow_symlinks=False
+        )
+    except FileExistsError:
+        raise
+    except OSError:
+        return False
+    os.unlink(here.name, dir_fd=here.fd)
+    return True
+
+
+def _exists(place: Place) -> bool:
+    try:
+        place.stat()
+    except FileNotFoundError:
+        return False
+    return True

@@ -79,7 +79,14 @@ def allowed(case: "Case", fitting: Sequence[Rule]) -> Verdict | None:
 
 def by_rule(one: Rule) -> Verdict:
     """Return the verdict of a rule that allows."""
-    return Verdict(Decision.ALLOW, f"allowed by the rule {one.text!r}", one.text, f"{_TABLE}.allow")
+    return Verdict(
+        Decision.ALLOW,
+        f"allowed by the rule {one.text!r}",
+        one.text,
+        f"{_TABLE}.allow",
+        # A rule for some paths or arguments says nothing of the commands among a call's steps.
+        covers_steps=not one.pattern,
+    )
 
 
 def unknown_part(case: "Case") -> str:

@@ -62,11 +62,12 @@ class Case:
 
     @cached_property
     def started(self) -> str:
-        """The command that the call would run, whichever tool runs it: a server's, too."""
+        """The command that the call would run, whichever tool runs it, one of its steps too."""
         effects = self.tool.effects
-        value = self.call.arguments.get("command", "")
         is_run = self.call.name == SHELL or not effects or Effect.EXECUTE in effects
-        return value if is_run and isinstance(value, str) else ""
+        names = dict.fromkeys((*(["command"] if is_run else []), *self.tool.commands))
+        values = (self.call.arguments.get(name) for name in names)
+        return "\n".join(value for value in values if value and isinstance(value, str))
 
     @cached_property
     def simples(self) -> "list[shell.Simple] | None":

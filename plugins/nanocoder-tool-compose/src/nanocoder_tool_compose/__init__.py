@@ -50,6 +50,7 @@ def atomic_edit(
     single_confirmation=True,
     transactional=True,
     timeout_s=0,
+    commands=("check",),
     examples=[
         {"files": ["hello.py"], "old": "hello", "new": "welcome", "check": "test -f hello.py"}
     ],

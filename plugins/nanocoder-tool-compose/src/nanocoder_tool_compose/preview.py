@@ -5,11 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from nanocoder import Workspace
-from nanocoder_kit_diff import clip_lines, unified
+from nanocoder_kit_diff import unified
 
 from nanocoder_tool_compose.refactor import Refactor, diff_of, plan
-
-PREVIEW_LINES = 1_000
 
 
 def preview_of_edit(cwd: Path, arguments: Mapping[str, Any]) -> str:
@@ -23,9 +21,9 @@ def preview_of_edit(cwd: Path, arguments: Mapping[str, Any]) -> str:
         file = workspace.read_file(path, note=False)
     if file.text.count(old) != 1:
         asked = f"-{old}\n+{arguments['new_string']}"
-        return clip_lines(f"{steps}\n[not there exactly once]\n{asked}", PREVIEW_LINES)
+        return f"{steps}\n[not there exactly once]\n{asked}"
     diff = unified(file.text, file.text.replace(old, arguments["new_string"]), file.path)
-    return clip_lines(f"{steps}\n{diff.text}", PREVIEW_LINES)
+    return f"{steps}\n{diff.text}"
 
 
 def preview_of_refactor(cwd: Path, arguments: Mapping[str, Any]) -> str:
@@ -38,4 +36,4 @@ def preview_of_refactor(cwd: Path, arguments: Mapping[str, Any]) -> str:
     steps = f"steps: read_file, write_file {files}; bash {wanted.check}; restored if that fails"
     with Workspace(cwd) as workspace:
         changes = plan(workspace, wanted)
-    return f"{steps}\n{diff_of(changes, PREVIEW_LINES)}"
+    return f"{steps}\n{diff_of(changes)}"

@@ -59,7 +59,7 @@ def refactor(ctx: ToolContext, wanted: Refactor) -> ToolResult:
         metadata={
             "files_changed": list(counts),
             "places": sum(counts.values()),
-            "diff": diff_of(changes, KEPT_DIFF_LINES),
+            "diff": clip_lines(diff_of(changes), KEPT_DIFF_LINES),
         },
     )
 
@@ -101,10 +101,9 @@ def pattern_of(old: str) -> re.Pattern[str]:
     return re.compile(before + re.escape(old) + behind)
 
 
-def diff_of(changes: Sequence[Change], limit: int) -> str:
-    """Return one diff of all *changes*, in *limit* lines."""
-    parts = (unified(change.text, change.after, change.path).text for change in changes)
-    return clip_lines("\n".join(parts), limit)
+def diff_of(changes: Sequence[Change]) -> str:
+    """Return one diff of all *changes*."""
+    return "\n".join(unified(change.text, change.after, change.path).text for change in changes)
 
 
 def _write(steps: Steps, change: Change) -> None:

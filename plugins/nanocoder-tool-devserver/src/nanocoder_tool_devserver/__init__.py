@@ -54,6 +54,7 @@ class Settings:
     effects={Effect.READ, Effect.WRITE, Effect.EXECUTE, Effect.NETWORK},
     timeout_s=0,
     repeatable=True,
+    commands=("command",),
     examples=[
         {"action": "status"},
         {"action": "check_port", "port": 3000},

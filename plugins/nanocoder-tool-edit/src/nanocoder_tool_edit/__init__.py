@@ -14,7 +14,6 @@ from nanocoder import (
     hookimpl,
     tool,
 )
-from nanocoder_kit_diff import clip_lines
 
 from nanocoder_tool_edit.answer import answer
 from nanocoder_tool_edit.plan import plan_edit
@@ -29,11 +28,10 @@ class Settings:
     """What `[plugins.tool-edit]` may set.
 
     *tolerant*: text that is not in the file exactly as given is looked for with other white space,
-    and with small differences. *preview_lines* of the diff are shown to the person who is asked.
+    and with small differences.
     """
 
     tolerant: bool = True
-    preview_lines: int = 1_000
 
 
 @tool(
@@ -99,4 +97,4 @@ def nanocoder_render(
         request = Request.of(edit_file.signature.check(call.arguments))
         plan = plan_edit(workspace, request, tolerant=settings.tolerant)
     how = "" if plan.confidence() == 1.0 else f"\n[found by {plan.strategies()}]"
-    return clip_lines(plan.diff().text, settings.preview_lines) + how
+    return plan.diff().text + how

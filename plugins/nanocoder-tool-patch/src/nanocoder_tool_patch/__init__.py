@@ -1,8 +1,8 @@
 """The tool apply_patch: changes to several files in one call, all of them or none."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
-from attrs import frozen
 from nanocoder import (
     Effect,
     Param,
@@ -10,6 +10,7 @@ from nanocoder import (
     Tool,
     ToolCall,
     ToolContext,
+    ToolError,
     ToolResult,
     Workspace,
     hookimpl,
@@ -17,20 +18,21 @@ from nanocoder import (
 )
 
 
-@frozen
-class Settings:
-    """What `[plugins.tool-patch]` may set.
+def deletes(arguments: Mapping[str, Any]) -> bool:
+    """Tell whether a patch deletes a file, in whichever form it says so."""
+    from nanocoder_tool_patch.parse import parse
 
-    *preview_lines* of the diffs are shown to the person who is asked.
-    """
-
-    preview_lines: int = 1_000
+    try:
+        return any(section.kind == "delete" for section in parse(str(arguments.get("patch", ""))))
+    except ToolError:
+        return False  # it cannot be applied either
 
 
 @tool(
     risk="dangerous",
     effects={Effect.WRITE, Effect.REVERSIBLE},
     transactional=True,
+    confirm=deletes,
     examples=[
         {
             "patch": "*** Begin Patch\n*** Add File: greeting.txt\n+Good morning.\n"
@@ -68,15 +70,7 @@ def nanocoder_tools() -> list[Tool[..., Any]]:
 
 
 @hookimpl
-def nanocoder_settings() -> type:
-    """Return the class of `[plugins.tool-patch]`."""
-    return Settings
-
-
-@hookimpl
-def nanocoder_render(
-    call: ToolCall, result: ToolResult | None, session: SessionInfo, settings: Any
-) -> str | None:
+def nanocoder_render(call: ToolCall, result: ToolResult | None, session: SessionInfo) -> str | None:
     """Show the diffs of a patch that was not applied; raises ToolError for one that cannot be."""
     if call.name != apply_patch.name or result is not None:
         return None
@@ -87,4 +81,4 @@ def nanocoder_render(
     patch = str(call.arguments.get("patch", ""))
     with Workspace(session.cwd) as workspace:
         changes = plan(workspace, parse(patch))
-    return preview(changes, (settings or Settings()).preview_lines)
+    return preview(changes)

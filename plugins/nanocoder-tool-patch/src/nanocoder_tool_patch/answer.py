@@ -37,14 +37,14 @@ def answer(changes: Sequence[Change]) -> ToolResult:
             "files_changed": _paths(changes),
             "added": sum(file["added"] for file in files),
             "removed": sum(file["removed"] for file in files),
-            "diff": preview(changes, KEPT_DIFF_LINES),
+            "diff": clip_lines(preview(changes), KEPT_DIFF_LINES),
         },
     )
 
 
-def preview(changes: Sequence[Change], limit: int) -> str:
-    """Return the diffs of all *changes*, in *limit* lines."""
-    return clip_lines("\n".join(line for change in changes for line in _shown(change)), limit)
+def preview(changes: Sequence[Change]) -> str:
+    """Return the diffs of all *changes*."""
+    return "\n".join(line for change in changes for line in _shown(change))
 
 
 def _shown(change: Change) -> list[str]:

@@ -29,12 +29,11 @@ class Settings:
     """What `[plugins.tool-write]` may set.
 
     *keep_definitions*: a rewrite that drops functions or classes is refused once. *diff_lines* of
-    the diff go to the model, *preview_lines* to the person who is asked.
+    the diff go to the model.
     """
 
     keep_definitions: bool = True
     diff_lines: int = 200
-    preview_lines: int = 1_000
 
 
 @tool(
@@ -92,18 +91,16 @@ def nanocoder_render(
     tool: Tool[..., Any],
     result: ToolResult | None,
     session: SessionInfo,
-    settings: Any,
 ) -> str | None:
     """Show the diff of a write that has not happened; raises ToolError for one that cannot."""
     if tool.name != write_file.name or result is not None:
         return None
     path, content = call.arguments["path"], call.arguments["content"]
-    limit = (settings or Settings()).preview_lines
     with Workspace(session.cwd) as workspace:
         plan = plan_write(workspace, path, content)
     if plan.old is None:
-        return f"new file {plan.path}, {len(plan.data):,} bytes\n\n{clip_lines(content, limit)}"
-    return clip_lines(plan.diff().text, limit) or f"{plan.path} stays as it is"
+        return f"new file {plan.path}, {len(plan.data):,} bytes\n\n{content}"
+    return plan.diff().text or f"{plan.path} stays as it is"
 
 
 def _open_warned(_session: SessionInfo, _settings: Any) -> Warned:

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from typing import Any, Final, Protocol
 
 from attrs import define
-from nanocoder import ApprovalAnswer, ApprovalRequest, Cancel
+from nanocoder import ApprovalAnswer, ApprovalRequest, Cancel, for_terminal
 
 from nanocoder_ui_terminal.answering import StoppedError, line_mode, read_line
 from nanocoder_ui_terminal.editor import Draft
-from nanocoder_ui_terminal.preview import question
+from nanocoder_ui_terminal.preview import barred, preview_lines, question
 from nanocoder_ui_terminal.terminal import Terminal, is_terminal
 
 YES: Final = ("y", "yes")
@@ -20,6 +20,23 @@ EDIT: Final = ("e", "edit")
 ALWAYS: Final = ("a", "always")
 SHOW: Final = ("s", "show")
 QUIT: Final = ("q", "quit", "exit")
+UNCLEAR: Final = (
+    "ok",
+    "okay",
+    "k",
+    "sure",
+    "fine",
+    "go",
+    "yep",
+    "yeah",
+    "yup",
+    "approve",
+    "approved",
+)
+"""What sounds like a yes and is none of the words of the prompt: it is asked again, once."""
+UNCLEAR_NOTE: Final = "{!r} is neither yes nor no: type y to approve, n to refuse"
+MORE: Final = "[Enter: next page, b(ack)]"
+MIN_PAGE: Final = 5
 MAX_QUESTIONS: Final = 100
 """How often one request is put again, after edits that came to nothing."""
 
@@ -39,15 +56,17 @@ class _Asked:
     terminal: Terminal
     draft: Draft
     cancelled: Cancel
+    deadline: float | None = None
     clipped: bool = False
     quits: bool = False
+    was_unclear: bool = False
 
     def answer(self, typed: str) -> ApprovalAnswer | None:
         """Return what *typed* means; None asks again."""
         word, _, rest = typed.strip().partition(" ")
         word = word.casefold()
         if word in SHOW and not rest and self.clipped:
-            self.terminal.write(question(self.request, self.terminal, limit=-1)[0])
+            self._show_all()
             return None
         if word in EDIT and not rest:
             return self._edited()
@@ -56,6 +75,11 @@ class _Asked:
         if word in QUIT and not rest:
             self.quits = True
             return self.refusal()
+        if not self.was_unclear and word in YES + ALWAYS + UNCLEAR and typed.isprintable():
+            self.was_unclear = True
+            said = for_terminal(typed.strip())
+            self.terminal.write(f"{self.terminal.paint(UNCLEAR_NOTE.format(said), 'yellow')}\n")
+            return None
         return self._made(approved=False, reason=_reason(word, rest, typed))
 
     @property
@@ -66,6 +90,19 @@ class _Asked:
     def refusal(self, why: str = "") -> ApprovalAnswer:
         """Return a no."""
         return self._made(approved=False, reason=why)
+
+    def _show_all(self) -> None:
+        """Show the whole preview, one page at a time."""
+        lines = preview_lines(self.request, self.terminal)
+        page = max(MIN_PAGE, self.terminal.size[1] - 2)
+        for start in range(0, len(lines), page):
+            end = min(len(lines), start + page)
+            self.terminal.write(barred(lines[start:end], self.request, self.terminal))
+            if end < len(lines):
+                where = f"Lines {start + 1:,}-{end:,} of {len(lines):,}."
+                typed = read_line(self.terminal, where, MORE, self.cancelled, self.deadline)
+                if typed.strip():
+                    break
 
     def _edited(self) -> ApprovalAnswer | None:
         arguments, problem = self.draft.edit(self.cancelled)
@@ -101,13 +138,15 @@ def ask(request: ApprovalRequest, settings: Limits, cancelled: Cancel) -> Approv
 
 def _answered(asked: _Asked, settings: Limits) -> ApprovalAnswer:
     request, terminal = asked.request, asked.terminal
-    deadline = time.monotonic() + request.timeout_s if request.timeout_s else None
+    asked.deadline = time.monotonic() + request.timeout_s if request.timeout_s else None
     try:
         with line_mode():
             text, asked.clipped = question(request, terminal, settings.preview_lines)
             terminal.write(text)
             for _ in range(MAX_QUESTIONS):
-                typed = read_line(terminal, "Approve?", asked.prompt, asked.cancelled, deadline)
+                typed = read_line(
+                    terminal, "Approve?", asked.prompt, asked.cancelled, asked.deadline
+                )
                 answer = asked.answer(typed)
                 if answer is not None:
                     return answer
@@ -125,6 +164,6 @@ def _reason(word: str, rest: str, typed: str) -> str:
     """Return what the model reads beside a no: what was typed, unless it began like a yes."""
     if word in NO:
         return rest.strip()
-    if word in YES + ALWAYS + EDIT + SHOW or not typed.isprintable():
+    if word in YES + ALWAYS + UNCLEAR + EDIT + SHOW or not typed.isprintable():
         return ""
     return typed.strip()

@@ -12,6 +12,7 @@ from nanocoder_ui_terminal.terminal import Terminal, cut, folded
 
 TAB_COLUMNS: Final = 4
 CHOOSE_HERE: Final = "Then: /model PROVIDER/MODEL"
+MIN_CLIPPED: Final = 3
 JOINER: Final = "\u200d"
 SHORT_COLUMNS: Final = 40
 """A value beside a call's first argument is shown when it is no longer than this."""
@@ -19,8 +20,6 @@ HUNK: Final = re.compile(r"^@@ -\d", re.MULTILINE)
 MAX_NESTED: Final = 4
 MAX_PARTS: Final = 20
 """Of a long list no more is looked at: it stands on one line."""
-LONG_GAP: Final = re.compile(r"(?<=\S)[^\S\n]{40,}(?=\S)")
-MANY_EMPTY: Final = re.compile(r"\n(?:[^\S\n]*\n){6,}")
 
 
 def drawable(text: str) -> str:
@@ -77,18 +76,16 @@ def shown_lines(text: str, columns: int, terminal: Terminal) -> Iterator[str]:
             yield terminal.paint(part, *styles) if styles else part
 
 
-def gaps_told(text: str) -> str:
-    """Return *text* with long runs of blanks told, behind which something could hide."""
-    text = LONG_GAP.sub(lambda gap: f" [{len(gap[0])} blanks] ", text)
-    return MANY_EMPTY.sub(lambda gap: f"\n[{gap[0].count(chr(10)) - 1} empty lines]\n", text)
-
-
 def clipped(lines: Sequence[str], limit: int, note: str) -> list[str]:
-    """Return the first two thirds and the last third of *limit* lines; *note* takes a number."""
+    """Return the first two thirds and the last third of *limit* lines; *note* takes a number.
+
+    The first line and the last two are always there.
+    """
+    limit = max(MIN_CLIPPED, limit)
     missing = len(lines) - limit
     if missing <= 1:
         return list(lines)
-    tail = limit // 3
+    tail = max(MIN_CLIPPED - 1, limit // 3)
     return [*lines[: limit - tail], note.format(missing), *lines[len(lines) - tail :]]
 
 

@@ -1,0 +1,88 @@
+"""What leaves no ink on the screen, and behind which something could hide."""
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+from itertools import groupby
+from typing import Final
+
+BLANK: Final = r" \t\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000"
+"""Blanks as everybody knows them, narrow and wide."""
+INVISIBLE: Final = (
+    # Fillers and letters without a shape, which are no blanks for Unicode.
+    r"\u2800\u3164\u115f\u1160\uffa0\u034f\u17b4\u17b5\u180b-\u180f"
+    # What selects a shape, joins, steers or tags.
+    r"\ufe00-\ufe0f\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    r"\U0001d159\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+)
+LONG_RUN: Final = 40
+MANY_LINES: Final = 6
+FEW_LINES: Final = 2
+"""At its beginning and its end less will do to push a text out of the view."""
+MARKS: Final = ("+", "-", " ")
+
+
+def gaps_told(text: str, *, is_diff: bool = False) -> str:
+    """Return *text* with long runs that leave no ink told, and how long they are.
+
+    Those runs are blanks and invisible characters on a line, its ends included, and empty lines;
+    in a diff the mark of a line is no ink.
+    """
+    lines: list[str] = []
+    groups = [
+        (has_ink, list(group))
+        for has_ink, group in groupby(
+            text.split("\n"), lambda line: _has_ink(line, is_diff=is_diff)
+        )
+    ]
+    for place, (has_ink, group) in enumerate(groups):
+        is_edge = place in {0, len(groups) - 1}
+        if has_ink:
+            lines += [_runs_told(line) for line in group]
+        elif len(group) >= (FEW_LINES if is_edge else MANY_LINES):
+            lines.append(_lines_told(group))
+        else:
+            lines += [_runs_told(line) for line in group]
+    return "\n".join(lines)
+
+
+def _has_ink(line: str, *, is_diff: bool) -> bool:
+    if is_diff and line.startswith(MARKS):
+        line = line[1:]
+    return _ink().search(line) is not None
+
+
+def _lines_told(group: Sequence[str]) -> str:
+    hidden = sum(map(len, group))
+    beside = f" with {hidden:,} invisible characters" if hidden > len(group) else ""
+    return f"[{len(group):,} empty lines{beside}]"
+
+
+def _runs_told(line: str) -> str:
+    return _long_run().sub(lambda run: f" [{_name(run[0])}] ", line)
+
+
+def _name(run: str) -> str:
+    blanks = sum(1 for _ in _blanks(run))
+    if blanks == len(run):
+        return f"{len(run):,} blanks"
+    return f"{len(run):,} invisible characters"
+
+
+def _blanks(run: str) -> Iterator[str]:
+    return (found[0] for found in _blank().finditer(run))
+
+
+@cache
+def _ink() -> re.Pattern[str]:
+    return re.compile(f"[^{BLANK}{INVISIBLE}]")
+
+
+@cache
+def _blank() -> re.Pattern[str]:
+    return re.compile(f"[{BLANK}]")
+
+
+@cache
+def _long_run() -> re.Pattern[str]:
+    return re.compile(f"[{BLANK}{INVISIBLE}]{{{LONG_RUN},}}")
