@@ -37,7 +37,6 @@ from nanocoder.scope import Scope
 from nanocoder.stages import Watch
 from nanocoder.tool import (
     MAX_DEPTH,
-    SessionInfo,
     Tool,
     ToolContext,
     ToolInfo,
@@ -69,7 +68,6 @@ class Services(Value):
     """
 
     session_id: str = ""
-    session: SessionInfo | None = None
     resource: Callable[[str, str], Any] | None = None
     artifact: Callable[[str, bytes], str] | None = None
     wrap: Callable[[list[str]], list[str]] | None = None
@@ -273,7 +271,7 @@ class Executor:
         """Run a call as soon as there is room for it."""
         call = granted.call
         is_step = scope.depth > 0 or self._services.is_inner
-        session = self._services.session
+        session = self._consent.session
         with self._admission.seat(tool, call.arguments, is_step=is_step, session=session) as seat:
             if seat.position:
                 yield Event("call.queued", {"position": seat.position}, call.id)

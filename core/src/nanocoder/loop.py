@@ -83,7 +83,6 @@ class Session:
             self.consent,
             Services(
                 session_id=self.info.id,
-                session=self.info,
                 resource=ground.resource,
                 artifact=ground.artifact,
                 wrap=ground.wrap,
