@@ -120,7 +120,7 @@ def module_names(package: Package) -> list[str]:
     return [name for name in names if not name.endswith("__main__")]
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("package", repository.packages(), ids=lambda package: package.name)
 def test_each_module_imports_alone_without_a_warning_and_front_doors_without_slow_libraries(
     package,
