@@ -63,7 +63,8 @@ class ProviderError(PersonError):
 
     *kind* is one of auth, rate_limit, quota, overloaded, not_found, bad_request, context_overflow,
     empty_response, network, protocol, unavailable. *status* is the HTTP status when there was one,
-    *retry_after_s* what the server asked us to wait.
+    *retry_after_s* what the server asked us to wait. *retry* is what is known about another try:
+    it helps, it does not, or None: the kind decides.
     """
 
     error_class = "provider"
@@ -76,11 +77,13 @@ class ProviderError(PersonError):
         kind: str = "unavailable",
         status: int = 0,
         retry_after_s: float | None = None,
+        retry: bool | None = None,
     ) -> None:
         super().__init__(message)
         self.kind = kind
         self.status = status
         self.retry_after_s = retry_after_s
+        self.retry = retry
 
 
 class ToolError(NanocoderError):

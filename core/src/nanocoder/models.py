@@ -11,7 +11,16 @@ from nanocoder.cancel import Cancel
 from nanocoder.config import Config
 from nanocoder.errors import NanocoderError, ProviderError, UsageError
 from nanocoder.plugins import Plugins
-from nanocoder.provider import Finished, Notice, Provider, Request, TextDelta, ThinkingDelta
+from nanocoder.provider import (
+    Finished,
+    Notice,
+    Piece,
+    Provider,
+    Request,
+    Retrying,
+    TextDelta,
+    ThinkingDelta,
+)
 from nanocoder.text import nearest
 from nanocoder.tool import SessionInfo
 from nanocoder.values import ToolCall, Usage, Value
@@ -117,10 +126,10 @@ def open_provider(plugins: Plugins, chosen: Chosen) -> Provider:
 
 def streamed(
     provider: Provider, chosen: Chosen, request: Request, cancel: Cancel
-) -> Iterator[TextDelta | ThinkingDelta | Notice | Finished]:
-    """Yield what *provider* says; an error that is none of ours becomes a ProviderError.
+) -> Iterator[Piece | Finished]:
+    """Yield what *provider* sends; every other error becomes a ProviderError.
 
-    So does a piece that is none; each call of a reply has an id of its own and arguments by name.
+    So does a piece of no known type. Each call of a reply gets an id of its own.
     """
     try:
         for piece in provider.stream(request, cancel):
@@ -134,10 +143,12 @@ def streamed(
         ) from error
 
 
-def _sound(piece: Any) -> TextDelta | ThinkingDelta | Notice | Finished:
+def _sound(piece: Any) -> Piece | Finished:
+    if isinstance(piece, Retrying):
+        return piece
     if not isinstance(piece, (TextDelta, ThinkingDelta, Notice, Finished)):
-        wanted = "TextDelta, ThinkingDelta, Notice or Finished"
-        raise TypeError(f"said {type(piece).__name__}, not {wanted}")
+        known = "TextDelta, ThinkingDelta, Notice, Retrying or Finished"
+        raise TypeError(f"yielded {type(piece).__name__}, not {known}")
     if not isinstance(piece.text, str):
         raise TypeError(f"{type(piece).__name__}.text is {type(piece.text).__name__}, not str")
     if isinstance(piece, Finished) and not isinstance(piece.usage, Usage):

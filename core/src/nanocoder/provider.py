@@ -74,13 +74,32 @@ class Notice(Value):
 
 
 @frozen(eq=False, repr=False)
+class Retrying(Value):
+    """The request failed and is about to be repeated: try number *attempt* of *of*.
+
+    *reason* says what failed, for a person; *status* is the HTTP status when there was one,
+    *delay_s* the pause before the next try, in seconds.
+    """
+
+    reason: str
+    attempt: int
+    of: int
+    status: int = 0
+    delay_s: float = 0.0
+
+
+Piece = TextDelta | ThinkingDelta | Notice | Retrying
+
+
+@frozen(eq=False, repr=False)
 class Finished(Value):
     """The protocol's own end of the reply.
 
     A stream that ends without one was cut, and its calls must not run.
 
     *calls* are complete calls in the model's order, each with an id of its own; *native* is what
-    has to be echoed unchanged; *truncated* says that the token limit cut the reply.
+    has to be echoed unchanged; *truncated* says that the token limit cut the reply. *refusal* says
+    why the reply was withheld or stopped by a filter, if it was: the run fails.
     """
 
     text: str
@@ -88,6 +107,7 @@ class Finished(Value):
     usage: Usage = field(factory=Usage)
     native: Any = None
     truncated: bool = False
+    refusal: str = ""
 
 
 @frozen(eq=False, repr=False)
@@ -106,19 +126,22 @@ class Provider(Protocol):
     One object serves one session; its methods are called from one thread at a time.
 
     *profile* "small" asks the core for short descriptions, a small tool set and the files named in
-    the request.
+    the request. An attribute `has_price`, where it is true, promises that `Finished.usage.cost` is
+    known: without it a session with a limit on money does not start.
     """
 
     profile: Profile
 
     def stream(
         self, request: Request, cancel: "Cancel"
-    ) -> Iterator[TextDelta | ThinkingDelta | Notice | Finished]:
+    ) -> Iterator[Piece | Finished]:
         """Ask the model and yield what comes; the last event is one `Finished`.
 
-        Raises: ProviderError (after the provider's own retries, which end with the first byte of an
-        answer), and nanocoder.Cancelled when *cancel* is set; a blocked read must then return
-        within a second (`cancel.on_set(close_socket)`).
+        Raises: ProviderError (after the provider's own retries, which end with the first piece of
+        an answer and are told by `Retrying`), and nanocoder.Cancelled when *cancel* is set; a
+        blocked read must then return within a second (`cancel.on_set(close_socket)`). An error of
+        kind network, overloaded, protocol or unavailable after the first piece is a reply that broke
+        off: it is asked for again, unless the error's *retry* is False.
         """
         ...
 

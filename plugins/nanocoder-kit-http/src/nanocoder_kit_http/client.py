@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from attrs import evolve
 from nanocoder import Cancel, ConfigError, ProviderError
 
-from nanocoder_kit_http.failures import FinalError, failure_of_status, plain
+from nanocoder_kit_http.failures import FinalError, failure_of_status, plain, words_of_page
 from nanocoder_kit_http.payload import loads
 from nanocoder_kit_http.sse import EVENT_LIMIT_BYTES, SseEvent, SseParser
 from nanocoder_kit_http.watch import Timeouts, Watch
@@ -33,7 +33,7 @@ _REDIRECTS: Final = range(300, 400)
 class Client:
     """A server at *base_url*, whose connections stay open; one thread uses it at a time.
 
-    *secrets* never appear in an error. *proxy* is a URL, "environment" (HTTPS_PROXY, NO_PROXY) or
+    *secrets* never appear in an error, *key_from* says where the key comes from. *proxy* is a URL, "environment" (HTTPS_PROXY, NO_PROXY) or
     "". SSL_CERT_FILE and SSL_CERT_DIR choose the certificates. Redirects are errors: a key must
     not follow one to another server.
     """
@@ -46,6 +46,7 @@ class Client:
         timeouts: Timeouts | None = None,
         proxy: str = "",
         secrets: Sequence[str] = (),
+        key_from: str = "",
     ) -> None:
         self._base_url, self.host = _checked(base_url)
         self._headers = {
@@ -56,6 +57,8 @@ class Client:
         self._timeouts = _with_header_timer(timeouts or Timeouts(), self.is_local)
         self._proxy = "" if self.is_local else proxy
         self._secrets = tuple(secrets)
+        self._key_from = key_from
+        self._has_answered = False
         self._transport: ModuleType | None = None
         self._connections: Connections | None = None
         self._line: Any = None
@@ -77,7 +80,8 @@ class Client:
         with self._exchange("POST", path, body, cancel) as (response, watch):
             chunks = response.chunks()
             first = _first(chunks)
-            if self._is_stream(response.headers.get("content-type", ""), first):
+            self._refuse_page(response.headers.get("content-type", ""), first, chunks)
+            if first.lstrip()[:1] not in {b"{", b"["}:
                 yield from _events(first, chunks, watch)
             else:
                 yield [SseEvent(WHOLE_REPLY, _joined(first, chunks, EVENT_LIMIT_BYTES))]
@@ -110,6 +114,7 @@ class Client:
                 connect_s=self._timeouts.connect_s,
                 write_s=self._timeouts.idle_s,
             )
+            self._has_answered = True
             try:
                 watch.body_begins()
                 self._check(response)
@@ -159,18 +164,24 @@ class Client:
             )
         body = _joined(b"", response.chunks(), ERROR_BYTES)
         raise failure_of_status(
-            status, body, host=self.host, headers=response.headers, secrets=self._secrets
+            status,
+            body,
+            host=self.host,
+            headers=response.headers,
+            secrets=self._secrets,
+            key_from=self._key_from,
         )
 
-    def _is_stream(self, content_type: str, first: bytes) -> bool:
-        # By its first byte: proxies drop the content type, and no event begins with one of these.
-        start = first.lstrip()[:1]
-        if start == b"<" or content_type.startswith("text/html"):
-            raise FinalError(
-                f"{self.host} answered with a page instead of a reply; is the base URL right?",
-                kind="protocol",
-            )
-        return start not in {b"{", b"["}
+    def _refuse_page(self, content_type: str, first: bytes, chunks: Iterator[bytes]) -> None:
+        if first.lstrip()[:1] != b"<" and not content_type.startswith("text/html"):
+            return
+        page = _joined(first, chunks, ERROR_BYTES).decode("utf-8", "replace")
+        words = plain(words_of_page(page), self._secrets)
+        raise FinalError(
+            f"{self.host} answered with an HTML page instead of a reply{words and ' '}{words};"
+            " is the base URL right?",
+            kind="protocol",
+        )
 
     def _network_failure(self, error: Exception, transport: "ModuleType") -> ProviderError:
         detail = plain(str(error) or type(error).__name__, self._secrets)
@@ -189,12 +200,13 @@ class Client:
                 f"{self.host} has a certificate that is not trusted: {detail}{advice}",
                 kind="network",
             )
-        if self.is_local:
+        if self.is_local and not self._has_answered:
             return FinalError(
                 f"nothing answers at {self._base_url}: {detail}; is the server running?",
                 kind="network",
             )
-        return ProviderError(f"{self.host} could not be reached: {detail}", kind="network")
+        again = " any more" if self._has_answered else ""
+        return ProviderError(f"{self.host} cannot be reached{again}: {detail}", kind="network")
 
 
 def _with_header_timer(timeouts: Timeouts, is_local: bool) -> Timeouts:  # noqa: FBT001
@@ -208,9 +220,20 @@ def _checked(base_url: str) -> tuple[str, str]:
     host = _host(base_url)
     if not (base_url.startswith(("http://", "https://")) and host) or "@" in base_url:
         raise ConfigError(
-            f"the base URL {plain(base_url)!r} is not of the form http(s)://host[:port][/path]"
+            f"the base URL {without_password(plain(base_url))!r} is not of the form"
+            " http(s)://host[:port][/path]; a user or password in it is refused"
         )
     return base_url, host
+
+
+def without_password(address: str) -> str:
+    """Return *address* with *** in place of a user and password."""
+    scheme, slashes, rest = address.rpartition("://")
+    place, slash, path = rest.partition("/")
+    _, at, host = place.rpartition("@")
+    if not at and "@" in path:  # a password may hold anything, a slash as well
+        return f"{scheme}{slashes}***@{path.rpartition('@')[2]}"
+    return f"{scheme}{slashes}{'***@' if at else ''}{host}{slash}{path}"
 
 
 def _host(address: str) -> str:

@@ -55,12 +55,18 @@ _ADVICE: Final = {
     "quota": "; the account has no credit left",
     "not_found": "; check the model's name and the base URL",
 }
+_RETRY_WORDS: Final = {"true": True, "false": False}
+"""What the header x-should-retry says, which knows better than the status."""
+_PAGE_CHARS: Final = 200
 _FIRST_ERROR_STATUS: Final = 400
 _FIRST_SERVER_ERROR: Final = 500
 
 
 class FinalError(ProviderError):
     """A failure that another try would only repeat, whatever its kind."""
+
+    def __init__(self, message: str, **fields: Any) -> None:
+        super().__init__(message, **{**fields, "retry": False})
 
 
 def failure_of_status(
@@ -70,15 +76,26 @@ def failure_of_status(
     host: str,
     headers: Mapping[str, str] | None = None,
     secrets: Sequence[str] = (),
+    key_from: str = "",
 ) -> ProviderError:
-    """Return the error for an answer that is not 200; a Retry-After header is kept on it."""
+    """Return the error for an answer that is not 200; a Retry-After header is kept on it.
+
+    *key_from* says where the key comes from: an environment variable, or nothing.
+    """
     message, code = _described(body)
     kind = _kind(status, code, message)
     wait = retry_after_s(headers or {}, time.time())
-    text = f"{host} answered {status}: {plain(message, secrets)}{_ADVICE.get(kind, '')}"
+    text = f"{host} answered {status}: {plain(message, secrets)}{_advice(kind, key_from)}"
     if wait is not None and kind in {"rate_limit", "overloaded", "unavailable"}:
         text += f" (it asks to wait {wait:,.0f} s)"
-    return ProviderError(text, kind=kind, status=status, retry_after_s=wait)
+    retry = _RETRY_WORDS.get((headers or {}).get("x-should-retry", "").strip().lower())
+    return ProviderError(text, kind=kind, status=status, retry_after_s=wait, retry=retry)
+
+
+def _advice(kind: str, key_from: str) -> str:
+    if kind == "auth" and key_from:
+        return f"; check the key in {key_from} and its permissions"
+    return _ADVICE.get(kind, "")
 
 
 def failure_in_stream(error: Any, *, host: str, secrets: Sequence[str] = ()) -> ProviderError:
@@ -147,8 +164,27 @@ def _described(body: bytes) -> tuple[str, str]:
     if isinstance(value, Mapping):
         return _of_object(value.get("error") or value)
     if text.lstrip().startswith("<"):
-        return "an HTML page; is the base URL right?", ""
+        return f"an HTML page{words_of_page(text)}; is the base URL right?", ""
     return text or "an empty body", ""
+
+
+def words_of_page(page: str) -> str:
+    """Return the first words of an HTML page in brackets, or nothing where it has none."""
+    words: list[str] = []
+    skipped = ""
+    for part in page.split("<"):
+        tag, end, text = part.partition(">")
+        name = tag.split(maxsplit=1)[0].lower() if tag.strip() else ""
+        if skipped:
+            skipped = "" if name == f"/{skipped}" else skipped
+        elif name in {"script", "style"}:
+            skipped = name
+        if end and not skipped:
+            words += text.split()
+        if len(words) > _PAGE_CHARS:
+            break
+    shown = plain(" ".join(words))[:_PAGE_CHARS]
+    return f" ({shown})" if shown else ""
 
 
 def _of_object(error: Any) -> tuple[str, str]:

@@ -7,11 +7,13 @@ from typing import Final, Protocol
 
 from nanocoder import Finished, ProviderError, TextDelta, ThinkingDelta, ToolCall
 
-from nanocoder_kit_http.failures import after
+from nanocoder_kit_http.failures import FinalError, after
 from nanocoder_kit_http.payload import clean, parse_arguments
 from nanocoder_kit_http.sse import SseEvent
 
 _ID_BYTES: Final = 12
+REPLY_LIMIT_BYTES: Final = 256 * 1024 * 1024
+"""Of all events of one reply; of that, the answer's own text is a small part."""
 
 Delta = TextDelta | ThinkingDelta
 
@@ -24,7 +26,7 @@ class Reply(Protocol):
 
     @property
     def begun(self) -> bool:
-        """Tell whether any of the answer has arrived: from then on the request is not repeated."""
+        """Tell whether any of the answer has arrived."""
         ...
 
     @property
@@ -44,16 +46,21 @@ class Reply(Protocol):
 def read_reply(
     batches: Generator[list[SseEvent], None, None], reply: Reply
 ) -> Generator[Sequence[Delta | Finished], None, None]:
-    """Decode one attempt for `Retry.run`: nothing is yielded before the answer has begun.
+    """Decode one attempt for `Retry.run`.
 
-    Raises: ProviderError; of kind "protocol" and with the last words when the answer had begun.
+    Raises: ProviderError, with the last words when the answer had begun.
     """
+    size = 0
     try:
         with closing(batches):
             for events in batches:
-                deltas = reply.feed(events)
-                if reply.begun:
-                    yield deltas
+                size += sum(len(event.data) for event in events)
+                if size > REPLY_LIMIT_BYTES:
+                    raise FinalError(
+                        f"the reply is larger than {REPLY_LIMIT_BYTES >> 20} MiB; it was given up",
+                        kind="protocol",
+                    )
+                yield reply.feed(events)
                 if reply.done:
                     break
         finished = reply.finished()
@@ -62,8 +69,10 @@ def read_reply(
             raise
         raise ProviderError(
             f"{error}{after(reply.partial)}",
-            kind="protocol" if error.kind == "network" else error.kind,
+            kind=error.kind,
             status=error.status,
+            retry_after_s=error.retry_after_s,
+            retry=error.retry,
         ) from error
     yield [finished]
 

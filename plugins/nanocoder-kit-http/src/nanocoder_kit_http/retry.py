@@ -6,9 +6,7 @@ from contextlib import closing
 from typing import Final, TypeVar
 
 from attrs import frozen
-from nanocoder import Cancel, ProviderError
-
-from nanocoder_kit_http.failures import FinalError
+from nanocoder import Cancel, ProviderError, Retrying
 
 T = TypeVar("T")
 
@@ -27,25 +25,27 @@ def _sleep(cancel: Cancel, seconds: float) -> None:
 
 @frozen
 class Retry:
-    """Up to *tries* requests, full jitter that doubles from *first_s* to *cap_s*.
+    """Up to *tries* requests; the pauses between them double from *first_s* to *cap_s*.
 
-    What a server asks us to wait is honoured up to *longest_wait_s*; a longer wait is an error
-    that says so. *chance* and *sleep* are for tests.
+    A part of each pause is left to chance, so that many clients do not come back together. What a
+    server asks us to wait is honoured where it is longer, up to *longest_wait_s*; beyond that it is
+    an error that says so. *chance* and *sleep* are for tests.
     """
 
-    tries: int = 5
-    first_s: float = 0.5
-    cap_s: float = 8.0
+    tries: int = 7
+    first_s: float = 1.0
+    cap_s: float = 10.0
     longest_wait_s: float = 120.0
     chance: Callable[[], float] = _chance
     sleep: Callable[[Cancel, float], None] = _sleep
 
     def run(
         self, attempt: Callable[[], Generator[Sequence[T], None, None]], cancel: Cancel
-    ) -> Iterator[T]:
+    ) -> Iterator[T | Retrying]:
         """Yield what *attempt* yields, item by item, and start it again while that is allowed.
 
-        An attempt that has yielded (be it an empty list) has begun to answer and is never repeated.
+        Each repetition is told by a `Retrying`. An attempt that has yielded an item has begun to
+        answer and is not repeated here: whoever shows the items has to know of it.
         Raises: ProviderError, Cancelled.
         """
         for number in range(1, self.tries + 1):
@@ -53,27 +53,29 @@ class Retry:
             try:
                 with closing(attempt()) as batches:
                     for batch in batches:
-                        begun = True
+                        begun = begun or bool(batch)
                         yield from batch
             except ProviderError as error:
                 if begun or not self._is_worth_it(error):
                     raise
                 if number == self.tries:
                     raise _exhausted(error, number) from error
-                self.sleep(cancel, self._pause(error, number))
+                pause = self._pause(error, number)
+                yield Retrying(str(error), number + 1, self.tries, error.status, round(pause, 1))
+                self.sleep(cancel, pause)
                 cancel.check()
             else:
                 return
 
     def _is_worth_it(self, error: ProviderError) -> bool:
-        if isinstance(error, FinalError) or error.kind not in RETRIED_KINDS:
+        if error.retry is False or (error.retry is None and error.kind not in RETRIED_KINDS):
             return False
         return (error.retry_after_s or 0.0) <= self.longest_wait_s
 
     def _pause(self, error: ProviderError, number: int) -> float:
-        if error.retry_after_s is not None:
-            return error.retry_after_s
-        return self.chance() * min(self.cap_s, self.first_s * (1 << number - 1))
+        longest = min(self.cap_s, self.first_s * (1 << number - 1))
+        own = longest * (1 + self.chance()) / 2
+        return max(own, error.retry_after_s or 0.0)
 
 
 def _exhausted(error: ProviderError, tries: int) -> ProviderError:
@@ -84,4 +86,5 @@ def _exhausted(error: ProviderError, tries: int) -> ProviderError:
         kind=error.kind,
         status=error.status,
         retry_after_s=error.retry_after_s,
+        retry=error.retry,
     )

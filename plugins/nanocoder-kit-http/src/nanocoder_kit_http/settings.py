@@ -24,7 +24,7 @@ class HttpSettings:
     base_url: str = _setting(
         "", "Address of the server; empty takes the vendor's variable.", user_only=True
     )
-    max_retries: int = _setting(4, "How often a failed request is repeated.")
+    max_retries: int = _setting(6, "How often a failed request is repeated.")
     connect_timeout_s: float = _setting(10.0, "Seconds to reach the server.")
     header_timeout_s: float = _setting(
         0.0, "Seconds until it begins to answer; 0 means 60, or 600 for a server on this machine."
