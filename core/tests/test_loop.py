@@ -130,7 +130,7 @@ def test_the_third_identical_call_in_a_row_ends_the_run(tmp_path):
     played = play(tmp_path, turns, plugins=TOOLS)
     assert played.report["stop_reason"] == "loop"
     assert len(played.results) == 3
-    assert "Already done" in played.results[1].output
+    assert "this exact call" in played.results[1].output
     assert "called in 3 turns in a row" in played.report["error"]["message"]
 
 
@@ -246,7 +246,7 @@ def test_a_stream_that_was_cut_runs_no_call(tmp_path):
         def stream(self, request, cancel):
             yield from list(super().stream(request, cancel))[:-1]
 
-    cut = Cut([Finished("half", (ToolCall("a", "put", {"path": "x"}),))])
+    cut = Cut([Finished("half", (ToolCall("a", "put", {"path": "x"}),))] * 3)
     played = play(tmp_path, [], plugins=TOOLS, model=cut)
     assert played.report["stop_reason"] == "provider_error"
     assert "without finishing" in played.report["error"]["message"]

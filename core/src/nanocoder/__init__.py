@@ -44,6 +44,8 @@ if TYPE_CHECKING:
         ToolDefinition,
     )
     from nanocoder.readable import PathFilter, Readable
+    from nanocoder.redaction import without_password
+    from nanocoder.repetition import repeats_itself
     from nanocoder.schema import Param, anthropic_tool, openai_tool, parse_json
     from nanocoder.text import OutputLimit, clip, clip_output, count_tokens, for_model, for_terminal
     from nanocoder.tool import SessionInfo, Tool, ToolContext, ToolInfo, tool
@@ -115,6 +117,8 @@ _ROOMS = {
         "ThinkingDelta",
         "ToolDefinition",
     ),
+    "redaction": ("without_password",),
+    "repetition": ("repeats_itself",),
     "schema": ("Param", "anthropic_tool", "openai_tool", "parse_json"),
     "text": (*("OutputLimit", "clip", "clip_output", "count_tokens", "for_model", "for_terminal"),),
     "tool": ("SessionInfo", "Tool", "ToolContext", "ToolInfo", "tool"),
@@ -237,6 +241,7 @@ __all__ = [
     "with_fallback",
     "with_retry",
     "with_timeout",
+    "without_password",
 ]
 
 

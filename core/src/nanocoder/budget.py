@@ -1,8 +1,10 @@
-"""What a run may use up, beside its turns."""
+"""The limits of a run beside its turns: calls, tokens, money."""
 
 from attrs import define
 
 from nanocoder.config.settings import CoreSettings
+from nanocoder.errors import UsageError
+from nanocoder.provider import Provider
 from nanocoder.values import Shown, Usage
 
 
@@ -10,8 +12,8 @@ from nanocoder.values import Shown, Usage
 class Budget(Shown):
     """The calls and tokens that one run may use; 0: no limit.
 
-    A model is told once that they are used up, so that it can answer with what it has; *spent* then
-    says what they were.
+    When they are used up the model is told once, so that it can answer with what it has; *spent*
+    then says which limit it was.
     """
 
     calls: int = 0
@@ -29,8 +31,20 @@ class Budget(Shown):
         return wanted
 
 
-def is_over(core: CoreSettings, usage: Usage) -> bool:
-    """Tell whether *usage* reached what the configuration lets one run use."""
+def spent_limit(core: CoreSettings, usage: Usage) -> str:
+    """Return which limit of the configuration *usage* has reached, or nothing."""
     tokens = usage.input_tokens + usage.output_tokens
-    too_dear = core.max_cost_usd and (usage.cost or 0.0) >= core.max_cost_usd
-    return bool(too_dear or (core.max_tokens and tokens >= core.max_tokens))
+    if core.max_cost_usd and (usage.cost or 0.0) >= core.max_cost_usd:
+        return f"stopped at the limit of ${core.max_cost_usd:g} (max_cost_usd)"
+    if core.max_tokens and tokens >= core.max_tokens:
+        return f"stopped at the limit of {core.max_tokens:,} tokens (max_tokens)"
+    return ""
+
+
+def refuse_unknown_price(core: CoreSettings, provider: Provider, model: str) -> None:
+    """Raise UsageError when money is limited and the price of *model* is not known."""
+    if core.max_cost_usd and not getattr(provider, "has_price", False):
+        raise UsageError(
+            f"max_cost_usd is set, but nobody knows the price of {model}, so the limit could not be"
+            " kept; remove max_cost_usd (NANOCODER_MAX_COST_USD), or limit max_tokens instead"
+        )

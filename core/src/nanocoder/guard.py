@@ -20,9 +20,7 @@ SAME_IN_A_TURN = 10
 SHOWN_CHARS = 200
 _TIMES = re.compile(r"\d+(?:\.\d+)? ?(?:s|ms|sec|secs|seconds)\b|\b\d+:\d\d(?:[:.]\d+)*\b")
 """How long something took, and when: a command that says so does not get further by that."""
-ALREADY_DONE = (
-    "You just made this exact call; its result is above. Do something else now."
-)
+ALREADY_DONE = "You just made this exact call; its result is above. Do something else now."
 
 Outcome = tuple[str, str]
 """A call, and what it came to."""

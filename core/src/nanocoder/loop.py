@@ -5,15 +5,15 @@ from functools import cached_property, partial
 from types import TracebackType
 from typing import Any, Self
 
-from attrs import define, evolve, field
+from attrs import evolve
 
 from nanocoder import calls
-from nanocoder.budget import Budget, is_over
+from nanocoder.budget import Budget, refuse_unknown_price, spent_limit
 from nanocoder.cancel import Cancel
 from nanocoder.child import Children
 from nanocoder.config import Config
 from nanocoder.consent import Consent
-from nanocoder.errors import Cancelled, NanocoderError, ProviderError
+from nanocoder.errors import Cancelled, NanocoderError
 from nanocoder.execute import Executor, Services
 from nanocoder.guard import Guard
 from nanocoder.models import Chosen, choose_model, open_provider, streamed
@@ -21,9 +21,11 @@ from nanocoder.offering import Offering
 from nanocoder.opening import Ground, open_ground
 from nanocoder.plugins import Plugins
 from nanocoder.prompt import NAMED_FILE_CHARS, for_small_model, system_prompt
-from nanocoder.provider import Finished, Notice, Provider, Request, TextDelta, ThinkingDelta
+from nanocoder.provider import Finished, Provider, Request, ToolDefinition
+from nanocoder.reply import ask, cut_repetition
 from nanocoder.report import Report
 from nanocoder.results import not_run
+from nanocoder.run import Run
 from nanocoder.session import encode_usage, spoken
 from nanocoder.talk import Talk
 from nanocoder.telemetry import Telemetry
@@ -34,7 +36,6 @@ from nanocoder.values import (
     Event,
     Message,
     Mode,
-    Shown,
     StopReason,
     ToolCall,
     ToolResult,
@@ -44,17 +45,6 @@ from nanocoder.values import (
 LAST_WORDS = "The turn limit is reached. Answer now with what you have; no more tools will run."
 
 Events = Generator[Event, None, Any]
-
-
-@define(eq=False, repr=False)
-class _Run(Shown):
-    """One prompt and what belongs to it alone."""
-
-    report: Report
-    guard: Guard
-    cancel: Cancel
-    budget: Budget = field(factory=Budget)
-    max_turns: int = 50
 
 
 class Session:
@@ -97,9 +87,10 @@ class Session:
         self.report = Report(session_id=self.info.id)
         self._telemetry = Telemetry(ground)
         self._talk = Talk(ground.messages)
-        self._current: _Run | None = None
+        self._current: Run | None = None
         self._early = Cancel()
         self._signal = 0
+        self._offered: Sequence[ToolDefinition] = ()
         self._started = False
         self._closed = False
         self.offering = Offering(ground.dialect, lambda: self.config.always_told)
@@ -137,8 +128,9 @@ class Session:
 
     @cached_property
     def provider(self) -> Provider:
-        """The provider, opened at first use."""
+        """The provider, opened at first use; raises UsageError when its price must be known."""
         provider = open_provider(self.plugins, self.chosen)
+        refuse_unknown_price(self.config.core, provider, str(self.chosen))
         self._set_info(model=str(self.chosen), profile=provider.profile)
         return provider
 
@@ -162,6 +154,7 @@ class Session:
         """
         chosen = choose_model(self.plugins, model, self.info)
         provider = open_provider(self.plugins, chosen)
+        refuse_unknown_price(self.config.core, provider, str(chosen))
         if "provider" in self.__dict__:
             self.provider.close()
         self.__dict__["chosen"] = chosen
@@ -219,7 +212,7 @@ class Session:
 
     def _prompted(self, message: Message) -> Events:
         provider = self.provider
-        run = _Run(
+        run = Run(
             Report(self.info.id, self.info.model),
             Guard(self.tools),
             self._early if self._current is None else Cancel(),
@@ -249,7 +242,7 @@ class Session:
         yield Event("run.finished", run.report.data())
 
     def _called(self, call: ToolCall) -> Events:
-        run = _Run(self.report, Guard({}), self._early if self._current is None else Cancel())
+        run = Run(self.report, Guard({}), self._early if self._current is None else Cancel())
         self._current = run
         yield from self._begun()
         result = yield from self.executor.path(call, run.cancel)
@@ -265,22 +258,28 @@ class Session:
             if self.info.model:
                 yield Event("session.changed", {"model": self.info.model})
 
-    def _turns(self, run: _Run) -> Generator[Event, None, StopReason]:
+    def _turns(self, run: Run) -> Generator[Event, None, StopReason]:
         for _ in range(run.max_turns):
+            run.report.turns += 1
             reply = yield from self._reply(run)
-            if not reply.calls:
-                return run.report.answered(reply.text)
-            ended = yield from self._answered(reply.calls, run)
+            ended = run.ending(reply, self._offered)
+            if reply.calls and ended is None:
+                ended = yield from self._answered(reply.calls, run)
+            elif reply.calls:
+                yield self._talk.add_results(not_run(reply.calls, "the run is over"), ())
+            elif ended is None:
+                yield self._talk.add(Message("user", run.hint, typed=""))
             if ended is not None:
                 return ended
         yield self._talk.add(Message("user", LAST_WORDS, typed=""))
         reply = yield from self._reply(run)
         if reply.calls:
             yield self._talk.add_results(not_run(reply.calls, "the turn limit is reached"), ())
-        return StopReason.TURN_LIMIT
+        limit = f"stopped at the limit of {run.max_turns} turns (max_turns, --max-turns)"
+        return run.report.stopped(StopReason.TURN_LIMIT, limit)
 
     def _answered(
-        self, wanted: Sequence[ToolCall], run: _Run
+        self, wanted: Sequence[ToolCall], run: Run
     ) -> Generator[Event, None, StopReason | None]:
         """Run the calls of one turn and give the model a result for each.
 
@@ -289,8 +288,7 @@ class Session:
         if run.budget.spent:
             spent = f"its budget is spent: {run.budget.spent}"
             yield self._talk.add_results(not_run(wanted, spent), ())
-            run.report.error = {"class": "budget", "message": spent}
-            return StopReason.BUDGET
+            return run.report.stopped(StopReason.BUDGET, spent)
         canonical = [self.offering.canonical(call) for call in wanted]
         results, told = yield from self._results(canonical, run)
         self._note(canonical, results, run)
@@ -300,53 +298,45 @@ class Session:
             return StopReason.INTERRUPTED
         stuck = run.guard.seen(canonical, results)
         if stuck:
-            run.report.error = {"class": "loop", "message": stuck}
-            return StopReason.LOOP
-        return StopReason.BUDGET if self.is_over(Usage()) else None
+            return run.report.stopped(StopReason.LOOP, stuck)
+        limit = self._spent(Usage())
+        return run.report.stopped(StopReason.BUDGET, limit) if limit else None
 
     def _results(
-        self, canonical: Sequence[ToolCall], run: _Run
+        self, canonical: Sequence[ToolCall], run: Run
     ) -> Generator[Event, None, tuple[list[ToolResult], set[str]]]:
         """Return a result for each call, and the ids of those that `call.returned` has told."""
         known = {call.id: run.guard.answered(call) for call in canonical[:1]}
         rest = [call for call in canonical if known.get(call.id) is None]
-        made = len(run.report.tool_calls)
-        may = run.budget.affords(len(rest), made, run.report.usage)
+        may, why = run.affordable(len(rest))
         ran = yield from self.executor.turn(rest[:may], run.cancel)
-        why = f"the budget of {run.budget.spent} is spent; answer now with what you have"
         done = [*ran, *not_run(rest[may:], why)]
         found = {call.id: result for call, result in zip(rest, done, strict=True)}
         results = [known.get(call.id) or found[call.id] for call in canonical]
         return results, {call.id for call in rest[:may]}
 
-    def _reply(self, run: _Run) -> Generator[Event, None, Finished]:
+    def _reply(self, run: Run) -> Generator[Event, None, Finished]:
         """Ask the model once; the reply is added to the transcript before its calls run."""
         system = self.system
         yield from self._talk.compacted(self.plugins, self.provider, self._about())
         request = self._request(system)
-        run.report.turns += 1
         yield Event("request.started", {"turn": run.report.turns, "model": self.info.model})
-        finished: Finished | None = None
-        for piece in streamed(self.provider, self.chosen, request, run.cancel):
-            if isinstance(piece, TextDelta):
-                yield Event("text", {"text": piece.text})
-            elif isinstance(piece, ThinkingDelta):
-                yield Event("thinking", {"text": piece.text})
-            elif isinstance(piece, Notice):
-                yield Event("notice", {"text": piece.text})
-            else:
-                finished = piece
-        if finished is None:
-            raise ProviderError(
-                f"{self.info.model} ended without finishing its reply", kind="protocol"
-            )
+        reply = yield from ask(
+            lambda: streamed(self.provider, self.chosen, request, run.cancel),
+            self.info.model,
+            run.cancel,
+            lambda text: self._talk.add(Message("assistant", text)),
+        )
+        run.is_stuck = reply.is_stuck
+        stopped = Finished(cut_repetition(reply.text), truncated=True)
+        finished = reply.finished or stopped
         run.report.usage += finished.usage
         if self._ground.parent is not None:
             self._ground.parent.spend(finished.usage)
         run.report.text, run.report.truncated = finished.text, finished.truncated
         usage = {"input": finished.usage.input_tokens, "output": finished.usage.output_tokens}
-        said = Message("assistant", finished.text, calls=finished.calls, native=finished.native)
-        event = self._talk.add(said)
+        message = Message("assistant", finished.text, calls=finished.calls, native=finished.native)
+        event = self._talk.add(message)
         yield evolve(event, data={**event.data, "usage": encode_usage(finished.usage)})
         yield Event("request.finished", {"usage": usage, "truncated": finished.truncated})
         return finished
@@ -359,6 +349,7 @@ class Session:
             tools=self.offering.definitions(self.tools, self.info, self._talk.messages),
             session_id=self.info.id,
         )
+        self._offered = request.tools
         chain = self.plugins.implementations("nanocoder_before_request")
         if not chain:
             return request
@@ -372,7 +363,7 @@ class Session:
             return ""
         return self._ground.small_file(path, NAMED_FILE_CHARS)
 
-    def _note(self, calls: Sequence[ToolCall], results: Sequence[ToolResult], run: _Run) -> None:
+    def _note(self, calls: Sequence[ToolCall], results: Sequence[ToolResult], run: Run) -> None:
         run.report.note(calls, results, self.tools)
         self.children.settle(run.report)
         if self._ground.parent is not None:
@@ -380,9 +371,14 @@ class Session:
 
     def is_over(self, more: Usage) -> bool:
         """Tell whether the latest run, with *more*, has used what it may, or a parent has."""
+        return bool(self._spent(more))
+
+    def _spent(self, more: Usage) -> str:
+        """Return which limit the latest run, with *more*, has reached, or nothing."""
         parent = self._ground.parent
-        usage = self.report.usage + more
-        return is_over(self.config.core, usage) or (parent is not None and parent.is_over())
+        if parent is not None and parent.is_over():
+            return "stopped: the budget of the session that this one works for is spent"
+        return spent_limit(self.config.core, self.report.usage + more)
 
     def _about(self) -> dict[str, Any]:
         return {"session": self.info, "settings": self.plugins.settings}

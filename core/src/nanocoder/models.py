@@ -1,7 +1,7 @@
 """Which model a session talks to: the one that is named, else the first that can be used."""
 
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Generator, Mapping
 from typing import Any
 
 from attrs import evolve, frozen
@@ -126,7 +126,7 @@ def open_provider(plugins: Plugins, chosen: Chosen) -> Provider:
 
 def streamed(
     provider: Provider, chosen: Chosen, request: Request, cancel: Cancel
-) -> Iterator[Piece | Finished]:
+) -> Generator[Piece | Finished, None, None]:
     """Yield what *provider* sends; every other error becomes a ProviderError.
 
     So does a piece of no known type. Each call of a reply gets an id of its own.

@@ -132,16 +132,14 @@ class Provider(Protocol):
 
     profile: Profile
 
-    def stream(
-        self, request: Request, cancel: "Cancel"
-    ) -> Iterator[Piece | Finished]:
+    def stream(self, request: Request, cancel: "Cancel") -> Iterator[Piece | Finished]:
         """Ask the model and yield what comes; the last event is one `Finished`.
 
         Raises: ProviderError (after the provider's own retries, which end with the first piece of
         an answer and are told by `Retrying`), and nanocoder.Cancelled when *cancel* is set; a
         blocked read must then return within a second (`cancel.on_set(close_socket)`). An error of
-        kind network, overloaded, protocol or unavailable after the first piece is a reply that broke
-        off: it is asked for again, unless the error's *retry* is False.
+        kind network, overloaded, protocol or unavailable after the first piece is a reply that
+        broke off: it is asked for again, unless the error's *retry* is False.
         """
         ...
 

@@ -64,6 +64,11 @@ class Reply:
                     if self.is_stuck:
                         return
 
+    def check_end(self, model: str) -> None:
+        """Raise ProviderError when the reply of *model* has no end."""
+        if self.finished is None and not self.is_stuck:
+            raise ProviderError(f"{model} ended without finishing its reply", kind="protocol")
+
     def broke_off(self, error: ProviderError) -> bool:
         """Tell whether *error* cut a reply that had begun, so that asking again is of use."""
         return self.begun and error.retry is not False and error.kind in BROKEN_OFF
@@ -98,13 +103,12 @@ def ask(
         reply = Reply()
         try:
             yield from reply.events(stream())
-            if reply.finished is None and not reply.is_stuck:
-                raise ProviderError(f"{model} ended without finishing its reply", kind="protocol")
+            reply.check_end(model)
         except ProviderError as error:
             if attempt == MAX_REPLIES or not reply.broke_off(error):
                 yield from _kept(reply, CONNECTION_LOST, keep)
                 raise
-            reason = f"the connection broke off; asking again ({error})"
+            reason = f"the reply broke off: {error}"
             again = Retrying(reason, attempt + 1, MAX_REPLIES, error.status, attempt * PAUSE_S)
             yield retrying(again, discarded=len(reply.text))
             cancel.wait(again.delay_s)
@@ -124,7 +128,9 @@ def cut_repetition(text: str) -> str:
 
 def retrying(again: Retrying, discarded: int = 0) -> Event:
     """Return the event of a request that is repeated; *discarded* characters count no more."""
+    pause = f" in {again.delay_s:g} s" if again.delay_s else ""
     data = {
+        "message": f"{again.reason}; asking again{pause}, try {again.attempt} of {again.of}",
         "reason": again.reason,
         "status": again.status or None,
         "attempt": again.attempt,

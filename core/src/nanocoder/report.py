@@ -1,4 +1,4 @@
-"""What a run came to: the object that `run --output json` prints."""
+"""The outcome of a run: the object that `run --output json` prints."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -16,6 +16,7 @@ EXIT_CODES = {
     StopReason.DONE: 0,
     StopReason.FAILED: 1,
     StopReason.LOOP: 1,
+    StopReason.REFUSED: 1,
     StopReason.APPROVAL_NEEDED: 3,
     StopReason.PROVIDER_ERROR: 4,
     StopReason.TURN_LIMIT: 5,
@@ -26,7 +27,7 @@ EXIT_CODES = {
 
 @define(eq=False, repr=False)
 class Report(Shown):
-    """Grows while a run goes on; `data` is its JSON-ready form."""
+    """The outcome of a run so far; `data` is its JSON-ready form."""
 
     session_id: str = ""
     model: str = ""
@@ -43,7 +44,7 @@ class Report(Shown):
 
     @property
     def exit_code(self) -> int:
-        """The exit code of a command whose run came to this."""
+        """The exit code of a command with this outcome."""
         if self.error is not None and self.error["class"] in {"usage", "configuration"}:
             return 2
         if self.signal and self.stop_reason is StopReason.INTERRUPTED:
@@ -74,7 +75,7 @@ class Report(Shown):
         self.note_files([metadata.get("path"), *metadata.get("files_changed", ())])
 
     def note_files(self, paths: Iterable[object]) -> None:
-        """Take note of files that changed, each once; what is no path is passed over."""
+        """Take note of files that changed, each once; other values are passed over."""
         for path in paths:
             if isinstance(path, str) and path not in self.files_changed:
                 self.files_changed.append(path)
@@ -96,6 +97,11 @@ class Report(Shown):
         }
         if isinstance(error, ProviderError):
             self.error["kind"] = error.kind
+
+    def stopped(self, reason: StopReason, message: str) -> StopReason:
+        """Keep the *message* that says why the run is stopped, and return *reason*."""
+        self.error = {"class": str(reason), "message": message}
+        return reason
 
     def answered(self, text: str) -> StopReason:
         """Tell an answer from nothing: not a word, before anything was done, is a failure.

@@ -94,6 +94,7 @@ class StopReason(enum.StrEnum):
     TURN_LIMIT = "turn_limit"
     BUDGET = "budget"
     LOOP = "loop"
+    REFUSED = "refused"
     APPROVAL_NEEDED = "approval_needed"
     INTERRUPTED = "interrupted"
     PROVIDER_ERROR = "provider_error"

@@ -13,7 +13,7 @@ HINT = (
 )
 FAILED = (
     "the model writes its tool calls as text instead of making them ({name}), so nothing runs."
-    ' Take another model, or set profile = "small" in the table of its provider, which asks for less'
+    ' Take another model, or set profile = "small" in the table of its provider'
 )
 MAX_CHARS = 100_000
 

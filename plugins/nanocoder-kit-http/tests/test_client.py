@@ -263,10 +263,10 @@ def test_a_client_works_on_after_a_cancel(serve, connect):
 def test_429_with_retry_after_is_asked_again_after_that_time(serve, connect):
     server = serve(refusal(429, retry_after="1"), events(1))
     client = connect(server)
-    got = list(Retry().run(lambda: client.stream_events("/x", b"{}", Cancel()), Cancel()))
-    assert got == [SseEvent("", b"1")]
+    retrying, event = Retry().run(lambda: client.stream_events("/x", b"{}", Cancel()), Cancel())
+    assert (retrying.status, event) == (429, SseEvent("", b"1"))
     first, second = server.seen
-    assert 1 <= second.at - first.at < 2
+    assert second.at - first.at >= 1
 
 
 @pytest.mark.parametrize("status", [400, 401, 402, 403, 404, 413, 422])
@@ -279,13 +279,13 @@ def test_a_refusal_is_asked_once(serve, connect, status):
 
 
 @pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503, 504, 529])
-def test_a_busy_server_is_asked_five_times(serve, connect, status):
+def test_a_busy_server_is_asked_seven_times(serve, connect, status):
     server = serve(refusal(status))
     client = connect(server)
     retry = Retry(sleep=lambda _cancel, _seconds: None)
-    with pytest.raises(ProviderError, match="tried 5 times"):
+    with pytest.raises(ProviderError, match="tried 7 times"):
         list(retry.run(lambda: client.stream_events("/x", b"{}", Cancel()), Cancel()))
-    assert len(server.seen) == 5
+    assert len(server.seen) == 7
 
 
 def test_a_wait_of_a_day_is_told_and_not_waited(serve, connect):

@@ -1,5 +1,5 @@
 import pytest
-from nanocoder import Cancel, Cancelled, ProviderError
+from nanocoder import Cancel, Cancelled, ProviderError, Retrying
 from nanocoder_kit_http import FinalError, Retry
 
 
@@ -33,29 +33,53 @@ def error(kind="overloaded", **fields):
     return ProviderError("busy", kind=kind, **fields)
 
 
-def test_pauses_double_up_to_eight_seconds_and_the_fifth_failure_is_told(retry, pauses):
+def answers(retry, attempts):
+    """Return what the attempts yield, without the news of repetitions."""
+    pieces = retry.run(attempts, Cancel())
+    return [piece for piece in pieces if not isinstance(piece, Retrying)]
+
+
+@pytest.mark.finding("R7")
+def test_pauses_double_up_to_ten_seconds_and_the_seventh_failure_is_told(retry, pauses):
     attempts = Attempts(*[error() for _ in range(9)])
-    with pytest.raises(ProviderError, match=r"busy \(tried 5 times\)"):
+    with pytest.raises(ProviderError, match=r"busy \(tried 7 times\)"):
         list(retry.run(attempts, Cancel()))
-    assert attempts.made == 5
-    assert pauses == [0.5, 1, 2, 4]
-    assert list(
-        Retry(tries=9, chance=lambda: 1, sleep=retry.sleep).run(
-            Attempts(*[error() for _ in range(6)]), Cancel()
-        )
-    ) == ["answer"]
-    assert pauses[4:] == [0.5, 1, 2, 4, 8, 8]
+    assert attempts.made == 7
+    assert pauses == [1, 2, 4, 8, 10, 10]
 
 
-def test_jitter_is_full(pauses):
-    retry = Retry(chance=lambda: 0.25, sleep=lambda _, seconds: pauses.append(seconds))
+def test_half_of_a_pause_is_left_to_chance(pauses):
+    retry = Retry(chance=lambda: 0.5, sleep=lambda _, seconds: pauses.append(seconds))
     list(retry.run(Attempts(error(), error()), Cancel()))
-    assert pauses == [0.125, 0.25]
+    assert pauses == [0.75, 1.5]
+
+
+@pytest.mark.finding("R7")
+def test_a_server_that_asks_for_no_pause_gets_our_own(retry, pauses):
+    list(retry.run(Attempts(error("rate_limit", retry_after_s=0.0)), Cancel()))
+    assert pauses == [1]
+
+
+@pytest.mark.finding("B14")
+@pytest.mark.finding("D11")
+def test_each_repetition_is_told_before_its_pause(retry):
+    attempts = Attempts(error("rate_limit", status=429, retry_after_s=40), error())
+    first, second, answer = retry.run(attempts, Cancel())
+    assert first == Retrying("busy", attempt=2, of=7, status=429, delay_s=40)
+    assert second == Retrying("busy", attempt=3, of=7, delay_s=2)
+    assert answer == "answer"
 
 
 @pytest.mark.parametrize("kind", ["network", "overloaded", "rate_limit", "unavailable"])
 def test_what_may_pass_is_asked_again(retry, kind):
-    assert list(retry.run(Attempts(error(kind)), Cancel())) == ["answer"]
+    assert answers(retry, Attempts(error(kind))) == ["answer"]
+
+
+@pytest.mark.finding("H11")
+def test_the_server_knows_best_whether_another_try_helps(retry):
+    assert answers(retry, Attempts(error("bad_request", retry=True))) == ["answer"]
+    with pytest.raises(ProviderError):
+        list(retry.run(Attempts(error("unavailable", retry=False)), Cancel()))
 
 
 @pytest.mark.parametrize(
@@ -72,12 +96,16 @@ def test_what_will_not_pass_is_not_asked_again(retry, problem):
     assert attempts.made == 1
 
 
-@pytest.mark.parametrize("first", [[["text"]], [[]]])
-def test_an_answer_that_has_begun_is_never_asked_for_again(retry, first):
-    attempts = Attempts(error(), first=first)
+def test_an_answer_of_which_something_came_is_not_asked_for_again(retry):
+    attempts = Attempts(error(), first=[["text"]])
     with pytest.raises(ProviderError):
         list(retry.run(attempts, Cancel()))
     assert attempts.made == 1
+
+
+@pytest.mark.finding("R6")
+def test_an_answer_that_began_without_anything_to_show_is_asked_for_again(retry):
+    assert answers(retry, Attempts(error(), first=[[]])) == ["answer"]
 
 
 def test_what_the_server_asks_to_wait_is_waited_up_to_two_minutes(retry, pauses):

@@ -3,7 +3,9 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from nanocoder_provider_local.reply import AnswerText, is_stuck
+from nanocoder import repeats_itself
+from nanocoder_provider_local.provider import STUCK_CHARS
+from nanocoder_provider_local.reply import AnswerText
 
 
 def fed(pieces, answer="answer"):
@@ -69,9 +71,13 @@ def test_space_between_the_parts_does_not_matter():
 
 @pytest.mark.parametrize("piece", ["0", "\\n", "    return x\\n"])
 def test_a_reply_that_repeats_one_piece_without_end_is_noticed(piece):
-    assert is_stuck('{"action": "write_file", "path": "a", "content": "' + piece * 900)
+    assert repeats_itself(
+        '{"action": "write_file", "path": "a", "content": "' + piece * 900, STUCK_CHARS
+    )
 
 
 def test_ordinary_long_text_is_not_taken_for_a_loop():
-    assert not is_stuck("".join(f"line {number} = {number}\\n" for number in range(200)))
-    assert not is_stuck("0" * 200)
+    assert not repeats_itself(
+        "".join(f"line {number} = {number}\\n" for number in range(200)), STUCK_CHARS
+    )
+    assert not repeats_itself("0" * 200, STUCK_CHARS)

@@ -334,10 +334,15 @@ def test_the_token_limit_is_told(play):
     assert finished(play, chunk("length", content="half")).truncated
 
 
-def test_a_refusal_is_text_and_a_withheld_reply_an_error(play):
-    assert finished(play, chunk(refusal="I cannot"), chunk("stop")).text == "I cannot"
-    provider, _ = play(events(chunk("content_filter"), DONE))
-    assert "content filter" in str(failure(provider))
+@pytest.mark.finding("H11")
+def test_a_refusal_and_a_withheld_reply_say_so(play):
+    refused = finished(play, chunk(refusal="I cannot"), chunk("stop"))
+    assert refused.text == "I cannot"
+    assert "refused to answer" in refused.refusal
+    cut = finished(play, chunk(content="Half of"), chunk("content_filter"))
+    assert (cut.text, cut.refusal.endswith("content filter")) == ("Half of", True)
+    assert "content filter" in finished(play, chunk("content_filter")).text
+    assert finished(play, chunk(content="Fine."), chunk("stop")).refusal == ""
 
 
 @pytest.mark.parametrize(

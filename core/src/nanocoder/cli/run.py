@@ -156,6 +156,9 @@ class PlainText:
         elif event.kind == "notice":
             self._end_line()
             complain(event.data["text"])
+        elif event.kind == "request.retrying":
+            self._end_line()
+            complain(event.data["message"])
         elif event.kind in {"call.denied", "call.failed"}:
             _chatter(f"  {event.data['message']}")
         elif event.kind == "run.finished" and event.data["files_changed"]:

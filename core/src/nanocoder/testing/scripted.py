@@ -37,6 +37,9 @@ class Scripted:
         self.context = context
         self.requests: list[Request] = []
         self._turns = list(turns)
+        self.has_price = any(
+            isinstance(turn, Finished) and turn.usage.cost is not None for turn in self._turns
+        )
 
     @hookimpl
     def nanocoder_providers(self) -> list[ProviderSpec]:

@@ -4,7 +4,7 @@ import time
 
 from nanocoder.cancel import Cancel
 from nanocoder.errors import Cancelled
-from nanocoder.provider import Finished, Notice, Provider, Request, TextDelta, ThinkingDelta
+from nanocoder.provider import Finished, Piece, Provider, Request, TextDelta
 from nanocoder.values import Message
 
 CANCEL_S = 1.0
@@ -21,12 +21,10 @@ def stream_problems(provider: Provider, request: Request | None = None) -> list[
     pieces = list(provider.stream(request, Cancel()))
     ends = [piece for piece in pieces if isinstance(piece, Finished)]
     strangers = [
-        type(piece).__name__
-        for piece in pieces
-        if not isinstance(piece, TextDelta | ThinkingDelta | Notice | Finished)
+        type(piece).__name__ for piece in pieces if not isinstance(piece, Piece | Finished)
     ]
     problems = [
-        f"it yielded a {name}; yield TextDelta, ThinkingDelta, Notice, Finished"
+        f"it yielded a {name}; yield TextDelta, ThinkingDelta, Notice, Retrying, Finished"
         for name in strangers
     ]
     if len(ends) != 1 or not isinstance(pieces[-1], Finished):
@@ -35,9 +33,7 @@ def stream_problems(provider: Provider, request: Request | None = None) -> list[
     return [*problems, *_of_the_end(pieces, ends[0]), *_of_cancelling(provider, request)]
 
 
-def _of_the_end(
-    pieces: list[TextDelta | ThinkingDelta | Notice | Finished], end: Finished
-) -> list[str]:
+def _of_the_end(pieces: list[Piece | Finished], end: Finished) -> list[str]:
     told = "".join(piece.text for piece in pieces if isinstance(piece, TextDelta))
     problems = []
     if told != end.text:

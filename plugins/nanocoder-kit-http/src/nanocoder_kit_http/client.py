@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from attrs import evolve
-from nanocoder import Cancel, ConfigError, ProviderError
+from nanocoder import Cancel, ConfigError, ProviderError, without_password
 
 from nanocoder_kit_http.failures import FinalError, failure_of_status, plain, words_of_page
 from nanocoder_kit_http.payload import loads
@@ -33,9 +33,9 @@ _REDIRECTS: Final = range(300, 400)
 class Client:
     """A server at *base_url*, whose connections stay open; one thread uses it at a time.
 
-    *secrets* never appear in an error, *key_from* says where the key comes from. *proxy* is a URL, "environment" (HTTPS_PROXY, NO_PROXY) or
-    "". SSL_CERT_FILE and SSL_CERT_DIR choose the certificates. Redirects are errors: a key must
-    not follow one to another server.
+    *secrets* never appear in an error, *key_from* says where the key comes from. *proxy* is a URL,
+    "environment" (HTTPS_PROXY, NO_PROXY) or "". SSL_CERT_FILE and SSL_CERT_DIR choose the
+    certificates. Redirects are errors: a key must not follow one to another server.
     """
 
     def __init__(
@@ -81,6 +81,7 @@ class Client:
             chunks = response.chunks()
             first = _first(chunks)
             self._refuse_page(response.headers.get("content-type", ""), first, chunks)
+            # Proxies drop the content type; no event begins with one of these.
             if first.lstrip()[:1] not in {b"{", b"["}:
                 yield from _events(first, chunks, watch)
             else:
@@ -224,16 +225,6 @@ def _checked(base_url: str) -> tuple[str, str]:
             " http(s)://host[:port][/path]; a user or password in it is refused"
         )
     return base_url, host
-
-
-def without_password(address: str) -> str:
-    """Return *address* with *** in place of a user and password."""
-    scheme, slashes, rest = address.rpartition("://")
-    place, slash, path = rest.partition("/")
-    _, at, host = place.rpartition("@")
-    if not at and "@" in path:  # a password may hold anything, a slash as well
-        return f"{scheme}{slashes}***@{path.rpartition('@')[2]}"
-    return f"{scheme}{slashes}{'***@' if at else ''}{host}{slash}{path}"
 
 
 def _host(address: str) -> str:

@@ -5,7 +5,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from nanocoder import ProviderError
+from nanocoder import ProviderError, without_password
 
 MESSAGE_CHARS: Final = 500
 _KINDS_BY_STATUS: Final = {
@@ -120,7 +120,7 @@ def plain(text: str, secrets: Sequence[str] = ()) -> str:
     for secret in filter(None, secrets):
         text = text.replace(secret, "[key]")
     text = "".join(letter if letter.isprintable() else " " for letter in text[: 4 * MESSAGE_CHARS])
-    text = " ".join(text.split())
+    text = without_password(" ".join(text.split()))
     return text if len(text) <= MESSAGE_CHARS else text[: MESSAGE_CHARS - 2] + " …"
 
 

@@ -67,12 +67,14 @@ def read_reply(
     except ProviderError as error:
         if not reply.begun:
             raise
+        was_cut = error.kind in {"network", "protocol"}
         raise ProviderError(
             f"{error}{after(reply.partial)}",
-            kind=error.kind,
+            kind="protocol" if was_cut else error.kind,
             status=error.status,
             retry_after_s=error.retry_after_s,
-            retry=error.retry,
+            # No tool has run yet, so another try does no harm.
+            retry=True if was_cut and error.retry is None else error.retry,
         ) from error
     yield [finished]
 

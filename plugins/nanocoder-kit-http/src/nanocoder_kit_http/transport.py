@@ -14,7 +14,7 @@ from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
 import httpcore
-from nanocoder import Cancel, ProviderError
+from nanocoder import Cancel, ProviderError, without_password
 
 from nanocoder_kit_http.watch import Watch
 
@@ -244,7 +244,8 @@ def _proxy(address: str) -> httpcore.Proxy:
     parts = urlsplit(address)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise ProviderError(
-            f"the proxy {address!r} is not an http:// or https:// address", kind="bad_request"
+            f"the proxy {without_password(address)!r} is not an http:// or https:// address",
+            kind="bad_request",
         )
     bare = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
     if not parts.username:

@@ -11,6 +11,7 @@ from nanocoder import (
     ModelInfo,
     ProviderError,
     Request,
+    Retrying,
     TextDelta,
     ThinkingDelta,
     ToolDefinition,
@@ -48,7 +49,9 @@ class AnthropicProvider:
             timeouts=settings.timeouts(),
             proxy=settings.proxy,
             secrets=[key],
+            key_from=settings.api_key_env,
         )
+        self.has_price = self._client.is_local  # a server on this machine costs nothing
         self._key = key
         self._retry = settings.retry()
         self._encoded = Encoded(encode_message)
@@ -57,7 +60,7 @@ class AnthropicProvider:
 
     def stream(
         self, request: Request, cancel: Cancel
-    ) -> Iterator[TextDelta | ThinkingDelta | Finished]:
+    ) -> Iterator[TextDelta | ThinkingDelta | Retrying | Finished]:
         """Ask the model and yield its reply, `Finished` last; raises ProviderError, Cancelled."""
         body = self._body(request)
 

@@ -88,7 +88,8 @@ class MessageReply:
             )
         text = self._deltas.whole(TextDelta)
         if self._stop_reason == "refusal":
-            return Finished(text or _REFUSED, usage=self._total())
+            refusal = f"the model of {self._host} refused to answer"
+            return Finished(text or _REFUSED, usage=self._total(), refusal=refusal)
         calls: list[ToolCall] = []
         native: list[dict[str, Any]] = []
         for _, block in sorted(self._blocks.items()):

@@ -17,18 +17,21 @@ from nanocoder import (
     ToolCall,
     ToolDefinition,
     Usage,
+    repeats_itself,
 )
 
 from nanocoder_provider_local.actions import Actions
 from nanocoder_provider_local.engine import Chunk, Engine
 from nanocoder_provider_local.locate import locate
 from nanocoder_provider_local.prompt import Chat, has_material
-from nanocoder_provider_local.reply import AnswerText, is_stuck
+from nanocoder_provider_local.reply import AnswerText
 from nanocoder_provider_local.settings import DEFAULT_MODEL, Settings
 from nanocoder_provider_local.window import Window
 
 OVERFLOW: Final = "exceed_context_size_error"
 CHECK_PIECES: Final = 50
+STUCK_CHARS: Final = 800
+"""A small model has only so many tokens for a reply that none should go into repetition."""
 FIT_ATTEMPTS: Final = 3
 
 
@@ -65,13 +68,14 @@ class _Reply:
 
     def is_stuck(self) -> bool:
         """Tell, now and then, whether the reply has begun to repeat itself without end."""
-        return self.pieces % CHECK_PIECES == 0 and is_stuck(self.answer.reply)
+        return self.pieces % CHECK_PIECES == 0 and repeats_itself(self.answer.reply, STUCK_CHARS)
 
 
 class LocalProvider:
     """A model on this machine, for one session."""
 
     profile: Literal["full", "small"] = "small"
+    has_price = True  # it costs nothing
 
     def __init__(self, model: str, engine: Engine, settings: Settings) -> None:
         self._model = model

@@ -6,9 +6,6 @@ from typing import Final
 
 from nanocoder_provider_local.actions import ACTION, TEXT
 
-STUCK_CHARS: Final = 800
-MAX_PERIOD_CHARS: Final = 80
-
 _WHOLE: Final = re.compile(
     r"""(?:[^"\\]|\\["\\/bfnrt]
         |\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}
@@ -17,14 +14,6 @@ _WHOLE: Final = re.compile(
     re.VERBOSE,
 )
 """The longest run of whole characters of a JSON string; half an escape waits for its rest."""
-
-
-def is_stuck(reply: str) -> bool:
-    """Tell whether the end of *reply* is one short piece over and over: it would never stop."""
-    tail = reply[-STUCK_CHARS:]
-    if len(tail) < STUCK_CHARS:
-        return False
-    return any(tail[period:] == tail[:-period] for period in range(1, MAX_PERIOD_CHARS))
 
 
 class AnswerText:

@@ -9,6 +9,7 @@ from nanocoder import (
     ModelInfo,
     ProviderError,
     Request,
+    Retrying,
     TextDelta,
     ThinkingDelta,
     ToolDefinition,
@@ -44,7 +45,9 @@ class OpenAIProvider:
             timeouts=settings.timeouts(),
             proxy=settings.proxy,
             secrets=[key],
+            key_from=settings.api_key_env,
         )
+        self.has_price = self._client.is_local  # a server on this machine costs nothing
         self._key = key
         self._retry = settings.retry()
         self._encoded = Encoded(lambda message: encode_message(message, settings.echo_reasoning))
@@ -53,7 +56,7 @@ class OpenAIProvider:
 
     def stream(
         self, request: Request, cancel: Cancel
-    ) -> Iterator[TextDelta | ThinkingDelta | Finished]:
+    ) -> Iterator[TextDelta | ThinkingDelta | Retrying | Finished]:
         """Ask the model and yield its reply, `Finished` last; raises ProviderError, Cancelled."""
         body = self._body(request)
 

@@ -8,7 +8,6 @@ from nanocoder import Finished, ProviderError, TextDelta, ThinkingDelta, Usage
 from nanocoder_kit_http import (
     CallParts,
     Deltas,
-    FinalError,
     SseEvent,
     as_int,
     as_str,
@@ -40,6 +39,7 @@ class ChatReply:
         self._finish = ""
         self._usage = Usage()
         self._begun = False
+        self._refused = False
 
     @property
     def begun(self) -> bool:
@@ -68,16 +68,21 @@ class ChatReply:
             )
         text = self._deltas.whole(TextDelta)
         calls = close_calls(self._calls.in_order(), self._taken)
-        if self._finish == "content_filter" and not (text or calls):
-            raise FinalError(f"{self._host} withheld the reply: content filter", kind="bad_request")
+        refusal = self._refusal()
         thinking = self._deltas.whole(ThinkingDelta) if self._echo else ""
         return Finished(
-            text,
+            text or (f"({refusal})" if refusal and not calls else ""),
             calls,
             self._usage,
             native={NATIVE: {"reasoning_content": thinking}} if thinking else None,
             truncated=self._finish == "length",
+            refusal=refusal,
         )
+
+    def _refusal(self) -> str:
+        if self._finish == "content_filter":
+            return f"{self._host} stopped the reply: content filter"
+        return f"the model of {self._host} refused to answer" if self._refused else ""
 
     def _take(self, chunk: Any, event: str) -> None:
         if not isinstance(chunk, dict):
@@ -107,6 +112,7 @@ class ChatReply:
             self._begun = True
             self._deltas.add(ThinkingDelta, thinking)
         text = delta.get("content") or delta.get("refusal")
+        self._refused = self._refused or bool(delta.get("refusal"))
         if text:
             self._begun = True
             self._deltas.add(TextDelta, text if isinstance(text, str) else _joined(text))

@@ -35,6 +35,7 @@ class ScriptedProvider:
         self.profile: Any = script.get("profile", "full")
         self.context = int(script.get("context", 0))
         self._turns: Sequence[Mapping[str, Any]] = script["turns"]
+        self.has_price = any("cost" in turn.get("usage", {}) for turn in self._turns)
         self._name = name
 
     def stream(

@@ -134,6 +134,11 @@ class TextScreen:
         self._finish_answer()
         self.say(in_conversation(event.data["text"]), "yellow")
 
+    def _on_request_retrying(self, event: Event) -> None:
+        self._finish_answer()
+        self.say(in_conversation(event.data["message"]), "yellow")
+        self._busy = "waiting"
+
     def _on_text(self, event: Event) -> None:
         self._busy = "writing"
         self._written += len(event.data["text"])
