@@ -21,7 +21,7 @@ from nanocoder.offering import Offering
 from nanocoder.opening import Ground, open_ground
 from nanocoder.plugins import Plugins
 from nanocoder.prompt import NAMED_FILE_CHARS, for_small_model, system_prompt
-from nanocoder.provider import Finished, Provider, Request, ToolDefinition
+from nanocoder.provider import Finished, Provider, Request
 from nanocoder.reply import ask, cut_repetition
 from nanocoder.report import Report
 from nanocoder.results import not_run
@@ -90,7 +90,6 @@ class Session:
         self._current: Run | None = None
         self._early = Cancel()
         self._signal = 0
-        self._offered: Sequence[ToolDefinition] = ()
         self._started = False
         self._closed = False
         self.offering = Offering(ground.dialect, lambda: self.config.always_told)
@@ -262,7 +261,7 @@ class Session:
         for _ in range(run.max_turns):
             run.report.turns += 1
             reply = yield from self._reply(run)
-            ended = run.ending(reply, self._offered)
+            ended = run.ending(reply)
             if reply.calls and ended is None:
                 ended = yield from self._answered(reply.calls, run)
             elif reply.calls:
@@ -320,6 +319,7 @@ class Session:
         system = self.system
         yield from self._talk.compacted(self.plugins, self.provider, self._about())
         request = self._request(system)
+        run.offered = request.tools
         yield Event("request.started", {"turn": run.report.turns, "model": self.info.model})
         reply = yield from ask(
             lambda: streamed(self.provider, self.chosen, request, run.cancel),
@@ -349,7 +349,6 @@ class Session:
             tools=self.offering.definitions(self.tools, self.info, self._talk.messages),
             session_id=self.info.id,
         )
-        self._offered = request.tools
         chain = self.plugins.implementations("nanocoder_before_request")
         if not chain:
             return request

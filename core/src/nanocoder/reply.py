@@ -57,12 +57,15 @@ class Reply:
                     yield retrying(piece)
                 elif isinstance(piece, Notice):
                     yield Event("notice", {"text": piece.text})
+                elif isinstance(piece, TextDelta):
+                    self._take(piece.text)
+                    self._texts.append(piece.text)
+                    yield Event("text", {"text": piece.text})
                 else:
-                    self._take(piece.text, is_text=isinstance(piece, TextDelta))
-                    kind = "text" if isinstance(piece, TextDelta) else "thinking"
-                    yield Event(kind, {"text": piece.text})
-                    if self.is_stuck:
-                        return
+                    self._take(piece.text)
+                    yield Event("thinking", {"text": piece.text})
+                if self.is_stuck:
+                    return
 
     def check_end(self, model: str) -> None:
         """Raise ProviderError when the reply of *model* has no end."""
@@ -73,7 +76,7 @@ class Reply:
         """Tell whether *error* cut a reply that had begun, so that asking again is of use."""
         return self.begun and error.retry is not False and error.kind in BROKEN_OFF
 
-    def _take(self, text: str, *, is_text: bool) -> None:
+    def _take(self, text: str) -> None:
         self.begun = True
         self._size += len(text)
         if self._size > MAX_CHARS:
@@ -82,8 +85,6 @@ class Reply:
                 kind="protocol",
                 retry=False,
             )
-        if is_text:
-            self._texts.append(text)
         self._tail = (self._tail + text)[-TAIL_CHARS:]
         self._unchecked += len(text)
         if self._unchecked >= CHECK_CHARS:

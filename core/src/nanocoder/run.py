@@ -9,8 +9,8 @@ from nanocoder.cancel import Cancel
 from nanocoder.guard import Guard
 from nanocoder.provider import Finished, ToolDefinition
 from nanocoder.report import Report
+from nanocoder.textcalls import FAILED, HINT, written_call
 from nanocoder.values import Shown, StopReason
-from nanocoder.written_calls import FAILED, HINT, written_call
 
 MAX_CALLS = 128
 """How many calls of one reply run; a model that sends more does not read results."""
@@ -22,7 +22,7 @@ class Run(Shown):
     """One prompt and what belongs to it alone.
 
     *hint* is what a model was told that wrote its calls as text, *is_stuck* that its latest reply
-    repeated itself without end.
+    repeated itself without end, *offered* what the latest request offered.
     """
 
     report: Report
@@ -32,8 +32,9 @@ class Run(Shown):
     max_turns: int = 50
     is_stuck: bool = False
     hint: str = ""
+    offered: Sequence[ToolDefinition] = ()
 
-    def ending(self, reply: Finished, offered: Sequence[ToolDefinition]) -> StopReason | None:
+    def ending(self, reply: Finished) -> StopReason | None:
         """Return why the run ends with *reply*; None when its calls or the hint come next.
 
         Raises: ProviderError for a reply without anything.
@@ -44,7 +45,7 @@ class Run(Shown):
             return self.report.stopped(StopReason.REFUSED, reply.refusal)
         if reply.calls:
             return None
-        name = written_call(reply.text, [tool.name for tool in offered])
+        name = written_call(reply.text, [tool.name for tool in self.offered])
         if not name:
             return self.report.answered(reply.text)
         if self.hint:
