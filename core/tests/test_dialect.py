@@ -11,6 +11,7 @@ from nanocoder import (
     hookimpl,
     tool,
 )
+from nanocoder.guard import ALREADY_DONE
 from nanocoder.testing import play
 
 
@@ -120,5 +121,5 @@ def test_the_report_and_the_guard_know_a_call_by_its_canonical_name(tmp_path):
     assert played.report["files_changed"] == ["a.txt"]
     assert [one["tool"] for one in played.report["tool_calls"]] == ["put", *["look"] * 3]
     outputs = [one.output.split(":")[0] for one in played.results]
-    assert outputs == ["put", "canonical", "Already done", "Already done"]
+    assert outputs == ["put", "canonical", *[ALREADY_DONE] * 2]
     assert played.report["stop_reason"] == "loop"
