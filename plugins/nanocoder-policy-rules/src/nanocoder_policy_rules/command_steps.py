@@ -8,6 +8,7 @@ from nanocoder import Decision, Verdict
 from nanocoder_policy_rules import rules, shell
 from nanocoder_policy_rules.blocklist import blocked as damage
 from nanocoder_policy_rules.commands import after_cd, is_safe
+from nanocoder_policy_rules.operands import paths_in
 from nanocoder_policy_rules.rules import Rule
 from nanocoder_policy_rules.search import Match
 
@@ -110,10 +111,7 @@ def _is_read(simple: shell.Simple, case: "Case", directory: str) -> bool:
 
 
 def _stays_inside(simple: shell.Simple, one: Rule, case: "Case", directory: str) -> bool:
-    """Tell whether what looks like a path lies inside, unless the rule itself names it."""
-    for word in simple.words:
-        path = word.rpartition("=")[2] if word.startswith("-") else word
-        looks_outside = path.startswith("/") or ".." in path.split("/")
-        if looks_outside and word not in one.words and not case.may_read(path, directory):
-            return False
-    return True
+    """Tell whether all that a program may take for a path is inside, or named by the rule."""
+    words = (word for word in simple.words if word not in one.words)
+    parts = (part for word in words for part in paths_in(word) if part)
+    return all(case.may_read(part, directory) for part in parts)
