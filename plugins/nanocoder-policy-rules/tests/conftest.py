@@ -1,16 +1,17 @@
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import attrs
 import pytest
-from nanocoder import Effect, Mode, Risk, SessionInfo, Tool, ToolCall, Verdict, tool
-from nanocoder_policy_rules import Settings, nanocoder_before_execute
+from nanocoder import Effect, Mode, Readable, Risk, SessionInfo, Tool, ToolCall, Verdict, tool
+from nanocoder_policy_rules import Settings, nanocoder_before_execute, nanocoder_readable
 
 Judge = Callable[..., Verdict]
 
 
 def _tool(name: str, risk: str, effects: set[str], **more: Any) -> Tool[..., Any]:
-    def handler() -> str:
+    def handler(path: Annotated[str, "A path."] = "") -> str:
         return ""
 
     return tool(name=name, description=name, risk=Risk(risk), effects=map(Effect, effects), **more)(
@@ -45,11 +46,13 @@ def judge(tmp_path: Path, tools: dict[str, Tool[..., Any]]) -> Judge:
     def ask(
         name: str, arguments: dict[str, Any], mode: str = "ask", agent: str = "", **settings: Any
     ) -> Verdict:
-        session = SessionInfo("s", tmp_path, Mode(mode), agent=agent)
         lists = {
             key: tuple(value) for key, value in settings.items() if not isinstance(value, bool)
         }
         made = Settings(**{**settings, **lists})
+        session = SessionInfo("s", tmp_path, Mode(mode), agent=agent)
+        reading = nanocoder_readable(tools, session, made)
+        session = attrs.evolve(session, readable=Readable([("policy-rules", reading)]))
         return nanocoder_before_execute(ToolCall("1", name, arguments), tools[name], session, made)
 
     return ask

@@ -116,7 +116,7 @@ def test_a_link_to_a_secret_is_a_secret(tmp_path, judge):
     (tmp_path / "readme.txt").symlink_to(".env")
     assert str(judge("read_file", {"path": "readme.txt"}).decision) == "deny"
     assert str(judge("read_file", {"path": str(tmp_path / ".env")}).decision) == "deny"
-    assert str(judge("bash", {"command": "cat readme.txt"}).decision) == "ask"
+    assert str(judge("bash", {"command": "cat readme.txt"}).decision) == "deny"
 
 
 @pytest.mark.parametrize("command", ["cat .env", "cat 'a/.env'", "cp .env x", "echo $(<.env)"])
@@ -197,13 +197,22 @@ def test_commands_in_mode_auto_leave_protected_files_alone(command, expected, ju
         "cp evil .bashrc",
         "tee .envrc",
         "cp evil ~/.config/nanocoder/config.toml",
+        "cp evil Jenkinsfile",
+        "cp evil way/config",
+        "cp evil way2",
+        "cd .git && cp ../evil config",
+        "cd .git; cat ../evil > hooks/pre-commit",
+        "cd .vscode && tee tasks.json",
         "nanocoder config trust",
         "nanocoder plugins lock",
         "n=trust; nanocoder config $n",
         "nanocoder config $(cat n)",
     ],
 )
-def test_no_rule_lets_a_command_change_protected_files(command, rule, mode, judge):
+def test_no_rule_lets_a_command_change_protected_files(command, rule, mode, tmp_path, judge):
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "way").symlink_to(".git")
+    (tmp_path / "way2").symlink_to(".git/config")
     verdict = judge("bash", {"command": command}, mode, allow=[rule])
     assert (str(verdict.decision), verdict.rule) == ("ask", "protected names")
     assert str(judge("bash", {"command": command}, "auto", allow=[rule]).decision) == "deny"

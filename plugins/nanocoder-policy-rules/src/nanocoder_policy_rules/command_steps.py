@@ -1,6 +1,7 @@
 """The steps of judging that are about commands: what ends a machine, what only reads."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from nanocoder import Decision, Verdict
@@ -13,10 +14,17 @@ from nanocoder_policy_rules.rules import Rule
 from nanocoder_policy_rules.search import Match
 
 if TYPE_CHECKING:
+    from nanocoder import ResolvedPath
+
     from nanocoder_policy_rules.judge import Case
 
+MAX_PATHS: Final = 4_000
 _TABLE: Final = "plugins.policy-rules"
 _DEFAULT: Final = "default"
+# These take words that are no paths: text, messages, names of branches, a pattern.
+_TEXT: Final = frozenset(("echo", "printf"))
+_TEXT_OF_GIT: Final = frozenset(("branch", "checkout", "commit", "log", "switch", "tag"))
+_SEARCHES: Final = frozenset(("grep", "egrep", "fgrep", "rg"))
 # What others see at once, or nobody can bring back, and the rule that allows it.
 _LASTING: Final = {
     ("git", "push"): "pushes to another repository",
@@ -37,6 +45,31 @@ def blocked(case: "Case") -> Verdict | None:
         return None
     reason = f"blocked: this {deed} ({_TABLE}.blocklist)"
     return Verdict(Decision.DENY, reason, rule="blocklist", source=_DEFAULT)
+
+
+def paths_in_words(case: "Case") -> "Iterator[ResolvedPath]":
+    """Yield where the words of a command lead that it could take for a path of the workspace."""
+    if not case.started:
+        return
+    if case.command and case.simples:
+        words = (part for simple in case.simples for part in _words_of_files(simple.words) if part)
+        yield from map(case.reach.operand, words)
+        return
+    for word, path in islice(case.reach.places(case.text.words, case.text.directories), MAX_PATHS):
+        if "/" in word or path.exists:
+            yield path
+
+
+def _words_of_files(words: Sequence[str]) -> Iterator[str]:
+    """Yield what can be a path among the words of one command: no message and no pattern."""
+    program, *rest = words
+    if program in _TEXT or (program == "git" and not _TEXT_OF_GIT.isdisjoint(rest[:1])):
+        return
+    if program in _SEARCHES:
+        pattern = next((word for word in rest if not word.startswith("-")), "")
+        rest = [word for word in rest if word is not pattern]
+    for word in rest:
+        yield from paths_in(word)
 
 
 def cannot_be_undone(case: "Case") -> Verdict | None:
@@ -66,10 +99,10 @@ def allowed(case: "Case", fitting: Sequence[Rule]) -> Verdict | None:
     """Allow a chain when each of its commands has a rule or only reads."""
     if not fitting or not case.simples:
         return None
-    directory, rest = after_cd(case.simples, case.may_read)
+    directory, rest = after_cd(case.simples, case.reach)
     used: list[Rule] = []
     for simple in rest:
-        if is_safe(simple.words, case.may_read, directory) and not case.own_program:
+        if is_safe(simple.words, case.reach, directory) and not case.own_program:
             continue
         one = next((one for one in fitting if rules.allows_command(one, simple)), None)
         if one is None or not _stays_inside(simple, one, case, directory):
@@ -100,18 +133,18 @@ def unknown_part(case: "Case") -> str:
         part, command = shell.unknown_part(case.command)
         shown = f"`{part}` in `{command}`" if part and part != command else f"`{command}`"
     else:
-        directory, rest = after_cd(case.simples, case.may_read)
+        directory, rest = after_cd(case.simples, case.reach)
         first = next((each for each in rest if not _is_read(each, case, directory)), None)
         shown = f"`{shell.clipped(str(first or case.command))}`"
     return f"{shown} is not known to be read-only"
 
 
 def _is_read(simple: shell.Simple, case: "Case", directory: str) -> bool:
-    return is_safe(simple.words, case.may_read, directory)
+    return is_safe(simple.words, case.reach, directory)
 
 
 def _stays_inside(simple: shell.Simple, one: Rule, case: "Case", directory: str) -> bool:
     """Tell whether all that a program may take for a path is inside, or named by the rule."""
     words = (word for word in simple.words if word not in one.words)
     parts = (part for word in words for part in paths_in(word) if part)
-    return all(case.may_read(part, directory) for part in parts)
+    return all(case.reach.may_read(part, directory) for part in parts)

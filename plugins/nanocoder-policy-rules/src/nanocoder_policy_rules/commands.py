@@ -1,13 +1,11 @@
 """Programs that only read, and the options with which they do: lists of what is allowed."""
 
-import re
-from collections.abc import Callable, Iterable, Sequence
+import os
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from nanocoder_policy_rules.shell import Simple
-
-PathCheck = Callable[[str, str], bool]
-"""Tells whether a path may be read from a directory, both as written; "." is the workspace."""
+from nanocoder_policy_rules.reach import HERE, Reading
+from nanocoder_policy_rules.shell import Simple, compiled
 
 
 class Program(NamedTuple):
@@ -15,7 +13,8 @@ class Program(NamedTuple):
 
     *flags* are short options without a value, *valued* those with one, *long* options as `--name`,
     with or without `=value`. *operands*: "paths" to read, "text", "none", "pattern" and paths, at
-    most "one" path, or the name of a check below. *number*: `-20` is an option, too.
+    most "one" path, or the name of a check below. *number*: `-20` is an option, too. None of the
+    options follows links below an operand.
     """
 
     flags: str = ""
@@ -42,12 +41,16 @@ PROGRAMS: Final = {
     "file": Program("bi", long=("--mime-type", "--brief")),
     "find": Program(operands="find"),
     "grep": Program(
-        "ivclLwxEFGPohHsqnaZ", "ABCme", ("--color", "--count"), operands="pattern", number=True
+        "ivclLwxEFGPohHsqnarZ",
+        "ABCme",
+        ("--color", "--count", "--include", "--exclude", "--exclude-dir", "--recursive"),
+        operands="pattern",
+        number=True,
     ),
     "head": Program("qvz", "nc", ("--lines", "--bytes"), number=True),
     "id": Program("ugnGr", operands="none"),
     "ls": Program(
-        "1aAbBcCdfFghiklLmnNopqQrRsStuUvxX", long=("--all", "--color", "--group-directories-first")
+        "1aAbBcCdfFghiklmnNopqQrRsStuUvxX", long=("--all", "--color", "--group-directories-first")
     ),
     "md5sum": Program("b"),
     "nl": Program("p", "bdfhinsvw"),
@@ -55,12 +58,24 @@ PROGRAMS: Final = {
     "realpath": Program("emsz"),
     "rg": Program(
         "ivclwxFSsoHNnUP",
-        "ABCmetT",
-        ("--files", "--count", "--no-heading", "--heading", "--color", "--type", "--json"),
+        "ABCmetTg",
+        (
+            "--files",
+            "--glob",
+            "--type-not",
+            "--ignore-case",
+            "--line-number",
+            "--count",
+            "--no-heading",
+            "--heading",
+            "--color",
+            "--type",
+            "--json",
+        ),
         operands="pattern",
     ),
     "sed": Program("nErs", operands="sed"),
-    "seq": Program("w", "fs", operands="text"),
+    "seq": Program("w", operands="numbers"),
     "sha256sum": Program("b"),
     "sort": Program("bdfghinrsuVz", "kt", ("--numeric-sort", "--reverse", "--unique")),
     "stat": Program("Lt", "c", ("--format", "--printf")),
@@ -83,36 +98,37 @@ _FIND_VALUED = frozenset(
         *("-size", "-mtime", "-mmin", "-ctime", "-atime", "-user", "-perm", "-regex"),
     )
 )
-_SED_PRINT = re.compile(r"(?:[0-9]+|\$)(?:,(?:[0-9]+|\$))?p")
+_SED_PRINT = r"(?:[0-9]+|\$)(?:,(?:[0-9]+|\$))?p"
+_NUMBER = r"[0-9]{1,6}"
 
 
-def are_safe(found: Sequence[Simple], may_read: PathCheck) -> bool:
-    """Tell whether all of these commands only read, and only what *may_read* agrees to."""
-    directory, rest = after_cd(found, may_read)
-    return bool(rest) and all(is_safe(simple.words, may_read, directory) for simple in rest)
+def are_safe(found: Sequence[Simple], reading: Reading) -> bool:
+    """Tell whether all of these commands only read, and only what *reading* agrees to."""
+    directory, rest = after_cd(found, reading)
+    return bool(rest) and all(is_safe(simple.words, reading, directory) for simple in rest)
 
 
-def is_safe(words: Sequence[str], may_read: PathCheck, directory: str = ".") -> bool:
+def is_safe(words: Sequence[str], reading: Reading, directory: str = HERE) -> bool:
     """Tell whether one command only reads."""
     program = PROGRAMS.get(words[0])
     if program is None:
         return False
     if program.operands == "find":
-        return _is_safe_find(words[1:], may_read, directory)
+        return _is_safe_find(words[1:], reading, directory)
     if program.operands == "echo":
         return True
     operands = _operands(program, words[1:])
-    return operands is not None and _are_fine(program, words, operands, may_read, directory)
+    return operands is not None and _are_fine(program, words, operands, reading, directory)
 
 
-def after_cd(found: Sequence[Simple], may_read: PathCheck) -> tuple[str, Sequence[Simple]]:
+def after_cd(found: Sequence[Simple], reading: Reading) -> tuple[str, Sequence[Simple]]:
     """Take a leading `cd DIR &&` off, when nothing can run if it fails."""
     first = found[0].words
     if first[0] != "cd" or not first[1:] or first[2:] or first[1].startswith("-"):
-        return ".", found
+        return HERE, found
     joins = [simple.join for simple in found[1:]]
-    if joins[:1] != ["&&"] or not {*joins} <= {"&&", "|"} or not may_read(first[1], "."):
-        return ".", ()
+    if joins[:1] != ["&&"] or not {*joins} <= {"&&", "|"} or not reading.may_read(first[1], HERE):
+        return HERE, ()
     return first[1], found[1:]
 
 
@@ -147,7 +163,7 @@ def _is_listed(program: Program, word: str, rest: Iterable[str], operands: list[
 
 
 def _are_fine(
-    program: Program, words: Sequence[str], operands: list[str], may_read: PathCheck, directory: str
+    program: Program, words: Sequence[str], operands: list[str], reading: Reading, directory: str
 ) -> bool:
     match program.operands:
         case "text":
@@ -156,23 +172,52 @@ def _are_fine(
             return not operands
         case "date":
             return all(operand.startswith("+") for operand in operands)
+        case "numbers":  # few of them: what they count to is written
+            return all(compiled(_NUMBER).fullmatch(operand) for operand in operands)
         case "sed":
-            is_print = "-n" in words and operands and _SED_PRINT.fullmatch(operands[0])
+            is_print = "-n" in words and operands and compiled(_SED_PRINT).fullmatch(operands[0])
             paths = operands[1:] if is_print else None
-        case "pattern":
-            paths = operands if "--files" in words else _after_patterns(operands)
+        case "pattern" if "--files" not in words:
+            return _may_look_for(words, _after_patterns(operands), reading, directory)
         case "one":
             paths = operands if len(operands) <= 1 else None
         case _:
             paths = operands
-    return paths is not None and all(path == "-" or may_read(path, directory) for path in paths)
+    return paths is not None and all(
+        path == "-" or reading.may_read(path, directory) for path in paths
+    )
+
+
+def _may_look_for(
+    words: Sequence[str], paths: Sequence[str], reading: Reading, directory: str
+) -> bool:
+    """Tell whether a search may go through *paths*, and through all that is below folders."""
+    is_ripgrep = words[0] == "rg"
+    if not is_ripgrep and not _has_flag(words, "r", "--recursive"):
+        return all(path == "-" or reading.may_read(path, directory) for path in paths)
+    # Ripgrep leaves hidden files out, unless its own settings or a glob name them.
+    hidden = (
+        not is_ripgrep or "RIPGREP_CONFIG_PATH" in os.environ or _has_flag(words, "g", "--glob")
+    )
+    return all(
+        path == "-" or reading.may_search(path, directory, hidden=hidden)
+        for path in paths or (HERE,)
+    )
+
+
+def _has_flag(words: Sequence[str], letter: str, name: str) -> bool:
+    """Tell whether one of *words* could be an option; a value that looks like it counts, too."""
+    return any(
+        word.partition("=")[0] == name or (word[:1] == "-" != word[1:2] and letter in word)
+        for word in words[1:]
+    )
 
 
 def _after_patterns(operands: list[str]) -> list[str]:
     return [operand for operand in operands if operand] if "" in operands else operands[1:]
 
 
-def _is_safe_find(words: Sequence[str], may_read: PathCheck, directory: str) -> bool:
+def _is_safe_find(words: Sequence[str], reading: Reading, directory: str) -> bool:
     rest = iter(words)
     for word in rest:
         if word in _FIND_VALUED:
@@ -181,6 +226,6 @@ def _is_safe_find(words: Sequence[str], may_read: PathCheck, directory: str) -> 
         elif word.startswith("-"):
             if word not in _FIND_ALONE:
                 return False
-        elif not may_read(word, directory):
+        elif not reading.may_read(word, directory):
             return False
     return True

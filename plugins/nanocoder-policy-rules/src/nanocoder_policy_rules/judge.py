@@ -9,6 +9,7 @@ from nanocoder import Decision, Effect, Mode, Risk, SessionInfo, Tool, ToolCall,
 
 from nanocoder_policy_rules import command_steps, paths, programs, rules, shell
 from nanocoder_policy_rules.commands import are_safe
+from nanocoder_policy_rules.reach import Reach
 from nanocoder_policy_rules.removal import Removal
 from nanocoder_policy_rules.rules import SHELL, Rule
 from nanocoder_policy_rules.search import Match, Text
@@ -36,7 +37,6 @@ class Case:
         self.mode = session.mode
         self.agent = session.agent
         self.settings = settings
-        self._operands: dict[str, ResolvedPath] = {}
 
     def fitting(self, texts: Sequence[str]) -> list[Rule]:
         """Return those of the rules that are about the tool and the agent."""
@@ -89,7 +89,7 @@ class Case:
     def is_safe(self) -> bool:
         """Tell whether the command is recognised and only reads."""
         simples = self.simples or ()
-        return bool(simples) and are_safe(simples, self.may_read) and not self.own_program
+        return bool(simples) and are_safe(simples, self.reach) and not self.own_program
 
     @cached_property
     def own_program(self) -> str:
@@ -111,41 +111,9 @@ class Case:
         return str(self.call.arguments.get("workdir", "."))
 
     @cached_property
-    def _start(self) -> str:
-        """The real directory in which a command starts."""
-        return "." if self.directory == "." else self.session.resolve(self.directory).path
-
-    def may_read(self, path: str, directory: str) -> bool:
-        """Tell whether a command may read *path* of *directory*: inside, and no rule is against it.
-
-        *directory* is what a `cd` was given. A shell drops `link/..` there by the letters, and
-        programs follow the link: what is read both ways has to be fine.
-        """
-        written = os.path.join(directory, path) if directory != "." else path
-        ways = {written}
-        if ".." in written:
-            by_letters = os.path.normpath(directory)
-            ways |= {os.path.normpath(written), os.path.join(by_letters, path)}
-        return all(self._may_read(self.operand(way)) for way in ways)
-
-    def _may_read(self, path: "ResolvedPath") -> bool:
-        if self.is_output(path):
-            return True
-        if not path.is_inside or path.is_private or self.secret_in(path.names):
-            return False
-        readable = self.session.readable
-        return not any(readable.refuses(name) or readable.asks(name) for name in path.names)
-
-    def operand(self, word: str) -> "ResolvedPath":
-        """Resolve a word of the command as the program does that gets it."""
-        if word not in self._operands:
-            self._operands[word] = self.session.resolve(word, self._start, literal=True)
-        return self._operands[word]
-
-    def is_output(self, path: "ResolvedPath") -> bool:
-        """Tell whether *path* is the whole output of an earlier call, which may be read."""
-        outputs = self.session.outputs
-        return outputs is not None and os.path.dirname(path.path) == os.path.realpath(outputs)
+    def reach(self) -> Reach:
+        """What the command may read."""
+        return Reach(self.session, self.settings, self.directory)
 
     @cached_property
     def missing(self) -> str:
@@ -194,10 +162,9 @@ def _asked_to_read(case: Case) -> Verdict | None:
 def _about_reading(
     case: Case, question: Callable[[str], str], decision: Decision
 ) -> Verdict | None:
-    """Judge a tool that reads by what all policies say of the paths that it names."""
-    if not case.tool.is_read_only:
-        return None
-    for name in (name for path in case.paths for name in path.names):
+    """Judge a tool that reads, or a command, by what all policies say of the paths it names."""
+    resolved = case.paths if case.tool.is_read_only else command_steps.paths_in_words(case)
+    for name in (name for path in resolved for name in path.names):
         if not name.startswith("/") and (reason := question(name)):
             return Verdict(decision, reason, rule=reason, source=f"{_TABLE}.{decision}")
     return None
@@ -224,14 +191,26 @@ def _protected(case: Case) -> Verdict | None:
             return _needs_person(case, path.names[0], path.protection.reason)
     if not case.started or case.is_safe:
         return None
-    for word in case.text.words:
-        operand = case.operand(word)
-        if not case.is_output(operand) and (why := paths.protection_of_word(word, operand)):
+    return _protected_word(case) or _loosened(case)
+
+
+def _protected_word(case: Case) -> Verdict | None:
+    places = case.reach.places(case.text.words, case.text.directories)
+    for number, (word, path) in enumerate(places):
+        if number > command_steps.MAX_PATHS:
+            text = shell.clipped(case.started)
+            return _needs_person(case, text, "it names too many files to look at each")
+        if not case.reach.is_output(path) and (why := paths.protection_of_word(word, path)):
             return _needs_person(case, word, why)
-    if "nanocoder" in case.text.words:
-        loosening = next(filter(case.text.match, paths.LOOSENING), None)
-        return _needs_person(case, " ".join(loosening), paths.OURS) if loosening else None
     return None
+
+
+def _loosened(case: Case) -> Verdict | None:
+    """Look for a command that lets nanocoder itself do more."""
+    if "nanocoder" not in case.text.words:
+        return None
+    loosening = next(filter(case.text.match, paths.LOOSENING), None)
+    return _needs_person(case, " ".join(loosening), paths.OURS) if loosening else None
 
 
 def _needs_person(case: Case, path: str, why: str) -> Verdict:

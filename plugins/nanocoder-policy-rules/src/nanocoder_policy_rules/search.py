@@ -16,6 +16,7 @@ from typing import Final
 
 from nanocoder_policy_rules.commands import is_safe
 from nanocoder_policy_rules.git import plain_words
+from nanocoder_policy_rules.reach import Anywhere
 from nanocoder_policy_rules.shell import Simple, compiled
 from nanocoder_policy_rules.spellings import replaced, spellings
 
@@ -34,6 +35,8 @@ _COMPUTED: Final = "\0"
 _WILD: Final = frozenset(("*", "?", "[", _COMPUTED))
 _SIGNS: Final = _WILD | {"$", "`"}
 
+_ENTERS: Final = frozenset(("cd", "pushd", "-C", "--directory", "--chdir"))
+_MAX_DIRECTORIES: Final = 4
 _FEEDS: Final = frozenset(("xargs", "parallel"))  # what they run may come before them
 _REDEFINES: Final = frozenset(
     (
@@ -140,6 +143,15 @@ class Text:
         words.pop("", None)
         return words
 
+    @cached_property
+    def directories(self) -> list[str]:
+        """The directories that a `cd` names, or an option that does the same; the first few."""
+        if _ENTERS.isdisjoint(self.words):
+            return []
+        pairs = (pair for segment in self.segments for pair in pairwise(segment.words))
+        entered = dict.fromkeys(target for word, target in pairs if word in _ENTERS)
+        return list(entered)[:_MAX_DIRECTORIES]
+
     def match(self, wanted: Sequence[str]) -> Match:
         """Tell how certainly some command begins with the words *wanted*."""
         if self._can_hold(wanted):
@@ -220,7 +232,7 @@ def _plain(words: Sequence[str]) -> tuple[Sequence[str], int] | None:
     """Return a command that takes plain data, and how many words say which it is."""
     if words[0] == "git":
         return plain_words(words)
-    if words[0] in _PLAIN or is_safe(words, lambda *_: True):
+    if words[0] in _PLAIN or is_safe(words, Anywhere()):
         return words, 1
     return None
 

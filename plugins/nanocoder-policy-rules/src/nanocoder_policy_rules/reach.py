@@ -1,0 +1,157 @@
+"""What a command may read: the files that it names, and those below a folder that it searches."""
+
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Final, Protocol
+
+from nanocoder import SessionInfo
+
+from nanocoder_policy_rules import paths
+from nanocoder_policy_rules.shell import compiled
+
+if TYPE_CHECKING:
+    from nanocoder import ResolvedPath
+
+    from nanocoder_policy_rules import Settings
+
+HERE: Final = "."
+MAX_SEARCHED: Final = 20_000
+"""A search through more names than this is not looked at beforehand, so it asks."""
+
+# Names that decide what runs have a dot or a sign in them, but for these.
+_PLAIN_WORD = r"[A-Za-z0-9_+%^\\-]*"
+_DOTLESS: Final = frozenset(("jenkinsfile",))
+
+
+class Reading(Protocol):
+    """Tells what may be read; a path is as a command has it, in a directory as `cd` was given."""
+
+    def may_read(self, path: str, directory: str) -> bool:
+        """Tell whether the contents of a file, or the names in a folder, may be read."""
+        ...
+
+    def may_search(self, path: str, directory: str, *, hidden: bool) -> bool:
+        """Tell whether all files below a folder may be read; with *hidden* the hidden ones, too."""
+        ...
+
+
+class Anywhere:
+    """Lets everything be read: for what is asked of a command besides its paths."""
+
+    def may_read(self, path: str, directory: str) -> bool:  # noqa: ARG002
+        """Allow it."""
+        return True
+
+    def may_search(self, path: str, directory: str, *, hidden: bool) -> bool:  # noqa: ARG002
+        """Allow it."""
+        return True
+
+
+class Reach:
+    """What a command that starts in *directory* of a session may read."""
+
+    def __init__(self, session: SessionInfo, settings: "Settings", directory: str) -> None:
+        self._session = session
+        self._settings = settings
+        self._start = HERE if directory == HERE else session.resolve(directory).path
+        self._operands: dict[str, ResolvedPath] = {}
+
+    def operand(self, word: str) -> "ResolvedPath":
+        """Resolve a word of the command as the program does that gets it."""
+        if word not in self._operands:
+            self._operands[word] = self._session.resolve(word, self._start, literal=True)
+        return self._operands[word]
+
+    def places(
+        self, words: Iterable[str], directories: Iterable[str]
+    ) -> "Iterator[tuple[str, ResolvedPath]]":
+        """Yield *words* with where they lead, from the start and in the *directories* of a `cd`.
+
+        Left out are words that are neither a link nor a name that matters; most are not.
+        """
+        several = list(words)
+        start = os.path.join(self._session.cwd, self._start)
+        for word in several:
+            if _could_lead(word, start):
+                yield word, self.operand(word)
+        for directory in directories:
+            for word in several:
+                yield word, self.operand(os.path.join(directory, word))
+
+    def may_read(self, path: str, directory: str) -> bool:
+        """Tell whether a command may read *path* of *directory*: inside, and no rule is against it.
+
+        *directory* is what a `cd` was given. A shell drops `link/..` there by the letters, and
+        programs follow the link: what is read both ways has to be fine.
+        """
+        return all(self._may_read(each) for each in self._ways(path, directory))
+
+    def may_search(self, path: str, directory: str, *, hidden: bool) -> bool:
+        """Tell whether a command may read everything below *path*; no program follows links there.
+
+        With *hidden* it reads hidden files, too.
+        """
+        if not self.may_read(path, directory):
+            return False
+        folders = {each.places[-1] for each in self._ways(path, directory)}
+        return all(self._may_search(folder, hidden=hidden) for folder in folders)
+
+    def is_output(self, path: "ResolvedPath") -> bool:
+        """Tell whether *path* is the whole output of an earlier call, which may be read."""
+        outputs = self._session.outputs
+        return outputs is not None and os.path.dirname(path.path) == os.path.realpath(outputs)
+
+    def _ways(self, path: str, directory: str) -> "list[ResolvedPath]":
+        written = os.path.join(directory, path) if directory != HERE else path
+        ways = {written}
+        if ".." in written:
+            by_letters = os.path.normpath(directory)
+            ways |= {os.path.normpath(written), os.path.join(by_letters, path)}
+        return [self.operand(way) for way in ways]
+
+    def _may_read(self, path: "ResolvedPath") -> bool:
+        if self.is_output(path):
+            return True
+        settings, readable = self._settings, self._session.readable
+        if not path.is_inside or path.is_private:
+            return False
+        if paths.secret(path.names, settings.secrets, settings.not_secrets):
+            return False
+        return not any(readable.refuses(name) or readable.asks(name) for name in path.names)
+
+    def _may_search(self, top: str, *, hidden: bool) -> bool:
+        root = os.path.realpath(self._session.cwd)
+        private = {os.path.realpath(folder) for folder in self._session.own_folders}
+        seen = 0
+        for folder, names in _folders(top, hidden=hidden):
+            seen += len(names)
+            relative = os.path.relpath(folder, root) if folder != root else ""
+            left_out = self._session.readable.left_out(relative, names, asks=True)
+            if left_out or folder in private or seen > MAX_SEARCHED:
+                return False
+        return True
+
+
+def _could_lead(word: str, folder: str) -> bool:
+    """Tell whether a word could be a link, or a name that matters; most words are neither."""
+    if compiled(_PLAIN_WORD).fullmatch(word) is None or word.casefold() in _DOTLESS:
+        return True
+    try:
+        return stat.S_ISLNK(os.lstat(os.path.join(folder, word)).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def _folders(top: str, *, hidden: bool) -> Iterator[tuple[str, list[str]]]:
+    """Yield the folders from *top* down with the names in each."""
+    waiting = [top]
+    while waiting:
+        folder = waiting.pop()
+        try:
+            with os.scandir(folder) as entries:
+                shown = [each for each in entries if hidden or not each.name.startswith(".")]
+        except OSError:  # a file, missing, or not for us: nor for the command
+            continue
+        waiting += [each.path for each in shown if each.is_dir(follow_symlinks=False)]
+        yield folder, [each.name for each in shown]
