@@ -105,3 +105,23 @@ def test_a_listed_name_can_be_read_and_changed(ground, name):
         workspace.delete(path)
     assert not (ground / name).is_symlink()
     assert not (ground / name).exists()
+
+
+@pytest.mark.finding("H7")
+@pytest.mark.parametrize("name", ["a\nb", "a\x1bb", "plain", "back\\x1bslash"])
+def test_a_walk_names_everything_as_it_is_read_back(tmp_path, name):
+    folder = tmp_path / name
+    (folder / name).mkdir(parents=True)
+    (folder / name / name).write_text("here")
+    (folder / ".gitignore").write_text("ignored*\n")
+    (folder / "ignored\n").write_text("")
+    path = "/".join([escape_path(name)] * 3)
+    with Workspace(tmp_path) as workspace:
+        walked = [entry.path for entry in workspace.walk() if entry.kind == "file"]
+        assert walked == [f"{escape_path(name)}/.gitignore", path]
+        found = [each.path(name) for each in workspace.files() for name in each.names]
+        assert found == walked
+        assert [entry.path for entry in workspace.scan("/".join(path.split("/")[:2]))] == [path]
+        assert workspace.read_text(path) == "here"
+        assert workspace.relative(path) == workspace.resolve(path) == path
+        assert workspace.is_ignored(f"{escape_path(name)}/ignored\\x0a")

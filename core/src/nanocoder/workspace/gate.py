@@ -65,7 +65,7 @@ OPEN_GATE = Gate(Readable(), None, asks=False)
 
 def read_denied(path: str, reason: str) -> WorkspaceError:
     """Return the error for a path that a policy does not let be read."""
-    return WorkspaceError(f"{path!r} may not be read: {reason}", error_class="read_denied")
+    return WorkspaceError(f"'{path}' may not be read: {reason}", error_class="read_denied")
 
 
 def _note(files: int, folders: int) -> str:

@@ -5,11 +5,11 @@ import os
 from nanocoder.errors import WorkspaceError
 from nanocoder.readable import Readable
 from nanocoder.workspace import content
+from nanocoder.workspace.entries import Entry
 from nanocoder.workspace.gate import Gate, LeftOut, read_denied
 from nanocoder.workspace.outputs import Outputs
 from nanocoder.workspace.root import Root
 from nanocoder.workspace.spelling import shown
-from nanocoder.workspace.tree import Entry
 
 MAX_BYTES = 50_000_000
 
@@ -46,8 +46,8 @@ class Reader:
             os.close(fd)
         if data is None or status.st_size > limit:
             raise WorkspaceError(
-                f"{shown(path)!r} is {status.st_size:,} bytes long; at most {limit:,} can be read"
-                " at once, so read a part of it or search in it",
+                f"'{shown(canonical)}' is {status.st_size:,} bytes long; at most {limit:,} can be"
+                " read at once, so read a part of it or search in it",
                 error_class="too_large",
                 data={"size": status.st_size, "limit": limit},
             )

@@ -4,42 +4,24 @@ import contextlib
 import os
 import stat
 from collections.abc import Collection, Iterator
-from typing import Generic, Literal, TypeVar
+from typing import Generic, TypeVar
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from nanocoder.errors import WorkspaceError
-from nanocoder.values import Value
 from nanocoder.workspace.beneath import LISTING
+from nanocoder.workspace.entries import Entry, Kind, encoded, entry_of, names_in, not_ignored
 from nanocoder.workspace.gate import OPEN_GATE, Gate
-from nanocoder.workspace.ignore import Chain, Ignore, ignored, kept
+from nanocoder.workspace.ignore import Chain, Ignore, ignored
 from nanocoder.workspace.protected import is_git_name
 from nanocoder.workspace.root import READ, Root
-from nanocoder.workspace.spelling import shown
+from nanocoder.workspace.spelling import shown, unescaped
 
 MAX_RULE_BYTES = 1_000_000
 # How many levels of a tree keep their directory open while the walk is below them.
 MAX_OPEN = 32
 
-Kind = Literal["file", "dir", "link", "other"]
 Item = TypeVar("Item")
-
-
-@frozen(eq=False, repr=False)
-class Entry(Value):
-    """One thing in a directory; *size* in bytes and *mtime* in seconds are of the thing itself.
-
-    *path* is relative to the workspace. A link is a "link", whatever it points to; "other" is a
-    pipe, socket or device. Where nothing could be learnt, *size* and *mtime* are 0.
-    *problem* says why a walk could not go into a directory.
-    """
-
-    name: str
-    path: str
-    kind: Kind
-    size: int = 0
-    mtime: float = 0.0
-    problem: str = ""
 
 
 class Files:
@@ -87,7 +69,7 @@ class Tree:
         """List one directory, sorted by name; raises WorkspaceError."""
         fd = self._root.open_directory(raw)
         try:
-            return self._entries(fd, raw, details=True)
+            return self._entries(fd, shown(raw), details=True)
         finally:
             os.close(fd)
 
@@ -105,9 +87,10 @@ class Tree:
         """Go through the tree; see `Workspace.walk`."""
         levels: list[_Level[Entry]] = []
         try:
-            chain = self._chain(raw) if ignore else None
+            path = shown(raw)
+            chain = self._chain(path) if ignore else None
             top = self._root.open_directory(raw)
-            levels.append(self._level(top, raw, chain, gate, details=details))
+            levels.append(self._level(top, path, chain, gate, details=details))
             while levels:
                 level = levels[-1]
                 for entry in level.entries:
@@ -141,7 +124,8 @@ class Tree:
         levels: list[_Named] = []
         try:
             top = self._root.open_directory(raw)
-            levels.append(self._named(top, shown(raw), self._chain(raw), skip, gate))
+            path = shown(raw)
+            levels.append(self._named(top, path, self._chain(path), skip, gate))
             while levels:
                 level = levels[-1]
                 for item in level.entries:
@@ -163,14 +147,14 @@ class Tree:
 
     def is_ignored(self, raw: str) -> bool:
         """Tell whether git would ignore *raw* (its directory resolved), or a directory above it."""
-        names = raw.split("/")
+        names = shown(raw).split("/")
         chain = self._top()
         for end in range(1, len(names)):
             folder = "/".join(names[:end])
             if _is_ignored(chain, Entry(names[end - 1], folder, "dir")):
                 return True
             chain = self._deeper(chain, folder)
-        return _is_ignored(chain, Entry(names[-1], raw, self._kind(raw)))
+        return _is_ignored(chain, Entry(names[-1], "/".join(names), self._kind(raw)))
 
     def _kind(self, raw: str) -> Kind:
         try:
@@ -189,13 +173,13 @@ class Tree:
         return below
 
     def _open_below(self, level: "_Level[Item]", name: str, path: str) -> int:
-        if level.fd < 0 or "\\x" in name:
+        if level.fd < 0 or "\\" in name:
             return self._root.open_directory(self._root.raw(path))
         # From handle to handle, else each level of a deep tree costs more than the one above.
         try:
             return os.open(name, LISTING | os.O_NOFOLLOW, dir_fd=level.fd)
         except OSError as error:
-            raise self._root.problem(error, path) from error
+            raise self._root.problem(error, unescaped(path)) from error
 
     def _named_below(
         self, level: "_Named", name: str, skip: Collection[str], gate: Gate
@@ -211,10 +195,10 @@ class Tree:
     ) -> "_Named":
         """Make a level of files and the names of directories between them."""
         try:
-            names, folders = _names(fd)
+            names, folders = names_in(fd)
         except OSError as error:
             os.close(fd)
-            raise self._root.problem(error, path) from error
+            raise self._root.problem(error, unescaped(path)) from error
         level: _Named = _Level(fd, path, chain, has_rules=".gitignore" in names)
         level.entries = self._runs(level, names, folders, skip, gate)
         return level
@@ -231,16 +215,16 @@ class Tree:
         from bisect import bisect  # half a millisecond of a start that may walk nowhere
 
         chain = level.chain or ()
-        prefix = b"" if level.path == "." else os.fsencode(level.path + "/")
-        left = [one for one in names if one not in skip and (one[0] != "." or not is_git_name(one))]
-        names = kept(chain, prefix, left)
+        prefix = b"" if level.path == "." else encoded(level.path + "/")
+        left = [name for name in names if not _is_out(name, skip)]
+        names = not_ignored(chain, prefix, left)
         refused = gate.refused(level.path, [*names, *folders])
         if refused:
             gate.note(level.path, refused.intersection(names))
             names = [name for name in names if name not in refused]
         at = 0
         for folder in folders:
-            path = prefix + (name := os.fsencode(folder))
+            path = prefix + (name := encoded(folder))
             if _is_out(folder, skip) or ignored(chain, path, name, is_dir=True):
                 continue
             if folder in refused:
@@ -266,16 +250,16 @@ class Tree:
             fd, path, chain, has_rules=any(one.name == ".gitignore" for one in entries)
         )
         level.entries = iter(entries)
-        level.refused = gate.refused(shown(path), [entry.name for entry in entries])
+        level.refused = gate.refused(path, [entry.name for entry in entries])
         return level
 
-    def _entries(self, fd: int, raw: str, *, details: bool) -> list[Entry]:
-        prefix = "" if raw == "." else shown(raw) + "/"
+    def _entries(self, fd: int, path: str, *, details: bool) -> list[Entry]:
+        prefix = "" if path == "." else path + "/"
         try:
             with os.scandir(fd) as found:
-                listed = [_entry(item, prefix, details=details) for item in found]
+                listed = [entry_of(item, prefix, details=details) for item in found]
         except OSError as error:
-            raise self._root.problem(error, raw) from error
+            raise self._root.problem(error, unescaped(path)) from error
         listed.sort(key=_name)
         return listed
 
@@ -292,8 +276,8 @@ class Tree:
         return tuple((0, rules) for rules in found if rules)
 
     def _deeper(self, chain: Chain, folder: str) -> Chain:
-        rules = self._ignore.at(folder)
-        return (*chain, (len(os.fsencode(folder)) + 1, rules)) if rules else chain
+        rules = self._ignore.at(unescaped(folder))
+        return (*chain, (len(encoded(folder)) + 1, rules)) if rules else chain
 
     def _read_rules(self, raw: str) -> tuple[bytes, object] | None:
         # Git does not follow a link here either.
@@ -336,51 +320,8 @@ def _name(entry: Entry) -> str:
     return entry.name
 
 
-def _names(fd: int) -> tuple[list[str], list[str]]:
-    """Return the names of files and of directories, each sorted."""
-    names: list[str] = []
-    folders: list[str] = []
-    with os.scandir(fd) as found:
-        for item in found:
-            try:
-                if item.is_file(follow_symlinks=False):
-                    names.append(item.name)
-                elif item.is_dir(follow_symlinks=False):
-                    folders.append(item.name)
-            except OSError:  # neither, as far as can be known
-                continue
-    return sorted(_shown(names)), sorted(_shown(folders))
-
-
-def _shown(names: list[str]) -> list[str]:
-    return names if "".join(names).isascii() else [shown(name) for name in names]
-
-
 def _is_out(name: str, skip: Collection[str]) -> bool:
-    return name in skip or (name.startswith(".") and is_git_name(name))
-
-
-def _entry(item: "os.DirEntry[str]", prefix: str, *, details: bool) -> Entry:
-    name = shown(item.name)
-    kind = _kind(item)
-    if not details:
-        return Entry(name, prefix + name, kind)
-    try:
-        status = item.stat(follow_symlinks=False)
-    except OSError:
-        return Entry(name, prefix + name, kind)
-    return Entry(name, prefix + name, kind, status.st_size, status.st_mtime)
-
-
-def _kind(item: "os.DirEntry[str]") -> Kind:
-    try:
-        if item.is_file(follow_symlinks=False):
-            return "file"
-        if item.is_dir(follow_symlinks=False):
-            return "dir"
-        return "link" if item.is_symlink() else "other"
-    except OSError:
-        return "other"
+    return name in skip or (name.startswith(".") and is_git_name(unescaped(name)))
 
 
 def _is_left_out(entry: Entry, skip: Collection[str], *, hidden: bool) -> bool:
@@ -388,13 +329,11 @@ def _is_left_out(entry: Entry, skip: Collection[str], *, hidden: bool) -> bool:
     if name in skip:
         return True
     if name.startswith("."):
-        return not hidden or is_git_name(name)
+        return not hidden or is_git_name(unescaped(name))
     return False
 
 
 def _is_ignored(chain: Chain | None, entry: Entry) -> bool:
     if not chain:
         return False
-    return ignored(
-        chain, os.fsencode(entry.path), os.fsencode(entry.name), is_dir=entry.kind == "dir"
-    )
+    return ignored(chain, encoded(entry.path), encoded(entry.name), is_dir=entry.kind == "dir")

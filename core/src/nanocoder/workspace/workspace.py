@@ -14,13 +14,14 @@ from nanocoder.workspace import content
 from nanocoder.workspace.backups import Backups
 from nanocoder.workspace.changes import Changes, Watch
 from nanocoder.workspace.content import TextFile
+from nanocoder.workspace.entries import Entry
 from nanocoder.workspace.gate import LeftOut
 from nanocoder.workspace.outputs import Outputs
 from nanocoder.workspace.protected import Protection
 from nanocoder.workspace.reader import MAX_BYTES, Reader
 from nanocoder.workspace.root import Root
 from nanocoder.workspace.spelling import shown
-from nanocoder.workspace.tree import Entry, Files, Tree
+from nanocoder.workspace.tree import Files, Tree
 from nanocoder.workspace.writing import Pieces, Written, is_abandoned
 
 if TYPE_CHECKING:
