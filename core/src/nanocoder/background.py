@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     import asyncio
     from concurrent.futures import Future
 
+BLOCKED_S = 5.0
+"""How long a tool may keep the loop from taking turns before other tools get another one."""
+
 _started = threading.Lock()
 _loops: "list[asyncio.AbstractEventLoop]" = []
 # One loop per process by nature: it is the thread, not a choice, that is shared.
@@ -45,8 +48,17 @@ def _loop() -> "asyncio.AbstractEventLoop":
     import asyncio
 
     with _started:
+        if _loops and not _answers(_loops[0]):
+            _loops.clear()  # a tool blocks it; the other tools go on with a new one
         if not _loops:
             loop = asyncio.new_event_loop()
             threading.Thread(target=loop.run_forever, name="nanocoder-async", daemon=True).start()
             _loops.append(loop)
         return _loops[0]
+
+
+def _answers(loop: "asyncio.AbstractEventLoop") -> bool:
+    """Tell whether the loop still takes turns, as it cannot while a tool blocks in it."""
+    turn = threading.Event()
+    loop.call_soon_threadsafe(turn.set)
+    return turn.wait(BLOCKED_S)

@@ -2,19 +2,31 @@
 
 Plain pluggy lets any plugin overrule a policy and one failing implementation loses all results;
 here each implementation is called by itself, in the order of the plugins' names, and each style
-says what a failure means.
+says what a failure means. Hooks that a session waits for have a deadline.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any, TypeVar
 
 from attrs import evolve, frozen
 
+from nanocoder.deadline import LateError, run_within
 from nanocoder.errors import NanocoderError, PluginError
 from nanocoder.values import Decision, Shown, Verdict
 
 T = TypeVar("T")
 Report = Callable[[PluginError], None]
+
+DEADLINES_S: Mapping[str, float] = {
+    "nanocoder_select_provider": 10.0,
+    "nanocoder_event": 5.0,
+    "nanocoder_prompt": 10.0,
+    "nanocoder_before_request": 30.0,
+    "nanocoder_before_execute": 5.0,
+    "nanocoder_after_execute": 30.0,
+}
+"""How long one plugin may take. The others wait for a person, a model, or have their own limit."""
 
 STRICTNESS = {Decision.ALLOW: 0, Decision.ASK: 1, Decision.DENY: 2}
 
@@ -46,10 +58,17 @@ class Implementation(Shown):
 def attempt(implementation: Implementation, arguments: Mapping[str, Any]) -> Any:
     """Call one implementation.
 
-    Whatever goes wrong, a call of sys.exit included, is a PluginError.
+    Whatever goes wrong, a call of sys.exit or a missed deadline included, is a PluginError.
     """
+    limit_s = DEADLINES_S.get(implementation.hook)
     try:
-        return implementation(arguments)
+        if limit_s is None:
+            return implementation(arguments)
+        return run_within(limit_s, partial(implementation, arguments))
+    except LateError as error:
+        late = implementation.error(error)
+        late.is_late = True
+        raise late from error
     except (KeyboardInterrupt, PluginError):
         raise
     except BaseException as error:

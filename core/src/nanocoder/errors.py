@@ -56,6 +56,7 @@ class PluginError(PersonError):
         super().__init__(f"plugin {plugin!r}: {message}")
         self.plugin = plugin
         self.problem = message
+        self.is_late = False  # a hook that did not answer in time: its plugin is set aside
 
 
 class ProviderError(PersonError):

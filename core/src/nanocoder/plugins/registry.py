@@ -232,6 +232,10 @@ class Plugins:
         return self._note
 
     def _note(self, error: PluginError) -> None:
+        entry = self.entries.get(error.plugin)
+        # A policy may not be left out: it denies each time it is late.
+        if error.is_late and entry is not None and not entry.is_policy:
+            self.put_aside(error.plugin, error.problem)
         if str(error) not in map(str, self.reports):
             self.reports.append(error)
 
