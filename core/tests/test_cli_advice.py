@@ -33,9 +33,35 @@ def test_a_refused_model_is_blamed_on_the_line_of_the_file_or_on_the_flag(nanoco
     done = nanocoder("run", "go")
     assert done.returncode == 2
     assert f"no provider 'zork' (of model 'zork/x' in {path}:2)" in done.stderr
-    assert "nanocoder plugins install provider-zork" in done.stderr
+    assert "install" not in done.stderr, "the name would be made of a slip, and anybody may own it"
     done = nanocoder("run", "go", "--model", "zonk/x", env={"NANOCODER_MODEL": "bad"})
     assert "no provider 'zonk' (of --model 'zonk/x')" in done.stderr
+
+
+@pytest.mark.finding("D9")
+@pytest.mark.parametrize(
+    ("model", "setting"),
+    [
+        ("ollama/llama3", "OPENAI_BASE_URL=http://localhost:11434/v1"),
+        ("Ollama/llama3", "OPENAI_BASE_URL=http://localhost:11434/v1"),
+        ("vllm/llama3", "OPENAI_BASE_URL=http://localhost:8000/v1"),
+    ],
+)
+def test_a_server_that_a_provider_talks_to_is_no_provider_and_what_to_set_is_said(
+    nanocoder, model, setting
+):
+    done = nanocoder("run", "go", "--model", model)
+    assert done.returncode == 2
+    assert f"set {setting} and use --model openai/llama3" in done.stderr
+    assert "install" not in done.stderr
+
+
+@pytest.mark.finding("D9")
+@pytest.mark.parametrize("model", ["foo/x", "provider-foo/x", "gemini2/pro"])
+def test_no_package_is_named_after_a_slip(nanocoder, model):
+    done = nanocoder("run", "go", "--model", model)
+    assert done.returncode == 2
+    assert "install" not in done.stderr
 
 
 def test_without_a_model_the_way_to_one_is_a_command_that_can_be_typed():

@@ -1,5 +1,6 @@
 """Plugins that break, installed as pip would: set aside by name, and the program works."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -152,7 +153,7 @@ def test_nobody_wraps_a_judge_or_a_chain(site: Site, gate: str, kind: str) -> No
     )
     plugins = site.plugins()
     assert "may not be wrapped" in plugins.set_aside["policy-sly"]
-    with pytest.raises(PluginError, match="nothing starts without it"):
+    with pytest.raises(PluginError, match="nanocoder does not start without this policy"):
         plugins.require_policies()
 
 
@@ -189,12 +190,30 @@ def test_a_policy_that_is_disabled_does_not_stop_the_start(site: Site, tmp_path:
         assert session.report.text == "Hello."
 
 
-def test_two_plugins_that_offer_one_tool_both_lose_it_until_somebody_chooses(site: Site) -> None:
+@pytest.mark.finding("D36")
+def test_a_syntax_error_names_the_whole_path(site: Site) -> None:
+    site.install("tool-odd", "x = 1\ndef broken(:\n")
+    reason = site.plugins().set_aside["tool-odd"]
+    (path,) = site.folder.glob("nanocoder_tool_odd*.py")
+    assert f"({path}, line 2)" in reason
+
+
+@pytest.mark.finding("B20")
+def test_a_plugin_that_comes_later_takes_no_tool_away(site: Site, tmp_path: Path) -> None:
+    cache = tmp_path / "plugins.json"
+    site.plugins(cache)
+    site.install("tool-a-other", GOOD.replace("well", "otherwise"))
+    plugins = site.plugins(cache)
+    assert plugins.tools()["fine"].plugin == "tool-fine"
+    assert "tool-a-other and tool-fine; tool-fine came first" in str(plugins.reports[0])
+    # An upgrade of the first one changes nothing.
+    os.utime(next(site.folder.glob("nanocoder_tool_fine-*.dist-info")))
+    assert site.plugins(cache).tools()["fine"].plugin == "tool-fine"
+
+
+def test_the_configuration_says_which_of_two_plugins_has_a_tool(site: Site) -> None:
     site.install("tool-other", GOOD.replace("well", "otherwise"))
     plugins = site.plugins()
-    assert plugins.tools() == {}
-    assert "tool-fine and tool-other" in str(plugins.reports[0])
-    assert "[tools.owner] fine" in str(plugins.reports[0])
     plugins.configure(lambda _, cls: cls(), owners={"fine": "tool-other"})
     assert plugins.tools()["fine"].real()() == "otherwise"
     assert plugins.tools()["fine"].plugin == "tool-other"

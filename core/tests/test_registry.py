@@ -5,7 +5,7 @@ import sys
 from typing import Annotated, Any
 
 import pytest
-from attrs import frozen
+from attrs import evolve, frozen
 from nanocoder import (
     Decision,
     Effect,
@@ -81,12 +81,19 @@ def test_tools_are_listed_by_name_and_not_by_chance(tmp_path):
 
 
 @pytest.mark.contract("NT-09")
-def test_two_tools_of_one_name_are_refused_until_somebody_chooses():
-    plugins = plugins_with(a=Offers(head), b=Offers(head))
-    assert plugins.tools() == {}
-    assert "[tools.owner] head" in str(plugins.reports[0])
-    plugins.configure(lambda _, cls: cls(), owners={"head": "b"})
-    assert plugins.tools()["head"].plugin == "b"
+@pytest.mark.finding("B20")
+@pytest.mark.parametrize(("first", "second"), [("a", "b"), ("b", "a")])
+def test_a_second_tool_of_one_name_is_refused_until_somebody_chooses_it(first, second):
+    plugins = Plugins()
+    plugins.add(Offers(head), first)
+    plugins.add(Offers(head), second)
+    assert plugins.tools()["head"].plugin == first
+    (report,) = plugins.reports
+    assert report.plugin == second
+    assert f"{first} came first and keeps it" in str(report)
+    assert f'[tools.owner] head = "{second}"' in str(report)
+    plugins.configure(lambda _, cls: cls(), owners={"head": second})
+    assert plugins.tools()["head"].plugin == second
 
 
 def test_one_plugin_cannot_offer_two_tools_of_one_name_unseen():
@@ -396,3 +403,45 @@ def test_a_settings_object_reaches_its_own_plugin_only(tmp_path):
     with opened(tmp_path, plugins=plugins, settings=settings) as (session, _):
         assert called(session, "say", {})[0].output == "set"
         assert called(session, "other", {})[0].output == "none"
+
+
+@pytest.mark.finding("B18")
+@pytest.mark.parametrize(("rank", "text"), [(10, "mine"), (50, "its own"), (90, "its own")])
+def test_a_rank_says_who_is_asked_first_where_the_first_answer_wins(tmp_path, rank, text):
+    class Own:
+        @hookimpl
+        def nanocoder_tools(self):
+            return [head]
+
+        @hookimpl
+        def nanocoder_render(self, call):
+            return "its own"
+
+    class Renderer:
+        @hookimpl(rank=rank)
+        def nanocoder_render(self, call):
+            return "mine"
+
+    plugins = plugins_with(**{"tool-head": Own(), "x-render": Renderer()})
+    found = plugins.implementations("nanocoder_render")
+    assert found[0]({"call": None}) == text
+
+
+def test_a_rank_is_a_whole_number():
+    class Renderer:
+        @hookimpl(rank="first")
+        def nanocoder_render(self, call):
+            return "mine"
+
+    with pytest.raises(PluginError, match="expected a whole number"):
+        plugins_with(mine=Renderer())
+
+
+@pytest.mark.finding("H9")
+@pytest.mark.parametrize("name", ["__class__", "_", "_private", "__init__"])
+def test_a_tool_is_not_called_like_a_part_of_python(name):
+    with pytest.raises(PluginError, match="is no tool name"):
+        tool(name=name, risk="safe", effects={"read"})(lambda: "x")
+    odd = evolve(head, name=name)
+    with pytest.raises(PluginError, match="is no tool name"):
+        plugins_with(mine=Offers(odd))

@@ -13,7 +13,7 @@ from attrs import frozen
 ROOT = Path(__file__).resolve().parents[2]
 CORE = ROOT / "core"
 PACKAGE_FOLDERS = ("core", "plugins/*", "contrib/examples/*", "contrib/integrations/*")
-KINDS = ("tool", "provider", "policy", "ui", "sandbox", "dialect", "runner", "kit", "set")
+KINDS = ("tool", "provider", "policy", "ui", "sandbox", "dialect", "kit", "set")
 KINDS_WITHOUT_ENTRY_POINT = ("kit", "set")
 
 

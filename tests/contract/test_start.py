@@ -10,7 +10,7 @@ import repository
 
 VERSION_MODULES = 40
 SLOW = ("asyncio", "cattrs", "httpx", "importlib.metadata", "prompt_toolkit", "rich")
-WAITING_KINDS = ("tool", "sandbox", "dialect", "runner")
+WAITING_KINDS = ("tool", "sandbox", "dialect")
 
 # The command line leaves with os._exit, so what is loaded is told there.
 RUN = """

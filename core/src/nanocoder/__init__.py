@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     )
     from nanocoder.hookspecs import hookimpl
     from nanocoder.loop import Session, open_session
-    from nanocoder.offers import Command, Dialect, Display, Resource, Runner, Sandbox, Screen
+    from nanocoder.offers import Command, Dialect, Display, Resource, Sandbox, Screen
     from nanocoder.plugins import Plugins
     from nanocoder.provider import (
         Finished,
@@ -102,7 +102,7 @@ _ROOMS = {
     ),
     "hookspecs": ("hookimpl",),
     "loop": ("Session", "open_session"),
-    "offers": ("Command", "Dialect", "Display", "Resource", "Runner", "Sandbox", "Screen"),
+    "offers": ("Command", "Dialect", "Display", "Resource", "Sandbox", "Screen"),
     "readable": ("PathFilter", "Readable"),
     "plugins": ("Plugins",),
     "provider": (
@@ -199,7 +199,6 @@ __all__ = [
     "Resource",
     "Retrying",
     "Risk",
-    "Runner",
     "Sandbox",
     "Screen",
     "Session",

@@ -80,6 +80,9 @@ def problem_of(error: BaseException) -> str:
     text = _text_of(error)
     if isinstance(error, NanocoderError) and text:
         return text
+    if isinstance(error, SyntaxError) and error.filename:
+        # Its own text has the file's name alone, which many files share.
+        text = f"{error.msg} ({error.filename}, line {error.lineno})"
     line = " ".join(text.split())
     return f"{type(error).__name__}: {line}" if line else type(error).__name__
 

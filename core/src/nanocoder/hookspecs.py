@@ -2,24 +2,31 @@
 
 An implementation takes any of the named arguments, in any order. `settings` is always the plugin's
 own settings object (see `nanocoder_settings`), `session` a `SessionInfo`. Plugins are asked in the
-order of their names. Each hook has one of five styles, which says who wins and what a failing
-plugin does:
+order of their names; where the first answer wins, those of a lower rank (`@hookimpl(rank=10)`, 50
+by default) are asked first. Each hook has one of five styles, which says who wins and what a
+failing plugin does:
 
 * collect: everybody contributes; a failing plugin contributes nothing and is reported
 * choose: the first answer that is not None wins; a failing plugin has no answer and is reported
 * judge: everybody is heard and the strictest wins; a failing plugin denies
 * chain: each may replace the subject; a failing plugin stops the chain and the subject is withheld
 * tell: nobody answers; a failing plugin is reported
+
+A plugin may take 5 seconds for `before_execute` and `event`, 10 for `prompt` and `select_provider`,
+30 for `before_request` and `after_execute`. One that is late has failed, and is set aside unless it
+is a policy. What it runs by then goes on, for Python cannot end a thread; and nothing can take over
+while a single operation holds the interpreter, such as a regular expression without an end.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 
 import pluggy
 
 if TYPE_CHECKING:
     from nanocoder.cancel import Cancel
-    from nanocoder.offers import Command, Dialect, Resource, Runner, Sandbox, Screen
+    from nanocoder.offers import Command, Dialect, Resource, Sandbox, Screen
     from nanocoder.provider import ProviderSpec, Request
     from nanocoder.readable import PathFilter
     from nanocoder.tool import SessionInfo, Tool
@@ -34,10 +41,46 @@ if TYPE_CHECKING:
         Verdict,
     )
 
+F = TypeVar("F", bound=Callable[..., Any])
+
 PROJECT: Final = "nanocoder"
 
+RANK: Final = 50
+"""Where an implementation is asked that states no rank of its own."""
+
 hookspec = pluggy.HookspecMarker(PROJECT)
-hookimpl = pluggy.HookimplMarker(PROJECT)
+
+_mark = pluggy.HookimplMarker(PROJECT)
+
+
+@overload
+def hookimpl(function: F, /) -> F: ...
+
+
+@overload
+def hookimpl(
+    *, rank: int = ..., specname: str | None = ..., **options: Any
+) -> Callable[[F], F]: ...
+
+
+def hookimpl(
+    function: Any = None, /, *, rank: int = RANK, specname: str | None = None, **options: Any
+) -> Any:
+    """Mark a function as a hook's implementation.
+
+    *rank* says when it is asked where the first answer wins, the lowest first; the default is 50.
+    *specname* names the hook when the function has another name.
+    """
+    if function is None:
+        return partial(_marked, rank=rank, specname=specname, **options)
+    return _marked(function, rank=rank, specname=specname, **options)
+
+
+def _marked(function: F, *, rank: int, specname: str | None, **options: Any) -> F:
+    marked: F = _mark(specname=specname, **options)(function)
+    getattr(marked, f"{PROJECT}_impl")["rank"] = rank
+    return marked
+
 
 STYLES: Final = {
     "nanocoder_settings": "collect",
@@ -46,7 +89,6 @@ STYLES: Final = {
     "nanocoder_tools": "collect",
     "nanocoder_dialects": "collect",
     "nanocoder_sandboxes": "collect",
-    "nanocoder_runners": "collect",
     "nanocoder_resources": "collect",
     "nanocoder_screens": "collect",
     "nanocoder_select_provider": "choose",
@@ -104,8 +146,8 @@ def nanocoder_tools() -> "list[Tool[..., Any]]":  # type: ignore[empty-body]
     """Offer tools.
 
     Called: when the plugin is described, and at the first call of one of its tools.
-    Results: all are offered; two of one name are refused unless `[tools.owner]` says which plugin
-    wins.
+    Results: all are offered; of two with one name, the plugin that came first keeps the tool unless
+    `[tools.owner]` says which one wins.
     Raises: the plugin offers no tool and is reported.
     Example: `return [count_lines]`
     """
@@ -130,17 +172,6 @@ def nanocoder_sandboxes() -> "list[Sandbox]":  # type: ignore[empty-body]
     Results: the configured one is used; one that is asked for and missing refuses every process.
     Raises: the plugin offers no sandbox and is reported.
     Example: `return [BubblewrapSandbox()]`
-    """
-
-
-@hookspec
-def nanocoder_runners() -> "list[Runner]":  # type: ignore[empty-body]
-    """Offer places where many sessions run at once.
-
-    Called: when the plugin is described, and when a batch asks for one of its runners.
-    Results: all are offered, by name.
-    Raises: the plugin offers no runner and is reported.
-    Example: `return [ThreadRunner()]`
     """
 
 

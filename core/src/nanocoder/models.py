@@ -1,7 +1,7 @@
 """Which model a session talks to: the one that is named, else the first that can be used."""
 
 import os
-from collections.abc import Collection, Generator, Mapping
+from collections.abc import Generator, Mapping
 from typing import Any
 
 from attrs import evolve, frozen
@@ -78,16 +78,20 @@ def _named_by(wanted: str, config: Config | None) -> str:
     return f"of model {wanted!r} in {origin}" if origin.file else f"of {origin} {wanted!r}"
 
 
-def _instead(wanted: str, offers: Collection[str]) -> str:
-    name, slash, _ = wanted.partition("/")
+def _instead(wanted: str, offers: Mapping[str, Mapping[str, Any]]) -> str:
+    name, slash, model = wanted.partition("/")
+    for provider, offer in offers.items():
+        setting = offer["servers"].get(name.lower())
+        if setting:
+            asked = f"--model {provider}/{model or 'MODEL'}"
+            return f": {name} is a server that {provider!r} talks to; set {setting} and use {asked}"
     have = f" Providers: {', '.join(sorted(offers)) or 'none'}"
     close = nearest(wanted, [f"{one}/" for one in offers]) or nearest(name, offers)
     if close:
         return f"; did you mean {close[0].rstrip('/')!r}?{have}"
     if not slash:
         return f". A model is written PROVIDER/MODEL.{have}"
-    more = f". A package may bring it: nanocoder plugins install provider-{name}"
-    return f".{have}{more if name.isidentifier() else ''}"
+    return f".{have}"
 
 
 def first_usable(plugins: Plugins, environment: Mapping[str, str] = os.environ) -> Chosen:

@@ -1,6 +1,6 @@
 """What plugins offer besides tools and providers.
 
-Commands, resources, dialects, sandboxes, runners.
+Commands, screens, resources, dialects, sandboxes.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -96,15 +96,4 @@ class Sandbox(Protocol):
 
     def wrap(self, argv: Iterable[str], workspace: Path, session: SessionInfo) -> list[str]:
         """Return the argument vector that runs *argv* inside."""
-        ...
-
-
-@runtime_checkable
-class Runner(Protocol):
-    """A place where many sessions run at once: threads here, or other machines."""
-
-    name: str
-
-    def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterable[Any]:
-        """Apply *function* to each item and yield the results as they come."""
         ...

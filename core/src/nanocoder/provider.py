@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from attrs import field, frozen
 
-from nanocoder.values import Message, ToolCall, Usage, Value
+from nanocoder.values import EMPTY, Message, ToolCall, Usage, Value
 
 if TYPE_CHECKING:
     from nanocoder.cancel import Cancel
@@ -166,6 +166,7 @@ class ProviderSpec(Value):
     *default_model* the model taken then, *rank* the order in which usable providers are preferred
     (keys 10, local servers 50, embedded 90). *probe*, when given, tells without a key whether the
     provider can be used now (a local server that answers, installed weights).
+    *servers* has the names of servers that speak its protocol, each with what to set for it.
     """
 
     name: str
@@ -176,3 +177,4 @@ class ProviderSpec(Value):
     rank: int = 10
     probe: Callable[[Any], bool] | None = None
     hint: str = ""
+    servers: Mapping[str, str] = EMPTY

@@ -388,6 +388,7 @@ def _is_wrong_name(name: str) -> bool:
         name.isascii()
         and name.isidentifier()
         and name == name.lower()
+        and not name.startswith("_")
         and len(name) <= MAX_NAME_CHARS
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from nanocoder.cli.host import Host, stop
-from nanocoder.cli.output import complain
+from nanocoder.cli.output import answers, complain
 from nanocoder.errors import BadArguments, Cancelled, UnknownTool, UsageError
 from nanocoder.loop import Session
 from nanocoder.schema import parse_json
@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _show(data: Mapping[str, Any], session: Session, arguments: argparse.Namespace) -> None:
     if arguments.output == "json":
-        sys.stdout.write(json.dumps(data) + "\n")
+        answers().write(json.dumps(data) + "\n")
         return
     _print(data)
     is_unknown = data["error_class"] == UnknownTool.error_class

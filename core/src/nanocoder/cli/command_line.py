@@ -2,16 +2,18 @@
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import NoReturn
 
 from nanocoder.cli import INTERRUPTED
-from nanocoder.cli.output import complain
+from nanocoder.cli.output import answers, complain
 from nanocoder.errors import NanocoderError, PersonError
 
 BROKEN = 1
 NO_OUTPUT = 2
+MACHINE_FORMS = ("json", "jsonl")
 
 
 def run(words: Sequence[str]) -> int:
@@ -26,7 +28,10 @@ def run(words: Sequence[str]) -> int:
     try:
         from nanocoder.cli.parser import command_of
 
-        return command_of(words)()
+        command = command_of(words)
+        if getattr(_arguments_of(command), "output", "text") in MACHINE_FORMS:
+            _keep_stdout()
+        return command()
     except BrokenPipeError:
         _forget_stdout()
         return BROKEN
@@ -56,10 +61,27 @@ def _failed(error: Exception) -> int:
     return BROKEN
 
 
+def _arguments_of(command: Callable[[], int]) -> object:
+    """Return what the command line says of a command of ours; None of a plugin's."""
+    return command.args[0] if isinstance(command, partial) and command.args else None
+
+
+def _keep_stdout() -> None:
+    """Keep standard output for JSON: what a plugin prints goes to standard error.
+
+    `sys.__stdout__` is the only way to it from here on, for descriptor 1 is standard error, too.
+    """
+    own = os.dup(1)
+    os.dup2(2, 1)
+    sys.__stdout__ = open(own, "w", encoding="utf-8", errors="backslashreplace")  # type: ignore[misc]  # noqa: SIM115 - for good
+    sys.stdout = sys.stderr
+
+
 def leave(code: int) -> NoReturn:
     """Flush and leave: the interpreter's own way out costs time that nothing needs."""
     try:
         sys.stdout.flush()
+        answers().flush()
     except BrokenPipeError:
         code = code or BROKEN
     except (OSError, ValueError) as error:

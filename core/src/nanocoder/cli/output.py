@@ -8,7 +8,7 @@ import sys
 import unicodedata
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
-from typing import Any, Final
+from typing import Any, Final, TextIO
 
 from nanocoder.text import for_terminal, one_line
 
@@ -19,9 +19,15 @@ WIDE: Final = 60
 """How wide a column is made that is not the last one."""
 
 
+def answers() -> TextIO:
+    """Return standard output, also where it is kept for JSON and `sys.stdout` is another."""
+    is_kept = sys.stdout is sys.stderr and sys.__stdout__ is not None
+    return sys.__stdout__ if is_kept else sys.stdout  # type: ignore[return-value]
+
+
 def print_json(value: Any) -> None:
     """Print *value* as one JSON document."""
-    sys.stdout.write(json.dumps(value, indent=2, default=str) + "\n")
+    answers().write(json.dumps(value, indent=2, default=str) + "\n")
 
 
 def print_line(text: str = "") -> None:

@@ -16,7 +16,7 @@ from nanocoder.plugins.discovery import PREFIX, scan, site_directories
 from nanocoder.plugins.lock import differences, installed_now, read_lock, write_lock
 from nanocoder.text import nearest
 
-OFFERED = ("tools", "providers", "commands", "screens", "dialects", "sandboxes", "runners")
+OFFERED = ("tools", "providers", "commands", "screens", "dialects", "sandboxes")
 
 
 def run(arguments: argparse.Namespace) -> int:

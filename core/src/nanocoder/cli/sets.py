@@ -8,6 +8,7 @@ from nanocoder.plugins.discovery import site_directories
 from nanocoder.text import nearest
 
 PREFIX = "nanocoder_set_"
+SET = "nanocoder-set-"
 
 
 def installed_sets() -> dict[str, str]:
@@ -24,7 +25,7 @@ def installed_sets() -> dict[str, str]:
 
 
 def members_of(name: str) -> frozenset[str]:
-    """Return the distributions that the set *name* requires.
+    """Return the distributions that the set *name* requires, those of sets among them included.
 
     Raises UsageError when it is not installed.
     """
@@ -33,11 +34,25 @@ def members_of(name: str) -> frozenset[str]:
         close = nearest(name, sets)
         hint = f"; did you mean {close[0]!r}?" if close else "."
         raise UsageError(f"there is no set {name!r}{hint} Installed: {', '.join(sets) or 'none'}")
-    with open(sets[name], encoding="utf-8") as file:
-        lines = file.read().splitlines()
+    found: set[str] = set()
+    waiting = {f"{SET}{name}"}
+    while waiting:
+        distribution = waiting.pop()
+        found.add(distribution)
+        # Only sets are followed: what a plugin needs may be a plugin that the set leaves out.
+        metadata = sets.get(distribution.removeprefix(SET), "")
+        if distribution.startswith(SET) and metadata:
+            waiting |= _required(metadata) - found
+    return frozenset(found)
+
+
+def _required(metadata: str) -> set[str]:
+    """Return the distributions that a METADATA file requires, those of its extras included."""
+    with open(metadata, encoding="utf-8") as file:
+        lines = file.read().partition("\n\n")[0].splitlines()
     wanted = [
         line.removeprefix("Requires-Dist: ") for line in lines if line.startswith("Requires-Dist: ")
     ]
-    return frozenset(
+    return {
         re.split(r"[ ;<>=!~\[(]", one, maxsplit=1)[0].lower().replace("_", "-") for one in wanted
-    )
+    }

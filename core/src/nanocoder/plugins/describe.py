@@ -16,8 +16,8 @@ import pluggy
 from nanocoder import hookspecs
 from nanocoder.calls import problem_of
 from nanocoder.errors import PluginError
-from nanocoder.hookspecs import PROJECT, STYLES
-from nanocoder.offers import Command, Dialect, Resource, Runner, Sandbox, Screen
+from nanocoder.hookspecs import PROJECT, RANK, STYLES
+from nanocoder.offers import Command, Dialect, Resource, Sandbox, Screen
 from nanocoder.plugins.discovery import package_files
 from nanocoder.provider import ProviderSpec
 from nanocoder.schema import canonical_json, told
@@ -43,7 +43,6 @@ OFFERS: dict[str, type] = {
     "nanocoder_tools": Tool,
     "nanocoder_dialects": Dialect,
     "nanocoder_sandboxes": Sandbox,
-    "nanocoder_runners": Runner,
     "nanocoder_resources": Resource,
     "nanocoder_screens": Screen,
 }
@@ -116,6 +115,8 @@ def describe(plugin: object, name: str) -> dict[str, Any]:
     found = register(new_manager(), plugin, name)
     hooks = {hook: list(one.argnames) for hook, one in sorted(found.items())}
     description: dict[str, Any] = {"hooks": hooks, "policy": any(hook in hooks for hook in GATES)}
+    ranks = {hook: _rank(name, hook, one.function) for hook, one in sorted(found.items())}
+    description["ranks"] = {hook: rank for hook, rank in ranks.items() if rank != RANK}
     if "nanocoder_settings" in found:
         description["settings"] = settings_class(
             name, found["nanocoder_settings"].function()
@@ -126,6 +127,13 @@ def describe(plugin: object, name: str) -> dict[str, Any]:
                 _offer(name, one) for one in offered(name, hook, found[hook].function(), expected)
             ]
     return description
+
+
+def _rank(name: str, hook: str, function: Callable[..., Any]) -> int:
+    rank = getattr(function, MARK).get("rank", RANK)
+    if type(rank) is not int:
+        raise PluginError(name, f"the rank of {hook} is {rank!r:.60}, expected a whole number")
+    return rank
 
 
 def offered(name: str, hook: str, value: Any, expected: type) -> list[Any]:
@@ -172,6 +180,7 @@ def _offer(name: str, value: Any) -> dict[str, Any]:
             "rank": value.rank,
             "probe": value.probe is not None,
             "hint": value.hint,
+            "servers": dict(value.servers),
         }
     return {"name": value.name}
 
@@ -184,6 +193,8 @@ def tool_manifest(plugin: str, tool: Tool[..., Any]) -> dict[str, Any]:
         raise PluginError(
             plugin, f"tool {tool.name!r} has no schema: {problem_of(error)}"
         ) from error
+    if tool.name.startswith("_"):
+        raise PluginError(plugin, f"{tool.name!r} is no tool name; let it begin with a letter")
     wire = {"name": tool.name, "description": tool.description, "parameters": told(parameters)}
     problem = next(filter(None, map(_unfit, _texts([wire, tool.short]))), "")
     if problem:

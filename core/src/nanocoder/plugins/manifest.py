@@ -12,6 +12,7 @@ from typing import Any
 from attrs import field, frozen
 
 from nanocoder.errors import PluginError
+from nanocoder.hookspecs import RANK
 from nanocoder.plugins.describer import describe_in_child
 from nanocoder.plugins.discovery import Found, mtime_of, package_files
 from nanocoder.values import EMPTY, Value
@@ -26,7 +27,7 @@ DESCRIBE_DEADLINE_S = 10.0
 class Entry(Value):
     """One plugin as the manifest knows it.
 
-    *error* says why it is set aside, *clash* that its name is taken.
+    *since* is smaller than that of every plugin that came later.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Entry(Value):
     distribution: str = ""
     version: str = ""
     description: Mapping[str, Any] = field(factory=dict)
+    since: int = 0
 
     @property
     def error(self) -> str:
@@ -49,6 +51,11 @@ class Entry(Value):
     def is_policy(self) -> bool:
         """Tell whether it judges calls, results or requests, and may not be left out."""
         return bool(self.description.get("policy"))
+
+    def rank(self, hook: str) -> int:
+        """Return when it is asked where the first answer wins: the lowest number first."""
+        rank: int = self.description.get("ranks", {}).get(hook, RANK)
+        return rank
 
     def offers(self, what: str) -> Sequence[Mapping[str, Any]]:
         """Return the descriptions of its tools, or providers, or commands."""
@@ -104,6 +111,8 @@ def load(
             missing.append(plugin)
     if missing:
         described |= _described_now(missing, deadline_s)
+        for name in described.keys() & known.keys():  # an upgrade does not make it a newcomer
+            described[name]["since"] = known[name]["since"]
     # What is refused today may be agreed to tomorrow; until then what is known of it stays.
     cached = {name: record for name, record in described.items() if name not in refused}
     cached |= {name: known[name] for name in refused if name in known}
@@ -155,6 +164,7 @@ def _record(one: Found, description: dict[str, Any]) -> dict[str, Any]:
         "distribution": one.distribution,
         "version": one.version,
         "stamp": [one.site, one.stamp],
+        "since": one.stamp,
         "description": description,
     }
 
@@ -166,6 +176,7 @@ def _entry(record: Mapping[str, Any]) -> Entry:
         record["distribution"],
         record["version"],
         record["description"],
+        record["since"],
     )
 
 

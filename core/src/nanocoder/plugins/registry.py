@@ -3,6 +3,7 @@
 import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,15 @@ from attrs import evolve
 
 from nanocoder.calls import Implementation, Report, attempt, problem_of
 from nanocoder.errors import PluginError, UnknownTool
+from nanocoder.hookspecs import STYLES
 from nanocoder.plugins.absence import of_plugins, of_tools, unknown
+from nanocoder.plugins.claims import Claims, Offer, choose_owner, stub
 from nanocoder.plugins.composition import unsound
 from nanocoder.plugins.discovery import scan, site_directories
 from nanocoder.plugins.manifest import DESCRIBE_DEADLINE_S, Entry, load, refuse_other_gates
 from nanocoder.provider import ProviderSpec
 from nanocoder.tool import Tool
-from nanocoder.values import EMPTY, Effect, Risk
+from nanocoder.values import EMPTY
 
 SettingsOf = Callable[[str, type], Any]
 Wrap = Callable[[dict[str, Tool[..., Any]]], dict[str, Tool[..., Any]]]
@@ -82,7 +85,8 @@ class Plugins:
         if name in self.entries:
             raise PluginError(name, "a plugin of this name is already there")
         description = describe(plugin, name)
-        self.entries[name] = Entry(name, "", name, version, description)
+        since = max((entry.since for entry in self.entries.values()), default=0) + 1
+        self.entries[name] = Entry(name, "", name, version, description, since)
         self.entries = dict(sorted(self.entries.items()))
         self._register(name, plugin)
         self._forget()
@@ -139,19 +143,24 @@ class Plugins:
         for name, entry in self.entries.items():
             if entry.is_policy:
                 if name in self.set_aside:
-                    hint = "nothing starts without it; mend it, uninstall it, or name it in"
-                    raise PluginError(name, f"{self.set_aside[name]}; {hint} plugins.disable")
+                    hint = "fix it, uninstall it, or list it in plugins.disable"
+                    problem = f"nanocoder does not start without this policy: {hint}"
+                    raise PluginError(name, f"{self.set_aside[name]}; {problem}")
                 self._load(name)
                 # A rule that cannot be read must stop the start, not the first call.
                 self.settings(name)
 
     def implementations(self, hook: str) -> list[Implementation]:
-        """Return who implements *hook*, in the order of the plugins' names, loading them."""
+        """Return who implements *hook*, loading them.
+
+        In the order of the plugins' names; where the first answer wins, by their rank first.
+        """
         found = self._implementations.get(hook)
         if found is None:
-            found = [
-                one for name in list(self.entries) if (one := self._implementation(name, hook))
-            ]
+            names = list(self.entries)
+            if STYLES.get(hook) == "choose":
+                names.sort(key=lambda name: (self.entries[name].rank(hook), name))
+            found = [one for name in names if (one := self._implementation(name, hook))]
             self._implementations[hook] = found
         return found
 
@@ -197,8 +206,8 @@ class Plugins:
     def tools(self) -> dict[str, Tool[..., Any]]:
         """Return all tools by name, in the order of their names, without loading a plugin.
 
-        Two tools of one name: the plugin that `owners` names wins; otherwise both plugins lose that
-        tool and are reported.
+        Two tools of one name: the plugin that `owners` names wins, otherwise the one that came
+        first; the other is reported.
         """
         if self._tools is None:
             tools = self._resolved(self._offered_tools())
@@ -239,8 +248,8 @@ class Plugins:
         if str(error) not in map(str, self.reports):
             self.reports.append(error)
 
-    def _offered_tools(self) -> dict[str, list[tuple[Entry, Mapping[str, Any]]]]:
-        claims: dict[str, list[tuple[Entry, Mapping[str, Any]]]] = {}
+    def _offered_tools(self) -> Claims:
+        claims: dict[str, list[Offer]] = {}
         for entry, offer in self.offers("tools"):
             name = self._called(entry, offer)
             if name not in self._hidden:
@@ -251,24 +260,22 @@ class Plugins:
         name = self.names.get(offer["name"], offer["name"])
         return self.names.get(f"{entry.name}:{offer['name']}", name)
 
-    def _resolved(
-        self, claims: Mapping[str, list[tuple[Entry, Mapping[str, Any]]]]
-    ) -> dict[str, Tool[..., Any]]:
+    def _resolved(self, claims: Claims) -> dict[str, Tool[..., Any]]:
         tools = {}
         for name, offers in sorted(claims.items()):
-            wanted = self.owners.get(name)
-            chosen = [pair for pair in offers if pair[0].name == wanted] if wanted else offers
-            if len(chosen) == 1:
-                tools[name] = self._stub(name, *chosen[0])
-                continue
-            both = " and ".join(entry.name for entry, _ in offers)
-            other = f" and not by {wanted}, its [tools.owner]" if wanted and not chosen else ""
-            problem = (
-                f"tool {name!r} is offered by {both}{other};"
-                f' set [tools.owner] {name} = "PLUGIN", or disable one'
-            )
-            self._leave_out(name, offers[-1][0].name, problem)
+            chosen, problems = choose_owner(name, offers, self.owners.get(name, ""))
+            for plugin, problem in problems.items():
+                self.report(PluginError(plugin, problem))
+            if chosen is None:
+                self._left_out[name] = next(iter(problems.values()))
+            else:
+                tools[name] = stub(name, *chosen, partial(self._real_tool, name, *chosen))
         return tools
+
+    def _real_tool(self, name: str, entry: Entry, offer: Mapping[str, Any]) -> Tool[..., Any]:
+        real = self.real(entry.name, "tools", offer["name"])
+        about = {"plugin": entry.name, "version": entry.version, "schema": offer["schema"]}
+        return evolve(real, name=name, **about)
 
     def _finite(self, tools: dict[str, Tool[..., Any]]) -> dict[str, Tool[..., Any]]:
         """Leave out and report the composed tools that could call each other without end."""
@@ -280,40 +287,6 @@ class Plugins:
     def _leave_out(self, name: str, plugin: str, problem: str) -> None:
         self._left_out[name] = problem
         self.report(PluginError(plugin, problem))
-
-    def _stub(self, name: str, entry: Entry, offer: Mapping[str, Any]) -> Tool[..., Any]:
-        original = offer["name"]
-
-        def load_it() -> Tool[..., Any]:
-            real = self.real(entry.name, "tools", original)
-            return evolve(
-                real, name=name, plugin=entry.name, version=entry.version, schema=offer["schema"]
-            )
-
-        from nanocoder.schema import Signature
-
-        return Tool(
-            name=name,
-            description=offer["description"],
-            handler=_not_loaded,
-            signature=Signature.of_function(_not_loaded),
-            risk=Risk(offer["risk"]),
-            effects=frozenset(map(Effect, offer["effects"])),
-            composed_of=tuple(offer["composed_of"]),
-            single_confirmation=offer["single_confirmation"],
-            transactional=offer["transactional"],
-            timeout_s=offer["timeout_s"],
-            examples=tuple(offer["examples"]),
-            repeatable=offer["repeatable"],
-            reveals=offer["reveals"],
-            commands=tuple(offer["commands"]),
-            short=offer["short"],
-            plugin=entry.name,
-            version=entry.version,
-            schema=offer["schema"],
-            tokens=offer["tokens"],
-            load=_once(load_it),
-        )
 
     def real(self, plugin: str, what: str, name: str) -> Any:
         """Return the object called *name* that *plugin* offers.
@@ -363,7 +336,9 @@ class Plugins:
         except BaseException as error:  # noqa: BLE001 - a plugin's sys.exit must not end the program
             self.put_aside(name, f"import failed: {problem_of(error)}")
         if entry.is_policy:
-            raise PluginError(name, f"{self.set_aside[name]}; nothing starts without this policy")
+            raise PluginError(
+                name, f"{self.set_aside[name]}; nanocoder does not start without this policy"
+            )
         return {}
 
     def _register(self, name: str, plugin: object) -> Mapping[str, Any]:
@@ -385,18 +360,3 @@ class Plugins:
         self._implementations.clear()
         self._left_out.clear()
         self._tools = None
-
-
-def _not_loaded(**_: Any) -> Any:
-    raise RuntimeError("this tool is known from the manifest alone; call its real()")
-
-
-def _once(load_it: Callable[[], Tool[..., Any]]) -> Callable[[], Tool[..., Any]]:
-    found: list[Tool[..., Any]] = []
-
-    def load_once() -> Tool[..., Any]:
-        if not found:
-            found.append(load_it())
-        return found[0]
-
-    return load_once

@@ -4,7 +4,7 @@ The wire is imported when the provider is opened; describing the plugin imports 
 """
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from nanocoder import ProviderSpec, hookimpl
 
@@ -20,6 +20,22 @@ def nanocoder_settings() -> type:
     return Settings
 
 
+SERVERS: Final = {
+    "ollama": "OPENAI_BASE_URL=http://localhost:11434/v1",
+    "lmstudio": "OPENAI_BASE_URL=http://localhost:1234/v1",
+    "lm-studio": "OPENAI_BASE_URL=http://localhost:1234/v1",
+    "llamacpp": "OPENAI_BASE_URL=http://localhost:8080/v1",
+    "llama.cpp": "OPENAI_BASE_URL=http://localhost:8080/v1",
+    "vllm": "OPENAI_BASE_URL=http://localhost:8000/v1",
+    "litellm": "OPENAI_BASE_URL=http://localhost:4000/v1",
+    "openrouter": "OPENAI_BASE_URL=https://openrouter.ai/api/v1 and OPENAI_API_KEY",
+    "groq": "OPENAI_BASE_URL=https://api.groq.com/openai/v1 and OPENAI_API_KEY",
+    "deepseek": "OPENAI_BASE_URL=https://api.deepseek.com/v1 and OPENAI_API_KEY",
+    "mistral": "OPENAI_BASE_URL=https://api.mistral.ai/v1 and OPENAI_API_KEY",
+}
+"""Servers that people name as providers, at the addresses that they usually have."""
+
+
 @hookimpl
 def nanocoder_providers() -> list[ProviderSpec]:
     """Offer `openai/MODEL`."""
@@ -32,6 +48,7 @@ def nanocoder_providers() -> list[ProviderSpec]:
             key_variables=("OPENAI_API_KEY",),
             rank=11,
             hint="set OPENAI_API_KEY, or OPENAI_BASE_URL for a server that needs no key",
+            servers=SERVERS,
         )
     ]
 

@@ -6,7 +6,7 @@ between two events.
 
 import sys
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TextIO
 
 from nanocoder import Event, SessionInfo, for_terminal
 
@@ -19,7 +19,10 @@ class Output:
     """Standard output, kept from everybody else until it is given back."""
 
     def __init__(self) -> None:
-        self._stream = sys.stdout
+        self._before = sys.stdout
+        # The command line has kept it for us, and what plugins print out of it, from the start.
+        is_kept = sys.stdout is sys.stderr and sys.__stdout__ is not None
+        self._stream: TextIO = sys.__stdout__ if is_kept else sys.stdout  # type: ignore[assignment]
         sys.stdout = sys.stderr
 
     def write(self, line: str) -> None:
@@ -29,7 +32,7 @@ class Output:
 
     def give_back(self) -> None:
         """Let others write to it again."""
-        sys.stdout = self._stream
+        sys.stdout = self._before
 
 
 class Lines:

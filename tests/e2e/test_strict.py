@@ -2,16 +2,11 @@
 
 import importlib.util
 import json
-import os
-import shutil
-import subprocess
-import sys
-import sysconfig
-import venv
+import marshal
 from pathlib import Path
 
-import nanocoder
 import pytest
+from place import Place
 
 KIT = "def greeting():\n    return 'Hello.'\n"
 TOOL = """
@@ -32,67 +27,13 @@ def nanocoder_tools():
 EVIL = "import os\nfrom pathlib import Path\nPath({mark!r}).write_text(repr(dict(os.environ)))\n"
 
 
-class Place:
-    """A virtual environment with nanocoder's core, a plugin and a kit of it, and a home."""
-
-    def __init__(self, folder: Path) -> None:
-        self.home = folder / "home"
-        self.work = folder / "work"
-        self.mark = folder / "mark"
-        self.venv = folder / "venv"
-        self.work.mkdir()
-        venv.create(self.venv, with_pip=False)
-        major, minor = sys.version_info[:2]
-        self.site = self.venv / f"lib/python{major}.{minor}/site-packages"
-        # What the core needs is found, but no plugin of ours.
-        (self.site / "others.pth").write_text(sysconfig.get_path("purelib") + "\n")
-        core = Path(nanocoder.__file__).parent
-        shutil.copytree(core, self.site / "nanocoder", ignore=shutil.ignore_patterns("__pycache__"))
-        self.install("nanocoder-core", {})
-        kit = {"nanocoder_kit_greeting/__init__.py": KIT}
-        self.install("nanocoder-kit-greeting", kit)
-        self.install(
-            "nanocoder-tool-greet", {"nanocoder_tool_greet/__init__.py": TOOL}, "tool-greet"
-        )
-
-    def install(self, name: str, files: dict[str, str], plugin: str = "") -> None:
-        module = name.replace("-", "_")
-        info = self.site / f"{module}-1.0.dist-info"
-        info.mkdir()
-        (info / "METADATA").write_text(f"Name: {name}\nVersion: 1.0\n")
-        if plugin:
-            (info / "entry_points.txt").write_text(f"[nanocoder]\n{plugin} = {module}\n")
-        for path, text in files.items():
-            (self.site / path).parent.mkdir(exist_ok=True)
-            (self.site / path).write_text(text)
-        known = files or {"nanocoder/__init__.py": ""}
-        (info / "RECORD").write_text("".join(f"{path},,\n" for path in known))
-
-    def run(self, *words: str) -> "subprocess.CompletedProcess[str]":
-        env = {"HOME": str(self.home), "PATH": os.defpath, "OPENAI_API_KEY": "sk-SECRETKEY"}
-        command = [str(self.venv / "bin/python"), "-P", "-m", "nanocoder", *words]
-        return subprocess.run(
-            command, cwd=self.work, env=env, capture_output=True, text=True, timeout=60, check=False
-        )
-
-    def greet(self) -> "subprocess.CompletedProcess[str]":
-        return self.run("call", "greet", "{}")
-
-    def lock(self) -> None:
-        config = self.home / ".config/nanocoder/config.toml"
-        config.parent.mkdir(parents=True, exist_ok=True)
-        config.write_text("[plugins]\nstrict = true\n")
-        done = self.run("plugins", "lock")
-        assert done.returncode == 0, done
-
-    @property
-    def synced(self) -> str:
-        return self.run("plugins", "sync").stdout
-
-
 @pytest.fixture
 def place(tmp_path: Path) -> Place:
     made = Place(tmp_path)
+    kit = {"nanocoder_kit_greeting/__init__.py": KIT}
+    made.install("nanocoder-kit-greeting", kit)
+    tool = {"nanocoder_tool_greet/__init__.py": TOOL}
+    made.install("nanocoder-tool-greet", tool, "tool-greet")
     made.lock()
     done = made.greet()
     assert (done.returncode, done.stdout) == (0, "Hello.\n"), done
@@ -169,8 +110,6 @@ def test_a_compiled_file_that_seems_to_fit_is_not_run(place: Place, module: str)
 
 def compile_evil(place: Place, source: Path, *, unchecked: bool) -> None:
     """Put a compiled file of other code beside *source*, for its time and size or for any."""
-    import marshal
-
     code = compile(EVIL.format(mark=str(place.mark)) + source.read_text(), str(source), "exec")
     head = importlib.util.MAGIC_NUMBER
     if unchecked:

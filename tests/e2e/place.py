@@ -1,0 +1,78 @@
+"""An installation of its own, made in a second: what is written to its site directory is there."""
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tomllib
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Place:
+    """A virtual environment with nanocoder's core and what a test installs, and a home."""
+
+    def __init__(self, folder: Path) -> None:
+        self.home = folder / "home"
+        self.work = folder / "work"
+        self.mark = folder / "mark"
+        self.venv = folder / "venv"
+        self.work.mkdir()
+        venv.create(self.venv, with_pip=False)
+        major, minor = sys.version_info[:2]
+        self.site = self.venv / f"lib/python{major}.{minor}/site-packages"
+        # What the core needs is found, but no plugin of ours.
+        (self.site / "others.pth").write_text(sysconfig.get_path("purelib") + "\n")
+        self.bring("nanocoder-core")
+
+    def install(self, name: str, files: dict[str, str], plugin: str = "") -> None:
+        module = name.replace("-", "_")
+        info = self.site / f"{module}-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Name: {name}\nVersion: 1.0\n")
+        if plugin:
+            (info / "entry_points.txt").write_text(f"[nanocoder]\n{plugin} = {module}\n")
+        for path, text in files.items():
+            (self.site / path).parent.mkdir(exist_ok=True)
+            (self.site / path).write_text(text)
+        known = files or {f"{module_of(name)}/__init__.py": ""}
+        (info / "RECORD").write_text("".join(f"{path},,\n" for path in known))
+
+    def run(self, *words: str) -> "subprocess.CompletedProcess[str]":
+        env = {"HOME": str(self.home), "PATH": os.defpath, "OPENAI_API_KEY": "sk-SECRETKEY"}
+        command = [str(self.venv / "bin/python"), "-P", "-m", "nanocoder", *words]
+        return subprocess.run(
+            command, cwd=self.work, env=env, capture_output=True, text=True, timeout=60, check=False
+        )
+
+    def bring(self, name: str) -> None:
+        """Install a plugin of this repository, without what it depends on."""
+        folder = ROOT / "core" if name == "nanocoder-core" else ROOT / "plugins" / name
+        module = module_of(name)
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(folder / "src" / module, self.site / module, ignore=ignored)
+        project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+        points = project.get("entry-points", {}).get("nanocoder", {})
+        self.install(name, {}, next(iter(points), ""))
+
+    def greet(self) -> "subprocess.CompletedProcess[str]":
+        return self.run("call", "greet", "{}")
+
+    def lock(self) -> None:
+        config = self.home / ".config/nanocoder/config.toml"
+        config.parent.mkdir(parents=True, exist_ok=True)
+        config.write_text("[plugins]\nstrict = true\n")
+        done = self.run("plugins", "lock")
+        assert done.returncode == 0, done
+
+    @property
+    def synced(self) -> str:
+        return self.run("plugins", "sync").stdout
+
+
+def module_of(name: str) -> str:
+    """Return the module that a distribution of ours brings."""
+    return "nanocoder" if name == "nanocoder-core" else name.replace("-", "_")
