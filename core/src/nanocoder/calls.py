@@ -23,6 +23,7 @@ DEADLINES_S: Mapping[str, float] = {
     "nanocoder_event": 5.0,
     "nanocoder_prompt": 10.0,
     "nanocoder_before_request": 30.0,
+    "nanocoder_readable": 5.0,
     "nanocoder_before_execute": 5.0,
     "nanocoder_after_execute": 30.0,
 }

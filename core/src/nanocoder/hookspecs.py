@@ -12,10 +12,11 @@ failing plugin does:
 * chain: each may replace the subject; a failing plugin stops the chain and the subject is withheld
 * tell: nobody answers; a failing plugin is reported
 
-A plugin may take 5 seconds for `before_execute` and `event`, 10 for `prompt` and `select_provider`,
-30 for `before_request` and `after_execute`. One that is late has failed, and is set aside unless it
-is a policy. What it runs by then goes on, for Python cannot end a thread; and nothing can take over
-while a single operation holds the interpreter, such as a regular expression without an end.
+A plugin may take 5 seconds for `readable`, `before_execute` and `event`, 10 for `prompt` and
+`select_provider`, 30 for `before_request` and `after_execute`. One that is late has failed, and is
+set aside unless it is a policy. What it runs by then goes on, for Python cannot end a thread; and
+nothing can take over while a single operation holds the interpreter, such as a regular expression
+without an end.
 """
 
 from collections.abc import Callable, Mapping, Sequence
