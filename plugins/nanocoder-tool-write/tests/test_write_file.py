@@ -184,19 +184,88 @@ def test_a_file_that_changed_since_it_was_read_is_not_overwritten(ctx, root):
     assert (root / "a.txt").read_text() == "somebody else\n"
 
 
-def test_a_rewrite_that_drops_definitions_is_refused_once(ctx, root):
-    (root / "m.py").write_text(CODE)
+def read(ctx, path, text):
+    (ctx.working_directory / path).write_text(text)
+    ctx.workspace.read_text(path)
+
+
+@pytest.mark.finding("L4")
+def test_a_rewrite_that_drops_definitions_is_refused_until_the_file_is_read_again(ctx, root):
+    read(ctx, "m.py", CODE)
     error = error_of(ctx, "m.py", "x = 1\n")
     assert error.error_class == "lost_definitions"
     assert error.data == {"lost": ["def one", "class Two"]}
+    for _ in range(3):
+        assert error_of(ctx, "m.py", "x = 1\n").error_class == "not_read"
     assert (root / "m.py").read_text() == CODE
+    ctx.workspace.read_text("m.py")
     assert write(ctx, "m.py", "x = 1\n").output.startswith("File updated")
 
 
-def test_another_rewrite_that_drops_them_is_refused_again(ctx, root):
-    (root / "m.py").write_text(CODE)
-    assert "class Two" in str(error_of(ctx, "m.py", "def one(): ...\n"))
-    assert "class Two" in str(error_of(ctx, "m.py", "def one(): pass\n"))
+@pytest.mark.finding("L4")
+@pytest.mark.parametrize("name", ["ci.yaml", ".gitignore", "notes.md", "m.py", "data.json"])
+def test_no_file_is_replaced_that_was_not_read(ctx, root, name):
+    (root / name).write_text("one\ntwo\nthree\n")
+    for _ in range(2):
+        error = error_of(ctx, name, "one\n")
+        assert error.error_class == "not_read"
+        assert str(error) == (
+            f"not written: {name!r} exists (3 lines) and you have not read it. Read it first, or"
+            " change a part with edit_file"
+        )
+    ctx.workspace.read_text(name)
+    assert write(ctx, name, "one\n").output.startswith("File updated")
+    assert write(ctx, name, "none\n").output.startswith("File updated"), "its own content"
+
+
+def test_an_empty_file_need_not_be_read(ctx, root):
+    (root / "a.txt").write_text("\n")
+    assert write(ctx, "a.txt", "one\n").output.startswith("File updated")
+
+
+@pytest.mark.finding("B15")
+@pytest.mark.contract("A13")
+@pytest.mark.parametrize(
+    "line",
+    [
+        "    # ... existing code ...",
+        "    # ... rest of the code ...",
+        "// ...",
+        "# ...",
+        "<!-- ... -->",
+        "{/* ... */}",
+        "/* rest of the file is unchanged */",
+        "# (unchanged)",
+        "// ... other imports",
+        "-- \u2026 remaining rows",
+        "... rest of the file",
+    ],
+)
+def test_what_stands_for_code_that_is_left_out_replaces_nothing(ctx, root, line):
+    read(ctx, "m.py", CODE)
+    error = error_of(ctx, "m.py", f"{CODE}{line}\n")
+    assert (error.error_class, error.data) == ("placeholder", {"line": line.strip()})
+    assert (root / "m.py").read_text() == CODE
+
+
+@pytest.mark.finding("B15")
+@pytest.mark.parametrize(
+    "line",
+    ["    ...", "x = [1, ...]", "# wait...", "print('...')", "# for existing users", "# 1 ..."],
+)
+def test_dots_that_are_code_or_prose_pass(ctx, root, line):
+    read(ctx, "m.py", CODE)
+    assert write(ctx, "m.py", f"{CODE}{line}\n").output.startswith("File updated")
+
+
+@pytest.mark.contract("A14")
+def test_a_file_that_python_cannot_parse_is_told(ctx, root):
+    read(ctx, "m.py", CODE)
+    output = write(ctx, "m.py", CODE + "def three():\n\tx = 1\n        y = 2\n").output
+    assert "\n[this is broken: Python 3." in output
+    assert "line 9: inconsistent use of tabs and spaces in indentation]" in output
+    assert "broken" not in write(ctx, "m.py", CODE + "x ===\n").output, "it was broken before"
+    assert "[this is broken: " in write(ctx, "n.py", "def f(:\n").output
 
 
 @pytest.mark.parametrize(
@@ -208,7 +277,7 @@ def test_another_rewrite_that_drops_them_is_refused_again(ctx, root):
     ],
 )
 def test_a_rewrite_that_keeps_them_passes(ctx, root, name, old, new):
-    (root / name).write_text(old)
+    read(ctx, name, old)
     assert write(ctx, name, new).output.startswith("File updated")
 
 
@@ -223,13 +292,13 @@ def test_a_rewrite_that_keeps_them_passes(ctx, root, name, old, new):
     ],
 )
 def test_definitions_of_many_languages_are_known(ctx, root, name, line, lost):
-    (root / name).write_text(line + "\n")
+    read(ctx, name, line + "\n")
     assert error_of(ctx, name, "nothing\n").data == {"lost": [lost]}
 
 
 def test_the_guard_can_be_switched_off_and_needs_a_model(ctx, root):
     (root / "m.py").write_text(CODE)
-    ctx.settings = Settings(keep_definitions=False)
+    ctx.settings = Settings(keep_definitions=False, read_first=False)
     assert write(ctx, "m.py", "x = 1\n").output.startswith("File updated")
     (root / "m.py").write_text(CODE)
     ctx.settings = None

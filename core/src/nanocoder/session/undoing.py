@@ -121,11 +121,13 @@ class Undoing:
 
     def _do(self, plan: Plan, step: Step) -> None:
         workspace = self._workspace
+        if step.action in {"write", "remove", "move"}:
+            # What is changed is what was looked at for the plan, whatever the model knows of it.
+            workspace.note_read(step.path, step.was if step.action != "move" else "")
         if step.action == "write":
             data = plan.contents[step.state]
             workspace.write_bytes(step.path, data, expect_digest=step.was, mode=step.mode or None)
         elif step.action == "remove":
-            workspace.note_read(step.path, step.was)  # what is deleted is what was looked at
             workspace.delete(step.path)
         elif step.action == "move":
             workspace.move(step.path, step.target)

@@ -18,6 +18,7 @@ from nanocoder.workspace.protected import git_refused, is_git_name
 from nanocoder.workspace.root import READ, Root
 from nanocoder.workspace.spelling import shown
 from nanocoder.workspace.writing import (
+    VERSION,
     Old,
     Pieces,
     Written,
@@ -28,6 +29,7 @@ from nanocoder.workspace.writing import (
     replace,
     stale,
     sync_directory,
+    version_mark,
 )
 
 if TYPE_CHECKING:
@@ -44,8 +46,8 @@ DIGEST_BYTES: Final = 8_000_000
 class Changes:
     """Writes, deletes and moves below one root; *watch* is told of each before it is made.
 
-    *seen* holds the digest of each file that this session has read or written, by its path with
-    links resolved; a file that differs is not overwritten.
+    *seen* holds the digest of each file that this session has read, or written as a whole, by its
+    path with links resolved. One that differs now is not changed, moved or deleted.
     """
 
     def __init__(
@@ -93,6 +95,7 @@ class Changes:
             self._refuse_names(place)
             old = self._old(place, expect)
             self._check_seen(raw, place, old.status if old else None, old)
+            self._refuse_stale(place, old)
             if expect is None:
                 self._check(place, old, expect_digest)
             elif old is None or old.data != expect:
@@ -110,7 +113,10 @@ class Changes:
                 # What can be taken back is noted before there is even a new file beside the old.
                 first = noted() if self.rollback is not None else None
                 new = replace(place, pieces, old, mode, meanwhile=lambda: first or noted())
-            self.seen[place.path] = new
+            is_part = expect is not None or expect_digest
+            # Who replaces a part of a file that was never read does not know the rest of it.
+            if not old or not is_part or place.path in self.seen:
+                self.seen[place.path] = new
             self._changed(raw, place.path)
         path, before = shown(place.path), old.data if old else None
         return Written(path, old is None, size, new, backup, before)
@@ -122,8 +128,7 @@ class Changes:
             status = place.stat()
             old = self._old(place) if mode_of.S_ISREG(status.st_mode) else None
             self._check_seen(raw, place, status, old)
-            if old:
-                self._check(place, old, None)
+            self._refuse_stale(place, old)
             with self._backup(place, old) as backup:
                 if old:
                     check_unchanged(place, old)
@@ -149,6 +154,9 @@ class Changes:
                 self._refuse(place, directories=True)
             status = self._status(here, source)
             self._check_seen(source, here, status)
+            if here.path in self.seen and mode_of.S_ISREG(status.st_mode):
+                with self._errors(here.path):
+                    self._refuse_stale(here, self._old(here))
             old = self._replaced(there) if overwrite else None
             if overwrite:
                 self._check_seen(target, there, old.status if old else None, old)
@@ -267,18 +275,23 @@ class Changes:
     def _replaced(self, place: Place) -> Old | None:
         with self._errors(place.path):
             old = self._old(place)
-        if old:
-            self._check(place, old, None)
+        self._refuse_stale(place, old)
         return old
+
+    def _refuse_stale(self, place: Place, old: Old | None) -> None:
+        """Raise stale_read when *old* is not what this session knows of *place*."""
+        known = self.seen.get(place.path)
+        if known is None or old is None:  # a file that is gone has nothing left to lose
+            return
+        if known != (version_mark(old.status) if known.startswith(VERSION) else old.digest):
+            raise stale(shown(place.path))
 
     def _check(self, place: Place, old: Old | None, expect_digest: str | None) -> None:
         if expect_digest is None:
-            # A file that is gone has nothing left to lose.
-            if old and self.seen.get(place.path, known := old.digest) != known:
-                raise stale(shown(place.path))
-        elif expect_digest == "" and old:
+            return
+        if expect_digest == "" and old:
             raise self._root.problem(OSError(errno.EEXIST, ""), place.path)
-        elif expect_digest != (old.digest if old else ""):
+        if expect_digest != (old.digest if old else ""):
             raise stale(shown(place.path))
 
     @contextlib.contextmanager

@@ -22,7 +22,7 @@ from nanocoder.workspace.reader import MAX_BYTES, Reader
 from nanocoder.workspace.root import Root
 from nanocoder.workspace.spelling import shown
 from nanocoder.workspace.tree import Files, Tree
-from nanocoder.workspace.writing import Pieces, Written, is_abandoned
+from nanocoder.workspace.writing import Pieces, Written, is_abandoned, version_mark
 
 if TYPE_CHECKING:
     from nanocoder.workspace.rollback import Rollback
@@ -170,15 +170,18 @@ class Workspace:
             self._changes.seen[canonical] = file.digest
         return file
 
-    def note_read(self, path: str, digest: str) -> None:
-        """Remember that the content of *path* that has this SHA-256 was read; "" forgets it."""
+    def note_read(self, path: str, seen: str | os.stat_result) -> None:
+        """Remember that *path* was read: its SHA-256, or what `fstat` said; "" forgets it."""
         if self._outputs.has(path):
             return
         canonical = self._root.resolved(self._root.raw(path))
-        if digest:
-            self._changes.seen[canonical] = digest
-        else:
-            self._changes.seen.pop(canonical, None)
+        self._changes.seen.pop(canonical, None)
+        if seen:
+            self._changes.seen[canonical] = seen if isinstance(seen, str) else version_mark(seen)
+
+    def has_read(self, path: str) -> bool:
+        """Tell whether this session has read *path*, or written all of it."""
+        return self._root.resolved(self._root.raw(path)) in self._changes.seen
 
     def digest_of(self, path: str) -> str:
         """Return the SHA-256 of a file's bytes in hexadecimal; raises what `read_bytes` raises."""
@@ -377,10 +380,7 @@ class Workspace:
         return self._backups.of(raw) if self._backups else []
 
     def sweep(self) -> list[str]:
-        """Remove what writes left that were killed half-way; return the paths.
-
-        Only files of processes that no longer run are removed.
-        """
+        """Remove what writes of processes that no longer run left half-way; return the paths."""
         entries = self._tree.walk(".", ignore=False, skip=(), hidden=True, details=False, depth=0)
         files = [entry for entry in entries if entry.kind == "file"]
         abandoned = [entry.path for entry in files if is_abandoned(entry.name)]

@@ -19,6 +19,7 @@ from nanocoder.workspace.beneath import LISTING, Place
 from nanocoder.workspace.content import digest
 
 MAX_NAME_BYTES = 200
+VERSION = "version:"
 COMPARED_BYTES = 65_536
 _STRAY = re.compile(r"\..*\.nc-(\d+)-[0-9a-f]{8}", re.DOTALL)
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -101,8 +102,10 @@ def check_unchanged(place: Place, old: Old | None) -> None:
 def stale(path: str) -> WorkspaceError:
     """Return the error for a file that changed since it was read."""
     return WorkspaceError(
-        f"'{path}' has changed since it was read; read it again before changing it",
+        f"'{path}' has changed since you read it, so nothing was changed. Read it again, then make"
+        " the change to what is there now",
         error_class="stale_read",
+        data={"path": path},
     )
 
 
@@ -227,6 +230,11 @@ def _copy_metadata(fd: int, old: Old) -> None:
     for name, value in old.attributes:
         with contextlib.suppress(OSError):
             os.setxattr(fd, name, value)
+
+
+def version_mark(status: os.stat_result) -> str:
+    """Return what tells a file that was read from a later one, without its content."""
+    return VERSION + ":".join(map(str, _version(status)))
 
 
 def _version(status: os.stat_result) -> tuple[int, ...]:

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 from nanocoder import ToolResult, Written
 from nanocoder_kit_diff import Part, clip_lines
+from nanocoder_kit_diff.syntax import new_fault
 
 from nanocoder_tool_edit.leftovers import SHOWN_PLACES, leftovers
 from nanocoder_tool_edit.plan import Plan
 from nanocoder_tool_edit.request import Request
-from nanocoder_tool_edit.syntax import new_fault
 from nanocoder_tool_edit.view import CONTEXT_LINES, Region
 
 SHOWN_LINES = 40
@@ -109,7 +109,7 @@ def _notes(plan: Plan, request: Request) -> Iterator[str]:
         for name, lines in leftovers(edit.old, edit.new, plan.after) if edit.old else ():
             where = ", ".join(map(str, lines[:SHOWN_PLACES]))
             more = ", \u2026" if len(lines) > SHOWN_PLACES else ""
-            yield f"[{name!r} still stands in line {where}{more}]"
+            yield f"[{name!r} is still in line {where}{more}]"
     fault = new_fault(plan.path, plan.before, plan.after)
     if fault:
-        yield f"[the file no longer parses, line {fault}; before this edit it did]"
+        yield f"[this edit broke the file: {fault}]"

@@ -110,9 +110,7 @@ def _place(path: str, text: str, file: TextFile | None, edit: Edit, *, tolerant:
         return Found("line_range", 1.0, [_line_range(path, text, edit, new)])
     if not old:
         return Found("append" if file else "create", 1.0, [_end(text, new)])
-    from nanocoder_tool_edit.placeholder import refuse_placeholder
-
-    refuse_placeholder(new, text)
+    _refuse_placeholder(new, text)
     found = find(text, old, new, tolerant=tolerant)
     if found is None:
         raise not_found(path, text, old)
@@ -121,6 +119,18 @@ def _place(path: str, text: str, file: TextFile | None, edit: Edit, *, tolerant:
     if found.strategy != "exact" or not edit.replace_all:
         raise several(path, text, found)
     return Found("exact", 1.0, _apart(found.spans))
+
+
+def _refuse_placeholder(new: str, text: str) -> None:
+    from nanocoder_kit_diff.placeholder import placeholder_in
+
+    if line := placeholder_in(new, text):
+        raise ToolError(
+            f"not edited: {line!r} in new_string stands for code that is left out; write out"
+            " everything that replaces old_string",
+            error_class="placeholder",
+            data={"line": line},
+        )
 
 
 def _apart(spans: Sequence[Span]) -> list[Span]:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from nanocoder import ToolResult
 from nanocoder_kit_diff import clip_lines
+from nanocoder_kit_diff.syntax import new_fault
 
 from nanocoder_tool_patch.plan import Change
 
@@ -70,6 +71,19 @@ def _paths(changes: Sequence[Change]) -> list[str]:
 
 
 def _notes(changes: Sequence[Change]) -> list[str]:
+    return [*_overlooked(changes), *_broken(changes)]
+
+
+def _broken(changes: Sequence[Change]) -> list[str]:
+    faults = (
+        (change, new_fault(change.written, change.before, lambda change=change: change.after))
+        for change in changes
+        if change.letter != "D"
+    )
+    return [f"[{change.written} is broken by this: {fault}]" for change, fault in faults if fault]
+
+
+def _overlooked(changes: Sequence[Change]) -> list[str]:
     return [
         f"[{change.written}: white space at the ends of lines differs at line"
         f" {', '.join(map(str, change.tolerant))}; the file's own lines were kept]"

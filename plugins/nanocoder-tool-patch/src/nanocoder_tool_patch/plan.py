@@ -93,6 +93,7 @@ def _update(workspace: Workspace, section: Section) -> Change:
     path = _usable(workspace, section.path)
     target = _target(workspace, section, path) if section.target else ""
     file = workspace.read_file(path, note=False)
+    _refuse_placeholder(file, section.hunks)
     after, tolerant = _applied(file, section.hunks)
     if after == file.text and not target:
         raise _invalid("nothing would change")
@@ -106,6 +107,18 @@ def _update(workspace: Workspace, section: Section) -> Change:
         target=target,
         tolerant=tolerant,
     )
+
+
+def _refuse_placeholder(file: TextFile, hunks: Sequence[Hunk]) -> None:
+    from nanocoder_kit_diff.placeholder import placeholder_in
+
+    added = "\n".join(text for hunk in hunks for mark, text in hunk.lines if mark == "+")
+    if line := placeholder_in(added, file.text):
+        raise ToolError(
+            f"{line!r} stands for code that is left out; write out every line that is added",
+            error_class="placeholder",
+            data={"line": line},
+        )
 
 
 _PLANNERS: dict[str, Callable[[Workspace, Section], Change]] = {

@@ -79,8 +79,8 @@ def read_file(
         if size > WHOLE_BYTES:
             file.seek(0)
             window = stream(file, offset, limit, settings.max_line)
-            # The digest of a large file would cost more than the window; an older one may be wrong.
-            ctx.workspace.note_read(path, "")
+            # The digest of a large file would cost more than the window.
+            ctx.workspace.note_read(path, os.fstat(file.fileno()))
             return _shown(ctx, path, window, size)
     return _whole(ctx, path, offset, limit, settings)
 

@@ -17,8 +17,9 @@ from nanocoder import (
     tool,
 )
 from nanocoder_kit_diff import Diff, clip_lines
+from nanocoder_kit_diff.syntax import new_fault
 
-from nanocoder_tool_write.loss import Warned, refuse_loss
+from nanocoder_tool_write.loss import Warned, refuse_loss, refuse_placeholder, refuse_unread
 from nanocoder_tool_write.plan import Plan, plan_write
 
 KEPT_DIFF_LINES = 2_000
@@ -32,6 +33,7 @@ class Settings:
     the diff go to the model.
     """
 
+    read_first: bool = True
     keep_definitions: bool = True
     diff_lines: int = 200
 
@@ -52,18 +54,20 @@ def write_file(
     plan = plan_write(ctx.workspace, path, content)
     if plan.old and plan.changes_nothing():
         return _result(plan, f"File unchanged: {plan.path} already has this content")
-    # Without a model there is nobody who could have forgotten a part of the file.
-    if plan.old and settings.keep_definitions and ctx.session and ctx.session.model:
-        refuse_loss(ctx.resource("warned"), plan.path, plan.old.text, content)
+    if plan.old:
+        _guard(ctx, plan, plan.old.text, settings)
     written = ctx.workspace.write_bytes(path, plan.data)
+    fault = new_fault(plan.path, plan.old.text if plan.old else "", lambda: content)
+    broken = f"\n[this is broken: {fault}]" if fault else ""
     if written.created:
-        output = f"File created: {plan.path} ({written.size} bytes)"
+        output = f"File created: {plan.path} ({written.size:,} bytes){broken}"
         return _result(plan, output, written=written)
     diff = plan.diff()
     shown = clip_lines(diff.text, settings.diff_lines) if plan.old else "[the old file was binary]"
     output = f"File updated: {plan.path}\n\nDiff:\n{shown}"
     if plan.old and plan.changes_encoding:
         output += f"\n[the file was {plan.old.encoding} and is now {plan.encoding}]"
+    output += broken
     return _result(plan, output, written=written, diff=diff)
 
 
@@ -101,6 +105,18 @@ def nanocoder_render(
     if plan.old is None:
         return f"new file {plan.path}, {len(plan.data):,} bytes\n\n{content}"
     return plan.diff().text or f"{plan.path} stays as it is"
+
+
+def _guard(ctx: ToolContext, plan: Plan, old: str, settings: Settings) -> None:
+    """Refuse to replace a file by less than it should be; raises ToolError."""
+    refuse_placeholder(plan.content, old)
+    # Without a model there is nobody who could have forgotten a part of the file.
+    if not ctx.session or not ctx.session.model:
+        return
+    if settings.read_first:
+        refuse_unread(ctx.workspace, plan.path, old)
+    if settings.keep_definitions:
+        refuse_loss(ctx.resource("warned"), ctx.workspace, plan.path, old, plan.content)
 
 
 def _open_warned(_session: SessionInfo, _settings: Any) -> Warned:

@@ -1,6 +1,6 @@
 """A guard: models that rewrite a whole file leave out functions that nobody told them to remove."""
 
-from nanocoder import ToolError
+from nanocoder import ToolError, Workspace
 
 SHOWN_NAMES = 20
 _CODE = tuple(
@@ -19,35 +19,60 @@ _DEFINITION = (
 
 
 class Warned:
-    """The rewrites that one session was warned of."""
+    """The files whose rewriting one session was warned of, by path and content."""
 
     def __init__(self) -> None:
-        self._seen: set[str] = set()
+        self._files: set[tuple[str, int]] = set()
 
-    def is_new(self, path: str, content: str) -> bool:
-        """Remember this rewrite; tell whether it was unknown."""
-        from hashlib import sha256  # 5 ms, and most sessions rewrite nothing
-
-        key = f"{path}\0{sha256(content.encode()).hexdigest()}"
-        if key in self._seen:
-            return False
-        self._seen.add(key)
-        return True
+    def is_new(self, path: str, old: str) -> bool:
+        """Remember a file as it is; tell whether it was unknown."""
+        key = (path, hash(old))
+        is_new = key not in self._files
+        self._files.add(key)
+        return is_new
 
 
-def refuse_loss(warned: Warned, path: str, old: str, new: str) -> None:
-    """Refuse, the first time, a rewrite after which definitions are missing.
+def refuse_placeholder(new: str, old: str) -> None:
+    """Raise ToolError (placeholder) for a line that stands for code which is left out."""
+    from nanocoder_kit_diff.placeholder import placeholder_in
 
+    if line := placeholder_in(new, old):
+        raise ToolError(
+            f"not written: {line!r} stands for code that is left out. Send the whole file, or"
+            " change a part with edit_file",
+            error_class="placeholder",
+            data={"line": line},
+        )
+
+
+def refuse_unread(workspace: Workspace, path: str, old: str) -> None:
+    """Raise ToolError (not_read) for a file with something in it that was never read."""
+    if not old.strip() or workspace.has_read(path):
+        return
+    lines = old.count("\n") + (not old.endswith("\n"))
+    raise ToolError(
+        f"not written: {path!r} exists ({lines:,} line{'s' if lines != 1 else ''}) and you have not"
+        " read it. Read it first, or change a part with edit_file",
+        error_class="not_read",
+        data={"path": path, "lines": lines},
+    )
+
+
+def refuse_loss(warned: Warned, workspace: Workspace, path: str, old: str, new: str) -> None:
+    """Refuse a rewrite after which definitions are missing, until the file is read once more.
+
+    To send the same call again is no way round it: a model without randomness does that anyway.
     Raises: ToolError (lost_definitions).
     """
     lost = lost_definitions(path, old, new)
-    if not lost or not warned.is_new(path, new):
+    if not lost or (not warned.is_new(path, old) and workspace.has_read(path)):
         return
+    workspace.note_read(path, "")
     names = ", ".join(lost[:SHOWN_NAMES])
     more = f" and {len(lost) - SHOWN_NAMES} more" if len(lost) > SHOWN_NAMES else ""
     raise ToolError(
-        f"not written: {path!r} would lose {names}{more}. Send the whole file with them, or change"
-        " a part with edit_file. If they are meant to go, send the same call again.",
+        f"not written: {path!r} would lose {names}{more}. Change a part with edit_file, or send the"
+        " whole file with them. If they are meant to go, read the file again before you write it.",
         error_class="lost_definitions",
         data={"lost": lost},
     )

@@ -1,0 +1,42 @@
+"""Find "... rest of the code ...": a line that stands for code that is left out."""
+
+import re
+from functools import cache
+
+_COMMENT = r"(?:#|//|/\*|<!--|--|;|%|\{/\*)"
+_CLOSED = r"[ \t]*(?:\*/\}?|-->)?[ \t]*$"
+_DOTS = r"(?:\.{3,}|\u2026)"
+_WORDS = (
+    r"(?:rest|existing|remaining|other|previous|unchanged|same|keep|code|more|omitted|unmodified)"
+)
+_PLACEHOLDER = (
+    rf"^[ \t]*{_COMMENT}[ \t]*{_DOTS}[ \t]*[(\[]?(?:the )?{_WORDS}\b"
+    rf"|^[ \t]*{_COMMENT}[ \t]*{_DOTS}{_CLOSED}"
+    rf"|^[ \t]*{_COMMENT}[ \t]*[(\[]?(?:the )?(?:rest of|remaining|existing) .{{0,60}}"
+    rf"(?:{_DOTS}|unchanged|remains?\b|stays?\b|(?:the )?same\b|as before|goes here|here\b)"
+    rf"|^[ \t]*{_COMMENT}[ \t]*[(\[]?(?:(?:the )?(?:rest|code|everything else|other code) )?"
+    rf"(?:is )?(?:unchanged|unmodified|same as before|omitted(?: for brevity)?)[)\]]?[. ]*{_CLOSED}"
+    rf"|^[ \t]*{_DOTS}[ \t]*[(\[]?(?:existing|rest of|remaining|unchanged) "
+)
+_SIGNS = ("...", "\u2026", "rest of", "ing ", "unchanged", "unmodified", "same as", "omitted")
+
+
+def placeholder_in(new: str, old: str) -> str:
+    """Return the first line of *new* that stands for code which is left out; "" when none does.
+
+    A line that *old* has already is no such line.
+    """
+    lowered = new.lower()
+    if not any(sign in lowered for sign in _SIGNS):
+        return ""
+    known = {line.strip() for line in old.split("\n")}
+    for found in _pattern().finditer(new):
+        line = new[found.start() :].split("\n", 1)[0].strip()
+        if line not in known:
+            return line
+    return ""
+
+
+@cache
+def _pattern() -> re.Pattern[str]:
+    return re.compile(_PLACEHOLDER, re.MULTILINE | re.IGNORECASE)
