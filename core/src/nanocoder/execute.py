@@ -205,11 +205,13 @@ class Executor:
             raise BadArguments([call.error])
         call = self._normalised(call)
         tool = self._plugins.tool(call.name).real()
+        watch.ignored = tool.signature.empty_options(call.arguments)
         yield Event("call.normalised", {"tool": tool.name, "plugin": tool.plugin}, call.id)
         if scope.depth > MAX_DEPTH:
             raise ToolError(f"{call.name}: composed tools may not nest deeper than {MAX_DEPTH}")
         # What the policies judge is a copy that nobody else can change.
-        mine = evolve(call, arguments=copied(call.arguments))
+        given = {name: one for name, one in call.arguments.items() if name not in watch.ignored}
+        mine = evolve(call, arguments=copied(given))
         consented = scope.consented and scope.active
         granted = yield from self._consent.obtain(
             mine, tool, tool.signature.check, watch, cancel, consented=consented
@@ -258,9 +260,8 @@ class Executor:
         yield Event("call.finished", outcome, granted.call.id)
         watch.enter("output", result.error_class)
         result = self._composed(tool, granted.call, result)
-        if watch.queued_s:
-            told = {**result.metadata, "queued_ms": round(watch.queued_s * 1_000, 3)}
-            result = evolve(result, metadata=told)
+        if more := watch.metadata():
+            result = evolve(result, metadata={**result.metadata, **more})
         if result.artifact:
             yield Event("call.truncated", {"artifact": result.artifact}, granted.call.id)
         return result

@@ -59,9 +59,16 @@ class Offering:
         """Return what the tools may know of each other: those that the session offers now."""
         offered = self._offered(tools, session)
         deferred = self._deferred(offered, session).keys() - self._revealed.keys()
+        is_small = session.profile == "small" and self.dialect is None
         return tuple(
-            ToolInfo(one.name, one.description, one.parameters, one.risk, one.name in deferred)
-            for one in offered
+            ToolInfo(
+                tool.name,
+                tool.description,
+                few_parameters(tool) if is_small else tool.parameters,
+                tool.risk,
+                tool.name in deferred,
+            )
+            for tool in offered
         )
 
     def _offered(self, tools: Tools, session: SessionInfo) -> list[Tool[..., Any]]:

@@ -17,12 +17,13 @@ class Watch(Shown):
     """Times one call.
 
     *ran_s* is the handler's own time, *queued_s* what the call waited for others, *asked_s* what a
-    person took to agree; all in seconds.
+    person took to agree; all in seconds. *ignored* are arguments that counted as not given.
     """
 
     ran_s: float = 0.0
     queued_s: float = 0.0
     asked_s: float = 0.0
+    ignored: tuple[str, ...] = ()
     _began: float = field(factory=time.perf_counter)
     _since: float = 0.0
     _stage: str = ""
@@ -41,6 +42,11 @@ class Watch(Shown):
         stage = self._stage
         self.enter("output" if stage != "output" else "", error_class)
         return stage
+
+    def metadata(self) -> dict[str, Any]:
+        """Return what a result should say of its call besides."""
+        queued = {"queued_ms": _ms(self.queued_s)} if self.queued_s else {}
+        return queued | ({"ignored_arguments": list(self.ignored)} if self.ignored else {})
 
     def data(self) -> dict[str, Any]:
         """End the last stage and return the times as JSON-ready data, in milliseconds.

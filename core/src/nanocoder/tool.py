@@ -139,6 +139,11 @@ class ToolContext(Shown):
         """The tools that this session offers now, the calling one among them; to read only."""
         return () if self._tools is None else self._tools()
 
+    def offers(self, tool: str, parameter: str) -> bool:
+        """Tell whether the model can give *parameter* to *tool*: a small one is told of fewer."""
+        infos = (info for info in self.tools if info.name == tool)
+        return all(parameter in info.parameters.get("properties", {}) for info in infos)
+
     @property
     def tmp_dir(self) -> Path:
         """A private directory of this call, made at first use and removed afterwards."""

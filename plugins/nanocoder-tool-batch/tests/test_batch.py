@@ -237,3 +237,13 @@ def test_a_call_without_arguments_needs_none(run):
     assert (
         batch.signature.check({"tool_calls": [{"tool": "echo"}]})["tool_calls"][0].parameters == {}
     )
+
+
+@pytest.mark.finding("B26")
+def test_a_batch_that_is_more_than_may_wait_runs_all_of_its_calls(tmp_path, run):
+    settings = tmp_path / ".nanocoder/config.toml"
+    settings.parent.mkdir()
+    settings.write_text("concurrency = 1\nmax_waiting_calls = 1\n")
+    result, _ = run(*(("echo", {"text": f"call {number}", "delay": 0.05}) for number in range(8)))
+    assert result.output.startswith("8 of 8 calls succeeded.")
+    assert [f"call {number}" in result.output for number in range(8)] == [True] * 8

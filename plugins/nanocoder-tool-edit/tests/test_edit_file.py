@@ -1,14 +1,16 @@
 """What edit_file does and answers."""
 
 import hashlib
+import re
 import sys
 import time
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from nanocoder import SessionInfo, ToolCall, ToolContext, ToolError, Workspace
+from nanocoder import SessionInfo, ToolCall, ToolContext, ToolError, ToolInfo, Workspace
 from nanocoder_tool_edit import Settings, edit_file, nanocoder_render
 
 CODE = """\
@@ -456,8 +458,8 @@ def test_a_placeholder_that_the_file_has_already_passes(ctx, file):
 
 def test_the_old_name_that_still_stands_elsewhere_is_named(ctx, file):
     result = edit(ctx, "def first(", "def start(")
-    assert result.output.endswith("['first' still stands in line 8]")
-    assert "still stands" not in edit(ctx, "return 0", "return 1").output
+    assert result.output.endswith("['first' is still in line 8]")
+    assert "is still in" not in edit(ctx, "return 0", "return 1").output
 
 
 def test_a_large_region_is_shown_in_part(ctx, file):
@@ -547,7 +549,7 @@ def test_a_later_edit_may_change_what_an_earlier_one_wrote(ctx, file):
 @pytest.mark.parametrize(
     ("failing", "error_class", "says"),
     [
-        ({"old_string": "value", "new_string": "x"}, "several_matches", "stands 5 times in 'm.py'"),
+        ({"old_string": "value", "new_string": "x"}, "several_matches", "occurs 5 times in 'm.py'"),
         ({"old_string": "return 3", "new_string": "x"}, "text_not_found", "The nearest are lines"),
         ({"old_string": "a", "new_string": "a"}, "invalid_arguments", "equal"),
         ({"start_line": 99, "new_string": "x"}, "invalid_arguments", "lines 99 to 99 are no range"),
@@ -577,7 +579,7 @@ def test_one_edit_that_fails_is_named_and_none_is_made(ctx, file, failing, error
         ({"edits": [{"old_string": "a"}]}, "edits[0].new_string: required, but missing"),
         ({"edits": [{"new_strin": ""}]}, "did you mean 'new_string'?"),
         ({"edits": ["a"]}, "edits[0]: expected an object"),
-        ({"edits": [{"new_string": "x"}] * 101}, "at most 100 in one call"),
+        ({"edits": [{"new_string": "x"}] * 101}, "edits: expected at most 100 items, got 101"),
     ],
 )
 def test_either_one_edit_or_several_are_given(ctx, file, arguments, says):
@@ -593,6 +595,29 @@ def test_empty_strings_beside_several_edits_count_as_not_given(ctx, file):
     arguments = {"path": "m.py", "old_string": "", "new_string": "", "edits": edits}
     edit_file.invoke(ctx, edit_file.signature.check(arguments))
     assert "return 1\n" in file.read_text()
+
+
+@pytest.mark.finding("B17")
+@pytest.mark.contract("A10")
+def test_the_model_is_told_what_an_edit_may_have():
+    item = edit_file.parameters["properties"]["edits"]["items"]
+    assert set(item["properties"]) == {
+        *("new_string", "old_string", "start_line", "end_line", "replace_all")
+    }
+    assert item["required"] == ["new_string"]
+    assert item["properties"]["start_line"]["description"] == "First, from 1."
+
+
+@pytest.mark.finding("L3")
+def test_no_option_is_named_that_the_model_does_not_have(ctx, file):
+    """As a small model is told of edit_file."""
+    few = {"path": {}, "old_string": {}, "new_string": {}}
+    info = ToolInfo("edit_file", "", {"properties": few})
+    small = evolve(ctx, tools=lambda: (info,))
+    error = error_of(small, "return", "x")
+    assert str(error).endswith("; add lines around it until it is unique")
+    assert "replace_all" in str(error_of(ctx, "return", "x"))
+    assert "start_line" not in str(error_of(small, "z" * 300_000, "x"))
 
 
 def test_several_edits_can_start_a_file(ctx, file):
@@ -643,12 +668,21 @@ def test_the_preview_shows_all_edits_in_one_diff(ctx, file):
         preview(ctx, edits=[*edits, {"old_string": "zzz", "new_string": ""}])
 
 
+@pytest.mark.finding("B2")
+@pytest.mark.contract("A14")
 def test_an_edit_after_which_the_file_no_longer_parses_says_so(ctx, file):
-    assert edit(ctx, "def second(value):", "def second(value:").output.endswith(
-        "[the file no longer parses, line 7; before this edit it did]"
+    output = edit(ctx, "def second(value):", "def second(value:").output
+    assert re.search(
+        r"\n\[this edit broke the file: Python 3\.\d+ cannot parse line 7: .+\]$", output
     )
-    assert "parses" not in edit(ctx, "return 0", "return 1").output  # it did not before
-    assert "parses" not in edit(ctx, "def second(value:", "def second(value):").output
+    assert "broke" not in edit(ctx, "return 0", "return 1").output, "it was broken before"
+    assert "broke" not in edit(ctx, "def second(value:", "def second(value):").output
+
+
+@pytest.mark.finding("B2")
+def test_tabs_among_spaces_are_told_where_the_text_was_exact(ctx, file):
+    output = edit(ctx, "    return 0\n", "    return 0\n\tpass\n").output
+    assert "cannot parse line 5: " in output
 
 
 def test_the_content_is_digested_once(ctx, file, monkeypatch):
@@ -674,8 +708,9 @@ def test_the_content_is_digested_once(ctx, file, monkeypatch):
 
 
 def test_without_the_grammar_nothing_is_said_of_the_syntax(ctx, file, monkeypatch):
-    monkeypatch.setitem(sys.modules, "tree_sitter_python", None)
-    assert "parses" not in edit(ctx, "def second(value):", "def second(value:").output
+    monkeypatch.setitem(sys.modules, "tree_sitter_go", None)
+    file.with_name("m.go").write_text("package a\n")
+    assert "broke" not in edit(ctx, "package a", "package (", path="m.go").output
 
 
 def test_what_changed_meanwhile_is_not_overwritten(ctx, file, monkeypatch):

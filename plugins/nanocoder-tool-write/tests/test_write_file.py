@@ -47,6 +47,11 @@ def write(ctx, path, content):
     return write_file.invoke(ctx, arguments)
 
 
+def read(ctx, path, text):
+    (ctx.working_directory / path).write_text(text)
+    ctx.workspace.read_text(path)
+
+
 def error_of(ctx, path, content):
     with pytest.raises(ToolError) as caught:
         write(ctx, path, content)
@@ -80,7 +85,7 @@ def test_a_new_file_is_created_with_its_directories(ctx, root):
 @pytest.mark.contract("NT-18")
 @pytest.mark.contract("NT-20")
 def test_a_changed_file_is_answered_with_the_diff(ctx, root):
-    (root / "a.txt").write_text("one\ntwo\n")
+    read(ctx, "a.txt", "one\ntwo\n")
     result = write(ctx, "a.txt", "one\n2\n")
     assert result.output == (
         "File updated: a.txt\n\nDiff:\n--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+2"
@@ -113,7 +118,7 @@ def test_a_directory_and_a_file_in_the_way_are_named(ctx, root):
 
 @pytest.mark.contract("MA-16")
 def test_the_mode_stays(ctx, root):
-    (root / "run.sh").write_text("a\n")
+    read(ctx, "run.sh", "a\n")
     (root / "run.sh").chmod(0o750)
     write(ctx, "run.sh", "b\n")
     assert (root / "run.sh").stat().st_mode & 0o777 == 0o750
@@ -122,7 +127,7 @@ def test_the_mode_stays(ctx, root):
 
 @pytest.mark.contract("MA-17")
 def test_the_old_content_is_kept(ctx, root):
-    (root / "a.txt").write_text("old\n")
+    read(ctx, "a.txt", "old\n")
     backup = write(ctx, "a.txt", "new\n").metadata["backup"]
     assert Path(backup).read_text() == "old\n"
 
@@ -161,12 +166,14 @@ def test_equal_content_is_not_written(ctx, root):
 )
 def test_encoding_and_line_ends_of_the_old_file_stay(ctx, root, old, content, new):
     (root / "f").write_bytes(old)
+    ctx.workspace.read_file("f")
     write(ctx, "f", content)
     assert (root / "f").read_bytes() == new
 
 
 def test_a_character_that_the_old_encoding_lacks_makes_the_file_utf_8(ctx, root):
     (root / "f").write_bytes(b"caf\xe9")
+    ctx.workspace.read_file("f")
     assert write(ctx, "f", "語").output.endswith("[the file was cp1252 and is now utf-8]")
     assert (root / "f").read_text() == "語"
 
@@ -182,11 +189,6 @@ def test_a_file_that_changed_since_it_was_read_is_not_overwritten(ctx, root):
     (root / "a.txt").write_text("somebody else\n")
     assert error_of(ctx, "a.txt", "mine\n").error_class == "stale_read"
     assert (root / "a.txt").read_text() == "somebody else\n"
-
-
-def read(ctx, path, text):
-    (ctx.working_directory / path).write_text(text)
-    ctx.workspace.read_text(path)
 
 
 @pytest.mark.finding("L4")
@@ -218,8 +220,9 @@ def test_no_file_is_replaced_that_was_not_read(ctx, root, name):
     assert write(ctx, name, "none\n").output.startswith("File updated"), "its own content"
 
 
-def test_an_empty_file_need_not_be_read(ctx, root):
-    (root / "a.txt").write_text("\n")
+@pytest.mark.parametrize("old", ["", "\n", "\n\n", "one line\n", "one line"])
+def test_a_file_of_one_line_need_not_be_read(ctx, root, old):
+    (root / "a.txt").write_text(old)
     assert write(ctx, "a.txt", "one\n").output.startswith("File updated")
 
 
@@ -261,7 +264,7 @@ def test_dots_that_are_code_or_prose_pass(ctx, root, line):
 @pytest.mark.contract("A14")
 def test_a_file_that_python_cannot_parse_is_told(ctx, root):
     read(ctx, "m.py", CODE)
-    output = write(ctx, "m.py", CODE + "def three():\n\tx = 1\n        y = 2\n").output
+    output = write(ctx, "m.py", CODE + "if x:\n\ty = 1\n        z = 2\n").output
     assert "\n[this is broken: Python 3." in output
     assert "line 9: inconsistent use of tabs and spaces in indentation]" in output
     assert "broken" not in write(ctx, "m.py", CODE + "x ===\n").output, "it was broken before"
@@ -308,7 +311,7 @@ def test_the_guard_can_be_switched_off_and_needs_a_model(ctx, root):
 
 
 def test_a_long_diff_is_clipped(ctx, root):
-    (root / "a.txt").write_text("a\n" * 300)
+    read(ctx, "a.txt", "a\n" * 300)
     output = write(ctx, "a.txt", "b\n" * 300).output
     assert output.count("\n") == 203
     assert output.endswith("[403 more lines]")

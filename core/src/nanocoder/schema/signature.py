@@ -7,6 +7,8 @@ from collections.abc import Callable, Collection, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from nanocoder.errors import BadArguments
+
 if TYPE_CHECKING:
     from nanocoder.schema.describe import Description
 
@@ -61,6 +63,24 @@ class Signature:
         """
         return self._check(arguments)
 
+    def empty_options(self, arguments: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return the options that are filled with a zero or nothing which they may not be.
+
+        Small models fill in every option that they are told of; such a one was not meant.
+        """
+        from attrs import NOTHING, fields
+
+        empty = [name for name, value in arguments.items() if _is_empty(value)]
+        if not empty:
+            return ()
+        optional = {one.name for one in fields(self.parameters) if one.default is not NOTHING}
+        try:
+            self.check(arguments)
+        except BadArguments as error:
+            unfit = {line.partition(":")[0] for line in error.problems}
+            return tuple(name for name in empty if name in optional and name in unfit)
+        return ()
+
     def lint(self, name: str, description: str) -> list[str]:
         """Say what a model would not understand of a tool; empty when all is well."""
         from nanocoder.schema.lint import lint
@@ -80,6 +100,11 @@ class Signature:
         from nanocoder.schema.check import checker
 
         return checker(self.parameters)
+
+
+def _is_empty(value: Any) -> bool:
+    """Tell whether *value* is a zero, or a text, list or object with nothing in it."""
+    return not value and value is not None and not isinstance(value, bool)
 
 
 def structure(cls: type[T], data: Mapping[str, Any], *, where: str = "") -> T:

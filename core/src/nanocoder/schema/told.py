@@ -1,6 +1,6 @@
 """What a model is told of a schema: all that it chooses by, nothing that goes without saying."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 BOUNDS = frozenset(
@@ -11,13 +11,19 @@ BOUNDS = frozenset(
 )
 
 
-def told(schema: Mapping[str, Any]) -> dict[str, Any]:
+def told(schema: Mapping[str, Any], described: Collection[str] = ()) -> dict[str, Any]:
     """Return *schema* without bounds, closedness, defaults and the descriptions of items.
 
     A switch that is on keeps its default. The check of a call still holds a model to all of it and
-    says what is wrong; what a model should know beforehand belongs into a description.
+    says what is wrong; what a model should know beforehand belongs into a description. Fields that
+    are *described* by their names further out are not described again.
     """
-    return {key: _told(key, value) for key, value in schema.items() if _says_much(key, value)}
+    inner = {*described, *schema.get("properties", ())}
+    return {
+        key: _told(key, value, described, inner)
+        for key, value in schema.items()
+        if _says_much(key, value)
+    }
 
 
 def _says_much(key: str, value: Any) -> bool:
@@ -26,15 +32,21 @@ def _says_much(key: str, value: Any) -> bool:
     return key not in BOUNDS and not (key == "additionalProperties" and value is False)
 
 
-def _told(key: str, value: Any) -> Any:
+def _told(key: str, value: Any, described: Collection[str], inner: Collection[str]) -> Any:
     if key in {"properties", "$defs"}:
-        return {name: told(inner) for name, inner in value.items()}
+        return {
+            name: told(_without(field, "description") if name in described else field, inner)
+            for name, field in value.items()
+        }
     if key in {"anyOf", "prefixItems"}:
-        return [told(inner) for inner in value]
+        return [told(member, inner) for member in value]
     if key == "additionalProperties":
-        return told(value) if isinstance(value, dict) else value
+        return told(value, inner) if isinstance(value, dict) else value
     if key == "items" and isinstance(value, dict):
-        # Of an item with fields, the list that it is in and the fields have said what it is.
-        named = {"description"} if "properties" in value else set()
-        return told({name: inner for name, inner in value.items() if name not in named})
+        # The list and the item's fields already describe it; drop its own description.
+        return told(_without(value, "description") if "properties" in value else value, inner)
     return value
+
+
+def _without(schema: Mapping[str, Any], key: str) -> dict[str, Any]:
+    return {name: value for name, value in schema.items() if name != key}

@@ -7,6 +7,8 @@ from typing import Annotated, Any
 from attrs import field, frozen
 from nanocoder import NanocoderError, SessionInfo, ToolContext, ToolResult
 
+BUSY = "busy"
+LOOK_S = 0.5
 PATHS = ("path", "paths", "file_path", "files", "source", "destination", "target", "workdir")
 
 
@@ -35,36 +37,59 @@ def run_together(
     Calls that name the same path run one after the other, in order. *finished* is told how many
     are done.
     """
-    results: dict[int, ToolResult] = {}
-    paths = [call.paths(ctx) for call in calls]
-    over = [threading.Event() for _ in calls]
-    broken: list[BaseException] = []
-
-    def work(index: int) -> None:
-        try:
-            for earlier in _before(paths, index):
-                over[earlier].wait()
-            results[index] = _result(ctx, calls[index])
-            finished(len(results))
-        except BaseException as error:  # noqa: BLE001 - raised again where somebody waits
-            broken.append(error)
-        finally:
-            over[index].set()
-
-    places = range(len(calls))
-    threads = [threading.Thread(target=work, args=(index,), daemon=True) for index in places]
+    crew = _Crew(ctx, calls)
+    threads = [
+        threading.Thread(target=crew.work, args=(index, finished), daemon=True)
+        for index in range(len(calls))
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    if broken:
-        raise broken[0]
-    return [results[index] for index in places]
+    if crew.broken:
+        raise crew.broken[0]
+    return [crew.results[index] for index in range(len(calls))]
 
 
-def _before(paths: Sequence[frozenset[str]], index: int) -> list[int]:
-    """Return the earlier calls about the same paths: two edits of a file keep their order."""
-    return [earlier for earlier in range(index) if paths[index] & paths[earlier]]
+class _Crew:
+    def __init__(self, ctx: ToolContext, calls: Sequence[Call]) -> None:
+        self.results: dict[int, ToolResult] = {}
+        self.broken: list[BaseException] = []
+        self._ctx = ctx
+        self._calls = calls
+        self._paths = [call.paths(ctx) for call in calls]
+        self._over: set[int] = set()
+        self._changed = threading.Condition()
+
+    def work(self, index: int, finished: Callable[[int], None]) -> None:
+        try:
+            self._wait(lambda: self._before(index) <= self._over)
+            self.results[index] = self._attempted(index)
+            finished(len(self.results))
+        except BaseException as error:  # noqa: BLE001 - raised again where somebody waits
+            self.broken.append(error)
+        finally:
+            with self._changed:
+                self._over.add(index)
+                self._changed.notify_all()
+
+    def _attempted(self, index: int) -> ToolResult:
+        """Run one call; while the others of the batch are what is too much, it waits for them."""
+        while True:
+            before = len(self._over)
+            result = _result(self._ctx, self._calls[index])
+            if result.error_class != BUSY or before == len(self._calls) - 1:
+                return result
+            self._wait(lambda before=before: len(self._over) > before)
+
+    def _wait(self, until: Callable[[], bool]) -> None:
+        with self._changed:
+            while not self._changed.wait_for(until, LOOK_S):
+                self._ctx.cancelled.check()
+
+    def _before(self, index: int) -> set[int]:
+        """Return the earlier calls about the same paths: two edits of a file keep their order."""
+        return {one for one in range(index) if self._paths[index] & self._paths[one]}
 
 
 def _result(ctx: ToolContext, call: Call) -> ToolResult:

@@ -1,10 +1,12 @@
 """The tool edit_file: replaces text in one place or several, and keeps every other byte."""
 
+from functools import partial
 from typing import Annotated, Any
 
 from attrs import Factory, frozen
 from nanocoder import (
     Effect,
+    Param,
     SessionInfo,
     Tool,
     ToolCall,
@@ -16,8 +18,8 @@ from nanocoder import (
 )
 
 from nanocoder_tool_edit.answer import answer
-from nanocoder_tool_edit.plan import plan_edit
-from nanocoder_tool_edit.request import Request
+from nanocoder_tool_edit.plan import Search, plan_edit
+from nanocoder_tool_edit.request import MAX_EDITS, Edit, Request
 
 # A model need not be told of such a default, and what it did not send is told from "".
 NOT_GIVEN: Any = Factory(lambda: None)
@@ -46,7 +48,7 @@ def edit_file(
     old_string: Annotated[str, "Exact and unique."] = NOT_GIVEN,
     new_string: Annotated[str, "Replaces it."] = NOT_GIVEN,
     replace_all: Annotated[bool, "Everywhere."] = False,  # noqa: FBT002
-    edits: Annotated[list[dict[str, Any]], "Several: {old_string, new_string}"] = NOT_GIVEN,
+    edits: Annotated[list[Edit], Param("Several.", max_length=MAX_EDITS)] = NOT_GIVEN,
 ) -> ToolResult:
     """Replace text in a file."""
     settings: Settings = ctx.settings or Settings()
@@ -59,7 +61,8 @@ def edit_file(
             "edits": edits,
         }
     )
-    plan = plan_edit(ctx.workspace, request, tolerant=settings.tolerant)
+    search = Search(settings.tolerant, partial(ctx.offers, "edit_file"))
+    plan = plan_edit(ctx.workspace, request, search)
     # Between reading and writing somebody else may have been here.
     written = (
         ctx.workspace.write_bytes(path, plan.data, expect=plan.file.data)
@@ -95,6 +98,6 @@ def nanocoder_render(
     settings = settings or Settings()
     with Workspace(session.cwd) as workspace:
         request = Request.of(edit_file.signature.check(call.arguments))
-        plan = plan_edit(workspace, request, tolerant=settings.tolerant)
+        plan = plan_edit(workspace, request, Search(settings.tolerant))
     how = "" if plan.confidence() == 1.0 else f"\n[found by {plan.strategies()}]"
     return plan.diff().text + how

@@ -106,7 +106,9 @@ def _notes(plan: Plan, request: Request) -> Iterator[str]:
                 f" confidence {found.confidence:.2f}: check the lines above]"
             )
     for edit in request.edits:
-        for name, lines in leftovers(edit.old, edit.new, plan.after) if edit.old else ():
+        for name, lines in (
+            leftovers(edit.old_string, edit.new_string, plan.after) if edit.old_string else ()
+        ):
             where = ", ".join(map(str, lines[:SHOWN_PLACES]))
             more = ", \u2026" if len(lines) > SHOWN_PLACES else ""
             yield f"[{name!r} is still in line {where}{more}]"

@@ -1,6 +1,6 @@
 """What an edit is going to do, found out without doing it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from attrs import frozen
 from nanocoder import TextFile, ToolError, Workspace, WorkspaceError
@@ -17,6 +17,14 @@ from nanocoder_tool_edit.document import (
 from nanocoder_tool_edit.request import Edit, Request, invalid, numbered
 from nanocoder_tool_edit.strategies import Found, find
 from nanocoder_tool_edit.view import View, views
+
+
+@frozen
+class Search:
+    """How to look for a text: also *tolerant*ly; *offers* tells what the model may ask for."""
+
+    tolerant: bool = True
+    offers: Callable[[str], bool] = lambda _: True
 
 
 @frozen
@@ -51,7 +59,7 @@ class Plan:
         return min(found.confidence for found in self.founds)
 
 
-def plan_edit(workspace: Workspace, request: Request, *, tolerant: bool) -> Plan:
+def plan_edit(workspace: Workspace, request: Request, search: Search) -> Plan:
     """Find the places, and prepare the bytes.
 
     Raises: ToolError (invalid_arguments, text_not_found, several_matches, placeholder),
@@ -60,7 +68,7 @@ def plan_edit(workspace: Workspace, request: Request, *, tolerant: bool) -> Plan
     file = _read(workspace, request)
     before = file.text if file else ""
     path = file.path if file else workspace.relative(request.path)
-    founds, spans = _found(path, before, file, request.edits, tolerant=tolerant)
+    founds, spans = _found(path, before, file, request.edits, search)
     if all(before[span.start : span.end] == span.new for span in spans) and file:
         raise invalid(f"nothing would change in {path!r}")
     data = (
@@ -77,7 +85,7 @@ def _read(workspace: Workspace, request: Request) -> TextFile | None:
     except WorkspaceError as error:
         if error.error_class != "file_not_found":
             raise
-        if request.edits[0].old or request.edits[0].start_line:
+        if request.edits[0].old_string or request.edits[0].start_line:
             raise WorkspaceError(
                 f"{error}; nothing was edited. write_file creates a new file",
                 error_class=error.error_class,
@@ -87,7 +95,7 @@ def _read(workspace: Workspace, request: Request) -> TextFile | None:
 
 
 def _found(
-    path: str, text: str, file: TextFile | None, edits: Sequence[Edit], *, tolerant: bool
+    path: str, text: str, file: TextFile | None, edits: Sequence[Edit], search: Search
 ) -> tuple[list[Found], Sequence[Span]]:
     """Make *edits* in memory, one after the other; return what each found, and all at once."""
     founds: list[Found] = []
@@ -96,7 +104,7 @@ def _found(
         if founds:
             text = edited_text(text, founds[-1].spans)
         try:
-            found = _place(path, text, file, edit, tolerant=tolerant)
+            found = _place(path, text, file, edit, search)
         except ToolError as error:
             raise numbered(error, number, len(edits)) from None
         spans = composed(spans, text, found.spans) if founds else found.spans
@@ -104,20 +112,21 @@ def _found(
     return founds, spans
 
 
-def _place(path: str, text: str, file: TextFile | None, edit: Edit, *, tolerant: bool) -> Found:
-    old, new = (without_returns(file, one) if file else one for one in (edit.old, edit.new))
+def _place(path: str, text: str, file: TextFile | None, edit: Edit, search: Search) -> Found:
+    both = (edit.old_string, edit.new_string)
+    old, new = (without_returns(file, part) if file else part for part in both)
     if edit.start_line:
         return Found("line_range", 1.0, [_line_range(path, text, edit, new)])
     if not old:
         return Found("append" if file else "create", 1.0, [_end(text, new)])
     _refuse_placeholder(new, text)
-    found = find(text, old, new, tolerant=tolerant)
+    found = find(text, old, new, tolerant=search.tolerant)
     if found is None:
-        raise not_found(path, text, old)
+        raise not_found(path, text, old, can_name_lines=search.offers("edits"))
     if len(found.spans) == 1:
         return found
     if found.strategy != "exact" or not edit.replace_all:
-        raise several(path, text, found)
+        raise several(path, text, found, can_replace_all=search.offers("replace_all"))
     return Found("exact", 1.0, _apart(found.spans))
 
 

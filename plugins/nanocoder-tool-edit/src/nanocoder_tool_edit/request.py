@@ -4,20 +4,20 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from attrs import frozen
-from nanocoder import BadArguments, Effect, Param, ToolError, tool
+from nanocoder import BadArguments, Param, ToolError
 
 MAX_EDITS = 100
 
 
 @frozen
 class Edit:
-    """One replacement, of a text or of the lines *start_line* to *end_line* (from 1)."""
+    """One replacement, of a text or of lines."""
 
-    old: str
-    new: str
-    replace_all: bool = False
-    start_line: int = 0
-    end_line: int = 0
+    new_string: Annotated[str, "New text."]
+    old_string: Annotated[str, "Exact text; or lines:"] = ""
+    start_line: Annotated[int, Param("First, from 1.", ge=0)] = 0
+    end_line: Annotated[int, Param("Last.", ge=0)] = 0
+    replace_all: Annotated[bool, "Everywhere."] = False
 
 
 @frozen
@@ -37,13 +37,17 @@ class Request:
         if arguments["edits"] and (any(map(arguments.get, given)) or arguments["replace_all"]):
             raise invalid("give edits, or old_string and new_string, not both")
         if arguments["edits"]:
-            return cls(arguments["path"], _edits(arguments["edits"]))
+            return cls(arguments["path"], _checked(arguments["edits"]))
         if len(given) < 2:  # noqa: PLR2004 - the two of them
             missing = "new_string" if given == ["old_string"] else "old_string"
             raise BadArguments([f"{missing}: required, but missing; or give edits"])
-        one = Edit(arguments["old_string"], arguments["new_string"], arguments["replace_all"])
-        _check(one)
-        return cls(arguments["path"], (one,))
+        edit = Edit(
+            arguments["new_string"],
+            arguments["old_string"],
+            replace_all=arguments["replace_all"],
+        )
+        _check(edit)
+        return cls(arguments["path"], (edit,))
 
 
 def invalid(message: str) -> ToolError:
@@ -51,34 +55,12 @@ def invalid(message: str) -> ToolError:
     return ToolError(message, error_class="invalid_arguments")
 
 
-@tool(risk="safe", effects={Effect.READ})
-def _item(
-    new_string: Annotated[str, "What replaces it."],
-    old_string: Annotated[str, "Text of the file."] = "",
-    replace_all: Annotated[bool, "Every match."] = False,  # noqa: FBT002
-    start_line: Annotated[int, Param("Lines instead of a text.", ge=0)] = 0,
-    end_line: Annotated[int, Param("The last of them.", ge=0)] = 0,
-) -> Edit:
-    """Take one of the edits; a tool in form only, for the check of its arguments."""
-    one = Edit(old_string, new_string, replace_all, start_line, end_line)
-    _check(one)
-    return one
-
-
-def _edits(items: Sequence[Any]) -> tuple[Edit, ...]:
-    if len(items) > MAX_EDITS:
-        raise BadArguments([f"edits: {len(items)} of them; at most {MAX_EDITS} in one call"])
-    edits, problems = [], []
-    for number, item in enumerate(items, 1):
+def _checked(edits: Sequence[Edit]) -> tuple[Edit, ...]:
+    for number, edit in enumerate(edits, 1):
         try:
-            checked = _item.signature.check(item)
-            edits.append(_item.handler(**checked))
-        except BadArguments as error:
-            problems += [f"edits[{number - 1}].{line}" for line in error.problems]
+            _check(edit)
         except ToolError as error:
-            raise numbered(error, number, len(items)) from None
-    if problems:
-        raise BadArguments(problems)
+            raise numbered(error, number, len(edits)) from None
     return tuple(edits)
 
 
@@ -94,12 +76,12 @@ def numbered(error: ToolError, number: int, count: int) -> ToolError:
     )
 
 
-def _check(one: Edit) -> None:
-    if one.start_line and one.old:
+def _check(edit: Edit) -> None:
+    if edit.start_line and edit.old_string:
         raise invalid("give old_string or start_line, not both; old_string is then empty")
-    if one.end_line and not one.start_line:
+    if edit.end_line and not edit.start_line:
         raise invalid("end_line needs start_line")
-    if one.old and one.old == one.new:
+    if edit.old_string and edit.old_string == edit.new_string:
         raise invalid("old_string and new_string are equal; nothing would change")
-    if "\0" in one.new:
+    if "\0" in edit.new_string:
         raise invalid("new_string has a NUL; edit_file writes text only")

@@ -75,7 +75,7 @@ def read_file(
             return _placeholder(ctx, head, path, size)
         if path.endswith(".ipynb"):
             return _notebook(ctx, path, offset, limit, settings)
-        _check_size(path, size, offset, limit, settings)
+        _check_size(ctx, path, size, offset, limit, settings)
         if size > WHOLE_BYTES:
             file.seek(0)
             window = stream(file, offset, limit, settings.max_line)
@@ -134,7 +134,7 @@ def _shown(
     if not window.lines:
         _check_offset(where, window)
     numbered = [f"{number}\t{line}" for number, line in enumerate(window.lines, window.first)]
-    notes = _notes(window)
+    notes = _notes(window, can_go_on=ctx.offers("read_file", "offset"))
     return ToolResult(
         "\n".join([*numbered, *notes]),
         title=where,
@@ -157,7 +157,7 @@ def _shown(
     )
 
 
-def _notes(window: Window) -> list[str]:
+def _notes(window: Window, *, can_go_on: bool) -> list[str]:
     if not window.lines:
         return ["[the file is empty]"]
     notes = []
@@ -168,9 +168,8 @@ def _notes(window: Window) -> list[str]:
         notes.append(f"[{window.clipped} {are} longer than shown]")
     total = "" if window.total is None else f" of {window.total}"
     if window.more:
-        notes.append(
-            f"[lines {window.first}-{window.last}{total}; continue with offset {window.last + 1}]"
-        )
+        rest = f"continue with offset {window.last + 1}" if can_go_on else "grep finds the others"
+        notes.append(f"[lines {window.first}-{window.last}{total}; {rest}]")
     elif window.first > 1:
         notes.append(f"[lines {window.first}-{window.last}{total}]")
     return notes
@@ -185,11 +184,14 @@ def _check_offset(path: str, window: Window) -> None:
         )
 
 
-def _check_size(path: str, size: int, offset: int, limit: int, settings: Settings) -> None:
+def _check_size(
+    ctx: ToolContext, path: str, size: int, offset: int, limit: int, settings: Settings
+) -> None:
     # From a line in the middle the default is a window, any more of them may be the whole file.
     is_whole = limit >= DEFAULT_LINES if offset == 1 else limit > DEFAULT_LINES
     if size > settings.max_bytes and is_whole:
-        advice = "read a part of it: give offset and a smaller limit, or use grep"
+        part = "read a part of it: give offset and a smaller limit, or "
+        advice = f"{part if ctx.offers('read_file', 'offset') else ''}use grep"
         raise _too_large(path, size, settings.max_bytes, advice)
 
 

@@ -29,8 +29,9 @@ KEPT_DIFF_LINES = 2_000
 class Settings:
     """What `[plugins.tool-write]` may set.
 
-    *keep_definitions*: a rewrite that drops functions or classes is refused once. *diff_lines* of
-    the diff go to the model.
+    *read_first*: a model replaces no file of several lines that it has not read.
+    *keep_definitions*: a rewrite that drops functions or classes is refused until the model has
+    read the file once more. *diff_lines* of the diff go to the model.
     """
 
     read_first: bool = True

@@ -46,13 +46,13 @@ def refuse_placeholder(new: str, old: str) -> None:
 
 
 def refuse_unread(workspace: Workspace, path: str, old: str) -> None:
-    """Raise ToolError (not_read) for a file with something in it that was never read."""
-    if not old.strip() or workspace.has_read(path):
-        return
+    """Raise ToolError (not_read) for a file that was never read, unless it is a single line."""
     lines = old.count("\n") + (not old.endswith("\n"))
+    if lines <= 1 or not old.strip() or workspace.has_read(path):
+        return
     raise ToolError(
-        f"not written: {path!r} exists ({lines:,} line{'s' if lines != 1 else ''}) and you have not"
-        " read it. Read it first, or change a part with edit_file",
+        f"not written: {path!r} exists ({lines:,} lines) and you have not read it. Read it first,"
+        " or change a part with edit_file",
         error_class="not_read",
         data={"path": path, "lines": lines},
     )
