@@ -104,15 +104,13 @@ class ToolInfo(Value):
 
 @define(eq=False, repr=False)
 class ToolContext(Shown):
-    """What a handler gets besides its arguments.
+    """What a handler gets besides its arguments: its session, and its ways to touch the world.
 
-    The session it serves, and the only ways to touch the world.
-
-    *cancelled* is the abort signal, *settings* the plugin's own settings, *state* a dict shared by
-    the calls of one composed operation. `call` reaches declared sub-tools only; `resource` opens
-    what the plugin offers in `nanocoder_resources`; `wrap` puts an argument vector into the
-    session's sandbox; `progress` shows a line while the tool runs; `ask` asks the person; `child`
-    opens a session inside this one.
+    *cancelled* is the abort signal, *settings* the plugin's own, *state* a dict shared by the calls
+    of one composed operation. `call` reaches declared sub-tools only; `resource` opens what the
+    plugin offers in `nanocoder_resources`; `wrap` puts an argument vector into the session's
+    sandbox; `progress` shows a line while the tool runs; `ask` asks the person; `child` opens a
+    session inside this one.
     """
 
     session_id: str
@@ -141,8 +139,8 @@ class ToolContext(Shown):
 
     def offers(self, tool: str, parameter: str) -> bool:
         """Tell whether the model can give *parameter* to *tool*: a small one is told of fewer."""
-        infos = (info for info in self.tools if info.name == tool)
-        return all(parameter in info.parameters.get("properties", {}) for info in infos)
+        told = {info.name: info.parameters["properties"] for info in self.tools}
+        return tool not in told or parameter in told[tool]
 
     @property
     def tmp_dir(self) -> Path:

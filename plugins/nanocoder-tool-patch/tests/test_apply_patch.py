@@ -506,3 +506,20 @@ def test_a_rename_goes_where_its_own_lines_say():
         "rename from a/x\nrename to c/y\n--- a/other\n+++ b/b/other\n@@ -1 +1 @@\n-a\n+b\n"
     )
     assert (section.path, section.target) == ("a/x", "c/y")
+
+
+@pytest.mark.finding("B15")
+@pytest.mark.contract("A13")
+@pytest.mark.parametrize("line", ["        # ... rest of the code ...", "    # ...", "// ..."])
+def test_a_line_that_stands_for_code_that_is_left_out_is_not_added(ctx, line):
+    error = error_of(ctx, envelope("*** Update File: m.py", "@@", "-        return 0", f"+{line}"))
+    assert error.error_class == "placeholder"
+    assert f"m.py: {line.strip()!r} stands for code that is left out" in str(error)
+
+
+@pytest.mark.contract("A14")
+def test_a_file_that_no_longer_parses_is_told(ctx):
+    patch = envelope("*** Update File: m.py", "@@", "-        return 0", "+\treturn 0")
+    output = apply(ctx, patch).output
+    assert "[m.py is broken by this: Python 3." in output
+    assert "cannot parse line 6: " in output

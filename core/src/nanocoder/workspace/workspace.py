@@ -269,6 +269,8 @@ class Workspace:
         For what another program finds there: paths relative to the workspace, without links.
         Raises: read_denied for *path* itself.
         """
+        if self._outputs.has(path):
+            return self._outputs.has
         return self._reader.gate(self._root.resolved(self._root.raw(path)), None).passes
 
     def is_ignored(self, path: str) -> bool:

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Annotated, Any
 
 from attrs import field, frozen
@@ -80,7 +81,10 @@ class _Crew:
             result = _result(self._ctx, self._calls[index])
             if result.error_class != BUSY or before == len(self._calls) - 1:
                 return result
-            self._wait(lambda before=before: len(self._over) > before)
+            self._wait(partial(self._has_ended_more, before))
+
+    def _has_ended_more(self, count: int) -> bool:
+        return len(self._over) > count
 
     def _wait(self, until: Callable[[], bool]) -> None:
         with self._changed:

@@ -75,12 +75,13 @@ def _notes(changes: Sequence[Change]) -> list[str]:
 
 
 def _broken(changes: Sequence[Change]) -> list[str]:
-    faults = (
-        (change, new_fault(change.written, change.before, lambda change=change: change.after))
-        for change in changes
-        if change.letter != "D"
-    )
-    return [f"[{change.written} is broken by this: {fault}]" for change, fault in faults if fault]
+    written = [change for change in changes if change.letter != "D"]
+    faults = [(change.written, _fault(change)) for change in written]
+    return [f"[{path} is broken by this: {fault}]" for path, fault in faults if fault]
+
+
+def _fault(change: Change) -> str:
+    return new_fault(change.written, change.before, lambda: change.after)
 
 
 def _overlooked(changes: Sequence[Change]) -> list[str]:
