@@ -44,14 +44,12 @@ MAX_NAME_CHARS = 64
 class SessionInfo(Value):
     """What plugins may know of a session.
 
-    *interactive* is host state, whether a person is there to answer.
-
-    *output* is "text", "json" or "jsonl"; *profile* "small" when the model wants short descriptions
-    and few tools. *folder* is the session's own, beside its journal, where plugins may keep files;
-    it need not exist yet, and it is None for a session that is not kept. *outputs* is the directory
-    in it with the outputs that were too long for the model, which may read them. *agent* is the
-    name of a sub-agent's profile, empty for the main agent, and *parent* the session that it works
-    in.
+    *interactive* is host state, whether a person is there to answer. *output* is "text", "json" or
+    "jsonl"; *profile* "small" when the model wants short descriptions and few tools. *folder* is
+    the session's own, beside its journal, where plugins may keep files; it need not exist yet, and
+    it is None for a session that is not kept. *outputs* is the directory in it with the outputs
+    that were too long for the model, which may read them. *agent* is the name of a sub-agent's
+    profile, empty for the main agent, and *parent* the session that it works in.
     *origin* is the parent's directory where a sub-agent works in another: what is said of a place
     below it holds for the same place below *cwd*. None for all others. *own_folders* are where
     nanocoder keeps its settings, sessions and caches. *readable* says which paths of the workspace
