@@ -67,7 +67,27 @@ def _checks() -> Iterator[tuple[str, str, str]]:
     notices = "; ".join(config.notices)
     yield "configuration", "note" if notices else "ok", notices or "no complaints"
     yield from checks
+    yield from _search_path_checks(host)
     yield from _home_checks()
+
+
+def _search_path_checks(host: Host) -> Iterator[Row]:
+    """Name the entries of PYTHONPATH by which a folder's files run before nanocoder does."""
+    given = os.environ.get("PYTHONPATH")
+    if not given:
+        return
+    root = os.path.realpath(host.cwd)
+    for entry in given.split(os.pathsep):
+        real = os.path.realpath(entry)
+        what = "" if os.path.isabs(entry) else "the current directory, whichever that is"
+        if not what and os.path.commonpath([root, real]) == root:
+            what = f"{entry}, which is in this workspace"
+        if what:
+            detail = (
+                f"{entry!r} puts {what}, before Python's own modules: a sitecustomize.py there"
+                " runs before nanocoder; take it out of PYTHONPATH"
+            )
+            yield "PYTHONPATH", "wrong", detail
 
 
 def _plugin_checks(host: Host) -> Iterator[tuple[str, str, str]]:

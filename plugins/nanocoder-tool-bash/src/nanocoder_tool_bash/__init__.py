@@ -23,6 +23,7 @@ from nanocoder_kit_process import environment
 from nanocoder_kit_process.kept import Kept
 
 from nanocoder_tool_bash.jobs import Jobs, bash_job, open_jobs, told
+from nanocoder_tool_bash.ourselves import refuse_own_end
 from nanocoder_tool_bash.process import Command
 from nanocoder_tool_bash.report import TITLE_CHARS, Facts, report
 from nanocoder_tool_bash.settings import MAX_TIMEOUT_S, Settings
@@ -55,6 +56,7 @@ def bash(
     settings = ctx.settings or Settings()
     _check(command)
     limits = _limits(timeout, settings)
+    refuse_own_end(command)
     ctx.cancelled.check()
     cwd = _directory(ctx.workspace, workdir)
     argv, notes = _shell(command)
