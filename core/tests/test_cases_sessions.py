@@ -32,7 +32,7 @@ def test_sess_013_a_session_of_another_directory_names_both_and_works_in_the_new
     words = ("run", "--session", journal.stem, "--mode", "edits", "--model", script, "go on")
     done = nanocoder(*words, cwd=elsewhere)
     assert done.returncode == 0, done.stderr
-    assert f"was held in {nanocoder.cwd}; it goes on in {elsewhere}" in done.stderr
+    assert f"was started in {nanocoder.cwd} and resumes in {elsewhere}" in done.stderr
     assert (elsewhere / "new.txt").exists()
     assert not (nanocoder.cwd / "new.txt").exists()
     # What was changed elsewhere is put back elsewhere, by somebody who says so.
@@ -107,7 +107,7 @@ def test_conc_007_two_that_trust_at_once_leave_a_file_that_holds_both(nanocoder,
         (folder / ".nanocoder/config.toml").write_text('mode = "plan"\n')
     running = [
         subprocess.Popen(
-            [COMMAND, "config", "trust"],
+            [COMMAND, "config", "trust", "--yes"],
             cwd=folder,
             env=nanocoder.environment,
             stdout=subprocess.DEVNULL,

@@ -85,7 +85,7 @@ def test_a_prompt_in_several_words_is_shown_as_it_should_be_quoted(nanocoder, wo
 
 def test_a_misspelt_option_is_named_rather_than_the_word_before_it(nanocoder):
     done = nanocoder("run", "fix", "the", "--modle", "x")
-    assert "unknown argument '--modle'; did you mean --mode or --model" in done.stderr
+    assert "unknown argument '--modle'; did you mean --model or --mode" in done.stderr
 
 
 @pytest.mark.parametrize("words", [("--modell", "x"), ("--mode", "ask", "--modell", "x", "tools")])
@@ -230,12 +230,15 @@ def test_a_table_by_a_wrong_name_is_told_with_its_line_and_the_right_one(nanocod
     path = configured(nanocoder, 'mode = "plan"\n[plugin.tool-grep]\nengine = "auto"\n')
     done = nanocoder("tools")
     assert done.returncode == 2
-    assert f"{path}:2: plugin: there is no such key; did you mean 'plugins'?" in done.stderr
+    assert f"{path}:2: plugin: unknown key; did you mean 'plugins'?" in done.stderr
 
 
 @pytest.mark.parametrize(
     ("target", "said"),
-    [("gone.toml", "config.toml leads nowhere"), ("config.toml", "Too many levels of symbolic")],
+    [
+        ("gone.toml", "config.toml is a broken symbolic link"),
+        ("config.toml", "Too many levels of symbolic"),
+    ],
 )
 def test_a_configuration_that_is_a_link_to_nothing_is_not_taken_for_none(nanocoder, target, said):
     path = configured(nanocoder, "")

@@ -117,13 +117,13 @@ tool-y.color = "green"
         ("max_turns = 0", "1: max_turns: expected a whole number of at least 1, got 0"),
         ("max_turns = true", "1: max_turns: expected a whole number, got True"),
         ("max_cost_usd = nan", "1: max_cost_usd: expected a number of at least 0, got nan"),
-        ("modell = 'x'", "1: modell: there is no such key; did you mean 'model'?"),
+        ("modell = 'x'", "1: modell: unknown key; did you mean 'model'?"),
         ("plugins = 1", "1: plugins: expected a table, got 1"),
         ("[plugins]\ndisable = 'x'", "2: plugins.disable: expected a list of texts, got 'x'"),
         ("[tools.owner]\ngrep = 1", "1: tools.owner: expected a table of texts, got {'grep': 1}"),
         (
             "[plugins]\nstrikt = true",
-            "2: plugins.strikt: there is no such key; did you mean 'strict'?",
+            "2: plugins.strikt: unknown key; did you mean 'strict'?",
         ),
     ],
 )
@@ -148,9 +148,72 @@ def test_a_file_that_does_not_parse_stops_the_start(place, content, where, which
     file = getattr(place, which)
     file.write_bytes(content)
     with pytest.raises(ConfigError) as caught:
-        place.reload()
+        place.reload(trusted=True)
     assert str(caught.value).startswith(f"{file}{where}")
     assert caught.value.exit_code == 2
+
+
+@pytest.mark.finding("N11")
+@pytest.mark.parametrize(
+    "content",
+    [
+        "[plugins\ndisable =",
+        "model = ",
+        "a = " + "[" * 20_000,
+        "plugins = 1",
+        "tools = 1",
+        "objectives = []",
+        "[tools]\nwrap = 1",
+        "[tools]\ndisable = 'x'",
+        "[tools.wrap]\nbash = 1",
+        "[tools.wrap.bash]\ntimeout_s = -1",
+        "max_turns = 'x'",
+        "mode = 'everything'",
+        "[plugins]\ntool-x = 1",
+        "[plugins.tool-x]\ntimeout_s = 'soon'",
+        "[plugins.tool-x]\ndeny = 'a'",
+        "[plugins.tool-x]\ndeny = [1]",
+    ],
+)
+def test_a_strangers_file_that_is_wrong_is_ignored_with_one_line(place, content):
+    user = "max_turns = 9\n[plugins.tool-x]\ndeny = ['mine']\n"
+    config = place.load(user=user, project=content, trusted=False)
+    assert config.settings("tool-x", Settings).deny == ("mine",)
+    assert (config.core.max_turns, config.core.mode) == (9, Mode.ASK)
+    (notice,) = config.notices
+    assert notice.startswith(f"{place.project_file}:")
+    assert notice.endswith("; ignored")
+
+
+@pytest.mark.finding("N11")
+def test_what_is_right_in_a_strangers_file_still_tightens(place):
+    project = "mode = 'plan'\nmax_turns = 'x'\n[plugins.tool-x]\ntimeout_s = 'x'\ndeny = ['b']\n"
+    config = place.load(project=project, trusted=False)
+    assert config.core.mode is Mode.PLAN
+    assert config.settings("tool-x", Settings).deny == ("b",)
+    assert len(config.notices) == 2
+
+
+@frozen
+class Strict:
+    """Settings that are checked together, as rules are."""
+
+    deny: tuple[str, ...] = field(default=(), metadata={"tighten": "union"})
+
+    def __attrs_post_init__(self):
+        if "(((" in self.deny:
+            raise ValueError("'(((' is no rule")
+
+
+@pytest.mark.finding("N11")
+def test_a_strangers_value_that_only_the_plugin_can_judge_is_ignored_too(place):
+    user = "[plugins.tool-x]\ndeny = ['mine']\n"
+    project = "[plugins.tool-x]\ndeny = ['(((']\n"
+    config = place.load(user=user, project=project, trusted=False)
+    assert config.settings("tool-x", Strict).deny == ("mine",)
+    assert len(config.notices) == 1
+    with pytest.raises(ConfigError, match="no rule"):
+        place.load(user=user, project=project, trusted=True).settings("tool-x", Strict)
 
 
 @pytest.mark.parametrize("text", ["many", "-1", "inf", "0x10"])
@@ -354,7 +417,7 @@ def test_a_trusted_project_may_loosen_but_neither_addresses_nor_the_sandbox(plac
 
 
 def test_a_trusted_project_with_an_unknown_key_stops_the_start(place):
-    with pytest.raises(ConfigError, match=r"config\.toml:2: permissions: there is no such key"):
+    with pytest.raises(ConfigError, match=r"config\.toml:2: permissions: unknown key"):
         place.load(project='\n[permissions]\nmode = "yolo"\n', trusted=True)
 
 
@@ -400,27 +463,6 @@ def test_a_user_file_may_be_a_link(place, tmp_path):
     (tmp_path / "dotfile").write_text("max_turns = 2\n")
     place.user_file.symlink_to(tmp_path / "dotfile")
     assert place.reload().core.max_turns == 2
-
-
-@pytest.mark.parametrize(
-    "environment",
-    [
-        {"XDG_CONFIG_HOME": "{ws}/c"},
-        {"XDG_STATE_HOME": "{ws}/s"},
-        {"XDG_CACHE_HOME": "{ws}"},
-        {"HOME": "{ws}"},
-    ],
-)
-def test_our_own_places_inside_the_workspace_are_an_error(place, environment):
-    there = {key: value.format(ws=place.workspace) for key, value in environment.items()}
-    with pytest.raises(ConfigError, match="is inside the workspace"):
-        place.reload(environment=there)
-
-
-def test_our_own_places_inside_the_workspace_through_a_link_are_an_error(place, tmp_path):
-    (tmp_path / "link").symlink_to(place.workspace)
-    with pytest.raises(ConfigError, match="is inside the workspace"):
-        place.reload(environment={"XDG_CONFIG_HOME": str(tmp_path / "link" / "c")})
 
 
 # Trust.

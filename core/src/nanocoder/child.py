@@ -16,9 +16,10 @@ from attrs import evolve
 from nanocoder.approvers import Approver, Asker
 from nanocoder.config import own_folders
 from nanocoder.consent import Ask, request_data
+from nanocoder.directory import existing_directory
 from nanocoder.errors import Cancelled, ToolError
 from nanocoder.execute import CLOSE_GRACE_S
-from nanocoder.opening import Ground, existing_directory
+from nanocoder.opening import Ground
 from nanocoder.plugins import Plugins
 from nanocoder.report import Report
 from nanocoder.running import Caller, Said, inquiry

@@ -90,7 +90,7 @@ class Session:
         self._current: Run | None = None
         self._early = Cancel()
         self._signal = 0
-        self._started = False
+        self._started, self._announced = False, ""
         self._closed = False
         self.offering = Offering(ground.dialect, lambda: self.config.always_told)
 
@@ -254,8 +254,10 @@ class Session:
             data: dict[str, Any] = {"session_id": info.id, "model": info.model}
             data |= {"cwd": str(info.cwd), "mode": str(info.mode)}
             yield Event("session.started", {**data, "resumed": bool(self._talk.messages)})
-            if self.info.model:
-                yield Event("session.changed", {"model": self.info.model})
+        if self.info.model != self._announced:
+            # A session that is resumed goes on with the model that it had last.
+            self._announced = self.info.model
+            yield Event("session.changed", {"model": self.info.model})
 
     def _turns(self, run: Run) -> Generator[Event, None, StopReason]:
         for _ in range(run.max_turns):

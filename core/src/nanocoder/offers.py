@@ -42,12 +42,14 @@ class Display(Protocol):
 class Screen(Value):
     """A way to show a session: *name* is a value of `--output` ("text" draws on a terminal).
 
-    *open* gets the session's info and the plugin's settings.
+    *open* gets the session's info and the plugin's settings. *reads_stdin*, when given, tells from
+    these settings whether a program answers through standard input, which is then no prompt.
     """
 
     name: str
     open: Callable[[SessionInfo, Any], Display]
     description: str = ""
+    reads_stdin: Callable[[Any], bool] | None = None
 
 
 @frozen(eq=False, repr=False)

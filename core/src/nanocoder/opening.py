@@ -4,7 +4,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from attrs import define, evolve, field
 from nanocoder.admission import Admission
 from nanocoder.approvers import Approver, Asker
 from nanocoder.config import Config, cache_dir, own_folders, user_config_dir
+from nanocoder.directory import existing_directory
 from nanocoder.errors import ConfigError, ToolError, UsageError
 from nanocoder.leftovers import take_back_what_was_killed
 from nanocoder.offers import Dialect, Sandbox
@@ -228,10 +229,11 @@ def open_ground(  # noqa: PLR0913 - these are the options of open_session, by na
     flags = {"model": model or None, "mode": mode, "max_turns": max_turns}
     flags["dialect"] = dialect or None
     config = config or Config.load(root, flags=flags, environment=environment)
+    say = warn or (lambda _: None)
+    _check_place(config, say)
     plugins = plugins if plugins is not None else installed_plugins(config, environment)
     refuse_misspelt(config, plugins)
     plugins.require_policies()
-    say = warn or (lambda _: None)
     take_back_what_was_killed(root, environment, say)
     journal, transcript = _opened_journal(
         config, root, resume, persist=persist, warn=say, environment=environment
@@ -240,7 +242,7 @@ def open_ground(  # noqa: PLR0913 - these are the options of open_session, by na
         id=journal.id if journal is not None else "unsaved",
         cwd=root,
         mode=Mode(config.core.mode),
-        model=config.core.model,
+        model=_model(config, transcript, say),
         interactive=interactive,
         output=output,
         folder=journal.artifacts if journal is not None else None,
@@ -265,32 +267,22 @@ def open_ground(  # noqa: PLR0913 - these are the options of open_session, by na
     return ground
 
 
-def existing_directory(cwd: str | os.PathLike[str]) -> Path:
-    """Return *cwd* resolved; raises UsageError when it is no directory that can be entered."""
-    root = Path(cwd)
-    try:
-        real = root.resolve(strict=True)
-    except (OSError, RuntimeError) as error:
-        raise UsageError(f"the directory {str(root)!r} cannot be used: {reason(error)}") from error
-    if not real.is_dir():
-        raise UsageError(f"{str(root)!r} is not a directory")
-    return real
-
-
-def reason(error: Exception) -> str:
-    """Say what the system said, without its numbers."""
-    return getattr(error, "strerror", None) or str(error)
+def _check_place(config: Config, say: Callable[[str], None]) -> None:
+    """Warn of the home directory; raises ConfigError where a project chose our directories."""
+    if config.refusal:
+        raise ConfigError(config.refusal)
+    if config.warning:
+        say(config.warning)
 
 
 def installed_plugins(config: Config, environment: Mapping[str, str] = os.environ) -> Plugins:
     """Return what is installed, configured.
 
-    The manifest cache is left out where there is no home for it.
+    The manifest cache is left out where there is no home for it, or none to trust.
     """
-    try:
-        cache: Path | None = cache_dir(environment) / "plugins.json"
-    except ConfigError:
-        cache = None
+    cache: Path | None = None
+    with suppress(ConfigError):
+        cache = None if config.refusal else cache_dir(environment) / "plugins.json"
     plugins = Plugins.installed(cache, refused=_refused(config, cache, environment))
     configure(plugins, config)
     return plugins
@@ -330,6 +322,8 @@ def misspelt(config: Config, plugins: Plugins) -> list[str]:
         return found
     tools = {*plugins.tools(), *(offer["name"] for _, offer in plugins.offers("tools"))}
     for name in sorted(config.disabled_tools - tools):
+        if config.is_only_strangers(name):
+            continue
         close = nearest(name, tools, cutoff=SURELY_MEANT)
         if close:
             where = config.where("tools.disable")
@@ -353,10 +347,19 @@ def _opened_journal(
         records, journal = store.open(resume, cwd=root)
         transcript = repaired(records, journal.artifacts)
         if transcript.cwd and transcript.cwd != str(root):
-            warn(f"session {journal.id} was held in {transcript.cwd}; it goes on in {root}")
+            warn(f"session {journal.id} was started in {transcript.cwd} and resumes in {root}")
         return journal, transcript
     _, journal = store.create(root, config.core.model, str(config.core.mode))
     return journal, Transcript()
+
+
+def _model(config: Config, resumed: Transcript, say: Callable[[str], None]) -> str:
+    """Return the model that is named: by a flag, by the session that is resumed, by a setting."""
+    named = config.core.model
+    if not resumed.model or resumed.model == named or config.where("model").layer == "flag":
+        return named
+    say(f"continuing with {resumed.model}, this session's model (--model chooses another)")
+    return resumed.model
 
 
 def dialect_of(plugins: Plugins, name: str) -> Dialect:

@@ -241,7 +241,10 @@ def nearest(word: str, choices: Iterable[str], *, limit: int = 3, cutoff: float 
     """Return the *choices* that look most like *word*, best first."""
     from difflib import get_close_matches  # only mistakes need it
 
-    return get_close_matches(word, list(choices), n=limit, cutoff=cutoff)
+    known = list(choices)
+    close = get_close_matches(word, known, n=len(known) or 1, cutoff=cutoff)
+    # Two letters in the wrong order are the likeliest slip: "modle" is "model" rather than "mode".
+    return sorted(close, key=lambda choice: sorted(choice) != sorted(word))[:limit]
 
 
 def is_binary(data: bytes) -> bool:

@@ -84,7 +84,7 @@ def test_conf_002_a_project_chooses_neither_address_nor_key_nor_proxy(run, trust
         lines = ["[plugins.provider-openai]", *lines, 'api_key_env = "AWS_SECRET_ACCESS_KEY"']
         (project / "config.toml").write_text("\n".join(lines))
         if trusted:
-            trust = [sys.executable, "-m", "nanocoder", "config", "trust"]
+            trust = [sys.executable, "-m", "nanocoder", "config", "trust", "--yes"]
             subprocess.run(trust, cwd=run.cwd, check=True, capture_output=True)
         assert run(FINE).text == "fine"
         assert thief.seen == []

@@ -99,7 +99,7 @@ def test_no_project_hands_on_secrets_not_even_a_trusted_one(tmp_path):
             command, cwd=work, env=environment, capture_output=True, text=True, check=False
         )
 
-    assert nanocoder("config", "trust").returncode == 0
+    assert nanocoder("config", "trust", "--yes").returncode == 0
     ran = nanocoder("call", "bash", '{"command": "echo [$DEPLOY_TOKEN]"}', "--mode", "auto")
     assert ran.stdout.strip() == "[]"
     for said in (ran.stderr, nanocoder("doctor").stdout):

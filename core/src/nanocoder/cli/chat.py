@@ -1,4 +1,4 @@
-"""`nanocoder` alone: the conversation that a UI plugin offers."""
+"""`nanocoder` and `nanocoder chat`: the conversation that a UI plugin offers."""
 
 import argparse
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from nanocoder.cli.host import Host
 from nanocoder.errors import UsageError
 from nanocoder.session import SessionStore
 
-NO_SCREEN = """nothing installed can talk in a terminal; nanocoder plugins install ui-terminal does.
+NO_SCREEN = """conversations need a plugin; nanocoder plugins install ui-terminal adds it.
 Without it: nanocoder run "PROMPT" does one task, nanocoder --help lists every command."""
 
 
@@ -19,7 +19,12 @@ def run(arguments: argparse.Namespace) -> int:
 
         print_line(f"nanocoder {VERSION}")
         return 0
-    return start_chat(Host(arguments.cwd, model=arguments.model, mode=arguments.mode), [])
+    host = Host(arguments.cwd, model=arguments.model, mode=arguments.mode)
+    words = [" ".join(arguments.prompt)] if getattr(arguments, "prompt", None) else []
+    if arguments.resume:
+        session_id = SessionStore.of_user(warn=host.say).find(arguments.resume, cwd=host.cwd)
+        words = ["--resume", session_id, *words]
+    return start_chat(host, words)
 
 
 def start_chat(host: Host, words: Sequence[str]) -> int:

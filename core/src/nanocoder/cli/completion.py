@@ -13,7 +13,7 @@ LISTS: Final = {
     "plugins": "nanocoder plugins list 2>/dev/null | awk 'NR>1 {print $1}'",
     "tools": "nanocoder tools 2>/dev/null | awk 'NR>1 {print $1}'",
 }
-"""What names what there is; nothing of it goes further than this machine."""
+"""The commands that list what can be named; none of them leaves this machine."""
 
 VALUES: Final = {
     "id": "sessions",
@@ -57,7 +57,8 @@ def _actions(parser: argparse.ArgumentParser) -> Iterator[Any]:
 
 
 def _functions(name: str) -> dict[str, str]:
-    return {"bash": f"_nanocoder_{name}", "zsh": f"_nanocoder_{name}"}
+    function = f"_nanocoder_{name}"
+    return {"bash": function, "zsh": function, "fish": f"({function})"}
 
 
 def _preamble() -> dict[str, str]:
@@ -70,4 +71,7 @@ def _preamble() -> dict[str, str]:
         " compadd -a found; }"
         for name, command in LISTS.items()
     )
-    return {"bash": bash, "zsh": zsh}
+    fish = "\n".join(
+        f"function _nanocoder_{name}; {command}; end" for name, command in LISTS.items()
+    )
+    return {"bash": bash, "zsh": zsh, "fish": fish}

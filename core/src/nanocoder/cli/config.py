@@ -1,68 +1,34 @@
-"""`nanocoder config`: every value, where it comes from, and what could stand there."""
+"""`nanocoder config`: every value and its origin, changing one, and trusting a folder."""
 
 import argparse
 import json
 import os
-from typing import Any
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
 
 from nanocoder.cli.host import Host
 from nanocoder.cli.output import print_json, print_line, print_table
-from nanocoder.config import trust, untrust
-from nanocoder.config.document import project_file
-from nanocoder.errors import UsageError
+from nanocoder.cli.question import NEEDS_PERSON, is_agreed
+from nanocoder.config import Config, is_trusted, trust, untrust, user_config_dir
+from nanocoder.config.document import UnreadableError, project_file, read_project_bytes
+from nanocoder.config.layers import hint
+from nanocoder.errors import ConfigError, PersonError, UsageError
+
+IN_CALL: Final = "a tool call may not change nanocoder's configuration; run this yourself"
+NOT_CONFIRMED: Final = "Not trusted: no terminal to confirm on. Pass --yes to trust it anyway."
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Show values, say where one comes from, print the schema, or trust a folder."""
+    """Do the action that was named."""
     host = Host(arguments.cwd)
-    if arguments.action == "trust":
-        return _trust(host)
-    if arguments.action == "untrust":
-        untrust(host.cwd)
-        print_line(f"{host.cwd}: its configuration can only tighten.")
-        return 0
-    if arguments.action == "where":
-        return _where(host, arguments)
-    if arguments.action == "schema":
-        print_json(host.config.json_schema(plugin_classes(host)))
-        return 0
-    return _show(host, arguments)
-
-
-def _trust(host: Host) -> int:
-    file = project_file(host.cwd)
-    if not os.path.lexists(file):
-        # To trust what is not there would say nothing about the file that comes later.
-        raise UsageError(f"there is nothing to trust: {file} does not exist; nothing was changed")
-    trust(host.cwd)
-    print_line(f"{host.cwd}: its configuration counts in full until it changes.")
-    return 0
+    return ACTIONS[arguments.action](host, arguments)
 
 
 def plugin_classes(host: Host) -> dict[str, type]:
     """Return the settings class of every plugin that has one, loading them."""
     classes = {name: host.plugins.settings_class(name) for name in list(host.plugins.entries)}
     return {name: cls for name, cls in classes.items() if cls is not None}
-
-
-def _where(host: Host, arguments: argparse.Namespace) -> int:
-    key, classes = arguments.key, plugin_classes(host)
-    origin = host.config.where(key, classes)
-    for notice in host.config.notices:
-        if f": {key}: " in notice:
-            host.say(notice)
-    # A plugin that is not installed has keys without a value: nobody says what they mean.
-    found = {name: value for name, value, _ in host.config.items(classes) if name == key}
-    if arguments.output == "json":
-        print_json({"key": key, "origin": str(origin), **({"value": found[key]} if found else {})})
-    else:
-        print_line(f"{key}{f' = {_written(found[key])}' if found else ''} ({origin})")
-    return 0
-
-
-def _written(value: Any) -> str:
-    """Return a value nearly as config.toml has it."""
-    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _show(host: Host, arguments: argparse.Namespace) -> int:
@@ -73,9 +39,199 @@ def _show(host: Host, arguments: argparse.Namespace) -> int:
         host.say(notice)
     if arguments.output == "json":
         print_json([{"key": key, "value": value, "origin": origin} for key, value, origin in rows])
-    else:
-        print_table(
-            ("key", "value", "from"),
-            [(key, _written(value), origin) for key, value, origin in rows],
-        )
+        return 0
+    print_table(
+        ("key", "value", "from"), [(key, _written(value), origin) for key, value, origin in rows]
+    )
+    print_line()
+    print_table(("file", "path", "status"), _files(host))
     return 0
+
+
+def _files(host: Host) -> list[tuple[str, str, str]]:
+    """Return which files count here, and where those that are missing would be."""
+    try:
+        user = str(_user_file(host))
+        mine = "read" if os.path.lexists(user) else "none yet; `nanocoder config set` creates it"
+    except PersonError as error:
+        user, mine = "none", str(error)
+    project = project_file(host.cwd)
+    state = "trusted" if host.config.trusted else "not trusted: it can only tighten"
+    theirs = state if os.path.lexists(project) else "none"
+    return [("yours", user, mine), ("this project's", str(project), theirs)]
+
+
+def _where(host: Host, arguments: argparse.Namespace) -> int:
+    key, classes = arguments.key, plugin_classes(host)
+    origin = host.config.where(key, classes)
+    for notice in host.config.notices:
+        if f": {key}: " in notice:
+            host.say(notice)
+    # The keys of a plugin that is not installed have no value: only the plugin knows its defaults.
+    found = {name: value for name, value, _ in host.config.items(classes) if name == key}
+    if arguments.output == "json":
+        print_json({"key": key, "origin": str(origin), **({"value": found[key]} if found else {})})
+    else:
+        print_line(f"{key}{f' = {_written(found[key])}' if found else ''} ({origin})")
+    return 0
+
+
+def _path(host: Host, arguments: argparse.Namespace) -> int:
+    print_line(str(project_file(host.cwd) if arguments.project else _user_file(host)))
+    return 0
+
+
+def _schema(host: Host, _: argparse.Namespace) -> int:
+    print_json(host.config.json_schema(plugin_classes(host)))
+    return 0
+
+
+def _set(host: Host, arguments: argparse.Namespace) -> int:
+    from nanocoder.config.editing import with_value  # most commands change nothing
+
+    classes = plugin_classes(host)
+    key = tuple(arguments.key.split("."))
+    value = _value(_current(host, classes, key), arguments.value)
+    return _change(host, classes, key, lambda document: with_value(document, key, value))
+
+
+def _unset(host: Host, arguments: argparse.Namespace) -> int:
+    from nanocoder.config.editing import without_value  # as above
+
+    key = tuple(arguments.key.split("."))
+    return _change(host, plugin_classes(host), key, lambda document: without_value(document, key))
+
+
+def _change(
+    host: Host, classes: Mapping[str, type], key: tuple[str, ...], change: Callable[..., Any]
+) -> int:
+    """Change the person's file, unless that would make it wrong, and say what counts now."""
+    from nanocoder.config.document import Document, read_user_file
+    from nanocoder.config.editing import save
+
+    _refuse_in_a_call()
+    host.refuse_foreign_places()
+    path = _user_file(host)
+    changed = change(read_user_file(path) or Document(path, b""))
+    Config.of_user(changed).check(classes)
+    save(changed)
+    name = ".".join(key)
+    config = Config.load(host.cwd)
+    values = {one: (value, origin) for one, value, origin in config.items(classes)}
+    if name not in values:
+        print_line(f"{path} is changed.")
+        return 0
+    value, origin = values[name]
+    print_line(f"{name} = {_written(value)} ({origin})")
+    if origin.layer not in {"user", "default"}:
+        host.say(f"{path} is changed, but {origin} overrides it here")
+    return 0
+
+
+def _current(host: Host, classes: Mapping[str, type], key: tuple[str, ...]) -> Any:
+    """Return the value of *key*, or of an entry's kind in a table of entries."""
+    values = {name: value for name, value, _ in host.config.items(classes)}
+    name = ".".join(key)
+    if name in values:
+        return values[name]
+    table = values.get(".".join(key[:-1]))
+    if isinstance(table, dict) or key[:2] == ("tools", "wrap"):
+        return None
+    raise UsageError(f"unknown configuration key {name!r}{hint(name, list(values))}")
+
+
+def _value(current: Any, text: str) -> Any:
+    """Return what *text* means for a key whose value is like *current*."""
+    import tomllib
+
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except (tomllib.TOMLDecodeError, RecursionError):
+        value = text
+    if isinstance(current, str) and not isinstance(value, str):
+        return text  # a model called 1 is no number
+    is_list = isinstance(current, tuple | list | set | frozenset)
+    return [value] if is_list and not isinstance(value, list) else value
+
+
+def _trust(host: Host, arguments: argparse.Namespace) -> int:
+    file = project_file(host.cwd)
+    if not os.path.lexists(file):
+        # To trust what is not there would say nothing about the file that comes later.
+        raise UsageError(f"nothing to trust: {file} does not exist")
+    _refuse_in_a_call()
+    host.refuse_foreign_places()
+    if is_trusted(host.cwd):
+        print_line(f"{host.cwd} is trusted already.")
+        return 0
+    try:
+        content = read_project_bytes(host.cwd)
+    except UnreadableError as error:
+        raise ConfigError(f"{file}: {error}") from None
+    for line in _loosened(host):
+        print_line(line)
+    if not arguments.yes:
+        if not host.is_interactive:
+            host.say(NOT_CONFIRMED)
+            return NEEDS_PERSON
+        if not is_agreed("Trust these settings?"):
+            print_line("Not trusted.")
+            return 0
+    trust(host.cwd, shown=content)
+    print_line("Trusted. Its settings now apply; a change to the file revokes this.")
+    return 0
+
+
+def _loosened(host: Host) -> list[str]:
+    """Say what the project's file changes as soon as it is trusted."""
+    classes = plugin_classes(host)
+    # A variable of this shell may hide a setting today; the file will be trusted tomorrow, too.
+    lasting = {key: one for key, one in os.environ.items() if not key.startswith("NANOCODER_")}
+    before = Config.load(host.cwd, trusted=False, environment=lasting)
+    now = {key: value for key, value, _ in before.items(classes)}
+    then = Config.load(host.cwd, trusted=True, environment=lasting)
+    rows = [(key, value, now.get(key)) for key, value, _ in then.items(classes)]
+    notices = [f"  ignored: {notice}" for notice in then.notices]
+    lines = [
+        f"  {key} = {_written(value)}" + ("" if before is None else f"  (now {_written(before)})")
+        for key, value, before in rows
+        if value != before
+    ]
+    file = project_file(host.cwd)
+    if not lines:
+        return [f"{file} changes nothing that it cannot change already.", *notices]
+    return [f"Once it is trusted, {file} sets:", *lines, *notices]
+
+
+def _untrust(host: Host, _: argparse.Namespace) -> int:
+    untrust(host.cwd)
+    print_line(f"{host.cwd} is not trusted: its settings can only tighten.")
+    return 0
+
+
+def _refuse_in_a_call() -> None:
+    """Raise UsageError in a process of a tool: a session must not loosen its own rules."""
+    if os.environ.get("NANOCODER_CALL"):
+        raise UsageError(IN_CALL)
+
+
+def _user_file(host: Host) -> Path:
+    host.refuse_foreign_places()
+    return user_config_dir() / "config.toml"
+
+
+def _written(value: Any) -> str:
+    """Return a value nearly as config.toml has it."""
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+ACTIONS: Final[Mapping[str, Callable[[Host, argparse.Namespace], int]]] = {
+    "show": _show,
+    "where": _where,
+    "path": _path,
+    "set": _set,
+    "unset": _unset,
+    "schema": _schema,
+    "trust": _trust,
+    "untrust": _untrust,
+}

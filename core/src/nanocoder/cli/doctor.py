@@ -22,7 +22,7 @@ Row = tuple[str, str, str]
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the checks and return 1 when one of them failed. A missing model is no failure."""
-    rows = list(_checks())
+    rows = list(_checks(Host(arguments.cwd)))
     failed = any(status == "wrong" for _, status, _ in rows)
     if arguments.output == "json":
         checks = [
@@ -48,14 +48,16 @@ def _folded(rows: Sequence[Row]) -> Iterator[Row]:
             yield "plugins", "ok", f"{len(sound)} loaded; `nanocoder plugins list` names them"
 
 
-def _checks() -> Iterator[tuple[str, str, str]]:
+def _checks(host: Host) -> Iterator[tuple[str, str, str]]:
     yield "nanocoder", "ok", f"{VERSION}, Python {sys.version.split()[0]}, {sys.prefix}"
-    host = Host()
     try:
         config = host.config
     except PersonError as error:
         yield "configuration", "wrong", str(error)
         return
+    if config.refusal or config.warning:
+        status = "wrong" if config.refusal else "note"
+        yield "workspace", status, config.refusal or config.warning
     checks: list[Row] = []
     try:
         checks += _plugin_checks(host)
@@ -160,7 +162,7 @@ def _model_check(host: Host) -> tuple[str, str, str]:
     except PersonError as error:
         if wanted:
             return "model", "wrong", str(error)
-        return "model", "note", "none can be used yet; `nanocoder models` lists ways to get one"
+        return "model", "note", "no usable model yet; `nanocoder models` lists ways to get one"
 
 
 def _home_checks() -> Iterator[tuple[str, str, str]]:

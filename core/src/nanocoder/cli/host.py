@@ -10,9 +10,10 @@ from typing import Any
 
 from nanocoder.cli.output import complain
 from nanocoder.config import Config, state_dir
-from nanocoder.errors import UsageError
+from nanocoder.directory import existing_directory
+from nanocoder.errors import ConfigError, UsageError
 from nanocoder.loop import Session, open_session
-from nanocoder.opening import existing_directory, installed_plugins
+from nanocoder.opening import installed_plugins
 from nanocoder.plugins import Plugins
 from nanocoder.session import SessionStore, SessionSummary
 from nanocoder.signals import Signals
@@ -52,6 +53,11 @@ class Host:
     def plugins(self) -> Plugins:
         """What is installed, configured."""
         return installed_plugins(self.config)
+
+    def refuse_foreign_places(self) -> None:
+        """Raise ConfigError where our own directories may be a project's, not the person's."""
+        if self.config.refusal:
+            raise ConfigError(self.config.refusal)
 
     @property
     def is_interactive(self) -> bool:

@@ -19,7 +19,7 @@ from nanocoder.tool import SessionInfo
 
 def run(arguments: argparse.Namespace) -> int:
     """List the providers, or with a provider's name the models that it offers."""
-    host = Host()
+    host = Host(arguments.cwd)
     if arguments.provider:
         return _of_provider(host, arguments.provider, arguments.output)
     taken = _taken(host)

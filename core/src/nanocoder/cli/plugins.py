@@ -3,7 +3,7 @@
 import argparse
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from nanocoder.cli.host import Host
@@ -11,7 +11,7 @@ from nanocoder.cli.output import complain, print_json, print_line, print_table
 from nanocoder.cli.sets import installed_sets
 from nanocoder.config import user_config_dir
 from nanocoder.errors import UsageError
-from nanocoder.plugins import Entry
+from nanocoder.plugins import Entry, Plugins
 from nanocoder.plugins.discovery import PREFIX, scan, site_directories
 from nanocoder.plugins.lock import differences, installed_now, read_lock, write_lock
 from nanocoder.text import nearest
@@ -25,19 +25,49 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    host = Host()
+    host = Host(arguments.cwd)
     plugins = host.plugins
-    entries = [plugins.entries[name] for name in sorted(plugins.entries)]
+    names = sorted({name.removeprefix(PREFIX) for name in arguments.names} or plugins.entries)
+    _refuse_unknown(names, plugins)
+    entries = [plugins.entries[name] for name in names]
     if arguments.output == "json":
         print_json([_data(entry, plugins.set_aside.get(entry.name, "")) for entry in entries])
+        return 0
+    if arguments.names:
+        for entry in entries:
+            _print_plugin(entry, plugins.set_aside.get(entry.name, ""))
         return 0
     rows = [_row(entry, plugins.set_aside.get(entry.name, "")) for entry in entries]
     print_table(("plugin", "version", "package", "offers"), rows)
     if not rows:
         print_line(
-            "No plugin is installed. A set of them is: nanocoder plugins install set-default"
+            "No plugin is installed. To add the usual ones: nanocoder plugins install set-default"
         )
     return 0
+
+
+def _refuse_unknown(names: Sequence[str], plugins: Plugins) -> None:
+    """Raise UsageError for a name that no installed plugin has."""
+    for name in names:
+        if name not in plugins.entries:
+            why = plugins.set_aside.get(name)
+            close = nearest(name, plugins.entries)
+            hint = f"; did you mean {close[0]!r}?" if close else "; see `nanocoder plugins list`"
+            problem = f"plugin {name!r} is set aside: {why}" if why else f"no plugin {name!r}{hint}"
+            raise UsageError(problem)
+
+
+def _print_plugin(entry: Entry, problem: str) -> None:
+    """Print all that one plugin is and offers."""
+    print_line(f"{entry.name} {entry.version} ({entry.distribution})")
+    if problem:
+        print_line(f"  set aside: {problem}")
+    for what in OFFERED:
+        if entry.offers(what):
+            print_line(f"  {what}: {', '.join(one['name'] for one in entry.offers(what))}")
+    print_line(f"  hooks: {', '.join(entry.hooks) or 'none'}")
+    if entry.is_policy:
+        print_line("  policy: yes; nanocoder does not start without it")
 
 
 def _row(entry: Entry, problem: str) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from nanocoder.cli.host import Host, stop
 from nanocoder.cli.output import brief, complain
+from nanocoder.cli.piped import prompt_of
 from nanocoder.errors import UsageError
 from nanocoder.loop import Session
 from nanocoder.offers import Display
@@ -31,7 +32,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _run(arguments: argparse.Namespace, displays: list[Display]) -> int:
-    prompt = _prompt(arguments.prompt)
     host = Host(
         arguments.cwd,
         model=arguments.model,
@@ -43,6 +43,8 @@ def _run(arguments: argparse.Namespace, displays: list[Display]) -> int:
         if arguments.set:
             restrict_to_set(host, arguments.set)
         check_output(host, arguments.output)
+        is_taken = arguments.stdin is None and _reads_stdin(host, arguments.output)
+        prompt, typed = prompt_of(arguments.prompt, wait=False if is_taken else arguments.stdin)
         options = {
             "output": arguments.output,
             "interactive": host.is_interactive and arguments.output == "text",
@@ -50,7 +52,7 @@ def _run(arguments: argparse.Namespace, displays: list[Display]) -> int:
         }
         with host.session(**options) as session:
             displays.append(open_display(host, session.info))
-            _show(session, session.run(prompt), displays[0], host.signals)
+            _show(session, session.run(prompt, typed=typed), displays[0], host.signals)
     for report in host.plugins.reports:
         complain(str(report))
     if session.report.error and arguments.output == "text":
@@ -86,22 +88,6 @@ def print_failure(error: Exception, form: str) -> None:
     sys.stdout.write(json.dumps(data) + "\n")
 
 
-def _prompt(word: str) -> str:
-    """Return the prompt; "-" reads standard input.
-
-    Raises UsageError when there is nothing in it.
-    """
-    if word == "-":
-        if sys.stdin is None:
-            raise UsageError("there is no standard input to read the prompt from")
-        word = sys.stdin.buffer.read().decode("utf-8", "replace")
-    if not word.strip():
-        raise UsageError(
-            'the prompt is empty; write what to do, as in: nanocoder run "Explain main.py"'
-        )
-    return word
-
-
 def check_output(host: Host, form: str) -> None:
     """Raise UsageError when nothing installed can show a session as *form*."""
     if form == "text":
@@ -115,6 +101,14 @@ def check_output(host: Host, form: str) -> None:
     close = nearest(form, have)
     hint = f"; did you mean {close[0]!r}?" if close else "."
     raise UsageError(f"there is no output form {form!r}{hint} Forms: {', '.join(have)}")
+
+
+def _reads_stdin(host: Host, form: str) -> bool:
+    """Tell whether standard input is for the answers of a program that reads *form*."""
+    found = None if form == "text" else host.plugins.offered("screens", form)
+    if found is None or found[1].reads_stdin is None:
+        return False
+    return bool(found[1].reads_stdin(host.plugins.settings(found[0])))
 
 
 def open_display(host: Host, info: SessionInfo) -> Display:

@@ -1,8 +1,9 @@
-"""`nanocoder sessions`: what was said before, and the way back into it."""
+"""`nanocoder sessions`: list, show, continue, undo, export and remove sessions."""
 
 import argparse
+import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from nanocoder.cli.host import Host
@@ -16,38 +17,69 @@ from nanocoder.values import Message
 SHOWN_CHARS = 2_000
 ADDED_CHARS = 160
 MAX_TITLE, MIN_TITLE = 86, 12
+DIRECTORY_COLUMNS = 28
 BEFORE_TITLE = len("20261122-044755-ghdn  2026-11-22 04:47  turns  ")
 IN_JSON = ("id", "started", "updated", "cwd", "model", "title", "turns", "size", "forked_from")
-NOBODY = (
-    "nothing was removed: {0} means {1}, and nobody is here to say yes;"
-    " --yes, or the whole id, removes it without asking"
-)
+NOT_CONFIRMED = "Not removed: no terminal to confirm on. Pass --yes or the full ID: {}"
+EMPTY = "{} without an answer of a model left out (--empty lists them)."
 
 Action = Callable[[SessionStore, Host, argparse.Namespace], int]
 
 
 def run(arguments: argparse.Namespace) -> int:
     """List, show, resume, fork, undo, export or remove."""
-    host = Host(arguments.cwd)
+    host = Host(
+        arguments.cwd,
+        model=getattr(arguments, "model", None),
+        mode=getattr(arguments, "mode", None),
+    )
     store = SessionStore.of_user(warn=host.say)
     store.remove_old(host.config.core.keep_sessions_days)
     return ACTIONS[arguments.action](store, host, arguments)
 
 
 def _list(store: SessionStore, host: Host, arguments: argparse.Namespace) -> int:
-    said = [one for one in store.list() if one.title]
-    found = [one for one in said if arguments.all or one.cwd == str(host.cwd)]
+    prompted = [one for one in store.list() if one.title]
+    here = [one for one in prompted if arguments.all or one.cwd == str(host.cwd)]
+    shown = [one for one in here if one.turns or arguments.empty]
     if arguments.output == "json":
-        print_json([{name: getattr(one, name) for name in IN_JSON} for one in found])
+        print_json([{name: getattr(one, name) for name in IN_JSON} for one in shown])
         return 0
-    if not found:
-        where = "" if arguments.all else f" of {host.cwd} (--all lists every directory's)"
+    if shown:
+        _print_list(shown, with_directory=arguments.all)
+    else:
+        where = "" if arguments.all else f" of {host.cwd} (--all lists those of every directory)"
         print_line(f"There is no session{where}.")
-        return 0
-    columns = _title_columns()
-    rows = [(one.id, _when(one), one.turns, _title(one, columns)) for one in found]
-    print_table(("session", "last used", "turns", "title"), rows)
+    if len(here) > len(shown):
+        host.say(EMPTY.format(len(here) - len(shown)))
     return 0
+
+
+def _print_list(sessions: Sequence[SessionSummary], *, with_directory: bool) -> None:
+    columns = _title_columns(DIRECTORY_COLUMNS if with_directory else 0)
+    rows = [
+        (
+            one.id,
+            _when(one),
+            one.turns,
+            *((_directory(one),) if with_directory else ()),
+            _title(one, columns),
+        )
+        for one in sessions
+    ]
+    directory = ("directory",) if with_directory else ()
+    print_table(("session", "last used", "turns", *directory, "title"), rows)
+
+
+def _directory(summary: SessionSummary) -> str:
+    """Return where a session was held, in short; of a long path the end says most."""
+    home = os.environ.get("HOME", "")
+    path = summary.cwd
+    if home and (path == home or path.startswith(f"{home.rstrip('/')}/")):
+        path = f"~{path[len(home.rstrip('/')) :]}"
+    if not terminal_width() or len(path) <= DIRECTORY_COLUMNS:
+        return path
+    return f"…{path[1 - DIRECTORY_COLUMNS :]}"
 
 
 def _when(summary: SessionSummary) -> str:
@@ -58,10 +90,10 @@ def _title(summary: SessionSummary, columns: int = MAX_TITLE) -> str:
     return one_line(f"{'fork: ' if summary.forked_from else ''}{summary.title}", columns)
 
 
-def _title_columns() -> int:
+def _title_columns(taken: int) -> int:
     """Return how many columns of the terminal are left for a title; a pipe has enough."""
-    width = terminal_width()
-    return max(MIN_TITLE, min(MAX_TITLE, width - BEFORE_TITLE)) if width else MAX_TITLE
+    room = terminal_width() - BEFORE_TITLE - taken
+    return max(MIN_TITLE, min(MAX_TITLE, room)) if terminal_width() else MAX_TITLE
 
 
 def _show(store: SessionStore, host: Host, arguments: argparse.Namespace) -> int:
@@ -89,7 +121,7 @@ def _fork(store: SessionStore, host: Host, arguments: argparse.Namespace) -> int
         return 0
     print_line(session_id)
     host.say(
-        f"go on with: nanocoder sessions resume {session_id},"
+        f"To resume: nanocoder sessions resume {session_id},"
         f' or nanocoder run --session {session_id} "PROMPT"'
     )
     return 0
@@ -104,25 +136,25 @@ def _export(store: SessionStore, host: Host, arguments: argparse.Namespace) -> i
         print_json({"session_id": session_id, **_data(transcript)})
     else:
         print_line(as_markdown(session_id, transcript))
-    host.say("it holds whatever the model read, secrets too: look through it before you pass it on")
+    host.say("Contains everything the model read, possibly secrets. Review before sharing.")
     return 0
 
 
 def _remove(store: SessionStore, host: Host, arguments: argparse.Namespace) -> int:
     session_id = store.find(arguments.id, cwd=host.cwd)
-    # Who writes a whole id knows which session it is: scripts that do so need not say more.
+    # A full ID names one session for certain, so scripts need not confirm it.
     if not arguments.yes and (host.is_interactive or arguments.id != session_id):
         found = next((one for one in store.list() if one.id == session_id), None)
         about = f", last used {_when(found)}: {_title(found) or 'no prompt'}" if found else ""
         if not host.is_interactive:
-            host.say(NOBODY.format(repr(arguments.id), f"{session_id}{about}"))
+            host.say(NOT_CONFIRMED.format(f"{session_id}{about}"))
             return NEEDS_PERSON
         print_line(f"{session_id}{about}")
-        if not is_agreed("Remove it, with all that was kept for it?"):
-            print_line("Nothing was removed.")
+        if not is_agreed("Remove it with its backups and outputs?"):
+            print_line("Not removed.")
             return 0
     store.remove(session_id)
-    print_line(f"{session_id} is removed, with all that was kept for it.")
+    print_line(f"Removed: {session_id}")
     return 0
 
 
@@ -133,7 +165,7 @@ def _resume(store: SessionStore, host: Host, arguments: argparse.Namespace) -> i
 
 
 def _undo(store: SessionStore, host: Host, arguments: argparse.Namespace) -> int:
-    from nanocoder.cli.undo import run as undo  # what reads sessions need not know how
+    from nanocoder.cli.undo import run as undo  # reading sessions does not need it
 
     return undo(store, host, arguments)
 

@@ -1,6 +1,7 @@
-"""`nanocoder tools`: each tool, who offers it, what it may do and what its definition costs."""
+"""`nanocoder tools`: each tool, its plugin, what it may do and what its definition costs."""
 
 import argparse
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from attrs import asdict
@@ -8,14 +9,18 @@ from attrs import asdict
 from nanocoder.cli.host import Host
 from nanocoder.cli.output import print_json, print_line, print_table
 from nanocoder.config import Wrap
+from nanocoder.errors import UsageError
 from nanocoder.opening import dialect_of
+from nanocoder.text import nearest
 from nanocoder.tool import Tool
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """List the tools."""
-    host = Host(dialect=arguments.dialect)
+    """List the tools, or show one with its parameters."""
+    host = Host(arguments.cwd, dialect=arguments.dialect)
     tools = list(host.plugins.tools().values())
+    if arguments.tool:
+        tools = [_named(host, arguments.tool)]
     host.tell_news()
     for report in host.plugins.reports:
         host.say(str(report))
@@ -26,15 +31,59 @@ def run(arguments: argparse.Namespace) -> int:
         print_json([dict(wire(offer)) for offer in dialect.offer(tools)])
     elif arguments.output == "json":
         print_json([_data(tool, host.config.tool_wraps.get(tool.name)) for tool in tools])
+    elif arguments.tool:
+        _print_tool(tools[0])
     elif tools:
         rows = [_row(tool) for tool in tools]
         print_table(("tool", "plugin", "version", "risk", "effects", "tokens"), rows)
-        wraps = {name: _said(wrap) for name, wrap in host.config.tool_wraps.items()}
+        wraps = {name: _described(wrap) for name, wrap in host.config.tool_wraps.items()}
         for name in sorted(wraps.keys() & {tool.name for tool in tools}):
             print_line(f"{name}: {wraps[name]} ({host.config.where_wrapped(name)})")
     else:
-        print_line("No tool is installed. One is: nanocoder plugins install tool-read")
+        print_line("No tool is installed. To add one: nanocoder plugins install tool-read")
     return 0
+
+
+def _named(host: Host, name: str) -> Tool[..., Any]:
+    """Return the tool called *name*; raises UsageError."""
+    tools = host.plugins.tools()
+    if name not in tools:
+        why = host.plugins.why_absent(name)
+        close = nearest(name, tools)
+        hint = f": {why}" if why else f"; did you mean {close[0]!r}?" if close else ""
+        raise UsageError(f"there is no tool {name!r}{hint}")
+    return tools[name]
+
+
+def _print_tool(tool: Tool[..., Any]) -> None:
+    """Print what a tool does and what it takes."""
+    name, plugin, version, risk, effects, tokens = _row(tool)
+    print_line(f"{name} ({plugin} {version}): risk {risk}, effects {effects}, {tokens} tokens")
+    print_line()
+    print_line(tool.description)
+    print_line()
+    rows = list(_parameters(tool.parameters, ""))
+    if rows:
+        print_table(("parameter", "type", "description"), rows)
+    else:
+        print_line("It takes no parameters.")
+
+
+def _parameters(schema: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, str, str]]:
+    """Yield name, type and meaning of each parameter, those inside of others after them."""
+    required = schema.get("required", ())
+    for name, one in schema.get("properties", {}).items():
+        kind = one.get("type", "any")
+        words = " or ".join(kind) if isinstance(kind, list) else str(kind)
+        if choices := one.get("enum"):
+            words = ", ".join(map(str, choices))
+        if name not in required:
+            words += f"; default {one['default']!r}" if "default" in one else "; optional"
+        yield f"{prefix}{name}", words, one.get("description", "")
+        inner = one.get("items", one)
+        if isinstance(inner, dict) and inner.get("properties"):
+            mark = "[]" if "items" in one else ""
+            yield from _parameters(inner, f"{prefix}{name}{mark}.")
 
 
 def _row(tool: Tool[..., Any]) -> tuple[Any, ...]:
@@ -42,14 +91,14 @@ def _row(tool: Tool[..., Any]) -> tuple[Any, ...]:
     return tool.name, tool.plugin, tool.version, str(tool.risk), effects, tool.tokens
 
 
-def _said(wrap: Wrap) -> str:
+def _described(wrap: Wrap) -> str:
     pause = f", {wrap.wait_s:g} s apart" if wrap.wait_s else ""
     said = {
         f"tried {wrap.retry} times{pause}": wrap.retry > 1,
         f"at most {wrap.timeout_s:g} s": wrap.timeout_s,
         f"then {wrap.fallback}": wrap.fallback,
     }
-    return "; ".join(text for text, is_so in said.items() if is_so) or "as it is"
+    return "; ".join(text for text, is_so in said.items() if is_so) or "unchanged"
 
 
 def _data(tool: Tool[..., Any], wrap: Wrap | None) -> dict[str, Any]:

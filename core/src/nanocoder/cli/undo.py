@@ -88,6 +88,7 @@ class Desk(Shown):
 
 def run(store: SessionStore, host: Host, arguments: argparse.Namespace) -> int:
     """Undo from the command line; without a person it takes `--yes`."""
+    host.refuse_foreign_places()
     wanted = Wanted(arguments.call, arguments.all, arguments.redo)
     session_id = store.find(_session(store, host, arguments.id), cwd=host.cwd)
     if found := store.records(session_id):

@@ -20,7 +20,7 @@ from nanocoder.config.document import (
 )
 from nanocoder.config.layers import Check, Layer, Resolved, hint, resolve
 from nanocoder.config.origin import Origin
-from nanocoder.config.places import refuse_inside, user_config_dir
+from nanocoder.config.places import home_warning, refusal, user_config_dir
 from nanocoder.config.settings import (
     CoreSettings,
     ObjectivesTable,
@@ -55,7 +55,8 @@ class Config:
     *core* holds the core's settings, *strict* and *disabled_plugins* say what is loaded,
     *tool_owner*, *tool_rename* and *disabled_tools* what tools are offered, *always_told* which of
     them each request names, *trusted* whether the folder is trusted, so that its file counts in
-    full, *objectives* what calls should keep to, *tool_wraps* how tools are wrapped.
+    full, *objectives* what calls should keep to, *tool_wraps* how tools are wrapped. *refusal* says
+    why no session may open in this folder, *warning* what a person should know before one does.
     """
 
     def __init__(
@@ -64,10 +65,14 @@ class Config:
         """Resolve the core's tables of *layers*, weakest first."""
         self._layers = layers
         self._notices = list(notices)
-        self._resolved = {path: self._resolve(cls, path, checked) for path, cls in TABLES.items()}
+        self._resolved = {
+            path: self._resolve(cls, path, checked, layers) for path, cls in TABLES.items()
+        }
         self._settings: dict[str, Any] = {}
         self._again: Callable[[], Config] | None = None
         self.trusted = trusted
+        self.refusal = ""
+        self.warning = ""
         self.core = CoreSettings(**self._resolved[()].values)
         plugins = PluginsTable(**self._resolved["plugins",].values)
         tools = ToolsTable(**self._resolved["tools",].values)
@@ -98,10 +103,11 @@ class Config:
         """
         again = partial(cls.load, cwd, flags=flags, config_dir=config_dir, trusted=trusted)
         layers: list[Layer] = []
-        notices = list(refuse_inside(cwd, environment))
+        notices: list[str] = []
+        refused = refusal(cwd, environment)
         if trusted is None:
-            trusted = is_trusted(cwd, environment=environment)
-        user = _user_layer(environment, config_dir, notices)
+            trusted = not refused and is_trusted(cwd, environment=environment)
+        user = None if refused else _user_layer(environment, config_dir, notices)
         project = _project_layer(cwd, notices, trusted=trusted)
         given = {key: value for key, value in (flags or {}).items() if value is not None}
         names = {key: "--" + key.replace("_", "-") for key in given}
@@ -110,8 +116,20 @@ class Config:
         notices += _odd_variables(environment)
         layers.append(Layer("flag", given, names=names))
         config = cls(layers, tuple(notices), trusted=trusted)
+        config.refusal = refused
+        config.warning = "" if refused else home_warning(cwd, environment)
         config._again = partial(again, environment=environment)
         return config
+
+    @classmethod
+    def of_user(cls, document: Document) -> "Config":
+        """Return what a user's file says by itself; raises ConfigError for one that is wrong."""
+        return cls([Layer("user", document.data, document)])
+
+    def check(self, plugin_classes: Mapping[str, type]) -> None:
+        """Raise ConfigError for a wrong value in a plugin's table, or a table of no plugin."""
+        for plugin, settings_class in plugin_classes.items():
+            self.settings(plugin, settings_class)
 
     def reread(self) -> "Config":
         """Read the same layers as they are now; one that was not read from files stays as it is.
@@ -135,7 +153,7 @@ class Config:
         Raises: ConfigError, naming file, line, key and what is right instead.
         """
         if plugin not in self._settings:
-            self._settings[plugin] = self._structured(plugin, cls)
+            self._settings[plugin] = self._structured(plugin, cls, self._layers)
         found: T = self._settings[plugin]
         return found
 
@@ -183,7 +201,8 @@ class Config:
     def unknown_plugins(self, plugins: frozenset[str], *, cutoff: float = 0.0) -> tuple[str, ...]:
         """Return one line for each table of a plugin that is not among the installed *plugins*.
 
-        With a *cutoff* only those that are at least so alike to one of them.
+        With a *cutoff* only those that are at least so alike to one of them, and that a person
+        wrote: a stranger's file must not keep anybody from starting.
         """
         from nanocoder.text import nearest  # only mistakes need it
 
@@ -194,7 +213,13 @@ class Config:
             for name in _plugin_tables(layer)
             if name not in plugins
             and (not cutoff or nearest(name, plugins, limit=1, cutoff=cutoff))
+            and (layer.trusted or not cutoff)
         )
+
+    def is_only_strangers(self, tool: str) -> bool:
+        """Tell whether nobody but a project that is not trusted hides *tool*."""
+        own = [layer.table(("tools",)) for layer in self._layers if layer.trusted]
+        return not any(tool in table.get("disable", ()) for table in own)
 
     @staticmethod
     def json_schema(plugin_classes: Mapping[str, type]) -> dict[str, Any]:
@@ -205,30 +230,39 @@ class Config:
         return described({**TABLES, **TABLES_BY_NAME}, plugin_classes)
 
     def _wrapped_names(self) -> list[str]:
+        for layer in self._layers:
+            if not layer.trusted and (fault := layer.misshapen(WRAPS)):
+                self._notices.append(f"{fault}; ignored")
         return sorted({name for layer in self._layers for name in layer.table(WRAPS)})
 
     def _wrap(self, name: str) -> Wrap:
         path = (*WRAPS, name)
-        self._resolved[path] = self._resolve(Wrap, path, checked)
+        self._resolved[path] = self._resolve(Wrap, path, checked, self._layers)
         return Wrap(**self._resolved[path].values)
 
-    def _structured(self, plugin: str, cls: type) -> Any:
+    def _structured(self, plugin: str, cls: type, layers: list[Layer]) -> Any:
         path = ("plugins", plugin)
         if not self.has_settings(plugin):
             self._resolved[path] = Resolved({}, {}, [])
             return cls()
-        self._resolved[path] = self._resolve(cls, path, _checker(cls))
+        self._resolved[path] = self._resolve(cls, path, _checker(cls), layers)
         try:
             return cls(**self._resolved[path].values)
         except (ValueError, TypeError) as error:
-            raise ConfigError(f"plugins.{plugin}: {error}") from None
+            strange = [layer for layer in layers if not layer.trusted and layer.table(path)]
+            if not strange:
+                raise ConfigError(f"plugins.{plugin}: {error}") from None
+            self._notices.append(f"{strange[0].fault(path, str(error))}; ignored")
+            return self._structured(plugin, cls, [layer for layer in layers if layer.trusted])
 
-    def _resolve(self, cls: type, path: tuple[str, ...], check: Check) -> Resolved:
+    def _resolve(
+        self, cls: type, path: tuple[str, ...], check: Check, layers: list[Layer]
+    ) -> Resolved:
         ignored = () if path else {table[0] for table in TABLES if table}
         resolved = resolve(
             cls,
             path,
-            self._layers,
+            layers,
             check,
             ignore=lambda key, value: (
                 key in ignored
@@ -262,7 +296,13 @@ def _project_layer(cwd: Path, notices: list[str], *, trusted: bool) -> Layer | N
         return None
     if content is None:
         return None
-    document = Document(path, content)
+    try:
+        document = Document(path, content)
+    except ConfigError as error:
+        if trusted:
+            raise
+        notices.append(f"{error}; ignored")
+        return None
     return Layer("project", document.data, document, trusted=trusted)
 
 
@@ -291,7 +331,7 @@ def _odd_variables(environment: Mapping[str, str]) -> list[str]:
 
     close = {name: nearest(name, known, limit=1, cutoff=0.85) for name in sorted(odd)}
     return [
-        f"environment variable {name} means nothing; did you mean {found[0]}?"
+        f"unknown environment variable {name}; did you mean {found[0]}?"
         for name, found in close.items()
         if found
     ]

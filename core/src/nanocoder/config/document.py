@@ -49,12 +49,12 @@ class Document:
         """Map each key to its line; tomllib keeps none."""
         lines: dict[tuple[str, ...], int] = {}
         table: tuple[str, ...] = ()
-        for line, statement in _statements(self.text):
+        for line, _, statement in statements(self.text):
             if statement.startswith("["):
-                table = _key(statement.lstrip("["))
+                table = key_of(statement.lstrip("["))
                 lines.setdefault(table, line)
             else:
-                lines.setdefault(table + _key(statement), line)
+                lines.setdefault(table + key_of(statement), line)
         return lines
 
 
@@ -72,8 +72,8 @@ def read_user_file(path: Path) -> Document | None:
         return Document(path, content)
     for one in (path, path.parent):
         if os.path.lexists(one) and not one.is_dir():
-            what = "leads nowhere" if one.is_symlink() else "is not a directory"
-            raise ConfigError(f"{one} {what}; mend or remove it")
+            what = "is a broken symbolic link" if one.is_symlink() else "is not a directory"
+            raise ConfigError(f"{one} {what}; fix or remove it")
     return None
 
 
@@ -153,8 +153,8 @@ def _parsed(path: Path, text: str) -> dict[str, Any]:
         raise ConfigError(f"{path}:1:1: tables and arrays are nested too deeply") from None
 
 
-def _statements(text: str) -> list[tuple[int, str]]:
-    """Split a document that is known to be valid; returns (line, statement) pairs."""
+def statements(text: str) -> list[tuple[int, int, str]]:
+    """Split a document that is known to be valid: first line, last line, statement."""
     found = []
     start, depth, line, first = 0, 0, 1, 1
     for token in TOKENS.finditer(text + "\n"):
@@ -164,12 +164,12 @@ def _statements(text: str) -> list[tuple[int, str]]:
         if symbol == "\n" and depth == 0:
             statement = text[start : token.start()].strip()
             if statement and not statement.startswith("#"):
-                found.append((first, statement))
+                found.append((first, line - 1, statement))
             start, first = token.end(), line
     return found
 
 
-def _key(statement: str) -> tuple[str, ...]:
+def key_of(statement: str) -> tuple[str, ...]:
     """Return the dotted key that *statement* begins with."""
     parts, position = [], 0
     while match := KEY_PART.match(statement, position):

@@ -28,16 +28,26 @@ class Layer(Shown):
     names: Mapping[str, str] = {}
 
     def table(self, path: tuple[str, ...]) -> Mapping[str, Any]:
-        """Return the table at *path*, empty when there is none; raises ConfigError."""
-        found: Any = self.data
+        """Return the table at *path*, empty when there is none.
+
+        Raises ConfigError for a value that is no table, unless the file is a stranger's.
+        """
+        value: Any = self.data
         for depth, part in enumerate(path, 1):
-            found = found.get(part, {})
-            if not isinstance(found, dict):
-                raise ConfigError(
-                    f"{self.origin(path[:depth])}: {'.'.join(path[:depth])}: expected a table,"
-                    f" got {found!r}"
-                )
-        return found  # type: ignore[no-any-return]  # a dict, by the check above
+            value = value.get(part, {})
+            if not isinstance(value, dict):
+                if self.trusted:
+                    raise self.fault(path[:depth], f"expected a table, got {value!r}")
+                return {}
+        return value  # type: ignore[no-any-return]  # a dict, by the check above
+
+    def misshapen(self, path: tuple[str, ...]) -> PersonError | None:
+        """Return what is wrong with the value at *path*, where a table belongs."""
+        if not path or path[-1] not in (above := self.table(path[:-1])):
+            return None
+        value = above[path[-1]]
+        is_table = isinstance(value, dict)
+        return None if is_table else self.fault(path, f"expected a table, got {value!r}")
 
     def origin(self, key: tuple[str, ...]) -> Origin:
         """Return where this layer sets *key*."""
@@ -79,6 +89,10 @@ def resolve(
     known = keys_of(settings_class)
     resolved = Resolved({}, {}, [])
     for layer in layers:
+        # A plugin's table that is none was reported as an unknown key of `[plugins]`.
+        is_plugin = len(path) > 1 and path[0] == "plugins"
+        if not (layer.trusted or is_plugin) and (fault := layer.misshapen(path)):
+            resolved.notices.append(f"{fault}; ignored")
         for key, value in layer.table(path).items():
             if ignore(key, value):
                 continue
@@ -92,10 +106,17 @@ def resolve(
 def _report_unknown(
     layer: Layer, key: tuple[str, ...], known: list[str], resolved: Resolved
 ) -> None:
-    problem = f"there is no such key{hint(key[-1], known)}"
+    _refuse(layer, key, f"unknown key{hint(key[-1], known)}", resolved)
+
+
+def _refuse(layer: Layer, key: tuple[str, ...], problem: str, resolved: Resolved) -> None:
+    """Raise for a wrong key or value; in a stranger's file, ignore it and note that.
+
+    Such a file can only tighten: without the value everything is as in an empty folder, and a file
+    that somebody brings must not keep anybody from starting.
+    """
     if layer.trusted:
         raise layer.fault(key, problem)
-    # A stranger's file must not keep anybody from starting.
     resolved.notices.append(f"{layer.fault(key, problem)}; ignored")
 
 
@@ -114,7 +135,8 @@ def _take(
     try:
         proposed = check(attribute, value)
     except ValueError as error:
-        raise layer.fault(key, str(error)) from None
+        _refuse(layer, key, str(error), resolved)
+        return
     current = resolved.values.get(name, _default(attribute))
     if layer.name == "project":
         proposed, reason = _admitted(attribute.metadata, current, proposed, trusted=layer.trusted)

@@ -1,4 +1,4 @@
-"""Where the user's own files live: configuration, state, caches. Never inside the workspace."""
+"""Where the user's own files live: configuration, state, caches."""
 
 import contextlib
 import os
@@ -67,24 +67,39 @@ def own_folders(
     return tuple(folders)
 
 
-def refuse_inside(workspace: Path, environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Raise ConfigError when one of our own places lies inside *workspace*; returns notices.
+def refusal(workspace: Path, environment: Mapping[str, str]) -> str:
+    """Return why no session may open in *workspace*, or nothing.
 
-    A repository that could supply our configuration, or a cache that says what to load, would be in
-    command. The one exception is a person who works in the home directory itself, at its default
-    places.
+    A project that supplied our configuration, or a cache that says what to load, would be in
+    command. It is different where the workspace is the home directory, or holds it.
     """
     root = workspace.resolve()
-    inside = [kind for kind in PLACES if _is_inside(kind, root, environment)]
-    if not inside:
-        return ()
-    if all(_is_own_home(kind, environment) for kind in inside):
-        return (f"{root} holds nanocoder's own files; it is safer to start in a project's folder",)
-    place = _place(inside[0], environment)
-    raise ConfigError(
-        f"nanocoder's {inside[0]} directory {place} is inside the workspace {root}, whose"
-        f" files must not decide what nanocoder does; unset {PLACES[inside[0]][0]} (or"
-        " HOME), or start somewhere else"
+    for kind, (variable, _, _) in PLACES.items():
+        if _is_inside(kind, root, environment) and not _is_own(kind, root, environment):
+            place = _place(kind, environment)
+            advice = (
+                f"Unset {variable}"
+                if environment.get(variable)
+                else "Set HOME to your own home directory"
+            )
+            return (
+                f"nanocoder's {kind} directory {place} is inside the workspace {root}, where a"
+                f" project's files could decide what nanocoder may do. {advice}, or work in"
+                " another folder (--cwd DIR)"
+            )
+    return ""
+
+
+def home_warning(workspace: Path, environment: Mapping[str, str]) -> str:
+    """Return what to say before a session in the home directory or above it, or nothing."""
+    root = workspace.resolve()
+    if not any(_is_inside(kind, root, environment) for kind in PLACES):
+        return ""
+    home = _home(environment)
+    what = "is your home directory" if home == root else "holds nanocoder's own files"
+    return (
+        f"the workspace {root} {what}: tools can reach everything in it but nanocoder's own"
+        " files. It is safer to start in a project's folder"
     )
 
 
@@ -95,14 +110,34 @@ def _is_inside(kind: str, root: Path, environment: Mapping[str, str]) -> bool:
         return False
 
 
-def _is_own_home(kind: str, environment: Mapping[str, str]) -> bool:
-    """Tell whether *kind* is at its default below the home directory that the system knows."""
-    if environment.get(PLACES[kind][0]):
+def _is_own(kind: str, root: Path, environment: Mapping[str, str]) -> bool:
+    """Tell whether *kind* is inside *root* only because the home directory is.
+
+    A variable may point into a project's checkout. What is checked out there is the project's
+    word, whatever the variable calls it; only the home that the system knows may be a checkout.
+    """
+    home, known = _home(environment), _known_home()
+    if home is None or not home.is_relative_to(root):
         return False
+    place = _place(kind, environment).resolve()
+    for folder in (place, *place.parents):
+        if folder == known:
+            return True
+        if os.path.lexists(folder / ".git"):
+            return False
+    return True
+
+
+def _home(environment: Mapping[str, str]) -> Path | None:
+    home = Path(environment.get("HOME", ""))
+    return home.resolve() if home.is_absolute() else _known_home()
+
+
+def _known_home() -> Path | None:
+    """Return the home directory that the system knows."""
     import pwd  # there is none on Windows
 
     try:
-        home = Path(pwd.getpwuid(os.getuid()).pw_dir).resolve()
+        return Path(pwd.getpwuid(os.getuid()).pw_dir).resolve()
     except KeyError:
-        return False
-    return _place(kind, environment).resolve().is_relative_to(home)
+        return None

@@ -18,13 +18,20 @@ from nanocoder.errors import ConfigError
 MAX_BYTES = 16_777_216
 
 
-def trust(folder: Path, *, environment: Mapping[str, str] = os.environ) -> None:
-    """Trust *folder* as it is now; raises ConfigError when that cannot be written down."""
+def trust(
+    folder: Path, *, shown: bytes | None = None, environment: Mapping[str, str] = os.environ
+) -> None:
+    """Trust *folder* as it is now; raises ConfigError when that cannot be recorded.
+
+    *shown* is the file as the person saw it: one that has changed meanwhile is not trusted.
+    """
     real = folder.resolve()
     try:
         entry = _entry(real)
     except (OSError, UnreadableError) as error:
         raise ConfigError(f"{real} cannot be trusted: {error}") from None
+    if shown is not None and entry["configuration"] != _digest_of(shown):
+        raise ConfigError(f"{real} is not trusted: its file changed while it was shown; try again")
     with _changing(environment) as folders:
         folders[str(real)] = entry
 
@@ -61,8 +68,10 @@ def _entry(real: Path) -> dict[str, Any]:
 def _digest(real: Path) -> str:
     # Most folders bring no configuration, and then nobody needs a digest.
     content = read_project_bytes(real)
-    if content is None:
-        return ""
+    return "" if content is None else _digest_of(content)
+
+
+def _digest_of(content: bytes) -> str:
     import hashlib
 
     return hashlib.sha256(content).hexdigest()

@@ -1,0 +1,187 @@
+"""Changing one value in a configuration file; every other line stays as it is."""
+
+import json
+import os
+import tempfile
+import tomllib
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+from attrs import frozen
+
+from nanocoder.config.document import TOKENS, Document, key_of, statements
+from nanocoder.errors import ConfigError
+
+BARE: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
+
+
+def with_value(document: Document, key: tuple[str, ...], value: Any) -> Document:
+    """Return *document* with *key* set to *value*; raises ConfigError if only a person can."""
+    wanted = _updated(document.data, key, value)
+    texts = _candidates(document.text, key, written(value))
+    return _first_right(document, key, texts, wanted, f"set it to {written(value)}")
+
+
+def without_value(document: Document, key: tuple[str, ...]) -> Document:
+    """Return *document* without *key*; raises ConfigError if it is not there, or hard to remove."""
+    wanted = _updated(document.data, key, None)
+    if wanted == document.data:
+        raise ConfigError(f"{document.path} does not set {'.'.join(key)}")
+    lines = document.text.splitlines(keepends=True)
+    if place := _place_of(document.text, key):
+        lines[place.first - 1 : place.last] = []
+    return _first_right(document, key, ["".join(lines)], wanted, "remove it")
+
+
+def written(value: Any) -> str:
+    """Return *value* as TOML; raises ConfigError for what has no line of its own."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(written, value))}]"
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, dict):
+        pairs = (f"{_written_key((name,))} = {written(one)}" for name, one in value.items())
+        return f"{{ {', '.join(pairs)} }}" if value else "{}"
+    raise ConfigError(f"{value!r} cannot be written on one line; edit the file instead")
+
+
+def save(document: Document) -> None:
+    """Write the file in one step, through a link to where it is; raises ConfigError."""
+    path = Path(os.path.realpath(document.path))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        mode = path.stat().st_mode & 0o777 if path.exists() else 0o600
+        descriptor, beside = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    except OSError as error:
+        raise ConfigError(f"cannot write {path}: {error.strerror}") from None
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(document.text)
+            file.flush()
+            os.fsync(descriptor)
+        os.chmod(beside, mode)
+        os.replace(beside, path)
+    except OSError as error:
+        raise ConfigError(f"cannot write {path}: {error.strerror}; nothing was changed") from None
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(beside)
+
+
+@frozen
+class _Place:
+    """The statement that sets a key: its lines, its text up to the value, its comments."""
+
+    first: int
+    last: int
+    name: str
+    comment: str
+    has_notes: bool
+
+
+def _candidates(text: str, key: tuple[str, ...], value: str) -> Iterator[str]:
+    """Yield *text* with *key* set: in its place, in its table, a new one, or by a dotted key."""
+    lines = text.splitlines(keepends=True)
+    if lines and not lines[-1].endswith("\n"):
+        lines[-1] += "\n"
+    place = _place_of(text, key)
+    if place is not None:
+        new = f"{place.name} = {value}{place.comment}\n"
+        if not place.has_notes:  # comments between the items of a list would be lost
+            yield "".join([*lines[: place.first - 1], new, *lines[place.last :]])
+        return
+    new = f"{_written_key(key[-1:])} = {value}\n"
+    header = _header_line(text, key[:-1])
+    if header is not None:
+        gap = ["\n"] if len(key) == 1 and not header and lines else []
+        yield "".join([*lines[:header], new, *gap, *lines[header:]])
+    else:
+        gap = ["\n"] if lines else []
+        yield "".join([*lines, *gap, f"[{_written_key(key[:-1])}]\n", new])
+    top = _header_line(text, ()) or 0
+    yield "".join([*lines[:top], f"{_written_key(key)} = {value}\n", *lines[top:]])
+
+
+def _header_line(text: str, table: tuple[str, ...]) -> int | None:
+    """Return after which line a new key of *table* belongs; None when there is no such table."""
+    last_own = 0
+    for first, last, statement in statements(text):
+        is_header = statement.startswith("[")
+        if is_header and not table:
+            return last_own
+        if is_header and key_of(statement.lstrip("[")) == table:
+            return first
+        last_own = last
+    return None if table else last_own
+
+
+def _place_of(text: str, key: tuple[str, ...]) -> _Place | None:
+    """Return where *key* is set by a statement of its own."""
+    table: tuple[str, ...] = ()
+    for first, last, statement in statements(text):
+        if statement.startswith("["):
+            table = key_of(statement.lstrip("["))
+        elif table + key_of(statement) == key:
+            name = statement[: statement.index("=", len(_own_key(statement)))].rstrip()
+            tokens = [token.group() for token in TOKENS.finditer(statement)]
+            comment = f"  {tokens.pop()}" if tokens and tokens[-1].startswith("#") else ""
+            has_notes = any(token.startswith("#") for token in tokens)
+            return _Place(first, last, name, comment, has_notes)
+    return None
+
+
+def _own_key(statement: str) -> str:
+    """Return the beginning of *statement* that is its key, quotes included."""
+    quote = statement[:1]
+    return statement[: statement.index(quote, 1) + 1] if quote in {'"', "'"} else ""
+
+
+def _written_key(key: tuple[str, ...]) -> str:
+    return ".".join(
+        part if part and BARE.issuperset(part) else json.dumps(part, ensure_ascii=False)
+        for part in key
+    )
+
+
+def _updated(data: Any, key: tuple[str, ...], value: Any) -> dict[str, Any]:
+    """Return a copy of *data* with *key* set, or without it where *value* is None."""
+    rest = dict(data)
+    if len(key) > 1:
+        inner = rest.get(key[0], {})
+        if value is None and key[0] not in rest:
+            return rest
+        rest[key[0]] = _updated(inner if isinstance(inner, dict) else {}, key[1:], value)
+    elif value is None:
+        rest.pop(key[0], None)
+    else:
+        rest[key[0]] = list(value) if isinstance(value, tuple) else value
+    return rest
+
+
+def _first_right(
+    document: Document,
+    key: tuple[str, ...],
+    texts: Iterable[str],
+    wanted: dict[str, Any],
+    task: str,
+) -> Document:
+    """Return the first of *texts* that sets just what is wanted; raises ConfigError."""
+    for text in texts:
+        with suppress(tomllib.TOMLDecodeError):
+            if _filled(tomllib.loads(text)) == _filled(wanted):
+                return Document(document.path, text.encode())
+    line = document.line(key)
+    place = f"{document.path}:{line}" if line else str(document.path)
+    raise ConfigError(f"{place}: {'.'.join(key)}: too tangled for this command; {task} by hand")
+
+
+def _filled(data: dict[str, Any]) -> dict[str, Any]:
+    """Return *data* without its empty tables, which say nothing."""
+    tables = {name: _filled(one) if isinstance(one, dict) else one for name, one in data.items()}
+    return {name: one for name, one in tables.items() if one != {}}
