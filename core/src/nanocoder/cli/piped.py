@@ -2,7 +2,7 @@
 
 `git diff | nanocoder run "review this"` sends both. An open pipe need not belong to us: a program
 that cron or a build server starts may inherit one that nobody ever writes to or closes. So a pipe
-has a moment to send something; a person at a terminal, who can press Ctrl-C, may wait longer.
+has a moment to send something, unless `--stdin` says that there will be something.
 """
 
 import os
@@ -21,7 +21,6 @@ LEFT_OUT: Final = (
     f"nothing came through standard input in {FIRST_BYTE_S:g} s, so it is left out;"
     " --stdin waits for it, --no-stdin does not look"
 )
-WAITING: Final = "waiting for standard input (--no-stdin leaves it out)"
 TOO_LONG: Final = (
     f"standard input has more than {MAX_BYTES:,} bytes; put it into a file of the workspace and"
     " name the file in the prompt"
@@ -70,11 +69,9 @@ def _piped(*, wait: bool) -> str:
     is_pipe = stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
     if not (stat.S_ISREG(mode) or is_pipe or (wait and not os.isatty(descriptor))):
         return ""
-    if is_pipe and not _is_ready(descriptor, FIRST_BYTE_S):
-        if not (wait or _is_watched()):
-            complain(LEFT_OUT)
-            return ""
-        complain(WAITING)
+    if is_pipe and not wait and not _is_ready(descriptor, FIRST_BYTE_S):
+        complain(LEFT_OUT)
+        return ""
     return _read(descriptor).decode("utf-8", "replace")
 
 
@@ -83,20 +80,6 @@ def _is_ready(descriptor: int, seconds: float) -> bool:
     poll = select.poll()
     poll.register(descriptor, select.POLLIN | select.POLLHUP)
     return bool(poll.poll(seconds * 1000))
-
-
-def _is_watched() -> bool:
-    """Tell whether a person typed this command at a terminal and waits for it."""
-    try:
-        terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        return os.tcgetpgrp(terminal) == os.getpgrp()
-    except OSError:
-        return False
-    finally:
-        os.close(terminal)
 
 
 def _read(descriptor: int) -> bytes:
