@@ -42,14 +42,14 @@ class Display(Protocol):
 class Screen(Value):
     """A way to show a session: *name* is a value of `--output` ("text" draws on a terminal).
 
-    *open* gets the session's info and the plugin's settings. *reads_stdin*, when given, tells from
-    these settings whether a program answers through standard input, which is then no prompt.
+    *open* gets the session's info and the plugin's settings. With *reads_stdin* standard input is
+    for the answers of a program, and is read as a part of the prompt only if a person asks for it.
     """
 
     name: str
     open: Callable[[SessionInfo, Any], Display]
     description: str = ""
-    reads_stdin: Callable[[Any], bool] | None = None
+    reads_stdin: bool = False
 
 
 @frozen(eq=False, repr=False)

@@ -106,9 +106,7 @@ def check_output(host: Host, form: str) -> None:
 def _reads_stdin(host: Host, form: str) -> bool:
     """Tell whether standard input is for the answers of a program that reads *form*."""
     found = None if form == "text" else host.plugins.offered("screens", form)
-    if found is None or found[1].reads_stdin is None:
-        return False
-    return bool(found[1].reads_stdin(host.plugins.settings(found[0])))
+    return found is not None and bool(found[1].reads_stdin)
 
 
 def open_display(host: Host, info: SessionInfo) -> Display:

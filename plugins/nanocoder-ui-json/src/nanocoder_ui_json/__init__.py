@@ -31,12 +31,8 @@ def nanocoder_screens() -> list[Screen]:
     """Offer json and jsonl."""
     return [
         Screen("json", open_object, "One JSON object when the run is over."),
-        Screen("jsonl", open_lines, "One event a line, as it happens.", _is_answered),
+        Screen("jsonl", open_lines, "One event a line, as it happens.", reads_stdin=True),
     ]
-
-
-def _is_answered(settings: Settings | None) -> bool:
-    return settings is not None and settings.approve_stdin
 
 
 @hookimpl
