@@ -10,6 +10,7 @@ from types import ModuleType
 # Importing typing would cost `--version` more than all the rest; type checkers know the name.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from nanocoder.api import open_session
     from nanocoder.cancel import Cancel
     from nanocoder.errors import (
         ApprovalNeeded,
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
         WorkspaceError,
     )
     from nanocoder.hookspecs import hookimpl
-    from nanocoder.loop import Session, open_session
+    from nanocoder.loop import Session
     from nanocoder.offers import Command, Dialect, Display, Resource, Sandbox, Screen
     from nanocoder.plugins import Plugins
     from nanocoder.provider import (
@@ -83,6 +84,7 @@ if TYPE_CHECKING:
     from nanocoder.wrappers import with_fallback, with_retry, with_timeout
 
 _ROOMS = {
+    "api": ("open_session",),
     "cancel": ("Cancel",),
     "errors": (
         "ApprovalNeeded",
@@ -101,7 +103,7 @@ _ROOMS = {
         "WorkspaceError",
     ),
     "hookspecs": ("hookimpl",),
-    "loop": ("Session", "open_session"),
+    "loop": ("Session",),
     "offers": ("Command", "Dialect", "Display", "Resource", "Sandbox", "Screen"),
     "readable": ("PathFilter", "Readable"),
     "plugins": ("Plugins",),

@@ -18,12 +18,12 @@ from nanocoder.execute import Executor, Services
 from nanocoder.guard import Guard
 from nanocoder.models import Chosen, choose_model, open_provider, streamed
 from nanocoder.offering import Offering
-from nanocoder.opening import Ground, open_ground
+from nanocoder.opening import Ground
 from nanocoder.plugins import Plugins
 from nanocoder.prompt import NAMED_FILE_CHARS, for_small_model, system_prompt
 from nanocoder.provider import Finished, Provider, Request
 from nanocoder.reply import ask, cut_repetition
-from nanocoder.report import Report
+from nanocoder.report import Report, usage_data
 from nanocoder.results import not_run
 from nanocoder.run import Run
 from nanocoder.session import encode_usage, spoken
@@ -114,6 +114,11 @@ class Session:
     def messages(self) -> Sequence[Message]:
         """The transcript so far."""
         return tuple(self._talk.messages)
+
+    def __repr__(self) -> str:
+        info = self.info
+        model = info.model or "no model asked yet"
+        return f"<Session {info.id} in {info.cwd}: {info.mode}, {model}, {len(self.messages)} messages>"
 
     @property
     def tools(self) -> dict[str, Tool[..., Any]]:
@@ -336,11 +341,13 @@ class Session:
         if self._ground.parent is not None:
             self._ground.parent.spend(finished.usage)
         run.report.text, run.report.truncated = finished.text, finished.truncated
-        usage = {"input": finished.usage.input_tokens, "output": finished.usage.output_tokens}
         message = Message("assistant", finished.text, calls=finished.calls, native=finished.native)
         event = self._talk.add(message)
         yield evolve(event, data={**event.data, "usage": encode_usage(finished.usage)})
-        yield Event("request.finished", {"usage": usage, "truncated": finished.truncated})
+        yield Event(
+            "request.finished",
+            {"usage": usage_data(finished.usage), "truncated": finished.truncated},
+        )
         return finished
 
     def _request(self, system: str) -> Request:
@@ -387,11 +394,3 @@ class Session:
     def _set_info(self, **changes: Any) -> None:
         self._ground.set_info(evolve(self.info, **changes))
         self.info = self.consent.session = self._ground.info
-
-
-def open_session(cwd: Any = ".", **options: Any) -> Session:
-    """Open a session in directory *cwd*; see `nanocoder.opening.open_ground` for the options.
-
-    Raises: ConfigError, UsageError, PluginError (a policy that does not load).
-    """
-    return Session(open_ground(cwd, **options))

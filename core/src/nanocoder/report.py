@@ -115,7 +115,6 @@ class Report(Shown):
 
     def data(self) -> dict[str, Any]:
         """Return the report as JSON-ready data."""
-        usage = self.usage
         return {
             "text": self.text,
             "truncated": self.truncated,
@@ -123,16 +122,21 @@ class Report(Shown):
             "session_id": self.session_id,
             "model": self.model,
             "turns": self.turns,
-            "usage": {
-                "input_tokens": usage.input_tokens,
-                "output_tokens": usage.output_tokens,
-                "cache_read_tokens": usage.cache_read_tokens,
-                "cache_write_tokens": usage.cache_write_tokens,
-            },
-            "cost": usage.cost,
+            "usage": usage_data(self.usage),
+            "cost": self.usage.cost,
             "tool_calls": self.tool_calls,
             "denials": self.denials,
             "files_changed": self.files_changed,
             "error": self.error,
             "signal": self.signal or None,
         }
+
+
+def usage_data(usage: Usage) -> dict[str, int]:
+    """Return the tokens of *usage* by the names that they have everywhere."""
+    return {
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "cache_read_tokens": usage.cache_read_tokens,
+        "cache_write_tokens": usage.cache_write_tokens,
+    }

@@ -8,11 +8,12 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
+from nanocoder.api import open_session
 from nanocoder.cli.output import complain
 from nanocoder.config import Config, state_dir
 from nanocoder.directory import existing_directory
 from nanocoder.errors import ConfigError, UsageError
-from nanocoder.loop import Session, open_session
+from nanocoder.loop import Session
 from nanocoder.opening import installed_plugins
 from nanocoder.plugins import Plugins
 from nanocoder.session import SessionStore, SessionSummary

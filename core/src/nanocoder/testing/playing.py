@@ -8,9 +8,10 @@ from typing import Any
 
 from attrs import frozen
 
+from nanocoder.api import open_session
 from nanocoder.approvers import Approver
 from nanocoder.cancel import Cancel
-from nanocoder.loop import Session, open_session
+from nanocoder.loop import Session
 from nanocoder.plugins import Plugins
 from nanocoder.testing.scripted import Scripted, Turn
 from nanocoder.values import (

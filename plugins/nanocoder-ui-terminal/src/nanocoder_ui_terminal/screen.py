@@ -148,7 +148,7 @@ class TextScreen:
 
     def _on_request_finished(self, event: Event) -> None:
         usage = event.data["usage"]
-        self._tokens += usage["input"] + usage["output"]
+        self._tokens += usage["input_tokens"] + usage["output_tokens"]
         self._written = 0
         self._finish_answer()
         if event.data.get("truncated"):
