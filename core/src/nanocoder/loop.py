@@ -116,9 +116,8 @@ class Session:
         return tuple(self._talk.messages)
 
     def __repr__(self) -> str:
-        info = self.info
-        model = info.model or "no model asked yet"
-        return f"<Session {info.id} in {info.cwd}: {info.mode}, {model}, {len(self.messages)} messages>"
+        model = self.info.model or "no model asked yet"
+        return f"<Session {self.info.id} in {self.info.cwd}: mode {self.info.mode}, {model}>"
 
     @property
     def tools(self) -> dict[str, Tool[..., Any]]:
@@ -259,8 +258,7 @@ class Session:
             data: dict[str, Any] = {"session_id": info.id, "model": info.model}
             data |= {"cwd": str(info.cwd), "mode": str(info.mode)}
             yield Event("session.started", {**data, "resumed": bool(self._talk.messages)})
-        if self.info.model != self._announced:
-            # A session that is resumed goes on with the model that it had last.
+        if self.info.model != self._announced:  # a resumed session goes on with its last model
             self._announced = self.info.model
             yield Event("session.changed", {"model": self.info.model})
 
@@ -344,10 +342,8 @@ class Session:
         message = Message("assistant", finished.text, calls=finished.calls, native=finished.native)
         event = self._talk.add(message)
         yield evolve(event, data={**event.data, "usage": encode_usage(finished.usage)})
-        yield Event(
-            "request.finished",
-            {"usage": usage_data(finished.usage), "truncated": finished.truncated},
-        )
+        data = {"usage": usage_data(finished.usage), "truncated": finished.truncated}
+        yield Event("request.finished", data)
         return finished
 
     def _request(self, system: str) -> Request:

@@ -1,0 +1,31 @@
+"""The door of the Python API, as an editor and a person at a prompt see it."""
+
+import inspect
+
+import nanocoder
+import pytest
+
+
+@pytest.mark.finding("D23")
+def test_every_option_of_open_session_is_typed_and_explained():
+    signature = inspect.signature(nanocoder.open_session)
+    for name, parameter in signature.parameters.items():
+        assert parameter.annotation is not inspect.Parameter.empty
+        assert f"*{name}*" in (nanocoder.open_session.__doc__ or "")
+    # A default is shown by help(): it must not be the process's variables, keys and all.
+    assert signature.parameters["environment"].default is None
+
+
+@pytest.mark.finding("D23")
+def test_a_session_says_where_it_is_and_usage_has_one_set_of_names(tmp_path):
+    script = tmp_path / "script.json"
+    script.write_text('{"turns": [{"text": "Hi.", "usage": {"input_tokens": 3}}]}')
+    work = tmp_path / "work"
+    work.mkdir()
+    options = {"model": f"scripted/{script}", "environment": {"HOME": str(tmp_path / "home")}}
+    with nanocoder.open_session(work, persist=False, **options) as session:
+        events = list(session.run("Hello"))
+        assert repr(session) == f"<Session unsaved in {work}: mode ask, scripted/{script}>"
+        (usage,) = (one.data["usage"] for one in events if one.kind == "request.finished")
+        assert usage == session.report.data()["usage"]
+        assert usage["input_tokens"] == 3
