@@ -127,7 +127,9 @@ def test_a_command_that_names_a_secret_is_denied(command, mode, judge):
 
 
 def test_what_is_secret_is_a_setting(judge):
-    assert str(judge("read_file", {"path": ".env"}, secrets=[]).decision) == "allow"
+    assert str(judge("read_file", {"path": ".env"}, secrets=[]).decision) == "deny"
+    replaced = judge("read_file", {"path": ".env"}, secrets=[], replace_secrets=True)
+    assert str(replaced.decision) == "allow"
     assert str(judge("read_file", {"path": "a/vault.txt"}, secrets=["vault.*"]).decision) == "deny"
 
 

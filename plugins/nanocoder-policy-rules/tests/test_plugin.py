@@ -17,6 +17,7 @@ def test_a_project_may_add_to_what_is_strict_and_to_nothing_else():
         "deny": "union",
         "ask": "union",
         "allow": None,
+        "replace_secrets": None,
         "secrets": "union",
         "not_secrets": None,
         "blocklist": "true",

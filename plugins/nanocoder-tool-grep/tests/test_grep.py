@@ -3,6 +3,7 @@
 import os
 import sys
 import tracemalloc
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Timer
 
@@ -59,6 +60,22 @@ def error_of(ctx, pattern, **arguments):
     with pytest.raises(ToolError) as caught:
         run(ctx, pattern, **arguments)
     return caught.value
+
+
+@contextmanager
+def nobody(folder):
+    """Do without root's right to read everything."""
+    is_root = os.geteuid() == 0
+    for parent in (folder, *folder.parents):
+        if is_root and parent.stat().st_uid == 0 and parent != Path("/"):
+            parent.chmod(parent.stat().st_mode | 0o011)
+    if is_root:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        if is_root:
+            os.seteuid(0)
 
 
 def test_ripgrep_is_here_so_that_both_engines_are_tested():
@@ -331,10 +348,12 @@ def test_no_pattern_searches_longer_than_the_limit(ctx, pattern):
     assert not result.is_error
 
 
-def test_a_search_that_was_stopped_says_so(ctx, tree):
+@pytest.mark.finding("H13")
+def test_a_search_that_was_stopped_says_so_first(ctx, tree):
     ctx.settings = Settings(engine="python", time_limit_s=0.0)
     result = run(ctx, "def ma.n")
-    assert result.output.endswith("[the search took too long and was stopped; search in less]")
+    first, *_ = result.output.splitlines()
+    assert first == "[the search was stopped after 0 s; search in less]"
     assert result.metadata["truncated"]
 
 
@@ -499,7 +518,7 @@ def test_workers_end_when_time_is_over(large_tree, monkeypatch):
     monkeypatch.setattr("nanocoder_tool_grep.workers._BOOT", "import time; time.sleep(60)")
     large_tree.settings = Settings(engine="python", time_limit_s=1.0)
     result = run(large_tree, "needle", limit=5)
-    assert "took too long" in result.output
+    assert "was stopped after" in result.output
 
 
 def test_ripgrep_in_the_workspace_is_not_trusted(ctx, tree, monkeypatch):
@@ -522,3 +541,39 @@ def test_ripgrep_of_the_python_environment_is_found_without_a_path(tmp_path, mon
 def test_it_is_safe_and_needs_no_approval():
     assert grep.risk == "safe"
     assert grep.is_read_only
+
+
+@pytest.mark.contract("A20")
+@pytest.mark.finding("B22")
+def test_a_pattern_matches_across_lines_where_that_is_asked_for(ctx, tree):
+    make(ctx, {"m.py": "x\ndef greet(a):\n    return 1\ny\ndef other():\n    pass\n"})
+    pattern = r"def greet.*\n.*return"
+    found = run(ctx, pattern, path="m.py", multiline=True, context=1)
+    assert found.output.splitlines() == [
+        "2 lines match:",
+        "m.py-1- x",
+        "m.py:2: def greet(a):",
+        "m.py:3:     return 1",
+        "m.py-4- y",
+    ]
+    counted = run(ctx, pattern, path="m.py", multiline=True, output="count")
+    assert counted.data == {"counts": [{"path": "m.py", "count": 1}]}
+    named = run(ctx, "greet(a):\n    ret", multiline=True, fixed_string=True, output="files")
+    assert named.data == {"files": ["m.py"]}
+    by_line = run(ctx, pattern, path="m.py").output
+    assert by_line.endswith(
+        "[patterns are matched line by line; multiline=true looks across lines]"
+    )
+    assert "multiline=true" in str(error_of(ctx, "a\nb"))
+
+
+@pytest.mark.finding("H13")
+def test_what_could_not_be_read_is_counted(ctx, tree):
+    make(ctx, {"open.txt": "needle\n", "shut.txt": "needle\n", "shut/x.txt": "needle\n"})
+    for name in ("shut.txt", "shut"):
+        (tree / name).chmod(0)
+    with nobody(tree):
+        result = run(ctx, "needle")
+    assert "open.txt:" in result.output
+    assert result.output.endswith("[2 files could not be read: the system refused]")
+    assert result.metadata["unreadable"] == 2

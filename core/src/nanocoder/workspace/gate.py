@@ -1,33 +1,45 @@
 """What a walk leaves out because a policy does not let it be read."""
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from nanocoder.errors import WorkspaceError
 from nanocoder.readable import Readable
 
 MAX_PATHS_KEPT = 10_000
+MAX_CUT_NAMED = 3
 
 
 class LeftOut:
     """The files and folders that policies keep out of walks; hand one to several walks to add up.
 
     *files* and *folders* are paths relative to the workspace, the first 10,000 of each. What lies
-    in a folder that is left out is not looked at, so its files are not counted.
+    in a folder that is left out is not looked at, so its files are not counted. *unreadable* are
+    folders that the system does not let be read, *cut* files with rules of git of which only the
+    beginning counts.
     """
 
     def __init__(self) -> None:
         self.files: list[str] = []
         self.folders: list[str] = []
+        self.unreadable: list[str] = []
+        self.cut: list[str] = []
 
-    def add(self, path: str, *, is_folder: bool = False) -> None:
-        """Take note of a path."""
-        paths = self.folders if is_folder else self.files
+    def add(self, paths: list[str], path: str) -> None:
+        """Take note of a *path* in *paths*, one of the three lists."""
         if len(paths) < MAX_PATHS_KEPT:
             paths.append(path)
 
     def note(self, is_wanted: Callable[[str], bool] | None = None) -> str:
-        """Return a line about those files that *is_wanted* (None: all), and about the folders."""
-        return _note(**self.data(is_wanted))
+        """Return lines about the files that *is_wanted* (None: all), folders and cut files."""
+        lines = [_note(**self.data(is_wanted))]
+        lines += [f"[{path} is too long: only its first patterns count]" for path in self.cut]
+        return "\n".join(filter(None, lines))
+
+    def metadata(self, is_wanted: Callable[[str], bool] | None = None) -> dict[str, Any]:
+        """Return how many were left out as `left_out` of a result's metadata, or nothing."""
+        data = self.data(is_wanted)
+        return {"left_out": data} if any(data.values()) else {}
 
     def data(self, is_wanted: Callable[[str], bool] | None = None) -> dict[str, int]:
         """Return how many *files* and *folders* were left out."""
@@ -56,8 +68,20 @@ class Gate:
         """Take note of what was left out of *folder*."""
         if self._left_out is not None:
             prefix = "" if folder == "." else f"{folder}/"
+            left_out = self._left_out
             for name in names:
-                self._left_out.add(prefix + name, is_folder=are_folders)
+                left_out.add(left_out.folders if are_folders else left_out.files, prefix + name)
+
+    def note_cut(self, paths: Iterable[str]) -> None:
+        """Take note of files with rules of git of which only the beginning counts."""
+        if self._left_out is not None:
+            self._left_out.cut = list(dict.fromkeys([*self._left_out.cut, *paths]))[:MAX_CUT_NAMED]
+
+    def note_unreadable(self, folder: str, name: str) -> None:
+        """Take note of a folder *name* in *folder* that could not be opened."""
+        if self._left_out is not None:
+            path = name if folder == "." else f"{folder}/{name}"
+            self._left_out.add(self._left_out.unreadable, path)
 
 
 OPEN_GATE = Gate(Readable(), None, asks=False)

@@ -7,6 +7,7 @@ the `.gitignore` files of directories above the workspace.
 import os
 import re
 from collections.abc import Callable
+from functools import lru_cache
 
 from attrs import frozen
 
@@ -14,6 +15,8 @@ from nanocoder.values import Value
 from nanocoder.workspace.patterns import Malformed, translate
 
 MAX_RULES = 10_000
+MAX_WILD_RULES = 500
+MAX_WILD_BYTES = 20_000
 MAX_FILES_KEPT = 2_000
 
 # Reads a file below the root, never through a link: its bytes, and what differs when it changes.
@@ -22,64 +25,112 @@ ReadRules = Callable[[str], tuple[bytes, object] | None]
 
 @frozen(eq=False, repr=False)
 class Rule(Value):
-    """One line of an ignore file."""
+    """One line of an ignore file; *order* is its number among those that count.
 
-    pattern: re.Pattern[bytes]
+    *text* is a name, or with *whole_path* a path. Without wildcards *pattern* is None: it fits
+    *text* alone.
+    """
+
+    order: int
+    text: bytes
+    pattern: bytes | None
     negated: bool
     dirs_only: bool
     whole_path: bool
-    name: bytes
-    """The expression for the last name of every path that matches."""
+
+    def fits(self, path: bytes, name: bytes) -> bool:
+        """Tell whether a line with wildcards is for *path*, whose last name is *name*."""
+        expression = _compiled(self.pattern or re.escape(self.text))
+        return expression.fullmatch(path if self.whole_path else name) is not None
+
+    @property
+    def name(self) -> bytes:
+        """The expression for the last name of every path that matches."""
+        if self.pattern is None or not self.whole_path:
+            return self.pattern or re.escape(self.text)
+        return _name(self.text)
 
 
 class Rules:
-    """One ignore file; the last line that fits decides."""
+    """One ignore file; the last line that fits decides.
+
+    Repositories are not trusted, and each line with wildcards takes its time for each name: those
+    behind the first 500 do not count, and *is_cut* tells of it.
+    """
 
     def __init__(self, data: bytes) -> None:
-        sources: dict[bool, list[bytes]] = {False: [], True: []}
-        names: set[bytes] = set()
-        self._rules: list[Rule] = []
-        for line in _lines(data)[:MAX_RULES]:
-            rule, literal = _rule(line)
-            if rule is None:
-                continue
-            self._rules.append(rule)
-            if literal is None:
-                sources[rule.whole_path].append(rule.pattern.pattern)
-            else:
-                names.add(literal)
-        self._names = frozenset(names)
-        self._any_name = _union(sources[False])
-        self._any_path = _union(sources[True])
-        self._rules.reverse()
-        of_files = dict.fromkeys(rule.name for rule in self._rules if not rule.dirs_only)
+        rules, self.is_cut = _read(data)
+        self._plain: dict[bytes, list[Rule]] = {}
+        for rule in rules:
+            if rule.pattern is None:
+                self._plain.setdefault(_key(rule.text, whole_path=rule.whole_path), []).append(rule)
+        self._wild = [rule for rule in reversed(rules) if rule.pattern is not None]
+        self._any_name = _union([one.pattern or b"" for one in self._wild if not one.whole_path])
+        self._any_path = _union([one.pattern or b"" for one in self._wild if one.whole_path])
+        files = [one for one in rules if not one.dirs_only]
+        self._names = frozenset(one.text.rpartition(b"/")[2] for one in files if not one.pattern)
+        of_files = dict.fromkeys(one.name for one in self._wild if not one.dirs_only)
         self._file = re.compile(b"/(" + b"|".join(of_files) + b")(?=/)") if of_files else None
 
     def __bool__(self) -> bool:
-        return bool(self._rules)
+        return bool(self._plain or self._wild)
 
     def fitting(self, names: bytes) -> list[bytes]:
         """Return those of the *names* of files, each between two "/", that a line may fit.
 
         Nearly none does, which is found out for a whole directory in one go.
         """
-        return self._file.findall(names) if self._file else []
+        found = self._file.findall(names) if self._file else []
+        if self._names:
+            found += self._names.intersection(names.split(b"/"))
+        return found
 
     def verdict(self, path: bytes, name: bytes, *, is_dir: bool) -> bool | None:
         """Say whether *path*, relative to the file's directory, is ignored; None: no line fits."""
+        last = -1
+        verdict: bool | None = None
+        for key in (name, _key(path, whole_path=True)):
+            for rule in self._plain.get(key, ()):
+                if rule.order > last and (is_dir or not rule.dirs_only):
+                    last, verdict = rule.order, not rule.negated
         # Nearly everything fits no line at all, which the unions find out in one go.
         if not (
-            name in self._names
-            or (self._any_name and self._any_name(name))
-            or (self._any_path and self._any_path(path))
+            (self._any_name and self._any_name(name)) or (self._any_path and self._any_path(path))
         ):
-            return None
-        for rule in self._rules:
-            if rule.dirs_only and not is_dir:
-                continue
-            if rule.pattern.fullmatch(path if rule.whole_path else name):
+            return verdict
+        for rule in self._wild:
+            if rule.order < last:
+                break
+            if (is_dir or not rule.dirs_only) and rule.fits(path, name):
                 return not rule.negated
-        return None
+        return verdict
+
+
+def _read(data: bytes) -> tuple[list[Rule], bool]:
+    """Return the rules that count, and whether there are more."""
+    rules: list[Rule] = []
+    lines = _lines(data)
+    wild = wild_bytes = 0
+    for line in lines[:MAX_RULES]:
+        rule = _rule(line, len(rules))
+        if rule is None:
+            continue
+        if rule.pattern is not None:
+            wild, wild_bytes = wild + 1, wild_bytes + len(rule.text)
+            if wild > MAX_WILD_RULES or wild_bytes > MAX_WILD_BYTES:
+                return rules, True
+        rules.append(rule)
+    return rules, len(lines) > MAX_RULES
+
+
+def _key(text: bytes, *, whole_path: bool) -> bytes:
+    """Return what a line without wildcards is kept under: a path begins with a slash."""
+    return b"/" + text if whole_path else text
+
+
+@lru_cache(maxsize=4_096)
+def _compiled(pattern: bytes) -> re.Pattern[bytes]:
+    return re.compile(pattern, re.DOTALL)
 
 
 def _union(sources: list[bytes]) -> Callable[[bytes], re.Match[bytes] | None] | None:
@@ -91,8 +142,7 @@ def _lines(data: bytes) -> list[bytes]:
     return [line.removesuffix(b"\r") for line in lines if line and not line.startswith(b"#")]
 
 
-def _rule(line: bytes) -> tuple[Rule | None, bytes | None]:
-    """Read one line; also return the name where it is nothing but one."""
+def _rule(line: bytes, order: int) -> Rule | None:
     text = _without_trailing_spaces(line.partition(b"\0")[0])
     negated = text.startswith(b"!")
     text = text[negated:]
@@ -101,14 +151,14 @@ def _rule(line: bytes) -> tuple[Rule | None, bytes | None]:
     whole_path = b"/" in text
     text = text.removeprefix(b"/") if whole_path else text
     if not text:
-        return None, None
-    try:
-        source = translate(text, whole_path=whole_path)
-    except Malformed:
-        return None, None
-    literal = text if not whole_path and not re.search(rb"[*?\[\\]", text) else None
-    name = _name(text) if whole_path else source
-    return Rule(re.compile(source, re.DOTALL), negated, dirs_only, whole_path, name), literal
+        return None
+    pattern = None
+    if re.search(rb"[*?\[\\]", text):
+        try:
+            pattern = translate(text, whole_path=whole_path)
+        except Malformed:
+            return None
+    return Rule(order, text, pattern, negated, dirs_only, whole_path)
 
 
 def _name(path: bytes) -> bytes:
@@ -131,6 +181,8 @@ class Ignore:
     def __init__(self, read: ReadRules) -> None:
         self._read = read
         self._known: dict[str, tuple[object, Rules]] = {}
+        self.cut: dict[str, None] = {}
+        """The files of which only the beginning counts."""
 
     def at(self, folder: str) -> Rules:
         """Return the rules that the `.gitignore` of *folder* ("." for the root) holds."""
@@ -152,6 +204,8 @@ class Ignore:
         if len(self._known) >= MAX_FILES_KEPT:
             self._known.clear()
         rules = Rules(data)
+        if rules.is_cut:
+            self.cut[path] = None
         self._known[path] = (stamp, rules)
         return rules
 
@@ -168,10 +222,8 @@ def kept(chain: Chain, prefix: bytes, names: list[str]) -> list[str]:
     doubtful = {name for _, rules in chain for name in rules.fitting(joined)}
     if not doubtful:
         return names
-    left_out = {
-        os.fsdecode(name) for name in doubtful if ignored(chain, prefix + name, name, is_dir=False)
-    }
-    return [name for name in names if name not in left_out]
+    left_out = {name for name in doubtful if ignored(chain, prefix + name, name, is_dir=False)}
+    return [name for name in names if os.fsencode(name) not in left_out] if left_out else names
 
 
 def ignored(chain: Chain, path: bytes, name: bytes, *, is_dir: bool) -> bool:

@@ -114,6 +114,7 @@ class Tree:
                 else:
                     levels.pop().close()
         finally:
+            gate.note_cut(self._ignore.cut)
             for level in levels:
                 level.close()
 
@@ -134,14 +135,19 @@ class Tree:
                         continue
                     if len(levels) == depth:
                         continue
-                    with contextlib.suppress(WorkspaceError):  # no permission, gone, or too deep
+                    try:
                         levels.append(self._named_below(level, item, skip, gate))
-                        if len(levels) > MAX_OPEN:
-                            levels[-MAX_OPEN - 1].close()
-                        break
+                    except WorkspaceError as error:  # no permission, gone, or too deep
+                        if error.error_class != "file_not_found":
+                            gate.note_unreadable(level.path, item)
+                        continue
+                    if len(levels) > MAX_OPEN:
+                        levels[-MAX_OPEN - 1].close()
+                    break
                 else:
                     levels.pop().close()
         finally:
+            gate.note_cut(self._ignore.cut)
             for level in levels:
                 level.close()
 

@@ -1,8 +1,9 @@
 """What a tool may do, what needs a person, and what never happens: modes and rules."""
 
 from collections.abc import Mapping
+from typing import Any
 
-from attrs import field, frozen
+from attrs import Converter, field, frozen
 from nanocoder import PathFilter, SessionInfo, Tool, ToolCall, Verdict, hookimpl
 
 from nanocoder_policy_rules.judge import Case, judge
@@ -21,12 +22,19 @@ def _all_allow_rules(_: object, __: object, texts: tuple[str, ...]) -> None:
         allow_rule(text)
 
 
+def _with_usual(secrets: tuple[str, ...], settings: Any) -> tuple[str, ...]:
+    if settings.replace_secrets:
+        return tuple(secrets)
+    return tuple(dict.fromkeys((*SECRETS, *secrets)))
+
+
 @frozen
 class Settings:
     """The table [plugins.policy-rules]. A project's file may add to *deny*, *ask* and *secrets*.
 
     *deny*, *ask*, *allow*: rules; the strictest that fits a call decides. *secrets*: names of files
-    and folders that no tool may touch, except *not_secrets*. *blocklist*: whether commands that
+    and folders that no tool may touch, beside the usual ones and except *not_secrets*; with
+    *replace_secrets* they are all that count. *blocklist*: whether commands that
     remove the system or a home, overwrite a disk or switch the machine off are denied.
     *ask_in_steps*: whether the rules of *ask* are heard about the steps of a composed call that a
     person has agreed to as a whole.
@@ -35,7 +43,12 @@ class Settings:
     deny: tuple[str, ...] = field(default=(), validator=_all_rules, metadata={"tighten": "union"})
     ask: tuple[str, ...] = field(default=(), validator=_all_rules, metadata={"tighten": "union"})
     allow: tuple[str, ...] = field(default=(), validator=_all_allow_rules)
-    secrets: tuple[str, ...] = field(default=SECRETS, metadata={"tighten": "union"})
+    replace_secrets: bool = field(default=False, metadata={"user_only": True})
+    secrets: tuple[str, ...] = field(
+        default=SECRETS,
+        converter=Converter(_with_usual, takes_self=True),  # type: ignore[misc]  # mypy knows no class
+        metadata={"tighten": "union"},
+    )
     not_secrets: tuple[str, ...] = NOT_SECRETS
     blocklist: bool = field(default=True, metadata={"tighten": "true"})
     ask_in_steps: bool = field(default=False, metadata={"tighten": "true"})

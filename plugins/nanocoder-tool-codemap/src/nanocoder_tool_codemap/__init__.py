@@ -69,7 +69,7 @@ def code_map(
     budget = Budget((ctx.settings or Settings()).max_tokens)
     budget.extend(OPERATIONS[operation](inquiry), COUNTED[operation])
     return ToolResult(
-        budget.text() or "Nothing found",
+        "\n".join(filter(None, [budget.text() or "Nothing found", code.left_out.note()])),
         title=f"{operation} {target}",
         data={"lines": budget.lines},
         metadata={
@@ -77,6 +77,7 @@ def code_map(
             "target": target,
             "files": len(code.records),
             "parsed": code.parsed,
+            **code.left_out.metadata(),
             "truncated": budget.left_out > 0,
         },
     )

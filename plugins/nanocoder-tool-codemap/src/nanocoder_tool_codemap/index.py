@@ -7,7 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from attrs import define, evolve, field
-from nanocoder import Cancel, Entry, Workspace, WorkspaceError
+from nanocoder import Cancel, Entry, LeftOut, Workspace, WorkspaceError
 
 from nanocoder_tool_codemap import store
 from nanocoder_tool_codemap.extract import extract
@@ -28,11 +28,13 @@ class CodeMap:
     """The code of one workspace as it was at one moment.
 
     *skipped* counts files that are too large or too many, *parsed* those that had to be parsed.
+    *left_out* is what policies keep from it.
     """
 
     records: Mapping[str, Record]
     skipped: int = 0
     parsed: int = 0
+    left_out: LeftOut = field(factory=LeftOut)
     _graph: Graph | None = None
     _ranks: Mapping[str, float] = EMPTY
 
@@ -102,7 +104,8 @@ class Index:
         paths: dict[str, str] = {}
         settled = time.time() - SETTLED_S
         skipped = 0
-        for entry in workspace.walk():
+        left_out = LeftOut()
+        for entry in workspace.walk(left_out=left_out):
             language = language_of(entry.name) if entry.kind == "file" else ""
             if not language:
                 continue
@@ -115,7 +118,10 @@ class Index:
                 stamp = self._read(workspace, entry, language, known)
             paths[entry.path] = stamp.digest
             stamps[entry.path] = stamp if entry.mtime < settled else Stamp(-1, 0.0, stamp.digest)
-        return self._kept(stored, Stored(stamps, known), paths, skipped)
+        left_out.files = [path for path in left_out.files if language_of(path.rpartition("/")[2])]
+        code = self._kept(stored, Stored(stamps, known), paths, skipped)
+        code.left_out = left_out
+        return code
 
     def _read(
         self, workspace: Workspace, entry: Entry, language: str, known: dict[str, Record]

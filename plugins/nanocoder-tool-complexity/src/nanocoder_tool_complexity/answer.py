@@ -48,7 +48,13 @@ def answer(measured: Measured) -> ToolResult:
             "packages": [asdict(package) for package in packages],
             "functions": [asdict(function) for function in hardest[:TOP]],
         },
-        metadata={"score": score, "files": len(files), "lines": lines, "tests": measured.tests},
+        metadata={
+            "score": score,
+            "files": len(files),
+            "lines": lines,
+            "tests": measured.tests,
+            **measured.left_out.metadata(),
+        },
     )
 
 
@@ -116,6 +122,8 @@ def _notes(measured: Measured) -> list[str]:
     notes = []
     if measured.tests:
         notes.append(f"[{_count(measured.tests, 'test file')} left out]")
+    if note := measured.left_out.note():
+        notes.append(note)
     if measured.skipped:
         notes.append(f"[{_count(measured.skipped, 'file')} could not be read]")
     if measured.unmeasured:

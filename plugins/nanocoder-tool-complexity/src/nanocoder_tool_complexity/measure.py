@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 from attrs import define, field, frozen
-from nanocoder import Cancel, Cancelled, Workspace, WorkspaceError
+from nanocoder import Cancel, Cancelled, LeftOut, Workspace, WorkspaceError
 
 SKIPPED = frozenset(
     {
@@ -53,12 +53,16 @@ class File:
 
 @define
 class Measured:
-    """All *files*; *tests* and *skipped* count what was left out, *unmeasured* where lines only."""
+    """All *files*; *tests* and *skipped* count what was left out, *unmeasured* where lines only.
+
+    *left_out* is what policies keep from it.
+    """
 
     files: list[File] = field(factory=list)
     tests: int = 0
     skipped: int = 0
     unmeasured: int = 0
+    left_out: LeftOut = field(factory=LeftOut)
 
 
 def measure(
@@ -77,7 +81,7 @@ def measure(
     deadline = time.monotonic() + limit_s
     measured = Measured()
     analyse = _analyser(cancel, deadline)
-    for path, size in _candidates(workspace, SKIPPED | set(skip), ends):
+    for path, size in _candidates(workspace, SKIPPED | set(skip), ends, measured.left_out):
         cancel.check()
         if _TEST.fullmatch(path.rpartition("/")[2]):
             measured.tests += 1
@@ -97,11 +101,12 @@ def measure(
 
 
 def _candidates(
-    workspace: Workspace, skip: Collection[str], ends: tuple[str, ...]
+    workspace: Workspace, skip: Collection[str], ends: tuple[str, ...], left_out: LeftOut
 ) -> Iterator[tuple[str, int]]:
-    for entry in workspace.walk(skip=skip):
+    for entry in workspace.walk(skip=skip, left_out=left_out):
         if entry.kind == "file" and entry.name.lower().endswith(ends):
             yield entry.path, entry.size
+    left_out.files = [path for path in left_out.files if path.lower().endswith(ends)]
 
 
 def _analyser(cancel: Cancel, deadline: float) -> Callable[[File, bytes], File]:

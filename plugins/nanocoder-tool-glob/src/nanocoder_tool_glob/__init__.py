@@ -1,6 +1,6 @@
 """The tool glob: files by name, newest first."""
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from attrs import frozen
 from nanocoder import (
@@ -14,16 +14,21 @@ from nanocoder import (
 )
 from nanocoder_kit_glob import SKIPPED
 
+if TYPE_CHECKING:
+    from nanocoder_tool_glob.finding import Found
+
 
 @frozen
 class Settings:
     """What `[plugins.tool-glob]` may set.
 
-    At most *max_results* files are named; directories with a name in *skip* are not gone into.
+    At most *max_results* files are named, the newest of those found; after *max_matches* files the
+    search ends. Directories with a name in *skip* are not gone into.
     """
 
     max_results: int = 1_000
     skip: tuple[str, ...] = tuple(sorted(SKIPPED))
+    max_matches: int = 5_000
 
 
 @tool(
@@ -51,15 +56,17 @@ def glob(
         found = find(ctx, wider, path, settings)
         tried.append(wider)
     shown, count = found.newest, found.count
+    note = found.left_out.note()
     return ToolResult(
-        _text(pattern, tried, shown, count),
+        "\n".join([_text(pattern, tried, found), *([note] if note else [])]),
         title=pattern,
         data={"files": shown, "root": str(ctx.workspace.root)},
         metadata={
             "pattern": pattern,
             "path": ctx.workspace.relative(path),
             "count": count,
-            "truncated": len(shown) < count,
+            "truncated": len(shown) < count or not found.is_complete,
+            **found.left_out.metadata(),
             "retried_as": tried[-1] if tried and count else "",
         },
     )
@@ -86,12 +93,16 @@ def _wider(pattern: str) -> list[str]:
     return [one for one in wider if one != pattern]
 
 
-def _text(pattern: str, tried: list[str], shown: list[str], count: int) -> str:
+def _text(pattern: str, tried: list[str], found: "Found") -> str:
+    shown, count = found.newest, found.count
     if not count:
         return ", nor ".join([f"No files match {pattern!r}", *map(repr, tried)])
     head = f"{count} file{'s' if count != 1 else ''}:"
+    if not found.is_complete:
+        head = f"More than {count:,} files; the newest of the first {count:,}:"
     if tried:
         nothing = ", nor ".join([f"No files match {pattern!r}", *map(repr, tried[:-1])])
         head = f"{nothing}. {count} match {tried[-1]!r}:"
-    rest = [f"[{count - len(shown):,} more files]"] if len(shown) < count else []
+    rest = [] if found.is_complete else ["[the search ended there; look for less]"]
+    rest += [f"[{count - len(shown):,} more files]"] if len(shown) < count else []
     return "\n".join([head, *shown, *rest])

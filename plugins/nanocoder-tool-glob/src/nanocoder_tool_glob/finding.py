@@ -1,12 +1,12 @@
 """One search from start to end: where, and what of it is kept."""
 
 import posixpath
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from heapq import nsmallest
 from typing import TYPE_CHECKING
 
 from attrs import frozen
-from nanocoder import ToolContext, ToolError
+from nanocoder import Files, LeftOut, ToolContext, ToolError
 from nanocoder_kit_glob import BadPattern, split_base
 
 from nanocoder_tool_glob.wanted import Wanted, wanted
@@ -17,10 +17,16 @@ if TYPE_CHECKING:
 
 @frozen
 class Found:
-    """The newest files that match, and how many match in all."""
+    """The newest files that match, and how many match.
+
+    *is_complete* is false when the search ended before it saw all of them; *left_out* is what
+    policies keep from it.
+    """
 
     newest: list[str]
     count: int
+    left_out: LeftOut
+    is_complete: bool = True
 
 
 def find(ctx: ToolContext, pattern: str, path: str, settings: "Settings") -> Found:
@@ -36,31 +42,37 @@ def find(ctx: ToolContext, pattern: str, path: str, settings: "Settings") -> Fou
     start = posixpath.join(path, base) if base else path
     if not ctx.workspace.is_dir(start):
         ctx.workspace.scan(path)  # a directory that was named has to exist, one in a pattern not
-        return Found([], 0)
+        return Found([], 0, LeftOut())
     top = ctx.workspace.resolve(start)
-    count = 0
-
-    def ages() -> Iterator[tuple[float, str]]:
-        nonlocal count
-        for found in _matching(ctx, top, asked, frozenset(settings.skip)):
-            count += len(found)
-            yield from found
-
-    newest = [path for _, path in nsmallest(settings.max_results, ages())]
-    return Found(newest, count)
+    prefix = 0 if top == "." else len(top) + 1
+    left_out = LeftOut()
+    walked = ctx.workspace.files(
+        top, skip=frozenset(settings.skip), depth=asked.depth, left_out=left_out
+    )
+    ages: list[tuple[float, str]] = []
+    is_complete = True
+    for matching in _matching(ctx, walked, asked, prefix):
+        if len(ages) >= settings.max_matches:
+            is_complete = False
+            break
+        ages += matching
+    newest = [path for _, path in nsmallest(settings.max_results, ages)]
+    left_out.files = [path for path in left_out.files if asked.matches(path[prefix:])]
+    return Found(newest, len(ages), left_out, is_complete)
 
 
 def _matching(
-    ctx: ToolContext, top: str, asked: Wanted, skip: frozenset[str]
+    ctx: ToolContext, walked: Iterable[Files], asked: Wanted, prefix: int
 ) -> Iterator[list[tuple[float, str]]]:
     """Yield the files of one directory that match, each with its time: the newest has the least."""
-    prefix = 0 if top == "." else len(top) + 1
-    for files in ctx.workspace.files(top, skip=skip, depth=asked.depth):
+    for files in walked:
         ctx.cancelled.check()
         # Most files are ruled out by the end of their names alone.
         names = [name for name in files.names if name.endswith(asked.ends)]
         if names and not asked.is_whole:
             names = [name for name in names if asked.matches(files.path(name)[prefix:])]
+        if not names:
+            continue
         folder = files.path("")
         yield [
             (-time, folder + name) for time, name in zip(files.mtimes(names), names, strict=True)

@@ -49,6 +49,7 @@ def grep(  # noqa: PLR0913 - one argument for each thing that can be asked
     *,
     ignore_case: Annotated[bool, "Any case."] = False,
     fixed_string: Annotated[bool, "No regex."] = False,
+    multiline: Annotated[bool, "Across lines."] = False,
     limit: Annotated[int, Param("Results.", ge=1)] = 100,
     offset: Annotated[int, Param("Skip.", ge=0, le=COUNTED)] = 0,
 ) -> ToolResult:
@@ -56,7 +57,7 @@ def grep(  # noqa: PLR0913 - one argument for each thing that can be asked
     from nanocoder_tool_grep.answer import answer
     from nanocoder_tool_grep.finding import Page, find
 
-    check(pattern, glob, type)
+    check(pattern, glob, type, multiline=multiline)
     settings: Settings = ctx.settings or Settings()
     where = ctx.workspace.resolve(path)
     query = Query(
@@ -69,6 +70,7 @@ def grep(  # noqa: PLR0913 - one argument for each thing that can be asked
         context=context if output == "content" else 0,
         ignore_case=ignore_case,
         fixed=fixed_string,
+        multiline=multiline,
     )
     page = Page(offset, limit)
     found = find(ctx, query, page, engine=settings.engine, limit_s=settings.time_limit_s)

@@ -6,13 +6,15 @@ from nanocoder import ToolResult
 
 from nanocoder_tool_grep.finding import Found
 from nanocoder_tool_grep.matching import MAX_LINE
-from nanocoder_tool_grep.query import COUNTED, Line, Query
+from nanocoder_tool_grep.query import COUNTED, LINE_BY_LINE, Line, Query, path_filter
 
 
 def answer(query: Query, found: Found) -> ToolResult:
     """Describe what was *found*."""
+    trouble = found.trouble
+    unreadable = trouble.unreadable + len(trouble.left_out.unreadable)
     return ToolResult(
-        "\n".join([_head(query, found), *_body(query, found), *_notes(found)]),
+        "\n".join([_head(query, found), *_body(query, found), *_notes(query, found, unreadable)]),
         title=query.pattern,
         data=_data(query, found),
         metadata={
@@ -22,11 +24,20 @@ def answer(query: Query, found: Found) -> ToolResult:
             "files": found.files,
             "truncated": found.has_more or found.stopped,
             "engine": found.engine,
+            **trouble.left_out.metadata(path_filter(query)),
+            **({"unreadable": unreadable} if unreadable else {}),
         },
     )
 
 
 def _head(query: Query, found: Found) -> str:
+    if found.stopped:
+        limit = f"[the search was stopped after {found.limit_s:g} s; search in less]"
+        return f"{limit}\n{_count(query, found)}" if found.count else f"{limit}\nNothing found yet"
+    return _count(query, found)
+
+
+def _count(query: Query, found: Found) -> str:
     noun = "line" if query.output == "content" else "file"
     if not found.count:
         where = "" if query.path == "." else f" in {query.path}"
@@ -72,8 +83,19 @@ def _follows(before: Line, line: Line) -> bool:
     return (before.path, before.number + 1) == (line.path, line.number)
 
 
-def _notes(found: Found) -> list[str]:
-    return ["[the search took too long and was stopped; search in less]"] if found.stopped else []
+def _notes(query: Query, found: Found, unreadable: int) -> list[str]:
+    notes = [found.trouble.left_out.note(path_filter(query))]
+    if unreadable:
+        notes.append(f"[{_files(unreadable)} could not be read: the system refused]")
+    if found.trouble.too_large:
+        notes.append(f"[{_files(found.trouble.too_large)} too large to be searched across lines]")
+    if query.looks_across and not found.count:
+        notes.append(f"[{LINE_BY_LINE}]")
+    return list(filter(None, notes))
+
+
+def _files(count: int) -> str:
+    return f"{count:,} file{'s' * (count != 1)}"
 
 
 def _data(query: Query, found: Found) -> dict[str, Any]:

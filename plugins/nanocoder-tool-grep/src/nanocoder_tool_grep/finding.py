@@ -17,6 +17,7 @@ from nanocoder_tool_grep.query import (
     Stopped,
     path_filter,
 )
+from nanocoder_tool_grep.trouble import Trouble
 
 QUICK_FILES = 100
 QUICK_BYTES = 500_000
@@ -50,7 +51,8 @@ class Found:
     *kept* are the results of *page*, lines around them not counted. *count* are lines that match
     (files, when files were asked for), counted up to *counted*, and *files* in how many files they
     are; *is_complete* is false when there are more, and *files* then are those of the lines that
-    are kept. *stopped* is true when time ran out.
+    are kept. *stopped* is true when time ran out, after *limit_s* seconds. *trouble* is what
+    was not looked at.
     """
 
     engine: str
@@ -63,6 +65,8 @@ class Found:
     files: int = 0
     is_complete: bool = True
     stopped: bool = False
+    limit_s: float = 0.0
+    trouble: Trouble = field(factory=Trouble)
     _around: list[Line] = field(factory=list)
     _file: str = ""
     _kept_files: int = 0
@@ -125,8 +129,8 @@ def find(ctx: ToolContext, query: Query, page: Page, *, engine: str, limit_s: fl
             return _by_ripgrep(ctx, program, query, allowed, page=page, limit_s=limit_s)
         except ripgrep.BadPatternError:
             pass  # look-around and back references, which Python has; else it says what is wrong
-    found = Found("python", page, query.context)
-    found.take(scan.search(ctx, query, allowed, limit_s=limit_s))
+    found = Found("python", page, query.context, limit_s=limit_s)
+    found.take(scan.search(ctx, query, allowed, found.trouble, limit_s=limit_s))
     return found
 
 
@@ -155,24 +159,36 @@ def _by_ripgrep(
 ) -> Found:
     """Search on all processors, and again on one where there is too much to put it into order."""
     deadline = time.monotonic() + limit_s
-    is_readable = ctx.workspace.readable_below(query.path)
+    # A file was opened already: then nobody refuses it.
+    below = None if query.is_file else ctx.workspace.readable_below(query.path)
+    trouble = Trouble()
 
-    def lines(*, in_order: bool) -> Generator[Line]:
+    def lines(*, in_order: bool, meanwhile: Callable[[], object] = lambda: None) -> Generator[Line]:
         left = max(0.0, deadline - time.monotonic())
-        raw = ripgrep.search(ctx, program, query, in_order=in_order, limit_s=left)
-        return _textual(ctx, raw, lambda path: allowed(path) and is_readable(path))
+        raw = ripgrep.search(
+            ctx, program, query, trouble, in_order=in_order, limit_s=left, meanwhile=meanwhile
+        )
+        return _textual(ctx, raw, lambda path: allowed(path) and (below is None or below(path)))
+
+    def count_left_out() -> None:
+        if not query.is_file:
+            for _ in ctx.workspace.files(query.path, left_out=trouble.left_out):
+                ctx.cancelled.check()
+            trouble.left_out.unreadable.clear()  # ripgrep counts them, too
 
     if query.is_file and _is_binary(ctx, query.path):
         return Found("ripgrep", page, query.context)
     everything = Found("ripgrep", EVERYTHING, query.context)
-    everything.take(lines(in_order=False))
+    everything.take(lines(in_order=False, meanwhile=count_left_out))
     if everything.is_complete:
-        found = Found("ripgrep", page, query.context)
+        found = Found("ripgrep", page, query.context, limit_s=limit_s, trouble=trouble)
         found.take(line for line in sorted(everything.lines, key=_order))
         found.stopped = everything.stopped
         return found
     # How much there is, is known; now only the first are wanted.
-    found = Found("ripgrep", page, query.context, counted=page.end)
+    found = Found(
+        "ripgrep", page, query.context, counted=page.end, limit_s=limit_s, trouble=trouble
+    )
     found.take(lines(in_order=True))
     found.count = COUNTED
     found.is_complete = False

@@ -13,6 +13,8 @@ MAX_PATTERN = 1_024
 MAX_CONTEXT = 50
 COUNTED = 10_000  # lines, or files; whoever finds more has asked too little
 
+LINE_BY_LINE = "patterns are matched line by line; multiline=true looks across lines"
+
 Output = Literal["content", "files", "count"]
 
 
@@ -29,6 +31,12 @@ class Query:
     context: int = 0
     ignore_case: bool = False
     fixed: bool = False
+    multiline: bool = False
+
+    @property
+    def looks_across(self) -> bool:
+        """Whether the pattern asks for a line break although it is matched line by line."""
+        return not (self.multiline or self.fixed) and r"\n" in self.pattern
 
     @property
     def is_plain(self) -> bool:
@@ -53,15 +61,17 @@ class Stopped(Exception):
     """The search took too long and was ended."""
 
 
-def check(pattern: str, glob: str = "", kind: str = "") -> None:
+def check(pattern: str, glob: str = "", kind: str = "", *, multiline: bool = False) -> None:
     """Refuse what no line, or no name, can match, and what is too long; raises ToolError."""
     if not pattern:
         raise invalid("the pattern is empty")
     if len(pattern) > MAX_PATTERN:
         raise invalid(f"the pattern is longer than {MAX_PATTERN} characters")
+    if "\n" in pattern and not multiline:
+        raise invalid(f"the pattern has a line break: {LINE_BY_LINE}")
     for name, text in (("pattern", pattern), ("glob", glob)):
-        if "\n" in text or "\0" in text:
-            raise invalid(f"the {name} has a newline or a NUL; grep looks at one line at a time")
+        if "\0" in text or (name == "glob" and "\n" in text):
+            raise invalid(f"the {name} has a NUL or a line break, which cannot match")
         if any("\ud800" <= letter <= "\udfff" for letter in text):
             raise invalid(f"the {name} has half a character; send the character itself")
     if kind and not globs_of(kind):

@@ -1,10 +1,12 @@
 """The search by ripgrep, told to find just what the search in Python finds."""
 
+import contextlib
 import os
+import re
 import subprocess
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
-from threading import Event, Timer
+from threading import Event, Thread, Timer
 from typing import IO, cast
 
 from nanocoder import ToolContext, Workspace
@@ -12,14 +14,17 @@ from nanocoder_kit_glob.ripgrep import FLAGS, path_of, place, rules, sees_our_ru
 
 from nanocoder_tool_grep.matching import MAX_LINE, shown
 from nanocoder_tool_grep.query import COUNTED, Line, Query, Stopped
+from nanocoder_tool_grep.trouble import Trouble
 from nanocoder_tool_grep.types import globs_of
 
 READ_BYTES = 4 * MAX_LINE + 4_096 + 32  # a line of four-byte characters, behind the longest path
 MAX_STDERR = 4_000
 MAX_BREAKS = 255
 """Line breaks that a path is looked for with; a name of a file has at most 255 bytes."""
+_GONE = b"(os error 2)"
+_SYSTEM_ERROR = re.compile(rb"\(os error \d+\)\s*$")
 FIXED = (
-    *FLAGS,
+    *(flag for flag in FLAGS if flag != "--no-messages"),
     "--no-heading",
     "--with-filename",
     "--encoding=none",
@@ -45,10 +50,18 @@ def can_search(workspace: Workspace, query: Query) -> bool:
 
 
 def search(
-    ctx: ToolContext, program: str, query: Query, *, in_order: bool, limit_s: float
+    ctx: ToolContext,
+    program: str,
+    query: Query,
+    trouble: Trouble,
+    *,
+    in_order: bool,
+    limit_s: float,
+    meanwhile: Callable[[], object] = lambda: None,
 ) -> Generator[Line]:
     """Yield what ripgrep finds; by path when *in_order*, otherwise faster.
 
+    *meanwhile* is done while it works.
     Raises: BadPatternError, Stopped after *limit_s* seconds, Cancelled.
     """
     process = subprocess.Popen(
@@ -65,10 +78,15 @@ def search(
     timer = Timer(limit_s, _end, (process, late))
     timer.daemon = True
     timer.start()
+    complaints = Complaints(cast("IO[bytes]", process.stderr))
     with process:
         try:
+            meanwhile()
             yield from _lines(cast("IO[bytes]", process.stdout), query, ctx.workspace.root)
-            _check(process)
+            trouble.unreadable = complaints.unreadable_files()
+            # Files that cannot be read make 2, too.
+            if process.wait() == 2 and complaints.text:  # noqa: PLR2004 - ripgrep's for errors
+                raise BadPatternError(complaints.text)
         finally:
             timer.cancel()
             forget()
@@ -96,6 +114,8 @@ def arguments(workspace: Workspace, query: Query, *, in_order: bool) -> list[str
         given.append(f"--max-count={COUNTED + 1}")
     if query.context and query.output == "content":
         given.append(f"--context={query.context}")
+    if query.multiline:
+        given.append("--multiline")
     if query.ignore_case:
         given.append("--ignore-case")
     if query.is_plain:
@@ -117,11 +137,31 @@ def _filters(query: Query) -> list[str]:
     return [*(f"--type-add=wanted:{name}" for name in names), "--type=wanted"]
 
 
-def _check(process: subprocess.Popen[bytes]) -> None:
-    complaint = cast("IO[bytes]", process.stderr).read(MAX_STDERR).decode(errors="replace")
-    # Files that cannot be read make 2, too, but without a word.
-    if process.wait() == 2 and complaint.strip():  # noqa: PLR2004 - ripgrep's code for errors
-        raise BadPatternError(complaint)
+class Complaints:
+    """What ripgrep says on *stderr*, read beside its results: a full pipe would hold it up.
+
+    *text* is what it says of the pattern.
+    """
+
+    def __init__(self, stderr: IO[bytes]) -> None:
+        self.text = ""
+        self._stderr = stderr
+        self._unreadable = 0
+        self._thread = Thread(target=self._read, daemon=True)
+        self._thread.start()
+
+    def unreadable_files(self) -> int:
+        """Return of how many files it says, up to its end, that the system refused them."""
+        self._thread.join()
+        return self._unreadable
+
+    def _read(self) -> None:
+        with contextlib.suppress(OSError, ValueError):  # closed: nobody wants to know any more
+            for line in self._stderr:
+                if _SYSTEM_ERROR.search(line):
+                    self._unreadable += _GONE not in line
+                elif len(self.text) < MAX_STDERR:
+                    self.text += line.decode(errors="replace")
 
 
 def _name(lines: list[bytes], root: Path) -> bytes:

@@ -10,16 +10,19 @@ from attrs import define
 from nanocoder import ToolContext, WorkspaceError
 
 from nanocoder_tool_grep import workers
+from nanocoder_tool_grep.across import MAX_FILE_BYTES, AcrossMatcher, found_across
 from nanocoder_tool_grep.matching import (
     BLOCK_BYTES,
     Blocks,
     LateError,
     Matcher,
     NoRegexError,
+    Row,
     found,
     make_matcher,
 )
 from nanocoder_tool_grep.query import Line, Query, Stopped, invalid, name_ends
+from nanocoder_tool_grep.trouble import Trouble
 
 ALONE_FILES = 300
 """So many files, or bytes, are searched in less time than workers need to start."""
@@ -30,15 +33,21 @@ Some = tuple[str, list[str]]
 
 
 def search(
-    ctx: ToolContext, query: Query, allowed: Callable[[str], bool], *, limit_s: float
+    ctx: ToolContext,
+    query: Query,
+    allowed: Callable[[str], bool],
+    trouble: Trouble,
+    *,
+    limit_s: float,
 ) -> Generator[Line]:
-    """Yield what is found, by path.
+    """Yield what is found, by path; *trouble* is told of what was not searched.
 
     Raises: ToolError for a pattern that is none, Stopped after *limit_s* seconds, Cancelled.
     """
     deadline = time.monotonic() + limit_s
+    make = AcrossMatcher if query.multiline else make_matcher
     try:
-        matcher = make_matcher(
+        matcher = make(
             query.pattern, plain=query.is_plain, ignore_case=query.ignore_case, deadline=deadline
         )
     except NoRegexError as error:
@@ -47,19 +56,22 @@ def search(
             " would be taken letter by letter"
         ) from None
     try:
-        yield from _Scan(ctx, query, matcher, deadline).lines(_listed(ctx, query, allowed))
+        listed = _listed(ctx, query, allowed, trouble)
+        yield from _Scan(ctx, query, matcher, deadline, trouble).lines(listed)
     except LateError:
         raise Stopped from None
 
 
-def _listed(ctx: ToolContext, query: Query, allowed: Callable[[str], bool]) -> Iterator[Some]:
+def _listed(
+    ctx: ToolContext, query: Query, allowed: Callable[[str], bool], trouble: Trouble
+) -> Iterator[Some]:
     if query.is_file:
         if allowed(query.path):
             folder, _, name = query.path.rpartition("/")
             yield folder, [name]
         return
     ends = name_ends(query)
-    for files in ctx.workspace.files(query.path):
+    for files in ctx.workspace.files(query.path, left_out=trouble.left_out):
         ctx.cancelled.check()
         names = files.names
         if query.glob or query.type:
@@ -75,14 +87,16 @@ class _Scan:
 
     ctx: ToolContext
     query: Query
-    matcher: Matcher
+    matcher: Matcher | AcrossMatcher
     deadline: float
+    trouble: Trouble
     files: int = 0
     size: int = 0
 
     def lines(self, every: Iterator[Some]) -> Iterator[Line]:
         """Yield what is found in *every* directory, in their order."""
-        number = 0 if self.query.is_file else workers.count()
+        # A worker would have to hold a whole file, as each of the others does.
+        number = 0 if self.query.is_file or self.query.multiline else workers.count()
         for folder, names in every:
             for at, name in enumerate(names):
                 if number and (self.files >= ALONE_FILES or self.size >= ALONE_BYTES):
@@ -94,7 +108,9 @@ class _Scan:
         root, cancel = self.ctx.workspace.root, self.ctx.cancelled
         left = self.deadline - time.monotonic()
         try:
-            yield from workers.search(root, self.query, every, cancel, number=number, limit_s=left)
+            yield from workers.search(
+                root, self.query, every, cancel, self.trouble, number=number, limit_s=left
+            )
         except workers.WorkerDiedError as died:
             for folder, names in died.left:
                 for name in names:
@@ -106,15 +122,30 @@ class _Scan:
             raise Stopped
         try:
             file = self.ctx.workspace.open(path)
-        except WorkspaceError:  # gone, or not to be read: as if it were not there
+        except WorkspaceError as error:
+            if error.error_class != "file_not_found":  # as if it had never been there
+                self.trouble.unreadable += 1
             return
         with file:
             self.files += 1
-            first = self._read(file, BLOCK_BYTES)
-            read = partial(self._read, file)
-            blocks = Blocks(first, read, partial(file.seek, 0), named=self.query.is_file)
-            for row in found(blocks, self.matcher, self.query.output, self.query.context):
-                yield Line(path, *row)
+            try:
+                for row in self._rows(file):
+                    yield Line(path, *row)
+            except OSError:
+                self.trouble.unreadable += 1
+
+    def _rows(self, file: BinaryIO) -> Iterator[Row]:
+        query, matcher = self.query, self.matcher
+        if isinstance(matcher, AcrossMatcher):
+            data = self._read(file, MAX_FILE_BYTES + 1)
+            if len(data) > MAX_FILE_BYTES:
+                self.trouble.too_large += 1
+                return iter(())
+            return found_across(data, matcher, query.output, query.context)
+        first = self._read(file, BLOCK_BYTES)
+        read = partial(self._read, file)
+        blocks = Blocks(first, read, partial(file.seek, 0), named=query.is_file)
+        return found(blocks, matcher, query.output, query.context)
 
     def _read(self, file: BinaryIO, wanted: int) -> bytes:
         self.ctx.cancelled.check()

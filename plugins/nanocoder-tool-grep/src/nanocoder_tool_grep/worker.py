@@ -1,11 +1,11 @@
 """A process that searches files on its own; started by `workers`, never imported there.
 
 It reads a job and then batches, a line of JSON each, and answers every batch by a line: the rows
-that it found, with their paths. It opens below its working directory, the root, and follows no
-link. Names are as the system has them: where one is not UTF-8, with Python's lone surrogates.
+that it found, with their paths, and how many files the system refused. It opens below its working
+directory, the root, and follows no link. Names are as the system has them: where one is not UTF-8,
+with Python's lone surrogates.
 """
 
-import contextlib
 import json
 import math
 import os
@@ -42,24 +42,39 @@ class Worker:
             self._matcher.needles, self._buffer, folds=self._matcher.folds
         )
         self._root = os.open(".", _FOLDER)
+        self._unreadable = 0
 
-    def search(self, batch: list[tuple[str, list[str]]]) -> Rows:
-        """Return path, number, text and whether it matches; of more than *most* the first."""
+    def search(self, batch: list[tuple[str, list[str]]]) -> tuple[Rows, int]:
+        """Return path, number, text and whether it matches; of more than *most* the first.
+
+        Beside them, how many files the system refused.
+        """
         rows: Rows = []
+        self._unreadable = 0
         for folder, names in batch:
             try:
                 fd = self._folder(folder)
-            except OSError:  # gone, or not to be read: as if it were not there
+            except FileNotFoundError:  # as if it had never been there
+                continue
+            except OSError:
+                self._unreadable += len(names)
                 continue
             try:
-                for name in names:
-                    if len(rows) > self._most:
-                        return rows
-                    with contextlib.suppress(OSError):
-                        self._file(fd, name, folder, rows)
+                self._files(fd, names, folder, rows)
             finally:
                 os.close(fd)
-        return rows
+        return rows, self._unreadable
+
+    def _files(self, fd: int, names: list[str], folder: str, rows: Rows) -> None:
+        for name in names:
+            if len(rows) > self._most:
+                return
+            try:
+                self._file(fd, name, folder, rows)
+            except FileNotFoundError:
+                continue
+            except OSError:
+                self._unreadable += 1
 
     def _folder(self, folder: str) -> int:
         """Open a directory from one to the next, so that no link is followed."""
@@ -110,6 +125,6 @@ def main() -> None:
     """Answer until there is nothing more to read."""
     worker = Worker(json.loads(sys.stdin.buffer.readline()))
     while line := sys.stdin.buffer.readline():
-        rows = worker.search(json.loads(line))
-        sys.stdout.buffer.write(json.dumps(rows).encode() + b"\n")
+        answer = worker.search(json.loads(line))
+        sys.stdout.buffer.write(json.dumps(answer).encode() + b"\n")
         sys.stdout.buffer.flush()

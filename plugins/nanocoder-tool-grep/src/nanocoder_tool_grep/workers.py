@@ -20,6 +20,7 @@ from typing import IO, cast
 from nanocoder import Cancel, escape_path, unescape_path
 
 from nanocoder_tool_grep.query import COUNTED, Line, Query, Stopped
+from nanocoder_tool_grep.trouble import Trouble
 
 MOST_WORKERS = 4
 BATCH_FILES = 128
@@ -80,6 +81,7 @@ def search(
     query: Query,
     every: Iterable[tuple[str, list[str]]],
     cancel: Cancel,
+    trouble: Trouble,
     *,
     number: int,
     limit_s: float,
@@ -107,7 +109,7 @@ def search(
         stack.callback(timer.cancel)
         timer.start()
         try:
-            yield from _Crew(workers, batches(every), stack).lines()
+            yield from _Crew(workers, batches(every), stack, trouble).lines()
         except WorkerDiedError:
             cancel.check()
             if late.is_set():
@@ -170,8 +172,13 @@ class _Crew:
     """Gives each batch to the worker with the least to do, and puts the answers into order."""
 
     def __init__(
-        self, workers: list[_Worker], every: Iterator[Batch], stack: contextlib.ExitStack
+        self,
+        workers: list[_Worker],
+        every: Iterator[Batch],
+        stack: contextlib.ExitStack,
+        trouble: Trouble,
     ) -> None:
+        self._trouble = trouble
         self._workers = workers
         self._every = every
         self._given: deque[Batch] = deque()
@@ -190,7 +197,9 @@ class _Crew:
                 while self._first not in self._held:
                     self._take()
                     self._give()
-                for row in json.loads(self._held.pop(self._first)):
+                rows, unreadable = json.loads(self._held.pop(self._first))
+                self._trouble.unreadable += unreadable
+                for row in rows:
                     yield Line(escape_path(row[0]), *row[1:])
                 self._first += 1
                 self._given.popleft()

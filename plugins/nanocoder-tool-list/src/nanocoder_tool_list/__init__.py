@@ -3,7 +3,7 @@
 from typing import Annotated, Any
 
 from attrs import frozen
-from nanocoder import Effect, Entry, Param, Tool, ToolContext, ToolResult, hookimpl, tool
+from nanocoder import Effect, Entry, LeftOut, Param, Tool, ToolContext, ToolResult, hookimpl, tool
 from nanocoder_kit_glob import SKIPPED
 
 MAX_DEPTH = 20
@@ -37,16 +37,24 @@ def list_files(
     top = ctx.workspace.resolve(path)
     listed: list[Entry] = []
     count = 0
-    for entry in ctx.workspace.walk(path, skip=settings.skip, depth=depth, details=False):
+    left_out = LeftOut()
+    for entry in ctx.workspace.walk(
+        path, skip=settings.skip, depth=depth, details=False, left_out=left_out
+    ):
         ctx.cancelled.check()
         count += 1
         if len(listed) < settings.max_entries:
             listed.append(entry)
     return ToolResult(
-        _text(top, listed, count),
+        "\n".join(filter(None, [_text(top, listed, count), left_out.note()])),
         title=top,
         data={"path": top, "entries": [{"path": e.path, "kind": e.kind} for e in listed]},
-        metadata={"path": top, "count": count, "truncated": len(listed) < count},
+        metadata={
+            "path": top,
+            "count": count,
+            "truncated": len(listed) < count,
+            **left_out.metadata(),
+        },
     )
 
 

@@ -1,0 +1,123 @@
+"""What policies let be read: in every way in which a workspace reads and lists."""
+
+import pytest
+from nanocoder import LeftOut, PathFilter, Readable, Workspace, WorkspaceError
+
+
+class Payroll(PathFilter):
+    """Nobody reads what is called payroll; somebody has to agree to what is called private."""
+
+    def refuses(self, path):
+        return "payroll is confidential" if path.rpartition("/")[2] == "payroll" else ""
+
+    def asks(self, path):
+        return "ask the owner" if path.rpartition("/")[2] == "private" else ""
+
+
+class Broken(PathFilter):
+    """Raises for everything."""
+
+    def refuses(self, path):
+        raise RuntimeError("boom")
+
+    def suspects(self, folder, names):
+        raise RuntimeError("boom")
+
+
+@pytest.fixture
+def root(tmp_path):
+    for path in ("a", "payroll/2026/sum", "private/b", "deep/payroll", "deep/c"):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text("text\n")
+    (tmp_path / "link").symlink_to("payroll/2026/sum")
+    return tmp_path
+
+
+@pytest.fixture(params=[False, True])
+def workspace(request, root):
+    readable = Readable([("acme", Payroll())])
+    with Workspace(root, readable=readable, force_walk=request.param) as workspace:
+        yield workspace
+
+
+@pytest.mark.finding("C3")
+@pytest.mark.parametrize("path", ["payroll/2026/sum", "link", "deep/payroll", "./deep/../link"])
+def test_what_is_refused_is_opened_by_no_path(workspace, path):
+    for read in (workspace.open, workspace.read_bytes, workspace.read_text, workspace.digest_of):
+        with pytest.raises(WorkspaceError, match="payroll is confidential") as caught:
+            read(path)
+        assert caught.value.error_class == "read_denied"
+
+
+@pytest.mark.finding("C3")
+def test_a_walk_leaves_it_out_and_counts_it(workspace):
+    left_out = LeftOut()
+    walked = {entry.path for entry in workspace.walk(left_out=left_out)}
+    assert walked == {"a", "deep", "deep/c", "link"}
+    found = workspace.files()
+    assert {files.path(name) for files in found for name in files.names} == {"a", "deep/c"}
+    assert left_out.data() == {"files": 1, "folders": 2}
+    assert left_out.note() == "[1 file and 2 folders left out by rules]"
+    assert left_out.note(lambda path: path.startswith("x")) == "[2 folders left out by rules]"
+    assert [entry.name for entry in workspace.scan("deep")] == ["c"]
+
+
+@pytest.mark.finding("C3")
+@pytest.mark.parametrize("start", ["payroll", "payroll/2026"])
+def test_no_walk_starts_where_nobody_may_read(workspace, start):
+    for walk in (workspace.walk, workspace.files, workspace.scan, workspace.readable_below):
+        with pytest.raises(WorkspaceError) as caught:
+            list(walk(start))
+        assert caught.value.error_class == "read_denied"
+
+
+@pytest.mark.finding("C3")
+def test_what_a_person_has_to_agree_to_is_found_only_where_a_walk_starts_there(workspace):
+    assert [entry.path for entry in workspace.walk("private")] == ["private/b"]
+    assert workspace.read_text("private/b") == "text\n"  # who named it was asked
+    assert not workspace.readable_below()("private/b")
+    assert workspace.readable_below("private")("private/b")
+
+
+@pytest.mark.finding("C3")
+def test_a_filter_that_breaks_refuses(root):
+    readable = Readable([("acme", Payroll()), ("broken", Broken())])
+    assert readable.refuses("a") == "policy 'broken' failed: RuntimeError: boom"
+    with Workspace(root, readable=readable) as workspace:
+        assert list(workspace.walk()) == []
+        with pytest.raises(WorkspaceError, match="boom"):
+            workspace.read_text("a")
+
+
+@pytest.mark.finding("C3")
+def test_a_path_of_a_thousand_folders_is_judged(root):
+    deep = "/".join(["x"] * 2_000)
+    readable = Readable([("acme", Payroll())])
+    assert readable.refuses(f"{deep}/payroll/y") == "payroll is confidential"
+    assert readable.refuses(deep) == ""
+
+
+@pytest.mark.finding("N14")
+def test_of_rules_without_end_the_first_count_and_the_walk_says_so(tmp_path):
+    lines = [f"*a*b*{number}*c*d*e*" for number in range(8_000)]
+    (tmp_path / ".gitignore").write_text("\n".join(["*.log", *lines, "last-*"]) + "\n")
+    for name in ("x.log", "last-one", "a"):
+        (tmp_path / name).write_text("")
+    left_out = LeftOut()
+    with Workspace(tmp_path) as workspace:
+        files = [name for files in workspace.files(left_out=left_out) for name in files.names]
+    assert sorted(files) == [".gitignore", "a", "last-one"]
+    assert left_out.note() == "[.gitignore is too long: only its first patterns count]"
+
+
+@pytest.mark.finding("N14")
+def test_ten_thousand_plain_names_all_count(tmp_path):
+    lines = [f"name-{number}" for number in range(9_000)]
+    (tmp_path / ".gitignore").write_text("\n".join([*lines, "!name-7", "/top", "folder/"]) + "\n")
+    for name in ("name-7", "name-8999", "top", "folder"):
+        (tmp_path / name).write_text("")
+    left_out = LeftOut()
+    with Workspace(tmp_path) as workspace:
+        files = [name for files in workspace.files(left_out=left_out) for name in files.names]
+    assert sorted(files) == [".gitignore", "folder", "name-7"]
+    assert left_out.note() == ""

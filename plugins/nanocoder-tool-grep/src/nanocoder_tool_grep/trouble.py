@@ -1,0 +1,16 @@
+"""What a search did not look at."""
+
+from attrs import define, field
+from nanocoder import LeftOut
+
+
+@define
+class Trouble:
+    """*left_out* is what policies keep from readers; *unreadable* counts what the system refuses.
+
+    *too_large* counts files that are too large to be searched across lines.
+    """
+
+    left_out: LeftOut = field(factory=LeftOut)
+    unreadable: int = 0
+    too_large: int = 0
