@@ -65,7 +65,7 @@ def test_a_name_with_lines_and_controls_in_it_says_no_lines_of_its_own(run, clea
     forged = "a\nM code.py (5 lines, +0)\x1b[2J\u2028b\tc"
     write = {"name": "write_file", "arguments": {"path": forged, "content": ""}}
     result, _ = run(calls(write), {"text": "Done."}, arguments=MERGED)
-    shown = r"a\nM code.py (5 lines, +0)\x1b[2J\u2028b\tc"
+    shown = r"a\x0aM code.py (5 lines, +0)\x1b[2J\u2028b\x09c"
     assert f"({shown} is new and empty): 1 file\nA {shown} (0 lines, +0)" in result.output
 
 

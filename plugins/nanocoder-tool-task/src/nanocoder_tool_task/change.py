@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from attrs import frozen
-from nanocoder import for_terminal
 
 from nanocoder_tool_task.git import git
 
@@ -104,16 +103,11 @@ def _line(pair: Pair) -> str:
     old = before.content.splitlines() if before is not None else []
     new = after.content.splitlines() if after is not None else []
     grown = len(new) - len(old)
-    return f"{letter} {_named(path)} ({len(new)} {'line' if len(new) == 1 else 'lines'}, {grown:+})"
-
-
-def _named(path: str) -> str:
-    """Return *path* on one line: a name that has others in it says nothing of its own."""
-    return for_terminal(path).replace("\n", "\\n").replace("\t", "\\t")
+    return f"{letter} {path} ({len(new)} {'line' if len(new) == 1 else 'lines'}, {grown:+})"
 
 
 def _odd(pair: Pair) -> str:
-    path, before, after = _named(pair[0]), *pair[1:]
+    path, before, after = pair
     versions = [one for one in (before, after) if one is not None]
     if any(one.link for one in versions):
         return f"{path} is a link"

@@ -6,14 +6,20 @@ leads out.
 """
 
 import os
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, Self
 
 from attrs import define, field, frozen
-from nanocoder import Cancel, ToolError, Workspace, WorkspaceError
+from nanocoder import (
+    Cancel,
+    ToolError,
+    Workspace,
+    WorkspaceError,
+    escape_path,
+    unescape_path,
+)
 
 from nanocoder_tool_task import places
 from nanocoder_tool_task.change import Change, Version, change_of
@@ -24,7 +30,6 @@ MAX_FILES = 50_000
 MAX_BYTES = 1_000_000_000
 PIECE_BYTES = 1_048_576
 BASE = "base"
-_ESCAPED = re.compile(r"\\x([89a-f][0-9a-f])")
 
 
 @frozen
@@ -116,7 +121,7 @@ class Worktree:
 
 def version_of(workspace: Workspace, path: str) -> Version | None:
     """Return a file or a link as it is, or None when there is neither."""
-    place = workspace.root / _spelled(workspace.root, path)
+    place = workspace.root / unescape_path(path)
     try:
         parent = path.rpartition("/")[0] or "."
         if workspace.resolve(parent) != workspace.relative(parent):
@@ -134,7 +139,7 @@ def version_of(workspace: Workspace, path: str) -> Version | None:
 def _stamp(workspace: Workspace, path: str) -> tuple[int, ...]:
     """Return what changes with every change of a file, the one of its inode's time included."""
     try:
-        if (workspace.root / _spelled(workspace.root, path)).is_symlink():
+        if (workspace.root / unescape_path(path)).is_symlink():
             return ()
         found = workspace.stat(path)
     except (OSError, WorkspaceError):
@@ -160,7 +165,7 @@ def _copied(
     count = 0
     for path in dict.fromkeys([*_listed(workspace), *_tracked_though_ignored(workspace)]):
         cancel.check()
-        target = folder / _spelled(workspace.root, path)
+        target = folder / unescape_path(path)
         if not target.parent.is_dir():
             target.parent.mkdir(parents=True)
         found = _taken(workspace, path, base, target, cancel)
@@ -172,19 +177,11 @@ def _copied(
         yield path, found
 
 
-def _spelled(root: Path, path: str) -> str:
-    """Return the name that a file has on the disk: bytes that are no UTF-8 are shown escaped."""
-    if "\\x" not in path or os.path.lexists(root / path):
-        return path
-    raw = _ESCAPED.sub(lambda found: os.fsdecode(bytes.fromhex(found[1])), path)
-    return raw if os.path.lexists(root / raw) else path
-
-
 def _taken(
     workspace: Workspace, path: str, base: BinaryIO, target: Path, cancel: Cancel
 ) -> Original | None:
     """Copy one file of the parent; None when it was deleted meanwhile, or may not be read."""
-    place = workspace.root / _spelled(workspace.root, path)
+    place = workspace.root / unescape_path(path)
     if place.is_symlink():
         link = place.readlink()
         target.symlink_to(link)
@@ -222,5 +219,5 @@ def _tracked_though_ignored(workspace: Workspace) -> list[str]:
     with suppress(ToolError):
         words = ("ls-files", "-z", "--cached", "--ignored", "--exclude-standard", "--", ".")
         output = git(workspace.root, *words)
-        found = [os.fsdecode(one) for one in output.split(b"\0") if one]
+        found = [escape_path(os.fsdecode(name)) for name in output.split(b"\0") if name]
     return [path for path in found if workspace.is_file(path)]
