@@ -28,11 +28,14 @@ class Place:
         (self.site / "others.pth").write_text(sysconfig.get_path("purelib") + "\n")
         self.bring("nanocoder-core")
 
-    def install(self, name: str, files: dict[str, str], plugin: str = "") -> None:
+    def install(
+        self, name: str, files: dict[str, str], plugin: str = "", requires: tuple[str, ...] = ()
+    ) -> None:
         module = name.replace("-", "_")
         info = self.site / f"{module}-1.0.dist-info"
         info.mkdir()
-        (info / "METADATA").write_text(f"Name: {name}\nVersion: 1.0\n")
+        needed = "".join(f"Requires-Dist: {other}\n" for other in requires)
+        (info / "METADATA").write_text(f"Name: {name}\nVersion: 1.0\n{needed}")
         if plugin:
             (info / "entry_points.txt").write_text(f"[nanocoder]\n{plugin} = {module}\n")
         for path, text in files.items():

@@ -194,6 +194,7 @@ class Children:
         model: str,
         mode: Mode | str | None,
         agent: str,
+        title: str,
         background: bool,
         tools: Has | None,
         max_turns: int,
@@ -215,7 +216,7 @@ class Children:
             own_folders=outer.own_folders if is_same else own_folders(root=root),
         )
         info, journal = self._begun(info, caller)
-        approve, ask = (_nobody, _nobody) if background else _relayed(caller, agent)
+        approve, ask = (_nobody, _nobody) if background else _relayed(caller, agent, title)
         return Ground(
             plugins=ours.plugins if tools is None else FewerTools(ours.plugins, tools),
             config=ours.config,
@@ -275,9 +276,13 @@ def _nobody(_: ApprovalRequest | Question) -> None:
     """Answer for a sub-agent in the background: there is nobody to ask."""
 
 
-def _relayed(caller: Caller, agent: str) -> tuple[Approver, Asker]:
-    """Return what puts requests to the parent's person, through the call that waits."""
-    who = f"sub-agent {agent}: " if agent else "sub-agent: "
+def _relayed(caller: Caller, agent: str, title: str) -> tuple[Approver, Asker]:
+    """Return what puts requests to the parent's person, through the call that waits.
+
+    Each says which sub-agent asks: several of one name may work at once.
+    """
+    names = [name for name in (agent, f"({title})" if title else "") if name]
+    who = f"{' '.join(['sub-agent', *names])}: "
 
     def put(steps: Generator[Said, None, Any]) -> Any:
         try:
@@ -289,7 +294,11 @@ def _relayed(caller: Caller, agent: str) -> tuple[Approver, Asker]:
         call = evolve(request.call, parent_id=caller.call.id)
         return put(_approval(evolve(request, call=call, reason=f"{who}{request.reason}")))
 
-    return approve, lambda question: put(inquiry(evolve(question, call_id=caller.call.id)))
+    def ask(question: Question) -> Any:
+        text = f"{who}{question.text}"
+        return put(inquiry(evolve(question, text=text, call_id=caller.call.id)))
+
+    return approve, ask
 
 
 def _approval(request: ApprovalRequest) -> Generator[Said, None, ApprovalAnswer | None]:

@@ -35,12 +35,12 @@ from nanocoder.running import Caller, Running, Said, TmpDir, inquiry
 from nanocoder.schema import copied, normalise
 from nanocoder.scope import Scope
 from nanocoder.stages import Watch
+from nanocoder.steps import refuse_step
 from nanocoder.tool import (
     MAX_DEPTH,
     Tool,
     ToolContext,
     ToolInfo,
-    refuse_step,
 )
 from nanocoder.transaction import Transaction, caught, ended
 from nanocoder.values import Event, ToolCall, ToolResult, Value
@@ -368,7 +368,13 @@ class Executor:
 
     def _only_reads(self, call: ToolCall) -> bool:
         tool = self._plugins.tools().get(call.name)
-        return tool is None or tool.is_read_only
+        if tool is None or tool.is_read_only:
+            return True
+        try:
+            tells = tool.real().only_reads
+            return tells is not None and bool(tells(call.arguments))
+        except Exception:  # noqa: BLE001 - a plugin that breaks is told of where the call runs
+            return False
 
 
 def _raising(error: NanocoderError) -> Steps:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 from attrs import define, evolve, field, frozen
 
 from nanocoder.cancel import Cancel
-from nanocoder.errors import PluginError, ToolError
+from nanocoder.errors import PluginError
 from nanocoder.readable import Readable
 from nanocoder.returned import as_result
 from nanocoder.schema import Signature
@@ -31,8 +31,6 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 DEFAULT_TIMEOUT_S = 120.0
-OUTWARD = frozenset({Effect.WRITE, Effect.EXECUTE, Effect.NETWORK})
-"""Effects that somebody else may notice."""
 ANY_TOOL = "*"
 """In `composed_of`: every tool on offer, except those that may call any tool themselves."""
 MAX_DEPTH = 4
@@ -186,6 +184,7 @@ class ToolContext(Shown):
         model: str = "",
         mode: Mode | str | None = None,
         agent: str = "",
+        title: str = "",
         background: bool = False,
         tools: "Callable[[Tool[..., Any]], bool] | None" = None,
         max_turns: int = 0,
@@ -196,9 +195,10 @@ class ToolContext(Shown):
 
         It has this session's plugins, settings and policies, and a transcript of its own. *cwd* is
         its directory (none: this one's), *mode* can only be stricter, *agent* is what policies know
-        it by, *tools* says of each tool whether it has it. *background* lets it go on after this
-        call, with nobody to ask. *max_turns* (0: this session's), *max_calls* and *max_tokens* (0:
-        no limit) are its budget. Only a tool with `composed_of=("*",)` opens sessions.
+        it by, *title* tells a person which one asks, *tools* says of each tool whether it has it.
+        *background* lets it go on after this call, with nobody to ask. *max_turns* (0: this
+        session's), *max_calls* and *max_tokens* (0: no limit) are its budget. Only a tool with
+        `composed_of=("*",)` opens sessions.
         Raises: ToolError (nested_session, too_many_sessions, undeclared_subtool), UsageError.
         """
         if self._child is None:
@@ -208,6 +208,7 @@ class ToolContext(Shown):
             model=model,
             mode=mode,
             agent=agent,
+            title=title,
             background=background,
             tools=tools,
             max_turns=max_turns,
@@ -225,7 +226,9 @@ class Tool(Shown, Generic[P, R]):
     once for all that are named; *transactional* restores every file after a failure. *repeatable*
     exempts polling tools from the loop guard. *commands* names the arguments that are commands of
     the shell, which policies judge as such. *reveals* marks the tool by which a model finds
-    those that requests leave out. *load* is set on a tool that is known from the manifest alone.
+    those that requests leave out. *only_reads* tells by the arguments whether a call may run
+    beside others of its turn, although the tool can do more. *load* is set on a tool that is known
+    from the manifest alone.
     """
 
     name: str
@@ -239,6 +242,7 @@ class Tool(Shown, Generic[P, R]):
     transactional: bool = False
     timeout_s: float | None = None
     confirm: Callable[[Mapping[str, Any]], bool] | None = None
+    only_reads: Callable[[Mapping[str, Any]], bool] | None = None
     examples: tuple[Mapping[str, Any], ...] = ()
     repeatable: bool = False
     reveals: bool = False
@@ -283,35 +287,6 @@ class Tool(Shown, Generic[P, R]):
         return as_result(value, self.name)
 
 
-def refuse_step(tool: Tool[..., Any], name: str, offered: Mapping[str, Tool[..., Any]]) -> None:
-    """Raise ToolError unless *tool* declares that it calls the tool *name*, and what that can do.
-
-    Whoever consented to *tool*, or found it harmless, went by the effects that it declares.
-    """
-    if name in tool.composed_of:
-        _refuse_undeclared(tool, offered.get(name))
-        return
-    if ANY_TOOL not in tool.composed_of:
-        have = ", ".join(tool.composed_of) or "none"
-        raise ToolError(f"{tool.name} may not call {name!r}; it declares: {have}")
-    other = offered.get(name)
-    if other is not None and ANY_TOOL in other.composed_of:
-        raise ToolError(
-            f"{tool.name} may not call {name!r}, which calls other tools itself; call it directly",
-            error_class="nested_call",
-        )
-
-
-def _refuse_undeclared(tool: Tool[..., Any], step: Tool[..., Any] | None) -> None:
-    beyond = (step.effects - tool.effects) & OUTWARD if step is not None else frozenset()
-    if step is not None and beyond:
-        raise ToolError(
-            f"{tool.name} may not call {step.name!r}: it does not declare that it can"
-            f" {' and '.join(sorted(beyond))}",
-            error_class="undeclared_effect",
-        )
-
-
 def takes_context(function: Callable[..., Any]) -> bool:
     """Tell whether a handler has a parameter called ctx."""
     code = getattr(function, "__code__", None)
@@ -336,6 +311,7 @@ def tool(
     transactional: bool = ...,
     timeout_s: float | None = ...,
     confirm: Callable[[Mapping[str, Any]], bool] | None = ...,
+    only_reads: Callable[[Mapping[str, Any]], bool] | None = ...,
     examples: Iterable[Mapping[str, Any]] = ...,
     repeatable: bool = ...,
     reveals: bool = ...,

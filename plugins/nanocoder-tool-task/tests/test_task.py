@@ -220,3 +220,36 @@ def test_the_result_is_json_ready(run):
     result, _ = run({"text": "Hello."})
     assert isinstance(result, ToolResult)
     assert json.loads(json.dumps(result.data)) == result.data
+
+
+@pytest.mark.finding("D20")
+@pytest.mark.parametrize("name", ["explore", "review"])
+def test_sub_agents_of_one_turn_that_only_read_work_at_the_same_time(tmp_path, script, tools, name):
+    both = threading.Barrier(2, timeout=30)
+
+    @tool(effects={"read"}, risk="safe")
+    def meet(ctx) -> str:
+        """Wait for the other one."""
+        both.wait()
+        return "met"
+
+    tools["more"] = SimpleNamespace(nanocoder_tools=hookimpl(lambda: [meet]))
+    turns = [{"calls": [{"name": "meet", "arguments": {}}]}, {"text": "Done."}]
+    settings = {"tool-task": Settings(model=script(*turns))}
+    given = {"description": "x", "prompt": "y", "name": name}
+    turns = [[("task", given), ("task", given)], "Done."]
+    played = play(tmp_path, turns, plugins=tools, settings=settings)
+    assert [one.error_class for one in played.results] == ["", ""]
+
+
+@pytest.mark.finding("D20")
+def test_a_question_says_which_sub_agent_asks(run, tmp_path):
+    reasons = []
+
+    def answer(request):
+        reasons.append(request.reason)
+        return ApprovalAnswer(request.id, request.digest, approved=True)
+
+    call = {"calls": [{"name": "write_file", "arguments": {"path": "a", "content": "b"}}]}
+    run(call, {"text": "Done."}, approve=answer, arguments={"description": "Write a"})
+    assert any("sub-agent general (Write a): " in reason for reason in reasons), reasons

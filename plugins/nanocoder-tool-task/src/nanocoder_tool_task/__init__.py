@@ -20,6 +20,7 @@ from nanocoder_tool_task.crew import MAX_AGENTS, Assignment, Crew
 from nanocoder_tool_task.profiles import Profile
 
 MAX_WAIT_S = 600.0
+READERS = frozenset({"explore", "plan", "review", "security"})
 EFFECTS = (Effect.READ, Effect.WRITE, Effect.EXECUTE, Effect.NETWORK)
 
 
@@ -48,12 +49,18 @@ def _makes_worktree(arguments: Mapping[str, Any]) -> bool:
     return isolation != "none"
 
 
+def _only_reads(arguments: Mapping[str, Any]) -> bool:
+    """Tell whether the sub-agents of a call have tools that read, and nothing else."""
+    return arguments.get("name", "") in READERS and not _makes_worktree(arguments)
+
+
 @tool(
     risk="medium",
     effects=EFFECTS,
     composed_of=("*",),
     timeout_s=0,
     confirm=_makes_worktree,
+    only_reads=_only_reads,
     examples=[
         {"description": "Find the parser", "prompt": "Where are arguments parsed? Name the files."}
     ],

@@ -153,6 +153,7 @@ def _opened(ctx: ToolContext, job: Job, folder: Path | None) -> Session:
         model=profile.model or settings.model,
         mode=profile.mode or None,
         agent=job.name,
+        title=job.description,
         background=job.background,
         tools=profile.has,
         max_turns=settings.max_turns,
