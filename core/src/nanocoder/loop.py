@@ -50,7 +50,8 @@ Events = Generator[Event, None, Any]
 class Session:
     """One conversation in one directory. Made by `open_session`; use it as a context manager.
 
-    `run` and `call` yield events as they happen; `report` is what the latest run came to.
+    `run` and `call` yield events as they happen; `report` is what the latest run came to, `result`
+    what the latest `call` did.
     """
 
     def __init__(self, ground: Ground) -> None:
@@ -85,6 +86,7 @@ class Session:
             ),
         )
         self.report = Report(session_id=self.info.id)
+        self.result: ToolResult | None = None
         self._telemetry = Telemetry(ground)
         self._talk = Talk(ground.messages)
         self._current: Run | None = None
@@ -248,8 +250,8 @@ class Session:
         run = Run(self.report, Guard({}), self._early if self._current is None else Cancel())
         self._current = run
         yield from self._begun()
-        result = yield from self.executor.path(call, run.cancel)
-        self._note([call], [result], run)
+        self.result = yield from self.executor.path(call, run.cancel)
+        self._note([call], [self.result], run)
 
     def _begun(self) -> Events:
         if not self._started:

@@ -1,5 +1,6 @@
 """The conversation in a real terminal."""
 
+import base64
 import json
 import signal
 import stat
@@ -7,6 +8,9 @@ import stat
 import pytest
 
 pytestmark = pytest.mark.timeout(90)
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
 
 
 def call(name, **arguments):
@@ -129,6 +133,56 @@ def test_a_mentioned_file_travels_with_the_prompt(chat, workspace, state):
     chat(HI).type("explain @hello.py, please").see("read_file hello.py").see("Hello there.")
     (journal,) = (state / "sessions").glob("*.jsonl")
     assert "File hello.py:\\n1\\tprint('hello')" in journal.read_text()
+
+
+@pytest.mark.finding("B21")
+@pytest.mark.contract("N2")
+@pytest.mark.parametrize(
+    ("mention", "says"),
+    [
+        (
+            "big.txt:10-12",
+            "File big.txt, lines 10-12:\\n10\\tline 10\\n11\\tline 11\\n12\\tline 12",
+        ),
+        ("big.txt#L10-12", "File big.txt, lines 10-12:\\n10\\t"),
+        ("big.txt#L10-L12", "File big.txt, lines 10-12:\\n10\\t"),
+        ("big.txt:10,", "File big.txt, line 10:\\n10\\tline 10\\n["),
+        ("big.txt#L10.", "File big.txt, line 10:\\n10\\t"),
+        ('"big.txt:10-12"', "File big.txt, lines 10-12:\\n10\\t"),
+        ("odd:7", "File odd:7:\\n1\\todd"),
+    ],
+)
+def test_lines_of_a_file_can_be_mentioned(chat, workspace, state, mention, says):
+    (workspace / "big.txt").write_text("".join(f"line {n}\n" for n in range(1, 101)))
+    (workspace / "odd:7").write_text("odd\n")
+    talk = chat(HI).type(f"explain @{mention} please").see("Hello there.")
+    (journal,) = (state / "sessions").glob("*.jsonl")
+    assert says in journal.read_text()
+    assert "no such file" not in talk.text
+
+
+@pytest.mark.finding("B21")
+@pytest.mark.parametrize("mention", ["big.txt:12-10", "big.txt:0", "none.txt:3"])
+def test_lines_that_cannot_be_are_told(chat, workspace, mention):
+    (workspace / "big.txt").write_text("one\n")
+    talk = chat(HI).type(f"explain @{mention}").see("Hello there.")
+    assert f"@{mention}: there is no such file here" in talk.text
+
+
+@pytest.mark.finding("D6")
+def test_a_mentioned_picture_is_attached(chat, workspace, state):
+    (workspace / "dot.png").write_bytes(PNG)
+    chat(HI).type("what is in @dot.png?").see("Hello there.")
+    (journal,) = (state / "sessions").glob("*.jsonl")
+    records = map(json.loads, journal.read_text().splitlines())
+    [message] = [
+        record["data"]
+        for record in records
+        if record["kind"] == "message" and record["data"]["role"] == "user"
+    ]
+    [attachment] = message["attachments"]
+    assert attachment["media_type"] == "image/png"
+    assert "File dot.png:\n[image/png" in message["text"]
 
 
 def test_a_mentioned_file_that_is_not_there_is_told(chat):

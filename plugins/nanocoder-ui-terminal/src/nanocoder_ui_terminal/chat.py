@@ -224,9 +224,10 @@ class Conversation:
         prompt = with_files(
             typed, self.session, screen.show, lambda text: screen.say(text, "yellow")
         )
-        prompt = "\n\n".join([*self._news, prompt])
+        text = "\n\n".join([*self._news, prompt.text])
         self._news.clear()
-        for event in self.session.run(prompt, typed=typed.text):
+        attachments = prompt.attachments
+        for event in self.session.run(text, attachments=attachments, typed=typed.text):
             if self.host.signals.number:  # it may have come just before the run began
                 self.session.interrupt(signal=self.host.signals.number)
             screen.show(event)
