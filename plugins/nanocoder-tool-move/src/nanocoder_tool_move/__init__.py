@@ -1,5 +1,6 @@
-"""The tool move_file: rename or move inside the workspace; what is replaced is backed up."""
+"""The tool move_file: move, rename or copy in the workspace; what is replaced is backed up."""
 
+import stat
 from typing import Annotated, Any
 
 from nanocoder import (
@@ -13,6 +14,7 @@ from nanocoder import (
     ToolResult,
     Workspace,
     WorkspaceError,
+    Written,
     hookimpl,
     tool,
 )
@@ -29,12 +31,14 @@ def move_file(
     destination: Annotated[str, Param("New path.", min_length=1)],
     *,
     replace: Annotated[bool, "Overwrite."] = False,
+    copy: Annotated[bool, "Keep source (a file)."] = False,
 ) -> ToolResult:
-    """Move or rename a file or directory."""
+    """Move, rename or copy a file; move a directory."""
     plan = _plan(ctx.workspace, source, destination)
     ctx.cancelled.check()
+    perform = _copied if copy else Workspace.move
     try:
-        written = ctx.workspace.move(source, destination, replace=replace)
+        written = perform(ctx.workspace, source, destination, replace=replace)
     except WorkspaceError as error:
         raise _explained(ctx.workspace, error, plan, replace=replace) from None
     backup = str(written.backup or "")
@@ -43,9 +47,8 @@ def move_file(
     if replaced and not backup:
         note = "\n[replaced; no copy is kept: this session keeps no backups]"
     data = {"source": plan[0], "path": plan[1], "replaced": replaced, "backup": backup}
-    return ToolResult(
-        f"Moved: {plan[0]} -> {plan[1]}{note}", title=plan[1], data=data, metadata=data
-    )
+    output = f"{'Copied' if copy else 'Moved'}: {plan[0]} -> {plan[1]}{note}"
+    return ToolResult(output, title=plan[1], data=data, metadata=data)
 
 
 @hookimpl
@@ -64,7 +67,16 @@ def nanocoder_render(call: ToolCall, result: ToolResult | None, session: Session
     with Workspace(session.cwd) as workspace:
         plan = _plan(workspace, str(arguments.get("source")), str(arguments.get("destination")))
         taken = _looked_at(workspace, plan, replace=replace)
-    return f"move {plan[0]} -> {plan[1]}" + ("\n[replaces what is there]" if taken else "")
+    verb = "copy" if arguments.get("copy") else "move"
+    return f"{verb} {plan[0]} -> {plan[1]}" + ("\n[replaces what is there]" if taken else "")
+
+
+def _copied(workspace: Workspace, source: str, destination: str, *, replace: bool) -> Written:
+    """Write what *source* has to *destination*; raises WorkspaceError, also for a directory."""
+    data = workspace.read_bytes(source)
+    mode = stat.S_IMODE(workspace.stat(source).st_mode)
+    expect = None if replace else ""
+    return workspace.write_bytes(destination, data, expect_digest=expect, mode=mode)
 
 
 def _plan(workspace: Workspace, source: str, destination: str) -> tuple[str, str]:

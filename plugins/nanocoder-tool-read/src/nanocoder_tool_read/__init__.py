@@ -12,6 +12,7 @@ from nanocoder import (
     ToolError,
     ToolResult,
     WorkspaceError,
+    count_tokens,
     hookimpl,
     tool,
 )
@@ -21,6 +22,7 @@ from nanocoder_tool_read.window import Window, is_binary, of_text, stream
 
 DEFAULT_LINES = 2_000
 SNIFFED_BYTES = 8_192
+SAMPLED_BYTES = 200_000  # of which tokens are estimated
 WHOLE_BYTES = 1_000_000  # up to here a file is read at once; larger ones pass by in pieces
 # Defaults that a model need not be told of.
 FIRST = Factory(lambda: 1)
@@ -62,6 +64,8 @@ def read_file(
     path: Annotated[str, "File."],
     offset: Annotated[int, Param("First line or PDF page, from 1.", ge=1)] = FIRST,
     limit: Annotated[int, Param("How many.", ge=1)] = ALL,
+    *,
+    info: Annotated[bool, "Only sizes."] = False,
 ) -> ToolResult:
     """Read a file: numbered lines, image, PDF."""
     settings: Settings = ctx.settings or Settings()
@@ -69,6 +73,8 @@ def read_file(
         size = os.fstat(file.fileno()).st_size
         head = file.read(SNIFFED_BYTES)
         media = attachment_type(head)
+        if info:
+            return _info(ctx, file, Media(path, media or "", head, size))
         if media:
             return _media(ctx, file, Media(path, media, head, size), offset, limit, settings)
         if is_binary(head):
@@ -254,6 +260,27 @@ def _as_it_is(
         },
         attachments=(Attachment(media.type, data, where),) if is_small else (),
     )
+
+
+def _info(ctx: ToolContext, file: BinaryIO, media: Media) -> ToolResult:
+    """Tell size, lines and tokens of a file without its content."""
+    where = ctx.workspace.relative(media.path)
+    about: dict[str, Any] = {"path": where, "size": media.size}
+    if media.type or is_binary(media.head):
+        kind = media.type or f"binary file: {describe_binary(media.head, where)}"
+        about |= {"kind": kind}
+        return ToolResult(f"{kind}, {media.size:,} bytes", title=where, data=about, metadata=about)
+    sample = media.head + file.read(SAMPLED_BYTES - len(media.head))
+    tokens = count_tokens(sample.decode("utf-8", "replace"))
+    lines, last = sample.count(b"\n"), sample[-1:]
+    while piece := file.read(WHOLE_BYTES):
+        ctx.cancelled.check()
+        lines, last = lines + piece.count(b"\n"), piece[-1:]
+    lines += last not in {b"", b"\n"}
+    tokens = tokens * media.size // len(sample) if sample else 0
+    about |= {"lines": lines, "tokens": tokens}
+    text = f"{lines:,} lines, {media.size:,} bytes, about {tokens:,} tokens"
+    return ToolResult(text, title=where, data=about, metadata=about)
 
 
 def _placeholder(ctx: ToolContext, head: bytes, path: str, size: int) -> ToolResult:

@@ -10,6 +10,7 @@ from nanocoder import (
     Tool,
     ToolCall,
     ToolContext,
+    ToolError,
     ToolResult,
     Workspace,
     Written,
@@ -47,11 +48,13 @@ class Settings:
 )
 def write_file(
     ctx: ToolContext,
-    path: Annotated[str, "File in the workspace."],
+    path: Annotated[str, "File; a directory ends in /."],
     content: Annotated[str, "The whole file."],
 ) -> ToolResult:
     """Create or overwrite a file; read it first. For parts use edit_file."""
     settings: Settings = ctx.settings or Settings()
+    if path.endswith("/"):
+        return _directory(ctx.workspace, path, content)
     plan = plan_write(ctx.workspace, path, content)
     if plan.old and plan.changes_nothing():
         return _result(plan, f"File unchanged: {plan.path} already has this content")
@@ -102,10 +105,27 @@ def nanocoder_render(
         return None
     path, content = call.arguments["path"], call.arguments["content"]
     with Workspace(session.cwd) as workspace:
+        if path.endswith("/"):
+            return f"make the directory {workspace.relative(path)}/"
         plan = plan_write(workspace, path, content)
     if plan.old is None:
         return f"new file {plan.path}, {len(plan.data):,} bytes\n\n{content}"
     return plan.diff().text or f"{plan.path} stays as it is"
+
+
+def _directory(workspace: Workspace, path: str, content: str) -> ToolResult:
+    """Make a directory; raises ToolError when there is something to write into it."""
+    if content.strip():
+        raise ToolError(
+            f"{path!r} is a directory; to write a file, name it: {path}NAME",
+            error_class="is_a_directory",
+        )
+    where = workspace.relative(path)
+    is_new = not workspace.is_dir(path)
+    workspace.make_dirs(path.rstrip("/") or "/")
+    data = {"path": where, "created": is_new, "size": 0}
+    output = f"Directory {'created' if is_new else 'exists'}: {where}/"
+    return ToolResult(output, title=where, data=data, metadata=data)
 
 
 def _guard(ctx: ToolContext, plan: Plan, old: str, settings: Settings) -> None:
