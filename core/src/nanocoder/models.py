@@ -62,6 +62,12 @@ def choose_model(
         return first_usable(plugins, environment)
     name, _, model = wanted.partition("/")
     offers = {offer["name"]: offer for _, offer in plugins.offers("providers")}
+    if name in offers and not model:
+        plugin = next(
+            entry.name for entry, one in plugins.offers("providers") if one["name"] == name
+        )
+        found = usable(plugins, plugin, offers[name], environment)
+        return found or Chosen(name, str(offers[name]["default_model"]))
     if name not in offers:
         by_whom = _named_by(wanted, config) if given else "as a plugin chose"
         why = plugins.why_absent(name, "providers")
@@ -103,13 +109,28 @@ def first_usable(plugins: Plugins, environment: Mapping[str, str] = os.environ) 
         plugins.offers("providers"), key=lambda pair: (pair[1]["rank"], pair[1]["name"])
     )
     for entry, offer in offers:
-        if not offer["default_model"]:
-            continue
-        if any(environment.get(variable) for variable in offer["key_variables"]):
-            return Chosen(offer["name"], offer["default_model"])
-        if offer["probe"] and _probed(plugins, entry.name, offer["name"]):
-            return Chosen(offer["name"], offer["default_model"])
+        if chosen := usable(plugins, entry.name, offer, environment):
+            return chosen
     raise ProviderError(NO_MODEL.format(ways=ways_to_a_model(plugins)), kind="unavailable")
+
+
+def usable(
+    plugins: Plugins,
+    plugin: str,
+    offer: Mapping[str, Any],
+    environment: Mapping[str, str] = os.environ,
+) -> Chosen | None:
+    """Return the model that a provider takes when none is named; None when it has none to use.
+
+    Raises ProviderError when its server is there and a person has to name one of its models.
+    """
+    if not offer["default_model"]:
+        return None
+    found = _probed(plugins, plugin, offer["name"]) if offer["probe"] else False
+    has_key = any(environment.get(variable) for variable in offer["key_variables"])
+    if not (found or has_key):
+        return None
+    return Chosen(offer["name"], found if isinstance(found, str) else offer["default_model"])
 
 
 def open_provider(plugins: Plugins, chosen: Chosen) -> Provider:
@@ -216,12 +237,15 @@ def _chosen_by_plugin(plugins: Plugins, session: SessionInfo) -> str:
     return answer or ""
 
 
-def _probed(plugins: Plugins, plugin: str, name: str) -> bool:
+def _probed(plugins: Plugins, plugin: str, name: str) -> bool | str:
     found = plugins.provider(name)
     if found is None or found[1].probe is None:
         return False
     try:
-        return bool(found[1].probe(plugins.settings(plugin)))
+        answer = found[1].probe(plugins.settings(plugin))
+        return answer if isinstance(answer, str) else bool(answer)
+    except ProviderError:
+        raise
     except Exception as error:  # noqa: BLE001 - a probe that breaks only says that this provider is not usable
         plugins.report(calls.Implementation(plugin, "probe", found[1].probe).error(error))
         return False

@@ -165,7 +165,9 @@ class ProviderSpec(Value):
     needed. *key_variables* are environment variables whose presence makes this provider usable,
     *default_model* the model taken then, *rank* the order in which usable providers are preferred
     (keys 10, local servers 50, embedded 90). *probe*, when given, tells without a key whether the
-    provider can be used now (a local server that answers, installed weights).
+    provider can be used now (a local server that answers, installed weights): true, or the name of
+    the model to take. It raises ProviderError when a person has to do something first, such as to
+    name one of several models.
     *servers* has the names of servers that speak its protocol, each with what to set for it.
     """
 
@@ -175,6 +177,6 @@ class ProviderSpec(Value):
     default_model: str = ""
     key_variables: tuple[str, ...] = ()
     rank: int = 10
-    probe: Callable[[Any], bool] | None = None
+    probe: Callable[[Any], bool | str] | None = None
     hint: str = ""
     servers: Mapping[str, str] = EMPTY

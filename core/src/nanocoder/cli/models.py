@@ -7,6 +7,7 @@ from nanocoder.cli.host import Host
 from nanocoder.cli.output import print_json, print_line, print_table
 from nanocoder.errors import PersonError, UsageError
 from nanocoder.models import (
+    NO_MODEL,
     Chosen,
     choose_model,
     first_usable,
@@ -22,14 +23,17 @@ def run(arguments: argparse.Namespace) -> int:
     host = Host(arguments.cwd)
     if arguments.provider:
         return _of_provider(host, arguments.provider, arguments.output)
-    taken = _taken(host)
+    taken, problem = _taken(host)
     if host.config.core.model:
         _warn_of_no_provider(host)
     rows = []
     for entry, offer in host.plugins.offers("providers"):
         keys = [name for name in offer["key_variables"] if os.environ.get(name)]
-        status = "used when none is named" if offer["name"] == taken else "ready" if keys else ""
+        is_default = offer["name"] == taken.partition("/")[0]
+        status = "default" if is_default else "ready" if keys else ""
         default = f"{offer['name']}/{offer['default_model']}" if offer["default_model"] else ""
+        if is_default and "/" in taken:
+            default = taken
         needs = " or ".join(offer["key_variables"]) or offer["hint"]
         rows.append((offer["name"], default, entry.name, status, needs))
     if arguments.output == "json":
@@ -43,6 +47,9 @@ def run(arguments: argparse.Namespace) -> int:
     if taken:
         print_line()
         print_line("--model PROVIDER/MODEL takes another; `nanocoder models PROVIDER` lists them.")
+    elif problem:
+        print_line()
+        print_line(problem)
     else:
         print_line()
         print_line("No model is configured. Any of these gives you one:")
@@ -51,13 +58,15 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _taken(host: Host) -> str:
+def _taken(host: Host) -> tuple[str, str]:
+    """Return the model that is the default, or why a person has to name one first."""
     if host.config.core.model:
-        return host.config.core.model.partition("/")[0]
+        return host.config.core.model, ""
     try:
-        return first_usable(host.plugins).provider
-    except PersonError:
-        return ""
+        return str(first_usable(host.plugins)), ""
+    except PersonError as error:
+        is_none = str(error).startswith(NO_MODEL.partition("{")[0])
+        return "", "" if is_none else str(error)
 
 
 def _warn_of_no_provider(host: Host) -> None:

@@ -20,6 +20,7 @@ def nanocoder_settings() -> type:
     return Settings
 
 
+DEFAULT_MODEL: Final = "gpt-5.5"
 SERVERS: Final = {
     "ollama": "OPENAI_BASE_URL=http://localhost:11434/v1",
     "lmstudio": "OPENAI_BASE_URL=http://localhost:1234/v1",
@@ -44,13 +45,28 @@ def nanocoder_providers() -> list[ProviderSpec]:
             name="openai",
             open=open_provider,
             description="OpenAI, or any server that speaks Chat Completions.",
-            default_model="gpt-5.5",
+            default_model=DEFAULT_MODEL,
             key_variables=("OPENAI_API_KEY",),
             rank=11,
             hint="set OPENAI_API_KEY, or OPENAI_BASE_URL for a server that needs no key",
             servers=SERVERS,
+            probe=served_model,
         )
     ]
+
+
+def served_model(settings: Settings | None) -> str:
+    """Return the model that the server at the configured address serves, "" without an address.
+
+    Raises ProviderError when there is no answer, or a choice to make.
+    """
+    settings = settings or Settings()
+    base_url = settings.base_url or os.environ.get("OPENAI_BASE_URL", "")
+    if not base_url or "//api.openai.com/" in f"{base_url}/":
+        return ""
+    from nanocoder_provider_openai.served import model_at  # brings the HTTP kit
+
+    return model_at(base_url, settings, DEFAULT_MODEL)
 
 
 def open_provider(model: str, settings: Settings | None) -> "Provider":
