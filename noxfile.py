@@ -209,10 +209,10 @@ def reference(_: nox.Session) -> None:
 
 @nox.session
 def table(_: nox.Session) -> None:
-    """Write the README's table of plugins from their folders."""
+    """Write the table of plugins from their folders."""
     import pages
 
-    pages.README.write_text(pages.readme_with_table(), encoding="utf-8")
+    pages.PLUGINS_PAGE.write_text(pages.plugins_page(), encoding="utf-8")
 
 
 @nox.session

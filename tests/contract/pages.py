@@ -10,7 +10,7 @@ from repository import Package
 HOOKS_PAGE = repository.ROOT / "docs/reference/hooks.md"
 HOOKSPECS = repository.CORE / "src/nanocoder/hookspecs.py"
 HEADINGS = ("Called", "Results", "Raises", "Example")
-README = repository.ROOT / "README.md"
+PLUGINS_PAGE = repository.ROOT / "docs/reference/plugins.md"
 TABLE_START = "<!-- plugins: written by `nox -s table` -->"
 TABLE_END = "<!-- end of plugins -->"
 
@@ -79,8 +79,10 @@ def _styles() -> dict[str, str]:
 
 
 def plugin_table() -> str:
-    """Return the README's table of first-party plugins."""
-    rows = [f"| [{plugin.name}]({plugin.label}/) | {_purpose(plugin)} |" for plugin in _by_kind()]
+    """Return the table of first-party plugins."""
+    rows = [
+        f"| [{plugin.name}](../../{plugin.label}/) | {_purpose(plugin)} |" for plugin in _by_kind()
+    ]
     return "\n".join([TABLE_START, "| plugin | what it is |", "|---|---|", *rows, TABLE_END])
 
 
@@ -94,9 +96,9 @@ def _purpose(plugin: Package) -> str:
     return str(plugin.project["project"]["description"])
 
 
-def readme_with_table() -> str:
-    """Return README.md with its table brought up to date."""
-    text = README.read_text(encoding="utf-8")
+def plugins_page() -> str:
+    """Return the page of plugins with its table brought up to date."""
+    text = PLUGINS_PAGE.read_text(encoding="utf-8")
     before, _, rest = text.partition(TABLE_START)
     _, _, after = rest.partition(TABLE_END)
     return before + plugin_table() + after

@@ -37,6 +37,6 @@ def test_the_reference_of_the_hooks_is_what_the_specifications_say():
     assert page == pages.hooks_page(), "write it with `nox -s reference`"
 
 
-def test_the_readme_lists_every_plugin():
-    readme = pages.README.read_text(encoding="utf-8")
-    assert readme == pages.readme_with_table(), "write the table with `nox -s table`"
+def test_a_page_lists_every_plugin():
+    page = pages.PLUGINS_PAGE.read_text(encoding="utf-8")
+    assert page == pages.plugins_page(), "write the table with `nox -s table`"

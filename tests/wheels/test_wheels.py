@@ -2,6 +2,8 @@
 
 import email
 import json
+import os
+import subprocess
 import zipfile
 
 import pytest
@@ -72,3 +74,24 @@ def test_a_set_installs_and_the_doctor_has_nothing_to_say(make_installed, name):
     doctor = installed.nanocoder("doctor")
     assert doctor.returncode == 0, doctor.stdout + doctor.stderr
     assert "read_file" in tool_names(installed)
+
+
+@pytest.mark.finding("F1", "F19")
+def test_the_readmes_way_to_install_makes_a_command_that_works(wheelhouse, tmp_path):
+    (line,) = (
+        line.removeprefix("$ ")
+        for line in (repository.ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+        if line.startswith("$ uv tool install")
+    )
+    home = tmp_path / "home"
+    home.mkdir()
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("XDG_")}
+    environment = {**kept, "HOME": str(home), "UV_CACHE_DIR": str(tmp_path / "cache")}
+    environment |= {"UV_TOOL_DIR": str(home / "tools"), "UV_TOOL_BIN_DIR": str(home / "bin")}
+    command = [str(wheelhouse) if word == "dist" else word for word in line.split()]
+    subprocess.run(command, env=environment, cwd=home, check=True)
+    doctor = [str(home / "bin/nanocoder"), "doctor"]
+    done = subprocess.run(
+        doctor, env=environment, cwd=home, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -63,10 +63,8 @@ def choose_model(
     name, _, model = wanted.partition("/")
     offers = {offer["name"]: offer for _, offer in plugins.offers("providers")}
     if name in offers and not model:
-        plugin = next(
-            entry.name for entry, one in plugins.offers("providers") if one["name"] == name
-        )
-        found = usable(plugins, plugin, offers[name], environment)
+        owners = {one["name"]: entry.name for entry, one in plugins.offers("providers")}
+        found = usable(plugins, owners[name], offers[name], environment)
         return found or Chosen(name, str(offers[name]["default_model"]))
     if name not in offers:
         by_whom = _named_by(wanted, config) if given else "as a plugin chose"

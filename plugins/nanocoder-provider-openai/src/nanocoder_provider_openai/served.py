@@ -21,8 +21,10 @@ def model_at(base_url: str, settings: Settings, default: str) -> str:
     "" stands for a server that has a key and lists no models. Raises ProviderError when there is no
     answer, or a choice to make.
     """
-    impatient = {"connect_timeout_s": WAIT_S, "header_timeout_s": WAIT_S, "idle_timeout_s": WAIT_S}
-    provider = OpenAIProvider(default, evolve(settings, **impatient), base_url)
+    impatient = evolve(
+        settings, connect_timeout_s=WAIT_S, header_timeout_s=WAIT_S, idle_timeout_s=WAIT_S
+    )
+    provider = OpenAIProvider(default, impatient, base_url)
     try:
         names = [one.name for one in provider.models()]
     except ProviderError as error:
