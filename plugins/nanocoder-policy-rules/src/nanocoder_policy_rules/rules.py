@@ -1,9 +1,9 @@
 """Rules as they are written: `TOOL` or `TOOL(PATTERN)`, and `@AGENT` behind either.
 
 For `bash` the pattern is words: the beginning of a command, `*` for one word, or at the end for
-whatever follows. For tools with paths it is a glob of paths in the workspace. For others it is a
-glob of an argument. An agent is the name of a sub-agent's profile,
-or `main`; a rule without one is for all.
+whatever follows. For tools with paths it is a glob of paths in the workspace, for an argument `url`
+a pattern for addresses, and for others a glob of an argument. An agent is the name of a sub-agent's
+profile, or `main`; a rule without one is for all.
 """
 
 import os
@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from nanocoder_policy_rules import paths, runners
+from nanocoder_policy_rules import addresses, paths, runners
 from nanocoder_policy_rules.paths import folded
 from nanocoder_policy_rules.shell import Simple, compiled
 from nanocoder_policy_rules.wildcards import Glob
@@ -21,7 +21,8 @@ _NAME = r"[A-Za-z0-9_*?.-]+"
 _RULE = rf"(?s)\s*({_NAME})\s*(?:\((.*)\))?\s*(?:@\s*({_NAME})\s*)?"
 MAIN_AGENT: Final = "main"
 SHELL: Final = "bash"
-_MAIN: Final = ("url", "query", "name", "action", "pattern", "description")
+_ADDRESS: Final = "url"
+_MAIN: Final = (_ADDRESS, "query", "name", "action", "pattern", "description")
 
 
 class Rule(NamedTuple):
@@ -119,11 +120,21 @@ def glob(pattern: str) -> Glob:
 
 
 def names_argument(one: Rule, arguments: Mapping[str, Any], *, any_of: bool) -> bool:
-    """Tell whether a rule's glob is for the main argument, or for *any_of* them."""
+    """Tell whether a rule's pattern is for the main argument, or for *any_of* them."""
     if not one.pattern:
         return True
     texts = {key: value for key, value in arguments.items() if isinstance(value, str)}
     if any_of:
-        return any(fnmatchcase(text, one.pattern) for text in texts.values())
-    main = next((texts[key] for key in _MAIN if key in texts), None)
-    return main is not None and fnmatchcase(main, one.pattern)
+        return any(_denies_argument(one, key, text) for key, text in texts.items())
+    key = next((key for key in _MAIN if key in texts), "")
+    if key == _ADDRESS:
+        address = addresses.pattern(one.pattern)
+        return address is not None and address.allows(texts[key])
+    return bool(key) and fnmatchcase(texts[key], one.pattern)
+
+
+def _denies_argument(one: Rule, key: str, text: str) -> bool:
+    address = addresses.pattern(one.pattern) if key == _ADDRESS else None
+    if address is not None and address.denies(text):
+        return True
+    return fnmatchcase(text, one.pattern) or fnmatchcase(text.casefold(), one.pattern.casefold())

@@ -1,0 +1,159 @@
+"""Patterns for web addresses: scheme, host by its labels, port and path, each compared apart.
+
+`https://docs.python.org/*`, `*://example.org/*`, `*.example.org`, `example.org:8080`. A pattern
+without a scheme is for http and https, one without a path for the whole site. `*` at the beginning
+of a host stands for one or more labels, inside it for one.
+"""
+
+import re
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from nanocoder_policy_rules.shell import compiled
+
+_PATTERN = r"(?:([A-Za-z*][A-Za-z0-9+.*-]*)://)?(\[[^\]/?#]*\]|[^/?#:]*)(?::(\d+|\*))?([/?#].*)?"
+_ODD = r"[\s\\\x00-\x20\x7f-\uffff]|%(?![0-9A-Fa-f]{2})"
+_DOTS: Final = ".\u3002\uff0e\uff61"  # all of them end a label
+_PORTS: Final = {"http": "80", "https": "443", "ws": "80", "wss": "443", "ftp": "21"}
+_WEB: Final = frozenset(("http", "https"))
+
+
+class Address(NamedTuple):
+    """A web address, normal: lower case, IDNA, no trailing dot, no default port."""
+
+    scheme: str
+    host: str
+    port: str
+    path: str
+
+
+class Pattern(NamedTuple):
+    """A pattern for addresses; *port* is "" where none is written, *path* "" for all."""
+
+    scheme: str
+    labels: tuple[str, ...]
+    port: str
+    path: str
+
+    def denies(self, text: str) -> bool:
+        """Tell whether this is about the address *text*; in doubt it is."""
+        readings = list(_readings(text))
+        return not readings or any(self._is_about(address) for address in readings)
+
+    def allows(self, text: str) -> bool:
+        """Tell whether *text* is surely one of the addresses; in doubt it is not."""
+        address = None if compiled(_ODD).search(text) else address_of(text)
+        if address is None or "@" in text.partition("://")[2].partition("/")[0]:
+            return False
+        from urllib.parse import unquote
+
+        path = unquote(address.path).partition("?")[0]
+        return (
+            (self.scheme == address.scheme or (self.scheme == "*" and address.scheme in _WEB))
+            and self._is_host(address.host)
+            and self.port in ("*", address.port)
+            and ".." not in path.split("/")
+            and (not self.path or fnmatchcase(address.path, self.path))
+        )
+
+    def _is_about(self, address: Address) -> bool:
+        is_any_host = self.labels == ("*",)
+        if is_any_host and self.scheme not in ("*", address.scheme):
+            return False
+        if not self._is_host(address.host) or self.port not in ("", "*", address.port):
+            return False
+        paths = (address.path, _decoded(address.path))
+        return not self.path or any(fnmatchcase(path, self.path) for path in paths)
+
+    def _is_host(self, host: str) -> bool:
+        if self.labels == ("*",):
+            return True
+        labels = host.split(".")
+        wanted = self.labels
+        if wanted[0] == "*":
+            wanted = wanted[1:]
+            labels = labels[-len(wanted) :] if len(labels) > len(wanted) else []
+        return len(labels) == len(wanted) and all(map(fnmatchcase, labels, wanted))
+
+
+@lru_cache(maxsize=1_024)
+def pattern(text: str) -> Pattern | None:
+    """Read a pattern for addresses; None when *text* is a pattern for other texts."""
+    found = compiled(_PATTERN).fullmatch(text.strip())
+    if found is None or not found[2]:
+        return None
+    if not (found[1] or found[3] or "." in found[2] or found[2].startswith("[")):
+        return None
+    scheme = (found[1] or "*").lower()
+    port = found[3] or ""
+    labels = tuple(_host(found[2]).split("."))
+    path = "" if found[4] in (None, "/*", "/**") else found[4]
+    return Pattern(scheme, labels, "" if port == _PORTS.get(scheme) else port, path)
+
+
+def address_of(text: str) -> Address | None:
+    """Return the parts of an address, None when it has no host."""
+    from urllib.parse import urlsplit  # few calls need it
+
+    try:
+        parts = urlsplit(text.strip())
+        port = str(parts.port or "")
+    except ValueError:
+        return None
+    if not parts.hostname:
+        return None
+    port = "" if port == _PORTS.get(parts.scheme) else port
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    return Address(parts.scheme.lower(), _host(parts.hostname), port, path)
+
+
+def _readings(text: str) -> Iterator[Address]:
+    """Yield what programs make of an address: some read a backslash as `/`, or need no scheme."""
+    bare = compiled(r"[\t\r\n]").sub("", text)
+    for spelling in dict.fromkeys((bare, bare.replace("\\", "/"), f"https://{bare.lstrip('/')}")):
+        if address := address_of(spelling):
+            yield address
+
+
+def _decoded(path: str) -> str:
+    import posixpath
+    from urllib.parse import unquote
+
+    decoded, question, query = unquote(path).partition("?")
+    return posixpath.normpath(decoded.replace("//", "/")) + question + query
+
+
+def _host(host: str) -> str:
+    """Return *host* as it is looked up: IDNA, lower case, one spelling for a number."""
+    from urllib.parse import unquote
+
+    host = unquote(host).lower().strip("[]").rstrip(_DOTS)
+    if not host.isascii():
+        host = ".".join(_idna(label) for label in re.split(f"[{_DOTS}]", host))
+    return _number(host)
+
+
+def _idna(label: str) -> str:
+    try:
+        return label.encode("idna").decode("ascii")
+    except UnicodeError:
+        return label
+
+
+def _number(host: str) -> str:
+    """Return the usual spelling of an address of four bytes or of sixteen, else *host*."""
+    import socket
+
+    if compiled(r"(?:0x[0-9a-f]+|\d+)(?:\.(?:0x[0-9a-f]+|\d+)){0,3}").fullmatch(host):
+        try:
+            return socket.inet_ntoa(socket.inet_aton(host))
+        except OSError:
+            return host
+    if ":" in host:
+        try:
+            return socket.inet_ntop(socket.AF_INET6, socket.inet_pton(socket.AF_INET6, host))
+        except OSError:
+            return host
+    return host
