@@ -449,3 +449,16 @@ def test_plain_output_ends_with_the_files_that_changed_and_where(nanocoder):
     done = nanocoder("run", "--mode", "edits", "--model", model, "Write.")
     assert done.stdout == "Written.\n"
     assert done.stderr.splitlines()[-1] == f"changed new.txt in {nanocoder.cwd}"
+
+
+@pytest.mark.finding("M1")
+@pytest.mark.parametrize(
+    "words", ["config trust", "plugins install x", "plugins remove x", "plugins lock"]
+)
+def test_no_call_of_a_session_extends_what_a_session_may_do(words, nanocoder):
+    (nanocoder.cwd / ".nanocoder").mkdir()
+    (nanocoder.cwd / ".nanocoder/config.toml").write_text('mode = "auto"\n')
+    done = nanocoder(*words.split(), env={"NANOCODER_CALL": "1"})
+    assert done.returncode == 2
+    assert "run this yourself" in done.stderr
+    assert "ask" in nanocoder("config", "show").stdout

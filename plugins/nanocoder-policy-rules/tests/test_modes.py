@@ -32,10 +32,20 @@ def test_what_each_mode_says(mode, expected, judge):
 
 def test_plan_mode_says_why(judge):
     verdict = judge("write_file", CALLS["write_file"], "plan")
-    assert verdict.reason == (
-        "in plan mode only reading is allowed, and the effects of write_file are: write"
+    assert verdict.reason == "plan mode is read-only; write_file writes"
+    assert judge("bash", {}, "plan").reason == (
+        "plan mode is read-only; bash writes and runs programs"
     )
-    assert "undeclared" in judge("stranger", {}, "plan").reason
+    assert judge("stranger", {}, "plan").reason.endswith("stranger does not declare its effects")
+
+
+def test_a_question_says_why_in_plain_words(judge):
+    assert judge("bash", {"command": ""}).reason == (
+        "bash is rated dangerous, so mode ask needs your approval"
+    )
+    assert judge("write_file", {"path": "a"}).reason == (
+        "write_file is rated medium, so mode ask needs your approval"
+    )
 
 
 def test_reading_commands_run_in_no_plan(judge):

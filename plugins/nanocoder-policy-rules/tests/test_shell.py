@@ -59,3 +59,11 @@ def test_paths_are_those_of_the_directory_the_command_runs_in(tmp_path, judge):
 def test_a_command_that_is_no_text_asks(judge):
     assert judge("bash", {"command": 5}).decision is Decision.ASK
     assert judge("bash", {"command": ""}).decision is Decision.ASK
+
+
+@pytest.mark.parametrize(
+    "command", ["cat ~/x", "cat a=~/x", "cat a:~/x", "cat ~", "cat -~", "cat .~"]
+)
+def test_a_tilde_that_a_shell_expands_is_not_recognised(command, judge):
+    assert judge("bash", {"command": command}).decision is Decision.ASK
+    assert judge("bash", {"command": "cat a~1 b~"}).decision is Decision.ALLOW

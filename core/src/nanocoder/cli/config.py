@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from nanocoder.cli.host import Host
+from nanocoder.cli.inside import refuse_in_a_call
 from nanocoder.cli.output import print_json, print_line, print_table
 from nanocoder.cli.question import NEEDS_PERSON, is_agreed
 from nanocoder.config import Config, is_trusted, trust, untrust, user_config_dir
@@ -15,7 +16,6 @@ from nanocoder.config.document import UnreadableError, project_file, read_projec
 from nanocoder.config.layers import hint
 from nanocoder.errors import ConfigError, PersonError, UsageError
 
-IN_CALL: Final = "a tool call may not change nanocoder's configuration; run this yourself"
 NOT_CONFIRMED: Final = "Not trusted: no terminal to confirm on. Pass --yes to trust it anyway."
 
 
@@ -109,7 +109,7 @@ def _change(
     from nanocoder.config.document import Document, read_user_file
     from nanocoder.config.editing import save
 
-    _refuse_in_a_call()
+    refuse_in_a_call()
     host.refuse_foreign_places()
     path = _user_file(host)
     changed = change(read_user_file(path) or Document(path, b""))
@@ -159,7 +159,7 @@ def _trust(host: Host, arguments: argparse.Namespace) -> int:
     if not os.path.lexists(file):
         # To trust what is not there would say nothing about the file that comes later.
         raise UsageError(f"nothing to trust: {file} does not exist")
-    _refuse_in_a_call()
+    refuse_in_a_call()
     host.refuse_foreign_places()
     if is_trusted(host.cwd):
         print_line(f"{host.cwd} is trusted already.")
@@ -207,12 +207,6 @@ def _untrust(host: Host, _: argparse.Namespace) -> int:
     untrust(host.cwd)
     print_line(f"{host.cwd} is not trusted: its settings can only tighten.")
     return 0
-
-
-def _refuse_in_a_call() -> None:
-    """Raise UsageError in a process of a tool: a session must not loosen its own rules."""
-    if os.environ.get("NANOCODER_CALL"):
-        raise UsageError(IN_CALL)
 
 
 def _user_file(host: Host) -> Path:

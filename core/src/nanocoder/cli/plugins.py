@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from nanocoder.cli.host import Host
+from nanocoder.cli.inside import refuse_in_a_call
 from nanocoder.cli.output import complain, print_json, print_line, print_table
 from nanocoder.cli.sets import installed_sets
 from nanocoder.config import user_config_dir
@@ -16,11 +17,14 @@ from nanocoder.plugins.discovery import PREFIX, scan, site_directories
 from nanocoder.plugins.lock import differences, installed_now, read_lock, write_lock
 from nanocoder.text import nearest
 
+CHANGING = frozenset(("install", "remove", "lock", "sync"))
 OFFERED = ("tools", "providers", "commands", "screens", "dialects", "sandboxes")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Do the action that was named."""
+    if arguments.action in CHANGING:
+        refuse_in_a_call()
     return ACTIONS[arguments.action](arguments)
 
 

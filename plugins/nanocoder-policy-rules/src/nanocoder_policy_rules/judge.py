@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 _TABLE = "plugins.policy-rules"
 _DEFAULT = "default"
 _ANY_TOOL = "*"
-_CHANGES = frozenset({Effect.WRITE, Effect.EXECUTE})
+_DEEDS = {Effect.WRITE: "writes", Effect.EXECUTE: "runs programs"}
+_UNDECLARED = "does not declare its effects"
 
 
 class Case:
@@ -176,10 +177,8 @@ def _planning(case: Case) -> Verdict | None:
     # What only calls other tools is judged by those; what wants consent acts by itself.
     if _ANY_TOOL in case.tool.composed_of and not _wants_consent(case):
         return None
-    effects = ", ".join(sorted(case.tool.effects & _CHANGES)) or "undeclared"
-    reason = (
-        f"in plan mode only reading is allowed, and the effects of {case.call.name} are: {effects}"
-    )
+    deeds = [deed for effect, deed in _DEEDS.items() if effect in case.tool.effects]
+    reason = f"plan mode is read-only; {case.call.name} {' and '.join(deeds) or _UNDECLARED}"
     return Verdict(Decision.DENY, reason, source="mode plan")
 
 
@@ -216,7 +215,7 @@ def _loosened(case: Case) -> Verdict | None:
 def _needs_person(case: Case, path: str, why: str) -> Verdict:
     reason = f"{path!r} is protected: {why}"
     if case.mode == Mode.AUTO:
-        reason = f"{reason}; only a person can agree to that, and mode auto asks nobody"
+        reason = f"{reason}; only a person may allow that, and mode auto asks nobody"
         return Verdict(Decision.DENY, reason, "protected names", _DEFAULT)
     return Verdict(Decision.ASK, reason, "protected names", _DEFAULT)
 
@@ -255,7 +254,7 @@ def _only_calls(case: Case) -> Verdict | None:
 def _confirms(case: Case) -> Verdict | None:
     if case.mode == Mode.AUTO or not _wants_consent(case):
         return None
-    return Verdict(Decision.ASK, f"{case.call.name} wants these arguments confirmed", source="tool")
+    return Verdict(Decision.ASK, f"{case.call.name} needs these arguments confirmed", source="tool")
 
 
 def _wants_consent(case: Case) -> bool:
@@ -275,7 +274,7 @@ def _harmless(case: Case) -> Verdict | None:
         return None
     if Effect.WRITE in tool.effects and case.paths:
         return None
-    return Verdict(Decision.ALLOW, "a safe tool", source=_DEFAULT)
+    return Verdict(Decision.ALLOW, f"{tool.name} is rated safe", source=_DEFAULT)
 
 
 def _edit(case: Case) -> Verdict | None:
@@ -288,12 +287,12 @@ def _edit(case: Case) -> Verdict | None:
         return None
     if not case.paths or not all(path.is_inside for path in case.paths):
         return None
-    return Verdict(Decision.ALLOW, "mode edits lets files change", source="mode edits")
+    return Verdict(Decision.ALLOW, "mode edits allows changes to files", source="mode edits")
 
 
 def _asks(case: Case) -> Verdict:
     tool = case.tool
-    rating = f"is rated {tool.risk}" if tool.effects else "declares no effects"
+    rating = f"is rated {tool.risk}" if tool.effects else _UNDECLARED
     cause = command_steps.unknown_part(case) or f"{tool.name} {rating}"
     reason = f"{cause}, so mode {case.mode} needs your approval"
     return Verdict(Decision.ASK, reason, source=f"mode {case.mode}")
