@@ -209,10 +209,14 @@ def reference(_: nox.Session) -> None:
 
 @nox.session
 def table(_: nox.Session) -> None:
-    """Write the table of plugins from their folders."""
+    """Write the table of plugins, and the list of packages, from their folders."""
     import pages
+    import repository
 
     pages.PLUGINS_PAGE.write_text(pages.plugins_page(), encoding="utf-8")
+    names = ("nanocoder-core", *(plugin.folder.name for plugin in repository.plugins()))
+    (listed,) = ROOT.glob("plugins/*/src/*/packages.txt")
+    listed.write_text("".join(f"{name}\n" for name in sorted(names)), encoding="utf-8")
 
 
 @nox.session

@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -9,11 +10,11 @@ from typing import Any
 from nanocoder.cli.host import Host
 from nanocoder.cli.inside import refuse_in_a_call
 from nanocoder.cli.output import complain, print_json, print_line, print_table
-from nanocoder.cli.sets import installed_sets
+from nanocoder.cli.sets import installed_sets, known_packages
 from nanocoder.config import user_config_dir
 from nanocoder.errors import UsageError
 from nanocoder.plugins import Entry, Plugins
-from nanocoder.plugins.discovery import PREFIX, scan, site_directories
+from nanocoder.plugins.discovery import PREFIX, scan, site_directories, start_files
 from nanocoder.plugins.lock import differences, installed_now, read_lock, write_lock
 from nanocoder.text import nearest
 
@@ -101,13 +102,17 @@ def _data(entry: Entry, problem: str) -> dict[str, Any]:
 def _package(name: str) -> str:
     """Return the package of a plugin that may be named without its prefix: tool-grep."""
     is_place = name in {".", ".."} or "/" in name or name.endswith((".whl", ".tar.gz"))
-    return name if is_place or name.startswith(PREFIX) else PREFIX + name
+    is_whole = name.lower().replace("_", "-").startswith(PREFIX)
+    return name if is_place or is_whole else PREFIX + name
 
 
 def _install(arguments: argparse.Namespace) -> int:
     packages = [_package(name) for name in arguments.names]
+    for package in packages:
+        _refuse_slip(package)
     tool, code = _pip("install", *packages)
     if not code:
+        tell_start_files()
         return 0
     complain(
         f"{' '.join(packages)} could not be installed: {tool} ended with {code} and said why above."
@@ -115,6 +120,32 @@ def _install(arguments: argparse.Namespace) -> int:
         f" nanocoder plugins install ./PATH, or set {tool.upper()}_FIND_LINKS to a folder of wheels"
     )
     return 1
+
+
+def _refuse_slip(package: str) -> None:
+    """Raise UsageError for a name that is nearly one of ours: anybody may own that package."""
+    name = re.split(r"[\[<>=!~; @]", package, maxsplit=1)[0].lower().replace("_", "-")
+    known = known_packages()
+    kind, _, rest = name.removeprefix(PREFIX).partition("-")
+    start = f"{PREFIX}{kind}-"
+    others = [one.removeprefix(start) for one in known if one.startswith(start)]
+    close = nearest(rest, others, limit=1, cutoff=0.75)
+    is_known = name in known or name in _installed().values()
+    if name.startswith(PREFIX) and not is_known and close:
+        raise UsageError(
+            f"{name!r} is no package of nanocoder; did you mean {start + close[0]!r}?"
+            f" Nothing was installed; if you do mean it: pip install {name}"
+        )
+
+
+def tell_start_files() -> None:
+    """Name what plugins have put into every start of Python, where nobody looks for it."""
+    for site, info in sorted({(one.site, one.distribution) for one in scan(site_directories())}):
+        for file in start_files(site, info):
+            complain(
+                f"{info} brings {file}, which runs code at every start of Python, with or without"
+                " nanocoder; look at it"
+            )
 
 
 def _remove(arguments: argparse.Namespace) -> int:
@@ -187,6 +218,7 @@ def _check(arguments: argparse.Namespace) -> int:
 
     if arguments.name and arguments.name.removeprefix(PREFIX) not in Host().plugins.entries:
         raise UsageError(f"there is no plugin {arguments.name!r}; see `nanocoder plugins list`")
+    tell_start_files()
     only = [f"--nanocoder-plugin={arguments.name.removeprefix(PREFIX)}"] if arguments.name else []
     # What pytest warns of here, the kit imported before pytest, is how this command works.
     quiet = ["-q", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning"]

@@ -24,6 +24,24 @@ def installed_sets() -> dict[str, str]:
     return found
 
 
+def known_packages() -> frozenset[str]:
+    """Return the packages that the installed sets know of, installed or not.
+
+    A set may have a file packages.txt with a name on each line.
+    """
+    from importlib.machinery import PathFinder  # only an installation asks
+
+    found: set[str] = set()
+    for name in installed_sets():
+        spec = PathFinder.find_spec(PREFIX + name.replace("-", "_"))
+        for folder in (spec.submodule_search_locations or ()) if spec is not None else ():
+            path = os.path.join(folder, "packages.txt")
+            if os.path.isfile(path):
+                with open(path, encoding="utf-8") as file:
+                    found.update(file.read().split())
+    return frozenset(found)
+
+
 def members_of(name: str) -> frozenset[str]:
     """Return the distributions that the set *name* requires, those of sets among them included.
 

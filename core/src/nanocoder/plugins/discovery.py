@@ -99,6 +99,20 @@ def packages_of(site: str, info: str) -> set[str]:
     return {name for name in names if name.isidentifier()}
 
 
+def start_files(site: str, distribution: str) -> list[str]:
+    """Return the .pth files of a distribution that run code whenever Python starts."""
+    prefix = f"{distribution.replace('-', '_')}-"
+    infos = [name for name, _ in _dist_infos(site) if name.startswith(prefix)]
+    records = (_text(os.path.join(site, name, "RECORD")) for name in infos)
+    files = (line.partition(",")[0] for record in records for line in record.splitlines())
+    return [file for file in files if file.endswith(".pth") and _runs(os.path.join(site, file))]
+
+
+def _runs(path: str) -> bool:
+    """Tell whether a .pth file has a line that Python runs, and not paths alone."""
+    return any(line.startswith(("import ", "import\t")) for line in _text(path).splitlines())
+
+
 def _modules_in(folder: str) -> set[str]:
     """Return the packages in *folder*; a line of a .pth file may be something else."""
     try:

@@ -1,0 +1,38 @@
+"""Installing a plugin: slips of its name, and files that run at every start of Python."""
+
+import pytest
+from place import ROOT, Place
+
+PLUGIN = "from nanocoder import hookimpl\n\n\n@hookimpl\ndef nanocoder_tools():\n    return []\n"
+
+
+@pytest.mark.finding("H9")
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize(
+    "name", ["nanocoder-tool-gerp", "tool-gerp", "nanocoder_tool_grepp", "tool-gerp[x]>=1"]
+)
+def test_a_slip_of_a_name_is_not_installed(tmp_path, name):
+    place = Place(tmp_path)
+    place.bring("nanocoder-set-default")
+    done = place.run("plugins", "install", name)
+    assert done.returncode == 2
+    assert "did you mean 'nanocoder-tool-grep'? Nothing was installed" in done.stderr
+
+
+@pytest.mark.finding("H9")
+@pytest.mark.timeout(120)
+def test_a_file_that_runs_at_every_start_is_named(tmp_path):
+    place = Place(tmp_path)
+    place.install("acme-sly", {"acme_sly.py": PLUGIN, "acme_sly.pth": "import os\n"}, "acme-sly")
+    place.install("acme-fine", {"acme_fine.py": PLUGIN, "acme_fine.pth": "/nowhere\n"}, "acme-fine")
+    done = place.run("plugins", "check", "acme-fine")
+    assert "acme-sly brings acme_sly.pth, which runs code at every start of Python" in done.stderr
+    assert "acme_fine.pth" not in done.stderr
+
+
+def test_the_list_of_our_packages_is_what_there_is():
+    (path,) = ROOT.glob("plugins/*set-default/src/*/packages.txt")
+    there = {one.parent.name for one in ROOT.glob("plugins/*/pyproject.toml")}
+    listed = path.read_text(encoding="utf-8").split()
+    assert listed == sorted(listed)
+    assert set(listed) == there | {"nanocoder-core"}, "write it with `nox -s table`"
