@@ -462,3 +462,19 @@ def test_no_call_of_a_session_extends_what_a_session_may_do(words, nanocoder):
     assert done.returncode == 2
     assert "run this yourself" in done.stderr
     assert "ask" in nanocoder("config", "show").stdout
+
+
+@pytest.mark.finding("D16")
+@pytest.mark.finding("B6")
+def test_a_rule_for_a_misspelt_tool_stops_the_start_and_names_the_right_one(nanocoder):
+    folder = nanocoder.home / ".config/nanocoder"
+    folder.mkdir(parents=True)
+    file = folder / "config.toml"
+    file.write_text('[plugins.policy-rules]\ndeny = ["read_fil(a.txt)"]\n')
+    done = nanocoder("call", "read_file", '{"path": "a.txt"}')
+    assert done.returncode == 2
+    assert "'read_fil(a.txt)' is about the tool 'read_fil'" in done.stderr
+    assert "did you mean 'read_file'?" in done.stderr
+    file.write_text('[plugins.policy-rules]\ndeny = ["acme_deploy", "mcp_*"]\n')
+    assert nanocoder("call", "read_file", '{"path": "a.txt"}').returncode != 2
+    assert "the tool 'acme_deploy', which is not installed" in nanocoder("doctor").stdout

@@ -24,6 +24,7 @@ from nanocoder.reading import SessionReadable
 from nanocoder.session import Journal, SessionStore, Transcript, repaired
 from nanocoder.text import nearest
 from nanocoder.tool import SessionInfo
+from nanocoder.toolnames import SURELY_MEANT, unknown_tools
 from nanocoder.values import Event, Message, Mode
 from nanocoder.workspaces import open_workspace
 from nanocoder.wrapping import configure
@@ -51,10 +52,6 @@ RECORDED = frozenset(
     }
 )
 """Events that the journal keeps; a result is kept as `call.finished`."""
-
-
-SURELY_MEANT = 0.85
-"""How alike two names are, from 0 to 1, when one is a slip of the other."""
 
 
 @define(eq=False)
@@ -318,6 +315,7 @@ def misspelt(config: Config, plugins: Plugins) -> list[str]:
     """Return a line for each name in the configuration that was probably meant otherwise."""
     known = {*plugins.entries, *plugins.set_aside, *config.disabled_plugins}
     found = list(config.unknown_plugins(frozenset(known), cutoff=SURELY_MEANT))
+    found += [unknown.line for unknown in unknown_tools(config, plugins) if unknown.is_slip]
     if not config.disabled_tools:
         return found
     tools = {*plugins.tools(), *(offer["name"] for _, offer in plugins.offers("tools"))}

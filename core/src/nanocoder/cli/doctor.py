@@ -13,6 +13,7 @@ from nanocoder.models import choose_model
 from nanocoder.opening import misspelt
 from nanocoder.plugins.discovery import scan, site_directories
 from nanocoder.tool import SessionInfo
+from nanocoder.toolnames import unknown_tools
 from nanocoder.version import VERSION
 
 PLUGIN = "plugin "
@@ -138,6 +139,9 @@ def _idle_names(host: Host, told: Sequence[str]) -> Iterator[str]:
     for name in sorted(config.disabled_tools - tools):
         if not any(repr(name) in line for line in told):
             yield f"{config.where('tools.disable')}: tools.disable names {name!r}: no such tool"
+    for unknown in unknown_tools(config, plugins):
+        if unknown.line not in told:
+            yield unknown.line
     installed = {one.name for one in scan(site_directories())}
     for name in sorted(config.disabled_plugins - installed):
         yield f"{config.where('plugins.disable')}: plugins.disable names {name!r}: no such plugin"

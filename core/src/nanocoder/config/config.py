@@ -198,6 +198,11 @@ class Config:
         layers = {one.layer for name, one in origins.items() if key in {"", name}}
         return not self.trusted and layers <= {"project"}
 
+    @property
+    def plugins_with_settings(self) -> frozenset[str]:
+        """The plugins that have a table in one of the files, installed or not."""
+        return frozenset(name for layer in self._layers for name in _plugin_tables(layer))
+
     def unknown_plugins(self, plugins: frozenset[str], *, cutoff: float = 0.0) -> tuple[str, ...]:
         """Return one line for each table of a plugin that is not among the installed *plugins*.
 

@@ -9,7 +9,7 @@ from nanocoder import PathFilter, SessionInfo, Tool, ToolCall, Verdict, hookimpl
 from nanocoder_policy_rules.judge import Case, judge
 from nanocoder_policy_rules.paths import NOT_SECRETS, SECRETS
 from nanocoder_policy_rules.readable import ReadingRules
-from nanocoder_policy_rules.rules import allow_rule, rule
+from nanocoder_policy_rules.rules import allow_rule, rule, tool_of
 
 
 def _all_rules(_: object, __: object, texts: tuple[str, ...]) -> None:
@@ -28,6 +28,9 @@ def _with_usual(secrets: tuple[str, ...], settings: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*SECRETS, *secrets)))
 
 
+_RULES = {"tighten": "union", "tool_of": tool_of}
+
+
 @frozen
 class Settings:
     """The table [plugins.policy-rules]. A project's file may add to *deny*, *ask* and *secrets*.
@@ -40,9 +43,11 @@ class Settings:
     person has agreed to as a whole.
     """
 
-    deny: tuple[str, ...] = field(default=(), validator=_all_rules, metadata={"tighten": "union"})
-    ask: tuple[str, ...] = field(default=(), validator=_all_rules, metadata={"tighten": "union"})
-    allow: tuple[str, ...] = field(default=(), validator=_all_allow_rules)
+    deny: tuple[str, ...] = field(default=(), validator=_all_rules, metadata=_RULES)
+    ask: tuple[str, ...] = field(default=(), validator=_all_rules, metadata=_RULES)
+    allow: tuple[str, ...] = field(
+        default=(), validator=_all_allow_rules, metadata={"tool_of": tool_of}
+    )
     replace_secrets: bool = field(default=False, metadata={"user_only": True})
     secrets: tuple[str, ...] = field(
         default=SECRETS,

@@ -72,6 +72,12 @@ def rule(text: str) -> Rule:
     return Rule(text, found[1], said, found[3] or "")
 
 
+def tool_of(text: str) -> str:
+    """Return the tool that a rule names, "" when it names several by a wildcard."""
+    tool = rule(text).tool
+    return tool if {*"*?["}.isdisjoint(tool) else ""
+
+
 def allow_rule(text: str) -> Rule:
     """Read a rule that allows; raises ValueError when it could fit no command, or any."""
     made = rule(text)

@@ -1,0 +1,55 @@
+"""Tools that the settings of a policy name: a rule for a tool that is not there does nothing."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import attrs
+
+from nanocoder.config import Config
+from nanocoder.plugins import Plugins
+from nanocoder.text import nearest
+
+SURELY_MEANT = 0.85
+"""How alike two names are, from 0 to 1, when one is a slip of the other."""
+
+
+class UnknownTool(NamedTuple):
+    """A line that says where a tool is named that nobody offers, and whether it is a slip."""
+
+    line: str
+    is_slip: bool
+
+
+def unknown_tools(config: Config, plugins: Plugins) -> Iterator[UnknownTool]:
+    """Yield the tools that settings of policies name and that are not installed.
+
+    A field says which tool its values name by a function in its metadata, `tool_of`. An untrusted
+    project's slip is none: a stranger's file must not keep anybody from starting.
+    """
+    configured = config.plugins_with_settings & plugins.entries.keys()
+    policies = [n for n in configured if "nanocoder_before_execute" in plugins.entries[n].hooks]
+    if not policies:
+        return
+    tools = {*plugins.tools(), *(offer["name"] for _, offer in plugins.offers("tools"))}
+    for plugin in sorted(policies):
+        settings = plugins.settings(plugin)
+        for name, value, tool in _named(settings):
+            if not tool or tool in tools:
+                continue
+            close = nearest(tool, tools, cutoff=SURELY_MEANT)
+            where = config.where(f"plugins.{plugin}.{name}", {plugin: type(settings)})
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            line = f"{where}: {value!r} is about the tool {tool!r}, which is not installed{hint}"
+            is_foreign = where.layer == "project" and not config.trusted
+            yield UnknownTool(line, bool(close) and not is_foreign)
+
+
+def _named(settings: Any) -> Iterator[tuple[str, str, str]]:
+    """Yield the field, the value and the tool of each value that names one."""
+    if not attrs.has(type(settings)):
+        return
+    for field in attrs.fields(type(settings)):
+        tool_of = field.metadata.get("tool_of")
+        if tool_of is not None:
+            for value in getattr(settings, field.name):
+                yield field.name, value, tool_of(value)
