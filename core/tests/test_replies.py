@@ -17,6 +17,7 @@ from nanocoder import (
     hookimpl,
     repeats_itself,
     tool,
+    without_password,
 )
 from nanocoder.testing import Scripted, opened, play
 
@@ -303,3 +304,61 @@ def test_a_limit_on_money_without_a_price_is_refused_at_the_start(tmp_path, home
     priced = [Finished("Hello.", usage=Usage(1, 1, cost=0.1))]
     played = play(tmp_path, priced, plugins=TOOLS, environment=environment)
     assert played.report["stop_reason"] == StopReason.DONE
+
+
+@pytest.mark.finding("B10")
+@pytest.mark.finding("D3")
+def test_a_context_that_is_full_says_what_now(tmp_path):
+    turns = [ProviderError("maximum context length is 8192", kind="context_overflow")]
+    message = play(tmp_path, turns, plugins=TOOLS).report["error"]["message"]
+    assert "no longer fits" in message
+    assert "/clear" in message
+
+
+# Addresses
+
+
+@pytest.mark.finding("N6")
+@pytest.mark.finding("H10")
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("socks5://user:PASSWORD@host:1", "socks5://***@host:1"),
+        ("http://user:PASS/WORD@host/v1", "http://***@host/v1"),
+        ("user:PASSWORD@host:3128", "***@host:3128"),
+        ("the proxy 'http://PASSWORD@host' is away", "the proxy 'http://***@host' is away"),
+        ("http://host/v1", "http://host/v1"),
+        ("write to a@example.org", "write to a@example.org"),
+    ],
+)
+def test_an_address_is_shown_without_its_password(text, shown):
+    assert without_password(text) == shown
+
+
+@pytest.mark.finding("N6")
+@pytest.mark.finding("H10")
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_no_password_of_an_address_is_printed_or_kept(nanocoder, form):
+    folder = nanocoder.home / ".config/nanocoder"
+    folder.mkdir(parents=True)
+    (folder / "config.toml").write_text(
+        '[plugins.provider-openai]\nbase_url = "http://u:BASEPASS@127.0.0.1:9/v1"\n'
+        'proxy = "socks5://user:PROXYPASS@127.0.0.1:9"\n'
+        '[plugins.provider-anthropic]\nbase_url = "https://example.invalid"\n'
+        'proxy = "socks5://user:PROXYPASS@127.0.0.1:9"\nmax_retries = 0\n'
+    )
+    key = {"ANTHROPIC_API_KEY": "k"}
+    printed = []
+    for words in (
+        ("config", "show", "--output", form),
+        ("config", "where", "plugins.provider-openai.base_url", "--output", form),
+        ("doctor", "--output", form),
+        ("run", "--model", "openai/m", "--output", form, "hi"),
+        ("run", "--model", "anthropic/m", "--output", form, "hi"),
+    ):
+        done = nanocoder(*words, env=key)
+        printed += [done.stdout, done.stderr]
+    journals = (nanocoder.home / ".local/state").rglob("*.jsonl")
+    printed += [path.read_text() for path in journals]
+    assert "127.0.0.1:9" in "".join(printed)
+    assert not [text for text in printed if "PASS" in text]

@@ -8,4 +8,4 @@ def without_password(text: str) -> str:
     if "@" not in text:
         return text
     text = re.sub(r"://\S*@", "://***@", text)
-    return re.sub(r"^[^\s/:@]+:\S*@", "***@", text)
+    return re.sub(r"^[^\s/:@]+:(?!//)\S*@", "***@", text)

@@ -10,6 +10,11 @@ from nanocoder.results import status_of
 from nanocoder.tool import Tool
 from nanocoder.values import Effect, Shown, StopReason, ToolCall, ToolResult, Usage
 
+CONTEXT_FULL = (
+    "; this conversation no longer fits into the context of the model, and every further prompt"
+    " would fail, too: start a new one (/clear in a conversation), or choose a model with a larger"
+    " context (--model)"
+)
 EXIT_BASE = 128
 """What is added to the number of the signal that ended a run."""
 EXIT_CODES = {
@@ -91,10 +96,11 @@ class Report(Shown):
         """End with an error."""
         failed = isinstance(error, ProviderError)
         self.end(StopReason.PROVIDER_ERROR if failed else StopReason.FAILED)
-        self.error = {
-            "class": getattr(error, "error_class", NanocoderError.error_class),
-            "message": str(error) or type(error).__name__,
-        }
+        message = str(error) or type(error).__name__
+        if isinstance(error, ProviderError) and error.kind == "context_overflow":
+            message += CONTEXT_FULL
+        error_class = getattr(error, "error_class", NanocoderError.error_class)
+        self.error = {"class": error_class, "message": message}
         if isinstance(error, ProviderError):
             self.error["kind"] = error.kind
 

@@ -441,3 +441,50 @@ def test_tls_works_and_can_be_cancelled(tls_server, connect):
     with pytest.raises(Cancelled):
         next(batches)
     assert time.monotonic() - begin < 1
+
+
+@pytest.mark.finding("R5")
+def test_a_local_server_that_answered_before_is_waited_for(serve, connect):
+    before = serve(events(1))
+    client = connect(before)
+    assert ask(client) == [SseEvent("", b"1")]
+    port = before.port
+    before.close()
+    again = []
+
+    def restart(_cancel, _seconds):
+        if not again:
+            again.append(ScriptedServer(events(2), port=port))
+
+    retry = Retry(sleep=restart)
+    pieces = list(retry.run(lambda: client.stream_events("/x", b"{}", Cancel()), Cancel()))
+    again[0].close()
+    assert pieces[-1] == SseEvent("", b"2")
+    assert "cannot be reached" in pieces[0].reason or "broke off" in pieces[0].reason
+
+
+@pytest.mark.finding("H11")
+def test_a_page_in_place_of_a_reply_shows_some_of_its_words(serve, connect):
+    page = b"<html><head><style>p {color: red}</style><title>Sign in</title></head><p>to Acme Wi-Fi"
+    server = serve(Answer([page], headers={"content-type": "text/html"}), refusal(502, page))
+    client = connect(server)
+    for error in (failure(client), failure(client)):
+        assert "Sign in to Acme Wi-Fi" in str(error)
+        assert "color" not in str(error)
+
+
+@pytest.mark.finding("H11")
+@pytest.mark.parametrize(("status", "said", "asked"), [(500, "false", 1), (400, "true", 7)])
+def test_x_should_retry_is_heeded(serve, connect, status, said, asked):
+    server = serve(refusal(status, x_should_retry=said))
+    client = connect(server)
+    retry = Retry(sleep=lambda _cancel, _seconds: None)
+    with pytest.raises(ProviderError):
+        list(retry.run(lambda: client.stream_events("/x", b"{}", Cancel()), Cancel()))
+    assert len(server.seen) == asked
+
+
+@pytest.mark.finding("D35")
+def test_a_refused_key_is_said_with_the_variable_that_holds_it(serve, connect):
+    client = connect(serve(refusal(401)), secrets=["sk-1"], key_from="ACME_API_KEY")
+    assert "check the key in ACME_API_KEY" in str(failure(client))

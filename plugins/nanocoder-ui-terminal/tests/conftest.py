@@ -72,6 +72,10 @@ class Talk:
         signalled = self._child.signalstatus
         return self._child.exitstatus if signalled is None else -signalled
 
+    def goes_on(self):
+        """Take in what has been drawn; tells whether the program goes on."""
+        return self._read()
+
     def look_for(self, seconds):
         """Take in what is drawn within *seconds*."""
         until = time.monotonic() + seconds

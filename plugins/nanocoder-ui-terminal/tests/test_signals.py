@@ -19,6 +19,15 @@ def heeded():
     signal.signal(signal.SIGHUP, before)
 
 
+@pytest.fixture
+def serve_busy():
+    """Return the address of a server that has no time for half a minute."""
+    from nanocoder_kit_http.testing import ScriptedServer, refusal
+
+    with ScriptedServer(refusal(429, retry_after="30")) as server:
+        yield server.url
+
+
 @pytest.mark.finding("R2")
 @pytest.mark.parametrize(("number", "code"), ENDINGS)
 def test_a_signal_at_the_prompt_ends_the_conversation(chat, number, code):
@@ -87,6 +96,24 @@ def test_a_sigint_of_another_process_at_the_prompt_is_no_interrupt_of_the_next_r
     talk.signal(signal.SIGINT)
     talk.type("hello").see("Hello there.")
     assert "interrupted" not in talk.text
+
+
+@pytest.mark.finding("F7")
+def test_the_tokens_shown_are_those_of_the_conversation_and_no_sum(chat):
+    used = {"usage": {"input_tokens": 1_000, "cache_read_tokens": 234, "output_tokens": 6}}
+    talk = chat({"text": "One.", **used}, {"text": "Two.", **used}).type("a").see("1,240 tokens")
+    talk.type("b").see("Two.").see("1,240 tokens").type("/cost").see("all requests: input")
+    assert "2,000 tokens" in talk.text
+    assert "2,480" not in talk.text
+
+
+@pytest.mark.finding("B14")
+@pytest.mark.finding("D11")
+def test_a_retry_is_a_line_on_the_screen(start, serve_busy):
+    env = {"OPENAI_BASE_URL": serve_busy, "NANOCODER_MODEL": "openai/m"}
+    talk = start(["--mode", "ask"], HI, env=env).see("Ctrl-D leaves").type("hi")
+    talk.see("try 2 of 7").see("429")
+    assert talk.press("\x03").see("interrupted").press("\x04").end() == 0
 
 
 @pytest.mark.finding("R1")

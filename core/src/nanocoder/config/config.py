@@ -33,6 +33,7 @@ from nanocoder.config.settings import (
 )
 from nanocoder.config.trust import is_trusted
 from nanocoder.errors import BadArguments, ConfigError, UsageError
+from nanocoder.redaction import without_password
 
 T = TypeVar("T")
 
@@ -380,4 +381,6 @@ def _rows(
 def _shown(attribute: "Attribute[Any]", value: Any) -> Any:
     words = attribute.name.lower().split("_")
     is_secret = attribute.metadata.get("secret", words[-1] in SECRET_NAMES)
-    return MASK if is_secret and value else value
+    if is_secret and value:
+        return MASK
+    return without_password(value) if isinstance(value, str) else value

@@ -6,6 +6,7 @@ from typing import Any
 
 from nanocoder.schema.misfit import shown
 from nanocoder.schema.param import Param
+from nanocoder.schema.pattern import matches
 
 Bound = Callable[[Any], str]
 
@@ -60,11 +61,12 @@ def _unit(value: Any) -> str:
 def _matching(note: Param) -> list[Bound]:
     if note.pattern is None:
         return []
-    pattern = re.compile(note.pattern)
+    pattern = re.compile(note.pattern).pattern
 
     def bound(value: Any) -> str:
-        if not isinstance(value, str) or pattern.search(value):
-            return ""
-        return f"expected text that matches {pattern.pattern}, got {shown(value)}"
+        found = matches(pattern, value) if isinstance(value, str) else True
+        if found is None:
+            return f"the pattern {pattern} takes too long for this value, which is refused"
+        return "" if found else f"expected text that matches {pattern}, got {shown(value)}"
 
     return [bound]

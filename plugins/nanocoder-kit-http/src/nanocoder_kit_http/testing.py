@@ -69,16 +69,19 @@ def refusal(status: int, body: Any = None, **headers: str) -> Answer:
 
 
 class ScriptedServer:
-    """Plays *answers*, one a request, the last one again and again; `seen` holds what was asked."""
+    """Plays *answers*, one a request, the last one again and again; `seen` holds what was asked.
 
-    def __init__(self, *answers: Answer) -> None:
+    *port* 0 is any free one.
+    """
+
+    def __init__(self, *answers: Answer, port: int = 0) -> None:
         self.answers = list(answers)
         self.seen: list[Seen] = []
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._connections: list[socket.socket] = []
         self._threads: list[threading.Thread] = []
-        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._listener = socket.create_server(("127.0.0.1", port))
         self.port = self._listener.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
         self._start(self._accept)

@@ -27,7 +27,7 @@ from nanocoder_ui_terminal.lines import (
 )
 from nanocoder_ui_terminal.mentions import Typed, with_files
 from nanocoder_ui_terminal.replay import last_exchange
-from nanocoder_ui_terminal.screen import TextScreen
+from nanocoder_ui_terminal.screen import TextScreen, conversation_tokens
 from nanocoder_ui_terminal.slash import COMMANDS, Next, act, values_for
 from nanocoder_ui_terminal.table import table_lines
 from nanocoder_ui_terminal.terminal import Terminal
@@ -87,6 +87,8 @@ class Conversation:
         self.host = host
         self.session = session
         self.usage = Usage()
+        self.context = 0
+        """How many tokens the conversation has, as of the latest reply."""
         self.model = ""
         self.asked_model = ""
         self.terminal = terminal
@@ -231,6 +233,8 @@ class Conversation:
             if self.host.signals.number:  # it may have come just before the run began
                 self.session.interrupt(signal=self.host.signals.number)
             screen.show(event)
+            if event.kind == "request.finished":
+                self.context = conversation_tokens(event.data["usage"])
         self.usage += self.session.report.usage
 
     def _greet(self) -> None:
@@ -250,11 +254,10 @@ class Conversation:
             self.say(f"{problem}{way}", "yellow")
 
     def _toolbar(self) -> str:
-        tokens = self.usage.input_tokens + self.usage.output_tokens
         model = one_line(self.model, MODEL_COLUMNS)
         words = [str(self.session.info.mode), model or "no model"]
-        if tokens:
-            words.append(f"{tokens:,} tokens")
+        if self.context:
+            words.append(f"{self.context:,} tokens")
         if self.usage.cost:
             words.append(f"${self.usage.cost:.4f}")
         return f" {self.terminal.sign('dot')} ".join(words)

@@ -148,7 +148,7 @@ class TextScreen:
 
     def _on_request_finished(self, event: Event) -> None:
         usage = event.data["usage"]
-        self._tokens += usage["input_tokens"] + usage["output_tokens"]
+        self._tokens = conversation_tokens(usage)
         self._written = 0
         self._finish_answer()
         if event.data.get("truncated"):
@@ -326,3 +326,9 @@ class TextScreen:
                         self._draw_answer()
                     else:
                         self._paint()
+
+
+def conversation_tokens(usage: Mapping[str, Any]) -> int:
+    """Return the size of the conversation after a request; each request holds all before it."""
+    names = ("input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens")
+    return sum(int(usage[name]) for name in names)

@@ -119,7 +119,8 @@ def _cost(conversation: "Conversation", _argument: str) -> None:
     usage = conversation.usage
     price = "unknown" if usage.cost is None else f"${usage.cost:.4f}"
     rows = [
-        ("input", f"{usage.input_tokens:,} tokens"),
+        ("conversation", f"{conversation.context:,} tokens"),
+        ("all requests: input", f"{usage.input_tokens:,} tokens"),
         ("from the cache", f"{usage.cache_read_tokens:,} tokens"),
         ("output", f"{usage.output_tokens:,} tokens"),
         ("cost", price),
