@@ -147,7 +147,7 @@ def test_one_call_alone_can_be_undone(nanocoder, work):
 
 
 @pytest.mark.parametrize("spoil", ["change", "remove", "in the way"])
-def test_when_somebody_else_changed_one_file_nothing_is_put_back_and_it_is_named(
+def test_when_somebody_else_changed_one_file_the_rest_is_put_back_and_it_is_named(
     nanocoder, work, spoil
 ):
     (nanocoder.cwd / "a.txt").write_text("a")
@@ -159,12 +159,53 @@ def test_when_somebody_else_changed_one_file_nothing_is_put_back_and_it_is_named
         (nanocoder.cwd / "a.txt").unlink()
     else:
         (nanocoder.cwd / "gone.txt").write_text("somebody's")
-    before = tree(nanocoder)
     done = undo(nanocoder)
-    assert done.returncode == 1
-    assert ("gone.txt has been" if spoil == "in the way" else "a.txt has been") in done.stderr
-    assert "nothing was changed" in done.stderr
-    assert tree(nanocoder) == before
+    assert done.returncode == 0
+    name = "gone.txt" if spoil == "in the way" else "a.txt"
+    assert f"left as it is: {name} has been" in done.stdout
+    assert "perhaps" not in done.stdout
+    assert not (nanocoder.cwd / "b.txt").exists()
+    rest = {"gone.txt": "g", "a.txt": "a"}
+    spoilt = {"change": "somebody's", "in the way": "somebody's"}.get(spoil)
+    assert tree(nanocoder) == {
+        path: text for path, text in {**rest, name: spoilt}.items() if text is not None
+    }
+    forced = undo(nanocoder, "--force")
+    assert forced.returncode == 0
+    assert tree(nanocoder) == rest
+
+
+@pytest.mark.finding("B7")
+def test_a_formatter_between_changes_does_not_keep_the_rest_from_being_undone(nanocoder, work):
+    (nanocoder.cwd / "fm.py").write_text("old = 1")
+    work(
+        write("fm.py", "new=1\n"),
+        write("other.txt", "other\n"),
+        ("bash", {"command": "echo 'new = 1' > fm.py"}),
+    )
+    done = undo(nanocoder)
+    assert done.returncode == 0, done.stderr
+    assert (
+        "left as it is: fm.py has been changed since, perhaps by this session's own bash;"
+        " --force puts it back, too"
+    ) in done.stdout
+    assert tree(nanocoder) == {"fm.py": "new = 1\n"}
+    assert undo(nanocoder).returncode == 1
+    assert undo(nanocoder, "--force").returncode == 0
+    assert tree(nanocoder) == {"fm.py": "old = 1"}
+    assert undo(nanocoder, "--redo").returncode == 0
+    assert tree(nanocoder) == {"fm.py": "new = 1\n"}
+
+
+@pytest.mark.finding("B7")
+def test_the_changes_of_one_file_alone_can_be_undone(nanocoder, work):
+    (nanocoder.cwd / "a.txt").write_text("a")
+    work(write("a.txt", "1"), write("b.txt", "1"), write("a.txt", "2"))
+    assert undo(nanocoder, "--file", "none.txt").returncode == 2
+    assert undo(nanocoder, "--file", "./a.txt").returncode == 0
+    assert tree(nanocoder) == {"a.txt": "a", "b.txt": "1"}
+    assert undo(nanocoder).returncode == 0
+    assert tree(nanocoder) == {"a.txt": "a"}
 
 
 def test_without_a_person_it_shows_what_it_would_do_and_leaves_with_3(nanocoder, work):

@@ -208,6 +208,10 @@ def _session_changes(actions: Any) -> None:
     which.add_argument("--call", default="", metavar="CALL", help="only this call")
     which.add_argument("--all", action="store_true", help="everything that the session changed")
     which.add_argument("--redo", action="store_true", help="reverse the last undo")
+    undo.add_argument("--file", default="", metavar="PATH", help="only the changes of this file")
+    undo.add_argument(
+        "--force", action="store_true", help="also restore files that were changed since"
+    )
     for one in (undo, remove):
         one.add_argument("--yes", action="store_true", help="do not ask")
     export.add_argument(

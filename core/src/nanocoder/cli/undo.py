@@ -14,7 +14,7 @@ from nanocoder.errors import PersonError, UsageError
 from nanocoder.plugins import Plugins
 from nanocoder.session import Journal, Record, SessionStore
 from nanocoder.session.changed import FileChange, History, Piece
-from nanocoder.session.undoing import Plan, Undoing, beyond, refusal
+from nanocoder.session.undoing import Plan, Undoing, apart_from, beyond, refusal
 from nanocoder.values import Shown, Value
 from nanocoder.workspaces import open_workspace
 
@@ -33,11 +33,16 @@ NO_REDO = "there is no undoing to take back"
 
 @frozen(eq=False, repr=False)
 class Wanted(Value):
-    """What is to be taken back: the last run, one *call*, *everything*, or the last undoing."""
+    """What is to be taken back: the last run, one *call*, *everything*, or the last undoing.
+
+    Of it only what was done to *file*, if there is one; with *force* also what was changed since.
+    """
 
     call: str = ""
     everything: bool = False
     redo: bool = False
+    file: str = ""
+    force: bool = False
 
 
 @frozen(eq=False, repr=False)
@@ -58,6 +63,7 @@ class Desk(Shown):
     plugins: Plugins
     say: Say
     agree: Agree
+    force: bool = False
 
     def undo(self, taken: Taken) -> list[str] | None:
         """Show what would be done, ask, do it.
@@ -65,13 +71,28 @@ class Desk(Shown):
         Returns the paths that were put back, None without consent. Raises: PersonError.
         """
         artifacts = self.journal.artifacts
-        undoing = Undoing(self.workspace, artifacts / "backups" if artifacts else None)
+        backups = artifacts / "backups" if artifacts else None
+        undoing = Undoing(self.workspace, backups, force=self.force)
         plan = undoing.plan(taken.piece, taken.changes)
+        if plan.blocked and not taken.again:
+            plan = self._without_blocked(undoing, plan, taken)
         self._show(plan)
         if not self.agree():
             return None
         undoing.carry_out(plan, self.journal, taken.again)
         return list(dict.fromkeys(one.path for one in plan.steps if one.action != "clear"))
+
+    def _without_blocked(self, undoing: Undoing, plan: Plan, taken: Taken) -> Plan:
+        """Leave files alone that were changed since, say so, and plan for the others."""
+        rest = apart_from(taken.changes, plan.blocked)
+        others = undoing.plan(taken.piece, rest)
+        if not rest or others.problems:
+            return plan
+        ran = ", ".join(self._untracked(plan))
+        by = f", perhaps by this session's own {ran}" if ran else ""
+        for path, change in plan.blocked.items():
+            self.say(f"left as it is: {path} {change}{by}; --force puts it back, too")
+        return others
 
     def _show(self, plan: Plan) -> None:
         if plan.problems:
@@ -80,16 +101,20 @@ class Desk(Shown):
             self.say(diff)
         for line in plan.lines() or ["every file is already as it was before"]:
             self.say(line)
+        if more := self._untracked(plan):
+            self.say(f"not undone (its side effects are not tracked): {', '.join(more)}")
+
+    def _untracked(self, plan: Plan) -> list[str]:
+        """Return the tools of *plan* that did more than change files through the workspace."""
         tools = self.plugins.tools().items()
-        effects = {name: [str(one) for one in tool.effects] for name, tool in tools}
-        if more := beyond(plan.piece.tools, effects):
-            self.say(f"not undone, since nobody keeps account of it: what {', '.join(more)} did")
+        effects = {name: [str(effect) for effect in tool.effects] for name, tool in tools}
+        return beyond(plan.piece.tools, effects)
 
 
 def run(store: SessionStore, host: Host, arguments: argparse.Namespace) -> int:
     """Undo from the command line; without a person it takes `--yes`."""
     host.refuse_foreign_places()
-    wanted = Wanted(arguments.call, arguments.all, arguments.redo)
+    wanted = Wanted(arguments.call, arguments.all, arguments.redo, arguments.file, arguments.force)
     session_id = store.find(_session(store, host, arguments.id), cwd=host.cwd)
     if found := store.records(session_id):
         what(found, wanted)  # a session with nothing to undo is not opened: it would be the last
@@ -108,6 +133,7 @@ def run(store: SessionStore, host: Host, arguments: argparse.Namespace) -> int:
                 host.plugins,
                 print_line,
                 _agreed if is_asked else lambda: bool(arguments.yes),
+                wanted.force,
             )
             files = desk.undo(taken)
     finally:
@@ -132,6 +158,12 @@ def what(records: Sequence[Record], wanted: Wanted) -> Taken:
     else:
         piece = history.all() if wanted.everything else history.last()
     changes = history.standing(piece) if piece is not None else []
+    if wanted.file:
+        path = wanted.file.removeprefix("./")
+        others = apart_from(changes, [path])
+        changes = [one for one in changes if one not in others]
+        if not changes:
+            raise UsageError(f"the session has no change of {path!r} to undo")
     if piece is None or not changes:
         origin = records[0].data.get("forked_from", "") if records else ""
         raise PersonError(NOTHING + (FORKED.format(origin) if origin else ""))

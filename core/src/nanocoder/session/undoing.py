@@ -41,12 +41,16 @@ class Step(Value):
 
 @define(eq=False, repr=False)
 class Plan(Shown):
-    """What will be done, in order; *problems* are reasons to do nothing of it."""
+    """What will be done, in order; *problems* are reasons to do nothing of it.
+
+    *blocked* are files that are no longer as the session left them, with what became of them.
+    """
 
     piece: Piece
     changes: Sequence[FileChange] = ()
     steps: list[Step] = field(factory=list)
     problems: list[str] = field(factory=list)
+    blocked: dict[str, str] = field(factory=dict)
     contents: dict[str, bytes] = field(factory=dict)
 
     def lines(self) -> list[str]:
@@ -73,8 +77,12 @@ class Plan(Shown):
 class Undoing:
     """Plans against *workspace* as it is now; *backups* is where the session keeps its copies."""
 
-    def __init__(self, workspace: "Workspace", backups: Path | None) -> None:
+    def __init__(
+        self, workspace: "Workspace", backups: Path | None, *, force: bool = False
+    ) -> None:
+        """With *force* also files that were changed since are put back."""
         self._workspace = workspace
+        self._force = force
         self._backups = backups
         self._states: dict[str, str] = {}
         self._copies: dict[str, FileChange] = {}
@@ -150,20 +158,21 @@ class Undoing:
 
     def _write(self, plan: Plan, change: FileChange) -> None:
         now = self._state(plan, change.path)
-        if now == change.after:
+        is_meant = now == change.after or (self._force and now not in {DIRECTORY, OTHER})
+        if is_meant and now != change.before:
             self._put(plan, change, change.path)
             self._clear_made(plan, change)
         elif now != change.before and not _is_earlier(plan, change, now):
-            plan.problems.append(f"{change.path} {_since(now)}")
+            self._block(plan, change.path, now)
 
     def _delete(self, plan: Plan, change: FileChange) -> None:
         now = self._state(plan, change.path)
         if change.kind != "file":
             plan.problems.append(f"{change.path} was a link or special, of which no copy is kept")
-        elif now == ABSENT:
+        elif now == ABSENT or (self._force and now not in {DIRECTORY, OTHER, change.before}):
             self._put(plan, change, change.path)
         elif now != change.before:
-            plan.problems.append(f"{change.path} {_since(now)}")
+            self._block(plan, change.path, now)
 
     def _move(self, plan: Plan, change: FileChange) -> None:
         source, target = change.path, change.target
@@ -173,7 +182,7 @@ class Undoing:
         wanted = DIRECTORY if change.kind == DIRECTORY else change.after or there
         if here != ABSENT or there != wanted or there == ABSENT:
             changed = source if here != ABSENT else target
-            plan.problems.append(f"{changed} {_since(here or there)}")
+            self._block(plan, changed, here or there)
             return
         plan.steps.append(Step("move", target, source, was=there))
         self._follow(source, target)
@@ -181,6 +190,10 @@ class Undoing:
         if change.before:
             self._put(plan, change, target)
         self._clear_made(plan, change)
+
+    def _block(self, plan: Plan, path: str, now: str) -> None:
+        plan.blocked[path] = _since(now)
+        plan.problems.append(f"{path} {_since(now)}")
 
     def _make_dirs(self, plan: Plan, change: FileChange) -> None:
         self._clear_made(plan, change)
@@ -284,6 +297,21 @@ def _is_earlier(plan: Plan, change: FileChange, now: str) -> bool:
     """Tell whether *now* is what an earlier change found: a call that failed was taken back."""
     found = [one for one in plan.changes if one.path == change.path and one.seq < change.seq]
     return any(one.before == now for one in found)
+
+
+def apart_from(changes: Sequence[FileChange], paths: Iterable[str]) -> list[FileChange]:
+    """Return the *changes* that neither touch *paths* nor where those were moved."""
+    tied = set(paths)
+    while True:
+        more = {
+            path
+            for change in changes
+            if change.target and {change.path, change.target} & tied
+            for path in (change.path, change.target)
+        }
+        if more <= tied:
+            return [one for one in changes if not {one.path, one.target} & tied]
+        tied |= more
 
 
 def refusal(plan: Plan) -> str:
