@@ -3,6 +3,7 @@
 import ast
 from collections import defaultdict
 
+import pytest
 import repository
 from nanocoder.hookspecs import STYLES
 
@@ -25,6 +26,7 @@ def _marks(decorator: ast.expr) -> bool:
     return ast.unparse(function).rpartition(".")[2] == "hookimpl"
 
 
+@pytest.mark.finding("B13")
 def test_two_plugins_implement_each_hook_but_the_listed_ones():
     listed = {one["hook"] for one in repository.exceptions("hooks")}
     found = implementers()
