@@ -7,6 +7,7 @@ import subprocess
 import pytest
 from nanocoder.cli.parser import build, command_of
 from nanocoder.errors import UsageError
+from nanocoder.session import SessionStore
 from nanocoder.text import nearest
 
 pytestmark = pytest.mark.timeout(60)  # many of these are several processes, on any machine
@@ -276,3 +277,17 @@ def test_the_list_of_all_sessions_has_their_directories_and_hides_failed_ones(na
     assert str(nanocoder.cwd) in listed.stdout
     assert "failed" not in listed.stdout
     assert nanocoder("sessions", "list").stdout.count("here") == 1
+
+
+@pytest.mark.finding("D30")
+def test_an_interrupted_call_is_shown_with_its_status_once(nanocoder, monkeypatch):
+    monkeypatch.setenv("HOME", str(nanocoder.home))
+    monkeypatch.delenv("XDG_STATE_HOME", raising=False)
+    _, journal = SessionStore.of_user().create(nanocoder.cwd)
+    call = {"id": "c1", "name": "bash", "arguments": {"command": "make"}}
+    journal.append("message", {"role": "user", "text": "build it"})
+    journal.append("message", {"role": "assistant", "text": "", "calls": [call]})
+    journal.close()
+    shown = nanocoder("sessions", "show").stdout
+    assert "  interrupted: the program ended before this call finished\n" in shown
+    assert "interrupted: interrupted" not in shown

@@ -574,3 +574,10 @@ def test_what_is_no_setting_is_not_in_the_schema_for_editors():
 
     schema = Config.json_schema({"p": WithState})
     assert set(schema["properties"]["plugins"]["properties"]["p"]["properties"]) == {"size"}
+
+
+@pytest.mark.finding("D31")
+def test_a_number_below_the_least_one_is_refused_in_plugins_tables_too(place):
+    with pytest.raises(ConfigError, match=r"timeout_s: expected a number of at least 0, got -3"):
+        place.load(user="[plugins.tool-x]\ntimeout_s = -3\n").settings("tool-x", Settings)
+    assert place.load(user="[plugins.tool-x]\ntimeout_s = 0\n").settings("tool-x", Settings)

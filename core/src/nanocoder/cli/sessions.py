@@ -179,7 +179,9 @@ def _print_message(message: Message) -> None:
     for call in message.calls:
         print_line(f"  call {call.name}: {brief(call.arguments)}")
     for result in message.results:
-        print_line(f"  {result.error_class or 'ok'}: {one_line(result.output[:SHOWN_CHARS], 160)}")
+        status = result.error_class or "ok"
+        output = result.output[:SHOWN_CHARS].removeprefix(f"{status}: ")
+        print_line(f"  {status}: {one_line(output, 160)}")
 
 
 ACTIONS: Final[Mapping[str, Action]] = {

@@ -351,12 +351,22 @@ def _checker(cls: type) -> Check:
     def check(attribute: "Attribute[Any]", value: Any) -> Any:
         key = attribute.alias or attribute.name
         try:
-            return getattr(structure(cls, {key: value}), attribute.name)
+            checked_value = getattr(structure(cls, {key: value}), attribute.name)
         except BadArguments as error:
             problems = (line.removeprefix(f"{key}: ") for line in error.problems)
             raise ValueError("; ".join(problems)) from None
+        _check_minimum(attribute, checked_value)
+        return checked_value
 
     return check
+
+
+def _check_minimum(attribute: "Attribute[Any]", value: Any) -> None:
+    """Raise ValueError for a number below the least one, which is 0 unless the field says else."""
+    default = attribute.default if isinstance(attribute.default, int | float) else 0
+    least = attribute.metadata.get("minimum", min(0, default))
+    if isinstance(value, int | float) and value < least:
+        raise ValueError(f"expected a number of at least {least}, got {value!r}")
 
 
 def _plugin_tables(layer: Layer) -> dict[str, Any]:

@@ -13,7 +13,9 @@ Metadata keys, for the core's fields and for those of plugins alike:
                 where data goes
 * secret        masked wherever settings are shown
 
-and for the core alone env (its variable), choices, minimum, values (the pattern of a table's).
+* minimum       the least number, 0 without it (or the default, where that is less)
+
+and for the core alone env (its variable), choices, values (the pattern of a table's).
 """
 
 import math
