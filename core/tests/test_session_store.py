@@ -105,6 +105,36 @@ def test_a_torn_end_is_cut_off_told_and_kept_as_a_copy(store, tmp_path, said):
     assert "damaged bytes" in notice
 
 
+@pytest.mark.finding("H14")
+def test_a_damaged_line_in_the_middle_loses_itself_alone_and_is_told(store, tmp_path, said):
+    session_id = begin(store, tmp_path)
+    path = store.folder / f"{session_id}.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([lines[0], b"x" + lines[1], *lines[2:]]))
+    whole = path.read_bytes()
+    records, journal = store.open(session_id)
+    journal.append("message", encode_message(Message("user", "Again")))
+    journal.close()
+    assert [record.seq for record in records] == [1, *range(3, len(lines) + 1)]
+    assert path.read_bytes().startswith(whole)
+    assert store.show(session_id).messages[-1].text == "Again"
+    (notice,) = said
+    assert "record 2 is damaged and left out" in notice
+
+
+@pytest.mark.finding("R8")
+def test_a_journal_that_is_deleted_meanwhile_is_told_once(store, tmp_path, said):
+    session_id, journal = store.create(tmp_path)
+    journal.check()
+    assert said == []
+    (store.folder / f"{session_id}.jsonl").unlink()
+    journal.check()
+    journal.check()
+    journal.close()
+    (notice,) = said
+    assert "was deleted while it ran" in notice
+
+
 def test_last_is_the_last_one_used_in_this_directory(store, tmp_path):
     (tmp_path / "other").mkdir()
     first, second = begin(store, tmp_path), begin(store, tmp_path)

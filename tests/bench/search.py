@@ -105,6 +105,12 @@ class Bench:
     def greps(self, engine: str) -> None:
         """Compare grep by *engine* with ripgrep."""
         program = find_ripgrep(self.root)
+        if not program:
+            if engine == "ripgrep":
+                print("ripgrep is not installed: nothing is compared with it")
+                return
+            self.alone(engine)
+            return
         settings = grep.Settings(engine=engine, time_limit_s=300)  # type: ignore[arg-type]
         for what, arguments in GREPS.items():
             asked = dict(arguments)
@@ -122,9 +128,20 @@ class Bench:
                 {"rg": command},
             )
 
+    def alone(self, engine: str) -> None:
+        """Measure grep by *engine* on a machine without ripgrep."""
+        settings = grep.Settings(engine=engine, time_limit_s=300)
+        for what, asked in GREPS.items():
+            self.compared(
+                f"grep, {engine}: {what}",
+                lambda asked=asked: self.call(grep.grep, asked, settings=settings),  # type: ignore[misc]
+                {},
+            )
+
     def globs(self) -> None:
         """Compare glob, what it cannot do without, and list_files with ripgrep's lists."""
-        files = [find_ripgrep(self.root), "--no-config", "--files", "--hidden"]
+        program = find_ripgrep(self.root)
+        files = [program, "--no-config", "--files", "--hidden"]
         for pattern in GLOBS:
             only = [] if pattern == "**/*" else [f"--glob={pattern}"]
             asked = {"pattern": pattern}
@@ -134,18 +151,21 @@ class Bench:
                 {
                     "rg --files": [*files, *only],
                     "rg --files --sortr=modified": [*files, "--sortr=modified", *only],
-                },
+                }
+                if program
+                else {},
             )
-        self.compared(
-            "the floor of **/*: rg --files and bare stats",
-            lambda: self.timed(files),
-            {"rg --files": files},
-        )
+        if program:
+            self.compared(
+                "the floor of **/*: rg --files and bare stats",
+                lambda: self.timed(files),
+                {"rg --files": files},
+            )
         for depth in (2, 20):
             self.compared(
                 f"list_files, {depth} levels",
                 lambda depth=depth: self.call(listing.list_files, {"depth": depth}),  # type: ignore[misc]
-                {"rg --files": files},
+                {"rg --files": files} if program else {},
             )
 
     def timed(self, command: Sequence[str]) -> float:

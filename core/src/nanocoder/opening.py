@@ -114,6 +114,8 @@ class Ground:
         # With "power", what may change the world is on the disk before it does.
         durable = self.config.core.durability == "power"
         self.journal.append(kind, data, sync=durable and kind in {"call.started", "run.finished"})
+        if kind == "run.finished":
+            self.journal.check()
 
     def resource(self, plugin: str, name: str) -> Any:
         """Return the session's resource, opening it at first use.

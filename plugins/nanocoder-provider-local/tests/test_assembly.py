@@ -133,13 +133,19 @@ def test_an_interrupt_leaves_no_half_file(site, weights, cache):
     assert assemble(no_progress, weights=weights, cache=cache, folders=[site]).exists()
 
 
+@pytest.mark.finding("R12")
 def test_what_a_killed_process_left_is_cleared_away(site, weights, cache):
     cache.mkdir(parents=True)
-    (cache / ".toy.gguf.99999.part").write_bytes(b"half")
+    gone = subprocess.run(["sh", "-c", "echo $$"], capture_output=True, text=True, check=True)
+    owner = gone.stdout.strip()
+    for name in (f".toy.gguf.{owner}.part", f".older.gguf.{owner}.part", f".a.sha256.{owner}"):
+        (cache / name).write_bytes(b"half")
+    (cache / f".mine.gguf.{os.getpid()}.part").write_bytes(b"somebody still writes")
 
     assemble(no_progress, weights=weights, cache=cache, folders=[site])
 
-    assert not list(cache.glob(".*.part"))
+    left = {path.name for path in cache.glob(".*.*.*")}
+    assert left == {f".mine.gguf.{os.getpid()}.part"}
 
 
 def test_a_full_disk_is_said_with_its_numbers(site, weights, cache, monkeypatch):

@@ -230,3 +230,14 @@ def test_a_model_sees_the_name_and_loads_the_body(workspace, config):
     assert "- deploy: About deploy." in played.model.requests[0].system
     assert "Do deploy." not in played.model.requests[0].system
     assert played.results[0].output == "Do deploy."
+
+
+@pytest.mark.finding("B25")
+def test_a_folder_without_a_description_is_no_skill(ctx, config, project):
+    for folder in (config / "empty", project / "fix", project / "notes"):
+        folder.mkdir(parents=True)
+    (project / "notes/README.md").write_text("nothing")
+    make(project, "deploy")
+    assert load(ctx).output == "Skills:\n- deploy: About deploy."
+    session = SessionInfo("s", ctx.workspace.root)
+    assert nanocoder_prompt(session, Settings()).endswith("\n- deploy (of this project)")

@@ -109,6 +109,20 @@ class Journal:
             self._complain(error)
             return ""
 
+    def check(self) -> None:
+        """Tell once if somebody deleted the file, in which nobody would find the session again."""
+        with self._lock, suppress(OSError):
+            if (
+                self._descriptor >= 0
+                and not self.problem
+                and not os.fstat(self._descriptor).st_nlink
+            ):
+                self.problem = (
+                    f"session {self.id} was deleted while it ran ({self.path} is gone):"
+                    " it cannot be resumed"
+                )
+                self._warn(self.problem)
+
     def close(self) -> None:
         """Try once more to write what waits, and let go of the file; closing twice is fine."""
         with self._lock:

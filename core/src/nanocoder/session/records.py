@@ -1,7 +1,7 @@
 """Records and their lines. One line is one record with a checksum over the bytes before it.
 
-A reader takes the longest prefix that is whole: it stops at a torn line, a wrong checksum or a gap
-in the sequence, because what comes after such a place cannot be put in order any more.
+A reader takes every line that is whole: each has its own checksum and its number, so that a damaged
+line loses itself alone. A line with a number that was passed already is none of the journal's.
 """
 
 import json
@@ -18,6 +18,8 @@ from nanocoder.errors import UsageError
 from nanocoder.values import Shown, Value
 
 MAX_LINE_BYTES: Final = 268_435_456
+MAX_MISSING: Final = 100_000
+"""A number further ahead is no record of this journal."""
 BOM: Final = b"\xef\xbb\xbf"
 ESCAPED_SURROGATE: Final = b"\\ud"
 FAR_S: Final = 253_402_300_800.0
@@ -43,15 +45,19 @@ class Record(Value):
 
 @frozen(eq=False, repr=False)
 class Scan(Shown):
-    """The whole records of a file, the offset where they end, and the size of the file in bytes."""
+    """The whole records of a file, the offset where they end, and the size of the file in bytes.
+
+    *missing* are the numbers of records before the last whole one that are damaged or gone.
+    """
 
     records: list[Record]
     end: int
     size: int
+    missing: list[int]
 
 
 def read(path: Path) -> list[Record]:
-    """Return the longest whole prefix of a journal; raises UsageError if it is no file."""
+    """Return the whole records of a journal; raises UsageError if it is no file."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
@@ -66,15 +72,18 @@ def read(path: Path) -> list[Record]:
 def scan(file: BinaryIO) -> Scan:
     """Read whole records from the start of *file*."""
     records: list[Record] = []
-    end = 0
+    missing: list[int] = []
+    end = at = last = 0
     file.seek(0)
     while line := file.readline(MAX_LINE_BYTES):
-        record = decode(line if records else line.removeprefix(BOM))
-        if record is None or record.seq != len(records) + 1:
-            break
+        record = decode(line.removeprefix(BOM) if at == 0 else line)
+        at += len(line)
+        if record is None or not last < record.seq <= last + MAX_MISSING:
+            continue
+        missing += range(last + 1, record.seq)
         records.append(record)
-        end += len(line)
-    return Scan(records, end, os.fstat(file.fileno()).st_size)
+        end, last = at, record.seq
+    return Scan(records, end, os.fstat(file.fileno()).st_size, missing)
 
 
 def encode(record: Record) -> bytes:

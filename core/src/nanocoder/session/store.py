@@ -252,6 +252,11 @@ class SessionStore:
             found = scan(file)
             if not found.records:
                 raise _empty(path)
+            if found.missing:
+                self._warn(
+                    f"session {path.stem}: {_numbered(found.missing)} damaged and left out;"
+                    " all others are there"
+                )
             if found.end == found.size:
                 return found
             copy = path.with_suffix(".jsonl.bak")
@@ -269,6 +274,12 @@ class SessionStore:
             f" the whole file is {copy}"
         )
         return found
+
+
+def _numbered(missing: Sequence[int]) -> str:
+    if len(missing) == 1:
+        return f"record {missing[0]} is"
+    return f"{len(missing)} records ({missing[0]} to {missing[-1]}) are"
 
 
 def _copy(file: BinaryIO, copy: Path) -> None:

@@ -14,6 +14,7 @@ from nanocoder.errors import WorkspaceError
 from nanocoder.workspace.backups import Backups
 from nanocoder.workspace.beneath import Made, Place
 from nanocoder.workspace.content import digest
+from nanocoder.workspace.problems import FULL
 from nanocoder.workspace.protected import git_refused, is_git_name
 from nanocoder.workspace.root import READ, Root
 from nanocoder.workspace.spelling import shown
@@ -306,7 +307,7 @@ class Changes:
         except OSError as error:
             raise WorkspaceError(
                 f"{shown(place.path)!r} was not changed, since its backup failed: {error}",
-                error_class="disk_full" if error.errno == errno.ENOSPC else "io_error",
+                error_class="disk_full" if error.errno in FULL else "io_error",
             ) from error
         try:
             yield backup

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from nanocoder.errors import WorkspaceError
 
 MAX_NAMES_COMPARED = 2_000
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+"""What the system says when a disk, a quota or a file is full."""
 NEAREST = 3
 
 _CLASSES = {

@@ -1,22 +1,19 @@
 """The changes of one call, which are kept or taken back together."""
 
-import errno
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Final
 
 from attrs import evolve
 
 from nanocoder.errors import Cancelled, WorkspaceError
 from nanocoder.workspace.beneath import Place
 from nanocoder.workspace.intents import Intent, Intents, begun
+from nanocoder.workspace.problems import FULL
 from nanocoder.workspace.replay import OwnReplay, Restored
 from nanocoder.workspace.spelling import shown
 from nanocoder.workspace.state import DIRECTORY, FILE, OTHER, State, state_of
 from nanocoder.workspace.writing import Old
-
-FULL: Final = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 class Rollback:

@@ -6,8 +6,10 @@ import fcntl
 import hashlib
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -78,10 +80,7 @@ def _make(
         _mark(target, weights)
         return
     pieces = require(find_pieces(weights, folders), weights)
-    for leftover in target.parent.glob(f".{target.name}.*.part"):
-        leftover.unlink(
-            missing_ok=True
-        )  # we hold the lock, so it belongs to a process that was killed
+    _remove_leftovers(target.parent)
     _require_space(target.parent, weights.size)
     temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
@@ -155,6 +154,19 @@ def _chunks(paths: Sequence[Path]) -> Iterator[bytes]:
         with path.open("rb") as piece:
             while chunk := piece.read(CHUNK_BYTES):
                 yield chunk
+
+
+def _remove_leftovers(folder: Path) -> None:
+    """Remove what processes that were killed have left, of weights with other names, too."""
+    for path in folder.glob(".*"):
+        owner = re.fullmatch(r"\..+\.(?:(\d+)\.part|sha256\.(\d+))", path.name)
+        if owner is None:
+            continue
+        with suppress(OSError, OverflowError):
+            try:
+                os.kill(int(owner[1] or owner[2]), 0)
+            except ProcessLookupError:
+                path.unlink()
 
 
 def _mark(target: Path, weights: Weights) -> None:

@@ -83,5 +83,5 @@ def nanocoder_render(call: ToolCall, result: ToolResult | None, session: Session
     from nanocoder_tool_compose.preview import preview_of_edit, preview_of_refactor
 
     if call.name == atomic_edit.name:
-        return preview_of_edit(session.cwd, atomic_edit.signature.check(call.arguments))
-    return preview_of_refactor(session.cwd, atomic_refactor.signature.check(call.arguments))
+        return preview_of_edit(session, atomic_edit.signature.check(call.arguments))
+    return preview_of_refactor(session, atomic_refactor.signature.check(call.arguments))

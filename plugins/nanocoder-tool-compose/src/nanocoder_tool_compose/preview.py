@@ -1,23 +1,22 @@
 """What a person sees before the one question: the steps, and one diff."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-from nanocoder import Workspace
+from nanocoder import SessionInfo, Workspace
 from nanocoder_kit_diff import unified
 
 from nanocoder_tool_compose.refactor import Refactor, diff_of, plan
 
 
-def preview_of_edit(cwd: Path, arguments: Mapping[str, Any]) -> str:
+def preview_of_edit(session: SessionInfo, arguments: Mapping[str, Any]) -> str:
     """Return the steps of atomic_edit and, for an exact match, the diff.
 
     Raises: ToolError when the file cannot be read; how edit_file finds text is its own affair.
     """
     path, old = arguments["file_path"], arguments["old_string"]
     steps = f"steps: read_file {path}, edit_file {path}"
-    with Workspace(cwd) as workspace:
+    with Workspace(session.cwd, readable=session.readable) as workspace:
         file = workspace.read_file(path, note=False)
     if file.text.count(old) != 1:
         asked = f"-{old}\n+{arguments['new_string']}"
@@ -26,7 +25,7 @@ def preview_of_edit(cwd: Path, arguments: Mapping[str, Any]) -> str:
     return f"{steps}\n{diff.text}"
 
 
-def preview_of_refactor(cwd: Path, arguments: Mapping[str, Any]) -> str:
+def preview_of_refactor(session: SessionInfo, arguments: Mapping[str, Any]) -> str:
     """Return the steps of atomic_refactor and one diff of all files.
 
     Raises: ToolError for what cannot work.
@@ -34,6 +33,6 @@ def preview_of_refactor(cwd: Path, arguments: Mapping[str, Any]) -> str:
     wanted = Refactor(**arguments)
     files = ", ".join(wanted.files)
     steps = f"steps: read_file, write_file {files}; bash {wanted.check}; restored if that fails"
-    with Workspace(cwd) as workspace:
+    with Workspace(session.cwd, readable=session.readable) as workspace:
         changes = plan(workspace, wanted)
     return f"{steps}\n{diff_of(changes)}"

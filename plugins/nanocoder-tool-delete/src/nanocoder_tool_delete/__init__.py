@@ -56,7 +56,7 @@ def nanocoder_render(call: ToolCall, result: ToolResult | None, session: Session
     if call.name != delete_file.name or result is not None:
         return None
     path = str(call.arguments.get("path", ""))
-    with Workspace(session.cwd) as workspace:
+    with Workspace(session.cwd, readable=session.readable) as workspace:
         where, what, size = _plan(workspace, path)
         if what != "Link" and workspace.is_dir(where):
             raise _directory(where)

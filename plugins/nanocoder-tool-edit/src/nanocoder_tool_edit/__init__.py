@@ -96,7 +96,7 @@ def nanocoder_render(
     if tool.name != edit_file.name or result is not None:
         return None
     settings = settings or Settings()
-    with Workspace(session.cwd) as workspace:
+    with Workspace(session.cwd, readable=session.readable) as workspace:
         request = Request.of(edit_file.signature.check(call.arguments))
         plan = plan_edit(workspace, request, Search(settings.tolerant))
     how = "" if plan.confidence() == 1.0 else f"\n[found by {plan.strategies()}]"

@@ -64,7 +64,7 @@ def nanocoder_render(call: ToolCall, result: ToolResult | None, session: Session
         return None
     arguments = call.arguments
     replace = bool(arguments.get("replace"))
-    with Workspace(session.cwd) as workspace:
+    with Workspace(session.cwd, readable=session.readable) as workspace:
         plan = _plan(workspace, str(arguments.get("source")), str(arguments.get("destination")))
         taken = _looked_at(workspace, plan, replace=replace)
     verb = "copy" if arguments.get("copy") else "move"

@@ -79,6 +79,6 @@ def nanocoder_render(call: ToolCall, result: ToolResult | None, session: Session
     from nanocoder_tool_patch.plan import plan
 
     patch = str(call.arguments.get("patch", ""))
-    with Workspace(session.cwd) as workspace:
+    with Workspace(session.cwd, readable=session.readable) as workspace:
         changes = plan(workspace, parse(patch))
     return preview(changes)

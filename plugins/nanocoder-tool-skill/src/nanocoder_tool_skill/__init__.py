@@ -65,7 +65,7 @@ def nanocoder_prompt(session: SessionInfo, settings: Any) -> str | None:
     settings = settings or Settings()
     if session.profile == "small" or not settings.in_prompt:
         return None
-    with Workspace(session.cwd) as workspace:
+    with Workspace(session.cwd, readable=session.readable) as workspace:
         skills = list(found(settings, workspace).values())[:PROMPT_SKILLS]
         lines = [_prompt_line(one, workspace) for one in skills]
     return "\n".join(["Skills, loaded with the tool `skill`:", *lines]) if lines else None

@@ -123,7 +123,7 @@ def _own(folders: Sequence[str]) -> Iterator[Skill]:
         # A relative one would be looked for in the workspace, which is not the person's.
         if folder.is_absolute() and folder.is_dir():
             for path in sorted(folder.iterdir()):
-                if _is_name(path.name) and path.is_dir():
+                if _is_name(path.name) and any((path / name).is_file() for name in FILES):
                     yield Skill(path.name, path, ".")
 
 
@@ -136,7 +136,16 @@ def _of_project(folders: Sequence[str], workspace: Workspace) -> Iterator[Skill]
             continue
         for entry in entries:
             if entry.kind == "dir" and _is_name(entry.name):
-                yield Skill(entry.name, None, f"{where}/{entry.name}")
+                path = f"{where}/{entry.name}"
+                if any(_is_file(workspace, f"{path}/{name}") for name in FILES):
+                    yield Skill(entry.name, None, path)
+
+
+def _is_file(workspace: Workspace, path: str) -> bool:
+    try:
+        return workspace.is_file(path)
+    except ToolError:
+        return True  # what is wrong with it is told where it is loaded
 
 
 def _is_name(name: str) -> bool:

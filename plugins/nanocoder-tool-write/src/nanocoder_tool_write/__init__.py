@@ -104,7 +104,7 @@ def nanocoder_render(
     if tool.name != write_file.name or result is not None:
         return None
     path, content = call.arguments["path"], call.arguments["content"]
-    with Workspace(session.cwd) as workspace:
+    with Workspace(session.cwd, readable=session.readable) as workspace:
         if path.endswith("/"):
             return f"make the directory {workspace.relative(path)}/"
         plan = plan_write(workspace, path, content)
