@@ -41,8 +41,8 @@ def call(request, tmp_path, monkeypatch) -> Call:
         (root / name).write_text(f"{text}\n")
     (root / "link").symlink_to("secrets/x")
 
-    def run(name: str, **arguments: Any) -> dict[str, Any]:
-        with open_session(root, mode="plan", persist=False) as session:
+    def run(name: str, *, mode: str = "plan", **arguments: Any) -> dict[str, Any]:
+        with open_session(root, mode=mode, persist=False) as session:
             *_, last = session.call(name, arguments)
         return dict(last.data)
 
@@ -90,3 +90,10 @@ def test_what_a_rule_keeps_from_one_reader_no_reader_may_name(call, tool, argume
 @pytest.mark.finding("C3")
 def test_a_search_asks_where_it_is_told_to_start_in_what_a_rule_asks_about(call):
     assert call("grep", pattern="value", path="asked")["error_class"] == "approval_needed"
+
+
+@pytest.mark.finding("C3")
+def test_a_preview_tells_nobody_what_a_rule_hides(call):
+    edit = {"path": "private/deep/y.py", "old_string": "def private_cod", "new_string": "x"}
+    result = json.dumps(call("edit_file", mode="ask", **edit))
+    assert "hidden-value" not in result

@@ -189,9 +189,9 @@ def test_a_file_that_is_too_large_is_refused(ctx, config):
     assert refusal(ctx, name="deploy").error_class == "too_large"
 
 
-def test_a_folder_without_instructions_says_so(ctx, config):
+def test_a_folder_without_instructions_cannot_be_loaded(ctx, config):
     (config / "empty").mkdir()
-    assert "no SKILL.md" in str(refusal(ctx, name="empty"))
+    assert "there is no skill 'empty'" in str(refusal(ctx, name="empty"))
 
 
 # INJ-059
