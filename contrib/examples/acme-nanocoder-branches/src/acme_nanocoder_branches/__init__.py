@@ -1,7 +1,7 @@
-"""The policy acme-policy-branches: nobody pushes to a protected branch, whatever the mode."""
+"""The policy acme-policy-branches: nobody pushes to a protected branch or reads release keys."""
 
 from attrs import field, frozen
-from nanocoder import Decision, Effect, Tool, ToolCall, Verdict, hookimpl
+from nanocoder import Decision, Effect, PathFilter, Tool, ToolCall, Verdict, hookimpl
 
 from acme_nanocoder_branches.pushes import Unreadable, protected_by, pushed_branches
 
@@ -10,18 +10,37 @@ from acme_nanocoder_branches.pushes import Unreadable, protected_by, pushed_bran
 class Settings:
     """The table [plugins.acme-policy-branches]. *protected*: patterns of branches.
 
-    A project's file may add to them and take none away.
+    *keys*: folders with the keys that sign releases. A project's file may add to both and take none
+    away.
     """
 
     protected: tuple[str, ...] = field(
         default=("main", "master", "release/*"), metadata={"tighten": "union"}
     )
+    keys: tuple[str, ...] = field(default=("release-keys",), metadata={"tighten": "union"})
+
+
+class ReleaseKeys(PathFilter):
+    """Lets nobody read the folders with the keys that sign releases."""
+
+    def __init__(self, folders: tuple[str, ...]) -> None:
+        self._folders = frozenset(folders)
+
+    def refuses(self, path: str) -> str:
+        """Refuse a folder of keys, and so all that lies in it."""
+        return "keys that sign releases" if path.rpartition("/")[2] in self._folders else ""
 
 
 @hookimpl
 def nanocoder_settings() -> type:
     """Return the class of the table [plugins.acme-policy-branches]."""
     return Settings
+
+
+@hookimpl
+def nanocoder_readable(settings: Settings | None) -> PathFilter:
+    """Keep the keys that sign releases from every tool that reads."""
+    return ReleaseKeys((settings or Settings()).keys)
 
 
 @hookimpl
