@@ -281,7 +281,8 @@ class Session:
         reply = yield from self._reply(run)
         if reply.calls:
             yield self._talk.add_results(not_run(reply.calls, "the turn limit is reached"), ())
-        limit = f"stopped at the limit of {run.max_turns} turns (max_turns, --max-turns)"
+        turns = f"{run.max_turns} turn{'' if run.max_turns == 1 else 's'}"
+        limit = f"stopped at the limit of {turns} (max_turns, --max-turns)"
         return run.report.stopped(StopReason.TURN_LIMIT, limit)
 
     def _answered(
