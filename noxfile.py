@@ -1,7 +1,6 @@
 """Everything that is checked, and a few things that are written. No session names a package.
 
-`uv run nox` runs the default sessions in the environment that uv made for the workspace; only the
-sessions that need an empty environment make one.
+The default sessions share one environment below .nox; only those that need an empty one make one.
 """
 
 import os
@@ -13,8 +12,13 @@ import nox
 
 ROOT = Path(__file__).parent
 sys.path.insert(0, str(ROOT / "tests/contract"))
-# The tools stand beside the Python that runs nox, whether or not `uv run` has said so.
-os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+# Sessions run in an environment of their own: it has every package, and those of the examples,
+# one of which makes calls fail on purpose, have no business where a contributor works.
+ENVIRONMENT = ROOT / ".nox/everything"
+os.environ["UV_PROJECT_ENVIRONMENT"] = str(ENVIRONMENT)
+os.environ["PATH"] = os.pathsep.join(
+    [str(ENVIRONMENT / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]]
+)
 
 import repository  # noqa: E402  the path to it is set above
 
@@ -28,7 +32,7 @@ nox.options.sessions = ["lint", "types", "tests", "contract", "docs", "wheels", 
 
 
 def sync(session: nox.Session, *options: str) -> None:
-    """Install every package of the workspace into uv's environment; keep what else is there."""
+    """Install every package of the workspace into the sessions' environment; keep the rest."""
     session.run("uv", "sync", "--quiet", "--all-packages", "--inexact", *options, external=True)
 
 

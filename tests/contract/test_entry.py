@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import sys
 import tomllib
 
 import pytest
@@ -50,6 +51,22 @@ def test_the_closing_line_counts_every_report(tmp_path):
         text = f"<testsuites><testsuite {counts}/></testsuites>"
         (tmp_path / f"{name}.xml").write_text(text, encoding="utf-8")
     assert summary.summary(tmp_path) == "4 passed, 2 failed, 1 skipped"
+
+
+@pytest.mark.finding("B19")
+def test_a_contributor_works_with_the_default_set_and_no_example():
+    command = ["uv", "export", "--frozen", "--no-hashes", "--no-header", "--no-annotate"]
+    installed = subprocess.run(
+        command, cwd=repository.ROOT, check=True, capture_output=True, text=True
+    ).stdout
+    assert "./plugins/nanocoder-set-default" in installed
+    assert "contrib/" not in installed
+    where = "import noxfile, os; print(os.environ['UV_PROJECT_ENVIRONMENT'])"
+    command = [sys.executable, "-c", where]
+    sessions = subprocess.run(
+        command, cwd=repository.ROOT, check=True, capture_output=True, text=True
+    ).stdout.strip()
+    assert sessions != str(repository.ROOT / ".venv")
 
 
 def pins():

@@ -23,7 +23,7 @@ def installed():
     plugins = Plugins.installed()
     ours = {one.name for one in repository.packages()} & distributions(plugins)
     tools = {one.name for one in repository.plugins() if one.kind == "tool"}
-    assert sorted(tools - ours) == [], "install them: uv sync --all-packages"
+    assert sorted(tools - ours) == [], "install them: nox -s contract does"
     return plugins
 
 
