@@ -98,3 +98,29 @@ def test_a_rule_that_can_never_fit_or_fits_anything_is_refused_with_advice(rule,
 
 def test_rules_for_other_tools_are_no_rules_for_commands():
     Settings(allow=("write_*(docs/**)", "*(src/**)", "web_fetch(https://x.test/?a=b&c)"))
+
+
+@pytest.mark.finding("F4")
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "[core]\n\tfsmonitor = touch x; false",
+        '[diff "x"]\n  textconv = ./x.sh',
+        '[filter "x"]\n\tclean = ./x.sh',
+        "[core]\n\tPager=./x.sh",
+        "[include]\n\tpath = ../x",
+        "[core]\n\thooksPath = x",
+    ],
+)
+def test_git_asks_where_the_repository_names_a_program(setting, tmp_path, judge):
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "src").mkdir()
+    config = tmp_path / ".git/config"
+    allow = ["bash(git status *)", "bash(git diff *)"]
+    for command in ("git status", "cd src && git diff"):
+        config.write_text("[core]\n\tbare = false\n\tfsmonitor = false\n")
+        assert str(judge("bash", {"command": command}, allow=allow).decision) == "allow"
+        config.write_text(f"[core]\n\tbare = false\n{setting}\n")
+        verdict = judge("bash", {"command": command}, allow=allow)
+        assert str(verdict.decision) == "ask"
+        assert "can start a program" in verdict.reason

@@ -1,15 +1,17 @@
 """The steps of judging that are about commands: what ends a machine, what only reads."""
 
+import os
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from nanocoder import Decision, Verdict
 
-from nanocoder_policy_rules import rules, shell
+from nanocoder_policy_rules import git, rules, shell
 from nanocoder_policy_rules.blocklist import blocked as damage
 from nanocoder_policy_rules.commands import after_cd, is_safe
 from nanocoder_policy_rules.operands import paths_in
+from nanocoder_policy_rules.reach import HERE
 from nanocoder_policy_rules.rules import Rule
 from nanocoder_policy_rules.search import Match
 
@@ -107,6 +109,8 @@ def allowed(case: "Case", fitting: Sequence[Rule]) -> Verdict | None:
         one = next((one for one in fitting if rules.allows_command(one, simple)), None)
         if one is None or not _stays_inside(simple, one, case, directory):
             return None
+        if _program_of_git(simple, case, directory):
+            return None
         used.append(one)
     return by_rule(used[0]) if used else None
 
@@ -136,7 +140,18 @@ def unknown_part(case: "Case") -> str:
         directory, rest = after_cd(case.simples, case.reach)
         first = next((each for each in rest if not _is_read(each, case, directory)), None)
         shown = f"`{shell.clipped(str(first or case.command))}`"
+    settings = (_program_of_git(simple, case, HERE) for simple in case.simples or ())
+    if setting := next(filter(None, settings), ""):
+        return f"{shown} can start a program, which the repository's {setting!r} setting names"
     return f"{shown} is not known to be read-only"
+
+
+def _program_of_git(simple: shell.Simple, case: "Case", directory: str) -> str:
+    """Return the setting of the repository by which a git command would start a program."""
+    if simple.words[0] != "git":
+        return ""
+    folder = os.path.join(case.session.cwd, case.directory, directory)
+    return git.setting_that_runs(os.path.realpath(folder))
 
 
 def _is_read(simple: shell.Simple, case: "Case", directory: str) -> bool:
