@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from nanocoder import ProtectionKind, SessionInfo, Workspace, WorkspaceError
-from nanocoder.workspace.spelling import shown, unescaped
+from nanocoder.workspace.spelling import escape_path, unescape_path
 
 NAMES = ["a", "b", "c", "é", "\x1b", "\\xff", os.fsdecode(b"\xff")]
 PARTS = [*NAMES, "..", ".", "", "missing"]
@@ -62,7 +62,7 @@ def identity(status):
 def test_the_place_that_is_judged_is_the_place_that_is_opened(made, path, prefix):
     with tree(made) as (ws, _), Workspace(ws) as workspace:
         session = SessionInfo("s", ws)
-        path = shown(prefix.format(ws=ws) + path)
+        path = escape_path(prefix.format(ws=ws) + path)
         try:
             with workspace.open(path) as file:
                 opened = identity(os.fstat(file.fileno()))
@@ -79,7 +79,7 @@ def test_the_place_that_is_judged_is_the_place_that_is_opened(made, path, prefix
         except WorkspaceError:
             return
         assert resolved.is_inside
-        assert written.path == shown(resolved.path)
+        assert written.path == escape_path(resolved.path)
         assert (ws / resolved.path).read_text() == "new"
 
 
@@ -115,8 +115,8 @@ letters = st.one_of(
 @example("\\x5cx1b")
 @example("\x1b[31m\n\u202e\u0085\u200b\U000e0041")
 def test_what_is_shown_of_a_name_is_read_back_as_that_name(name):
-    visible = shown(name)
-    assert unescaped(visible) == name
+    visible = escape_path(name)
+    assert unescape_path(visible) == name
     assert not any(ord(letter) < 32 or letter in "\x7f\u202e\u200b\u2028" for letter in visible)
     visible.encode()
 
@@ -124,7 +124,7 @@ def test_what_is_shown_of_a_name_is_read_back_as_that_name(name):
 @pytest.mark.finding("C2")
 @pytest.mark.parametrize("path", ["\\xc3\\xa9", "a\\x41", "\\u00e9", "\\ud800", "\\U00110000"])
 def test_an_escape_that_is_never_shown_is_no_escape(path):
-    assert unescaped(path) == path
+    assert unescape_path(path) == path
 
 
 @pytest.mark.finding("C1")

@@ -6,8 +6,7 @@ from nanocoder.workspace.gate import LeftOut
 from nanocoder.workspace.protected import Protection, ProtectionKind
 from nanocoder.workspace.reader import MAX_BYTES
 from nanocoder.workspace.resolution import ResolvedPath
-from nanocoder.workspace.spelling import shown as escape_path
-from nanocoder.workspace.spelling import unescaped as unescape_path
+from nanocoder.workspace.spelling import escape_path, unescape_path
 from nanocoder.workspace.tree import Files
 from nanocoder.workspace.workspace import Workspace
 from nanocoder.workspace.writing import Written

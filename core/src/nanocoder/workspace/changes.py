@@ -17,7 +17,7 @@ from nanocoder.workspace.content import digest
 from nanocoder.workspace.problems import FULL
 from nanocoder.workspace.protected import git_refused, is_git_name
 from nanocoder.workspace.root import READ, Root
-from nanocoder.workspace.spelling import shown
+from nanocoder.workspace.spelling import escape_path
 from nanocoder.workspace.writing import (
     VERSION,
     Old,
@@ -100,7 +100,7 @@ class Changes:
             if expect is None:
                 self._check(place, old, expect_digest)
             elif old is None or old.data != expect:
-                raise stale(shown(place.path))
+                raise stale(escape_path(place.path))
             size = sum(map(len, pieces))
 
             def noted() -> str:
@@ -119,7 +119,7 @@ class Changes:
             if not old or not is_part or place.path in self.seen:
                 self.seen[place.path] = new
             self._changed(raw, place.path)
-        path, before = shown(place.path), old.data if old else None
+        path, before = escape_path(place.path), old.data if old else None
         return Written(path, old is None, size, new, backup, before)
 
     def delete(self, raw: str) -> Path | None:
@@ -164,7 +164,7 @@ class Changes:
             with self._backup(there, old) as backup:
                 if self._watch is not None:
                     about = {"kind": _kind(status), "after": self._digest(here, status)}
-                    to = {"target": shown(there.path), "made": _names(made)}
+                    to = {"target": escape_path(there.path), "made": _names(made)}
                     self._tell("move", here.path, old, backup, **about, **to)
                 if self.rollback is not None:
                     self.rollback.moves(here, there, old)
@@ -175,7 +175,7 @@ class Changes:
             self._changed(source, target, here.path, there.path)
         before = old.data if old else None
         known = self.seen.get(there.path, "")
-        return Written(shown(there.path), old is None, status.st_size, known, backup, before)
+        return Written(escape_path(there.path), old is None, status.st_size, known, backup, before)
 
     def make_dirs(self, raw: str) -> None:
         """Create a directory and those above it; see `Workspace.make_dirs`."""
@@ -232,7 +232,7 @@ class Changes:
         """Let *watch* know what is about to change; what is empty or None is left out."""
         if self._watch is None:
             return
-        told = {"root": str(self._root.path), "change": change, "path": shown(path), **more}
+        told = {"root": str(self._root.path), "change": change, "path": escape_path(path), **more}
         if old:
             told |= {"before": old.digest, "mode": mode_of.S_IMODE(old.status.st_mode)}
         if backup:
@@ -285,7 +285,7 @@ class Changes:
         if known is None or old is None:  # a file that is gone has nothing left to lose
             return
         if known != (version_mark(old.status) if known.startswith(VERSION) else old.digest):
-            raise stale(shown(place.path))
+            raise stale(escape_path(place.path))
 
     def _check(self, place: Place, old: Old | None, expect_digest: str | None) -> None:
         if expect_digest is None:
@@ -293,7 +293,7 @@ class Changes:
         if expect_digest == "" and old:
             raise self._root.problem(OSError(errno.EEXIST, ""), place.path)
         if expect_digest != (old.digest if old else ""):
-            raise stale(shown(place.path))
+            raise stale(escape_path(place.path))
 
     @contextlib.contextmanager
     def _backup(self, place: Place, old: Old | None) -> Iterator[Path | None]:
@@ -306,7 +306,7 @@ class Changes:
             backup = kept or self._backups.add(place.path, old.data)
         except OSError as error:
             raise WorkspaceError(
-                f"{shown(place.path)!r} was not changed, since its backup failed: {error}",
+                f"{escape_path(place.path)!r} was not changed, since its backup failed: {error}",
                 error_class="disk_full" if error.errno in FULL else "io_error",
             ) from error
         try:
@@ -362,7 +362,7 @@ def follow(seen: dict[str, str], source: str, target: str) -> None:
 
 
 def _names(made: list[str] | None) -> list[str]:
-    return [shown(path) for path in made or ()]
+    return [escape_path(path) for path in made or ()]
 
 
 def _kind(status: os.stat_result) -> str:
@@ -376,10 +376,10 @@ def _refuse_git(path: str) -> None:
     # A directory of this name would make git read its settings from there.
     name = path.rpartition("/")[2]
     if is_git_name(name):
-        raise git_refused(shown(path))
+        raise git_refused(escape_path(path))
 
 
 def _too_large(path: str, limit: int) -> WorkspaceError:
     return WorkspaceError(
-        f"{shown(path)!r} is larger than {limit:,} bytes", error_class="too_large"
+        f"{escape_path(path)!r} is larger than {limit:,} bytes", error_class="too_large"
     )

@@ -7,7 +7,7 @@ from attrs import frozen
 
 from nanocoder.values import Value
 from nanocoder.workspace.ignore import Chain, kept
-from nanocoder.workspace.spelling import shown, unescaped
+from nanocoder.workspace.spelling import escape_path, unescape_path
 
 Kind = Literal["file", "dir", "link", "other"]
 
@@ -49,25 +49,25 @@ def _shown(names: list[str]) -> list[str]:
     joined = "".join(names)
     if "\\" not in joined and joined.isprintable():
         return names
-    return [shown(name) for name in names]
+    return [escape_path(name) for name in names]
 
 
 def encoded(path: str) -> bytes:
     """Return the bytes that *path* has on the disk."""
-    return os.fsencode(unescaped(path))
+    return os.fsencode(unescape_path(path))
 
 
 def not_ignored(chain: Chain, prefix: bytes, names: list[str]) -> list[str]:
     """Return those of the *names* of files in one directory, at *prefix*, that are not ignored."""
     if "\\" not in "".join(names):
         return kept(chain, prefix, names)
-    raw = {unescaped(name): name for name in names}  # rules are of names, not of escapes
+    raw = {unescape_path(name): name for name in names}  # rules are of names, not of escapes
     return [raw[name] for name in kept(chain, prefix, list(raw))]
 
 
 def entry_of(item: "os.DirEntry[str]", prefix: str, *, details: bool) -> Entry:
     """Return what *item* of the directory at *prefix* is; without *details* only its kind."""
-    name = shown(item.name)
+    name = escape_path(item.name)
     kind = _kind(item)
     if not details:
         return Entry(name, prefix + name, kind)

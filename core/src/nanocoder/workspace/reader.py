@@ -9,7 +9,7 @@ from nanocoder.workspace.entries import Entry
 from nanocoder.workspace.gate import Gate, LeftOut, read_denied
 from nanocoder.workspace.outputs import Outputs
 from nanocoder.workspace.root import Root
-from nanocoder.workspace.spelling import shown
+from nanocoder.workspace.spelling import escape_path
 
 MAX_BYTES = 50_000_000
 
@@ -28,10 +28,10 @@ class Reader:
             return self._outputs.open(path)
         raw = self._root.raw(path)
         fd, canonical, status = self._root.open_file(raw)
-        reason = self.readable.refuses(shown(canonical))
+        reason = self.readable.refuses(escape_path(canonical))
         if reason:
             os.close(fd)
-            raise read_denied(shown(raw), reason)
+            raise read_denied(escape_path(raw), reason)
         return fd, canonical, status
 
     def read(self, path: str, max_bytes: int | None) -> tuple[bytes, str, os.stat_result]:
@@ -46,8 +46,8 @@ class Reader:
             os.close(fd)
         if data is None or status.st_size > limit:
             raise WorkspaceError(
-                f"'{shown(canonical)}' is {status.st_size:,} bytes long; at most {limit:,} can be"
-                " read at once, so read a part of it or search in it",
+                f"'{escape_path(canonical)}' is {status.st_size:,} bytes long; at most {limit:,}"
+                " can be read at once, so read a part of it or search in it",
                 error_class="too_large",
                 data={"size": status.st_size, "limit": limit},
             )
@@ -57,7 +57,9 @@ class Reader:
 
     def passed(self, folder: str, entries: list[Entry]) -> list[Entry]:
         """Return those of the *entries* of *folder*, links resolved, that a walk gets to."""
-        refused = self.gate(folder, None).refused(shown(folder), [one.name for one in entries])
+        refused = self.gate(folder, None).refused(
+            escape_path(folder), [one.name for one in entries]
+        )
         return [entry for entry in entries if entry.name not in refused]
 
     def gate(self, folder: str, left_out: LeftOut | None) -> Gate:
@@ -65,7 +67,7 @@ class Reader:
 
         A walk that starts where a person has to agree was agreed to.
         """
-        readable, path = self.readable.now(), shown(folder)
+        readable, path = self.readable.now(), escape_path(folder)
         reason = readable.refuses(path)
         if reason:
             raise read_denied(path, reason)

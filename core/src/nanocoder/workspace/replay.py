@@ -16,7 +16,7 @@ from nanocoder.workspace.beneath import LISTING, Made, Place
 from nanocoder.workspace.changes import follow
 from nanocoder.workspace.intents import Intent, Intents
 from nanocoder.workspace.root import Root
-from nanocoder.workspace.spelling import shown
+from nanocoder.workspace.spelling import escape_path
 from nanocoder.workspace.state import (
     DIRECTORY,
     FILE,
@@ -65,7 +65,7 @@ class Replay:
     def restored(self) -> Restored:
         """What was put back so far, and what was not."""
         paths = [path for path in dict.fromkeys(reversed(self._paths)) if path not in self._lost]
-        return Restored(tuple(map(shown, paths)), tuple(self._lost.values()))
+        return Restored(tuple(map(escape_path, paths)), tuple(self._lost.values()))
 
     def undo(self, intents: Intents, intent: Intent) -> None:
         """Take one change back; one that was not made, or is undone, is left as it is."""
@@ -154,7 +154,7 @@ class Replay:
             self.moved_back(intent)
             return True
         self._lose(
-            intent.path, f"was moved to {shown(intent.target)!r} and could not be moved back"
+            intent.path, f"was moved to {escape_path(intent.target)!r} and could not be moved back"
         )
         return False
 
@@ -173,7 +173,7 @@ class Replay:
         return self._root.beneath.locate(path, follow=False, made=made)
 
     def _lose(self, path: str, what: str) -> None:
-        self._lost.setdefault(path, f"{shown(path)!r} {what}")
+        self._lost.setdefault(path, f"{escape_path(path)!r} {what}")
 
 
 class OwnReplay(Replay):
@@ -203,7 +203,7 @@ class OwnReplay(Replay):
         found = super().restored
         if not self._replaced:
             return found
-        names = ", ".join(map(shown, self._replaced))
+        names = ", ".join(map(escape_path, self._replaced))
         folder = next(iter(self._replaced.values())).parent.parent
         then = f"changed by others meanwhile, and replaced: {names} (copies are in {folder})"
         return evolve(found, then=then)

@@ -11,7 +11,7 @@ from nanocoder.workspace.beneath import Place
 from nanocoder.workspace.intents import Intent, Intents, begun
 from nanocoder.workspace.problems import FULL
 from nanocoder.workspace.replay import OwnReplay, Restored
-from nanocoder.workspace.spelling import shown
+from nanocoder.workspace.spelling import escape_path
 from nanocoder.workspace.state import DIRECTORY, FILE, OTHER, State, state_of
 from nanocoder.workspace.writing import Old
 
@@ -57,8 +57,8 @@ class Rollback:
         before = State.of_old(old) if old else state_of(place)
         if before.kind == OTHER:
             raise WorkspaceError(
-                f"{shown(place.path)!r} is a pipe, socket or device; a call that can be undone does"
-                " not delete it",
+                f"{escape_path(place.path)!r} is a pipe, socket or device; a call that can be"
+                " undone does not delete it",
                 error_class="not_a_regular_file",
             )
         self._note(Intent(place.path, before, State()), old.data if old else b"")
@@ -82,14 +82,14 @@ class Rollback:
                 self._intents.retract(noted)
         except OSError as error:
             raise WorkspaceError(
-                f"{shown(intent.path)!r} was not changed, since what there is could not be kept to"
-                f" be put back: {error}",
+                f"{escape_path(intent.path)!r} was not changed, since what there is could not be"
+                f" kept to be put back: {error}",
                 error_class="disk_full" if error.errno in FULL else "io_error",
             ) from error
         if is_contested:
             raise WorkspaceError(
-                f"{shown(intent.path)!r} is being changed by another call, which may still take it"
-                " back; try again when that call has ended",
+                f"{escape_path(intent.path)!r} is being changed by another call, which may still"
+                " take it back; try again when that call has ended",
                 error_class="stale_read",
             )
         self._seen_before.append(self._seen.get(intent.target or intent.path, ""))

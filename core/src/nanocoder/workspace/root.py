@@ -86,7 +86,7 @@ class Root:
         except OSError:  # something on the way does not exist, or is forbidden
             trace = Trace(self.beneath, raw, follow=follow)
         if not trace.run():
-            raise outside(spelling.shown(raw), str(self.path))
+            raise outside(spelling.escape_path(raw), str(self.path))
         if trace.loop is not None:
             raise trace.loop
         return trace.names[-1]
@@ -105,7 +105,7 @@ class Root:
     def refuse_own(self, path: str) -> None:
         """Raise protected_path for a *path*, links resolved, that is nanocoder's own."""
         if protected.touches(self._prefix + path, self._resolver.own):
-            raise protected.own_refused(spelling.shown(path))
+            raise protected.own_refused(spelling.escape_path(path))
 
     def place(self, raw: str, *, follow: bool = True, made: Made | None = None) -> Place:
         """Open the directory that holds *raw*; see `Beneath.locate`. Raises WorkspaceError."""
@@ -186,7 +186,7 @@ class Root:
     def problem(self, error: OSError, raw: str) -> WorkspaceError:
         """Translate *error*; for a missing file, look for names that are like it."""
         names = self._neighbours(raw) if error.errno == errno.ENOENT else []
-        return problem(error, spelling.shown(raw), names)
+        return problem(error, spelling.escape_path(raw), names)
 
     def _neighbours(self, raw: str) -> list[str]:
         head = raw
@@ -203,7 +203,7 @@ class Root:
                 names = os.listdir(fd)[:MAX_NAMES_COMPARED]
             finally:
                 os.close(fd)
-            return [spelling.shown(f"{head}/{name}" if head else name) for name in names]
+            return [spelling.escape_path(f"{head}/{name}" if head else name) for name in names]
         return []
 
 
@@ -218,7 +218,7 @@ def _climbs(raw: str) -> bool:
 
 
 def _not_regular(raw: str, status: os.stat_result) -> WorkspaceError:
-    path = spelling.shown(raw)
+    path = spelling.escape_path(raw)
     if mode_of.S_ISDIR(status.st_mode):
         return WorkspaceError(f"'{path}' is a directory, not a file", error_class="is_a_directory")
     return WorkspaceError(

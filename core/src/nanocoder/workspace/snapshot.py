@@ -12,7 +12,7 @@ from attrs import frozen
 
 from nanocoder.errors import WorkspaceError
 from nanocoder.values import Value
-from nanocoder.workspace.spelling import shown
+from nanocoder.workspace.spelling import escape_path
 
 RECORDING: "Final[ContextVar[Snapshot | None]]" = ContextVar("nanocoder_snapshot", default=None)
 """The preview that is being made on this thread."""
@@ -97,7 +97,7 @@ class Snapshot:
         for seen in self._about(root, raw, path):
             if not seen.matches(path, status, now):
                 raise WorkspaceError(
-                    f"{shown(path)!r} has changed since this call was shown for approval, so"
+                    f"{escape_path(path)!r} has changed since this call was shown for approval, so"
                     " nothing was done; look at it again, then repeat the call if it still fits",
                     error_class="stale_read",
                 )

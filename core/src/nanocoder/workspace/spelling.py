@@ -4,7 +4,7 @@ Inside, names that are not UTF-8 carry Python's lone surrogates, as everywhere i
 such character appears, since JSON and terminals choke on it: a byte 0xFF is written `\xff`. Nor
 does a line break, an escape or a character that changes the direction of text, with which a name
 could pass for another name or for a line of output: they are written `\x0a`, `\x1b`, `\u202e`. All
-of it is read back: `unescaped` is the inverse of `shown`.
+of it is read back: `unescape_path` is the inverse of `escape_path`.
 """
 
 import os
@@ -48,7 +48,7 @@ def tidy(path: str) -> str:
     return "/".join(part for part in path.split("/") if part not in {"", "."}) or "."
 
 
-def shown(raw: str) -> str:
+def escape_path(raw: str) -> str:
     r"""Return *raw* with escapes for bytes that are not UTF-8 and for what a terminal hides.
 
     A backslash that would be read as the beginning of an escape becomes `\x5c`.
@@ -62,12 +62,12 @@ def shown(raw: str) -> str:
 
 
 def has_escapes(path: str) -> bool:
-    r"""Tell whether *path* could be one that `shown` has written."""
+    r"""Tell whether *path* could be one that `escape_path` has written."""
     return "\\" in path and _ESCAPED.search(path) is not None
 
 
-def unescaped(path: str) -> str:
-    r"""Return the name that `shown` has written as *path*; its inverse.
+def unescape_path(path: str) -> str:
+    r"""Return the name that `escape_path` has written as *path*; its inverse.
 
     An escape that it never writes is left alone: `\x41`, and bytes that are valid UTF-8 in their
     place, such as `\xc3\xa9`.
@@ -81,7 +81,7 @@ def read_back(path: str, exists: Callable[[str], bool]) -> str:
         return path
     way = ""
     for part in path.split("/"):
-        name = unescaped(part)
+        name = unescape_path(part)
         if name != part and exists(way + part) and not exists(way + name):
             name = part
         way += f"{name}/"
@@ -119,7 +119,7 @@ def _unescaped_run(found: re.Match[str]) -> str:
     data = bytes.fromhex(escape.replace("\\x", ""))
     if data.isascii():
         return data.decode()
-    # Bytes that are UTF-8 together were not written by `shown`.
+    # Bytes that are UTF-8 together were not written by `escape_path`.
     letters = os.fsdecode(data)
     return "".join(one if _is_byte(one) else _as_bytes(one) for one in letters)
 

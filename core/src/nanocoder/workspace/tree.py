@@ -15,7 +15,7 @@ from nanocoder.workspace.gate import OPEN_GATE, Gate
 from nanocoder.workspace.ignore import Chain, Ignore, ignored
 from nanocoder.workspace.protected import is_git_name
 from nanocoder.workspace.root import READ, Root
-from nanocoder.workspace.spelling import shown, unescaped
+from nanocoder.workspace.spelling import escape_path, unescape_path
 
 MAX_RULE_BYTES = 1_000_000
 # How many levels of a tree keep their directory open while the walk is below them.
@@ -69,7 +69,7 @@ class Tree:
         """List one directory, sorted by name; raises WorkspaceError."""
         fd = self._root.open_directory(raw)
         try:
-            return self._entries(fd, shown(raw), details=True)
+            return self._entries(fd, escape_path(raw), details=True)
         finally:
             os.close(fd)
 
@@ -87,7 +87,7 @@ class Tree:
         """Go through the tree; see `Workspace.walk`."""
         levels: list[_Level[Entry]] = []
         try:
-            path = shown(raw)
+            path = escape_path(raw)
             chain = self._chain(path) if ignore else None
             top = self._root.open_directory(raw)
             levels.append(self._level(top, path, chain, gate, details=details))
@@ -125,7 +125,7 @@ class Tree:
         levels: list[_Named] = []
         try:
             top = self._root.open_directory(raw)
-            path = shown(raw)
+            path = escape_path(raw)
             levels.append(self._named(top, path, self._chain(path), skip, gate))
             while levels:
                 level = levels[-1]
@@ -153,7 +153,7 @@ class Tree:
 
     def is_ignored(self, raw: str) -> bool:
         """Tell whether git would ignore *raw* (its directory resolved), or a directory above it."""
-        names = shown(raw).split("/")
+        names = escape_path(raw).split("/")
         chain = self._top()
         for end in range(1, len(names)):
             folder = "/".join(names[:end])
@@ -185,7 +185,7 @@ class Tree:
         try:
             return os.open(name, LISTING | os.O_NOFOLLOW, dir_fd=level.fd)
         except OSError as error:
-            raise self._root.problem(error, unescaped(path)) from error
+            raise self._root.problem(error, unescape_path(path)) from error
 
     def _named_below(
         self, level: "_Named", name: str, skip: Collection[str], gate: Gate
@@ -204,7 +204,7 @@ class Tree:
             names, folders = names_in(fd)
         except OSError as error:
             os.close(fd)
-            raise self._root.problem(error, unescaped(path)) from error
+            raise self._root.problem(error, unescape_path(path)) from error
         level: _Named = _Level(fd, path, chain, has_rules=".gitignore" in names)
         level.entries = self._runs(level, names, folders, skip, gate)
         return level
@@ -265,7 +265,7 @@ class Tree:
             with os.scandir(fd) as found:
                 listed = [entry_of(item, prefix, details=details) for item in found]
         except OSError as error:
-            raise self._root.problem(error, unescaped(path)) from error
+            raise self._root.problem(error, unescape_path(path)) from error
         listed.sort(key=_name)
         return listed
 
@@ -282,7 +282,7 @@ class Tree:
         return tuple((0, rules) for rules in found if rules)
 
     def _deeper(self, chain: Chain, folder: str) -> Chain:
-        rules = self._ignore.at(unescaped(folder))
+        rules = self._ignore.at(unescape_path(folder))
         return (*chain, (len(encoded(folder)) + 1, rules)) if rules else chain
 
     def _read_rules(self, raw: str) -> tuple[bytes, object] | None:
@@ -327,7 +327,7 @@ def _name(entry: Entry) -> str:
 
 
 def _is_out(name: str, skip: Collection[str]) -> bool:
-    return name in skip or (name.startswith(".") and is_git_name(unescaped(name)))
+    return name in skip or (name.startswith(".") and is_git_name(unescape_path(name)))
 
 
 def _is_left_out(entry: Entry, skip: Collection[str], *, hidden: bool) -> bool:
@@ -335,7 +335,7 @@ def _is_left_out(entry: Entry, skip: Collection[str], *, hidden: bool) -> bool:
     if name in skip:
         return True
     if name.startswith("."):
-        return not hidden or is_git_name(unescaped(name))
+        return not hidden or is_git_name(unescape_path(name))
     return False
 
 

@@ -20,7 +20,7 @@ from nanocoder.workspace.outputs import Outputs
 from nanocoder.workspace.protected import Protection
 from nanocoder.workspace.reader import MAX_BYTES, Reader
 from nanocoder.workspace.root import Root
-from nanocoder.workspace.spelling import shown
+from nanocoder.workspace.spelling import escape_path
 from nanocoder.workspace.tree import Files, Tree
 from nanocoder.workspace.writing import Pieces, Written, is_abandoned, version_mark
 
@@ -97,7 +97,7 @@ class Workspace:
         if self._outputs.has(path):
             return path
         raw = self._root.raw(path)
-        return shown(self._root.resolved(raw) if ".." in raw.split("/") else raw)
+        return escape_path(self._root.resolved(raw) if ".." in raw.split("/") else raw)
 
     def resolve(self, path: str) -> str:
         """Return *path* relative to the root with its links followed as far as it exists.
@@ -108,7 +108,7 @@ class Workspace:
             return path
         raw = self._root.raw(path)
         self._root.note(raw, is_known=False)
-        return shown(self._root.resolved(raw))
+        return escape_path(self._root.resolved(raw))
 
     def real_path(self, path: str) -> Path:
         """Return the absolute path with its links resolved, to hand to another program.
@@ -165,7 +165,7 @@ class Workspace:
         Raises: binary_file, too_large, and what `open` raises.
         """
         data, canonical, status = self._reader.read(path, max_bytes)
-        file = content.decode(shown(canonical), data, mode_of.S_IMODE(status.st_mode))
+        file = content.decode(escape_path(canonical), data, mode_of.S_IMODE(status.st_mode))
         if note:
             self._changes.seen[canonical] = file.digest
         return file
