@@ -112,8 +112,9 @@ def test_a_refactoring_reads_replaces_writes_and_checks_with_one_question(root):
     assert (root / "b.py").read_text() == OTHER.replace("load", "fetch")
     assert "a.py: 2 places\nb.py: 2 places" in result.output
     tools = [step["tool"] for step in result.data["steps"]]
-    # write_file wants to be told twice that "def load" goes.
-    assert tools == ["read_file"] * 2 + ["write_file"] * 3 + ["bash"]
+    # write_file wants the file to be read again before "def load" goes.
+    written = ["write_file", "read_file", "write_file", "write_file"]
+    assert tools == ["read_file"] * 2 + written + ["bash"]
     assert result.metadata["files_changed"] == ["a.py", "b.py"]
 
 

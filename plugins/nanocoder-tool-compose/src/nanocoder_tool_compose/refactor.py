@@ -111,9 +111,10 @@ def _write(steps: Steps, change: Change) -> None:
     try:
         steps.take("write_file", **arguments)
     except ToolError as error:
-        # A rename does lose the old name; asked once more, write_file believes it.
+        # A rename does lose the old name; once the file was read again, write_file believes it.
         if error.error_class != LOST_DEFINITIONS:
             raise
+        steps.take("read_file", path=change.path)
         steps.take("write_file", **arguments)
 
 
