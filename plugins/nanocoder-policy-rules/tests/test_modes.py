@@ -30,6 +30,16 @@ def test_what_each_mode_says(mode, expected, judge):
     assert said == expected.split()
 
 
+@pytest.mark.finding("N3")
+@pytest.mark.parametrize("mode", ["plan", "ask", "edits"])
+def test_a_safe_tool_that_reaches_the_network_asks(mode, judge):
+    verdict = judge("web_search", {"query": "x"}, mode)
+    assert str(verdict.decision) == "ask"
+    assert verdict.reason == f"web_search reaches the network, so mode {mode} needs your approval"
+    allowed = judge("web_search", {"query": "x"}, mode, allow=["web_search"])
+    assert str(allowed.decision) == "allow"
+
+
 def test_plan_mode_says_why(judge):
     verdict = judge("write_file", CALLS["write_file"], "plan")
     assert verdict.reason == "plan mode is read-only; write_file writes"

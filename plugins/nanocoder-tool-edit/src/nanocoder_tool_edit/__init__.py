@@ -37,7 +37,7 @@ class Settings:
 
 
 @tool(
-    risk="dangerous",
+    risk="medium",
     effects={Effect.WRITE, Effect.REVERSIBLE},
     examples=[{"path": "hello.py", "old_string": "hello", "new_string": "good morning"}],
     short="Replace old_string, copied from the file, by new_string.",
