@@ -25,6 +25,7 @@ from nanocoder import (
     rendering,
     tool,
 )
+from nanocoder.config import Config
 from nanocoder.testing import opened, play
 from nanocoder.testing.playing import called
 
@@ -832,3 +833,21 @@ def test_whether_a_person_is_there_cannot_be_said_by_the_model(tmp_path):
     arguments = {"target": "x", "interactive": True, "approved": True}
     result, _ = ask(tmp_path, "launch", arguments)
     assert result.error_class == "invalid_arguments"
+
+
+@pytest.mark.finding("D21")
+@pytest.mark.parametrize(("limit", "expected"), [(None, 0.0), (300.0, 300.0), (7.0, 7.0)])
+def test_a_question_at_a_terminal_waits_unless_a_limit_was_set(tmp_path, limit, expected):
+    class AtTerminal:
+        @hookimpl
+        def nanocoder_approve(self, request):
+            limits.append(request.timeout_s)
+            return yes(request)
+
+    limits: list[float] = []
+    environment = {} if limit is None else {"NANOCODER_APPROVAL_TIMEOUT_S": str(limit)}
+    config = Config.load(tmp_path, environment=environment)
+    plugins = {"tools": Tools(), "ui": AtTerminal()}
+    with opened(tmp_path, plugins=plugins, interactive=True, config=config) as (session, _):
+        called(session, "launch", {"target": "x"})
+    assert limits == [expected]

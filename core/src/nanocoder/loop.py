@@ -18,7 +18,7 @@ from nanocoder.execute import Executor, Services
 from nanocoder.guard import Guard
 from nanocoder.models import Chosen, choose_model, open_provider, streamed
 from nanocoder.offering import Offering
-from nanocoder.opening import Ground
+from nanocoder.opening import Ground, approval_limit_s
 from nanocoder.plugins import Plugins
 from nanocoder.prompt import NAMED_FILE_CHARS, for_small_model, system_prompt
 from nanocoder.provider import Finished, Provider, Request
@@ -66,7 +66,7 @@ class Session:
             ground.approve,
             ground.ask,
             ground.kept,
-            self.config.core.approval_timeout_s,
+            approval_limit_s(ground),
         )
         self.executor = Executor(
             self.plugins,

@@ -374,3 +374,13 @@ def dialect_of(plugins: Plugins, name: str) -> Dialect:
         raise UsageError(f"there is no dialect {name!r}{instead}")
     dialect: Dialect = found[1]
     return dialect
+
+
+def approval_limit_s(ground: Ground) -> float:
+    """Return how many seconds a person may take for an approval; 0: no limit.
+
+    A question at a terminal waits as long as it takes, unless the configuration sets a limit.
+    """
+    is_set = ground.config.where("approval_timeout_s").layer != "default"
+    at_terminal = ground.info.interactive and ground.approve is None
+    return 0.0 if at_terminal and not is_set else ground.config.core.approval_timeout_s

@@ -327,3 +327,31 @@ def test_one_call_from_the_command_line_asks_too(start, workspace):
     talk = start([*words, "--mode", "ask"]).see(ASKED).type("y")
     assert talk.end() == 0
     assert (workspace / "new.py").exists()
+
+
+@pytest.mark.finding("F11")
+def test_a_text_of_several_lines_is_edited_as_text(run, workspace, editor):
+    env = editor("text = text.replace('\\nsecond line\\n', '\\nanother line\\n')")
+    talk = run(write(content="first line\nsecond line\n"), DONE, env=env).see(ASKED)
+    talk.type("e").see("All done.")
+    assert (workspace / "new.py").read_text() == "first line\nanother line\n"
+
+
+@pytest.mark.finding("D32")
+def test_a_blank_line_is_between_an_answer_and_the_next_question(run):
+    two = {"calls": [*write()["calls"], *write("other.py")["calls"]]}
+    talk = run(
+        call(
+            "batch",
+            calls=[
+                {"name": "write_file", "arguments": {"path": "a", "content": "x"}},
+                {"name": "write_file", "arguments": {"path": "b", "content": "x"}},
+            ],
+        ),
+        two,
+        DONE,
+    )
+    talk.see(ASKED).type("n").see(ASKED, times=2)
+    lines = talk.text.splitlines()
+    first = next(place for place, line in enumerate(lines) if line.startswith("Approve?"))
+    assert lines[first + 1] == ""

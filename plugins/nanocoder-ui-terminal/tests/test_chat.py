@@ -38,7 +38,7 @@ def test_an_interrupt_returns_to_the_prompt(chat):
 
 def test_two_interrupts_of_one_run_leave(chat):
     stuck = call("bash", command="trap '' INT TERM; sleep 30")
-    talk = chat(stuck).type("go").see("Approve?").type("y").see("1.")
+    talk = chat(stuck).type("go").see("Approve?").type("y").see("1 s")
     # Sent together, the two would be one: a signal that is pending does not come twice.
     for _ in range(400):
         if not talk.press("\x03").goes_on():
@@ -93,16 +93,14 @@ def test_reloading_says_what_changed_and_counts_at_once(chat, tmp_path, workspac
     config = tmp_path / "config/nanocoder/config.toml"
     config.parent.mkdir(parents=True)
     script = (call("write_file", path="new.py", content="x\n"), {"text": "No."}, HI)
-    talk = chat(*script).type("/reload").see("says what it said before")
+    talk = chat(*script).type("/reload").see("Configuration reloaded: no changes")
     config.write_text('[plugins.policy-rules]\ndeny = ["write_file"]\n')
     talk.type("/reload").see("policy-rules.deny").see("config.toml:2").see("from the next call on")
     talk.type("write").see("No.")
     assert "Approve?" not in talk.text
     assert not (workspace / "new.py").exists()
     config.write_text("[plugins.policy-rules]\ndeny = 3\n")
-    talk.type("/reload").see("nothing was changed, the rules stay as they were").see(
-        "config.toml:2"
-    )
+    talk.type("/reload").see("the old configuration stays in force").see("config.toml:2")
 
 
 def test_the_last_run_can_be_undone_and_redone(chat, workspace, state):
@@ -111,18 +109,18 @@ def test_the_last_run_can_be_undone_and_redone(chat, workspace, state):
     talk = chat(edit, new, {"text": "Written."}, HI).type("/undo").see("nothing to undo")
     talk.type("/mode edits").see("edits · ").type("go").see("Written.").see("3 turns")
     talk.type("/undo").see("+print('hello')").see("remove new.py").see("Put these files back?")
-    talk.type("n").see("nothing was changed")
+    talk.type("n").see("Nothing was changed.")
     assert (workspace / "new.py").exists()
-    talk.type("/undo").see("Put these files back?", times=2).type("y").see("/redo takes it back")
+    talk.type("/undo").see("Put these files back?", times=2).type("y").see("/redo reverts this")
     assert (workspace / "hello.py").read_text() == "print('hello')\n"
     assert not (workspace / "new.py").exists()
-    talk.type("/redo").see("Put these files back?", times=3).type("y").see("/undo takes it back")
+    talk.type("/redo").see("Put these files back?", times=3).type("y").see("/undo reverts this")
     assert (workspace / "hello.py").read_text() == "print('bye')\n"
     assert (workspace / "new.py").read_text() == "x\n"
-    talk.type("/undo").see("Put these files back?", times=4).type("y").see("done; /redo", times=2)
+    talk.type("/undo").see("Put these files back?", times=4).type("y").see("Done. /redo", times=2)
     talk.type("and now").see("Hello there.")
     (journal,) = (state / "sessions").glob("*.jsonl")
-    assert "took back your changes; read again" in journal.read_text()
+    assert "undid your changes; read these files again" in journal.read_text()
 
 
 def test_a_file_that_was_changed_since_is_named_and_nothing_is_undone(chat, workspace):
@@ -264,12 +262,12 @@ def test_who_comes_back_sees_the_last_prompt_as_typed_and_its_own_answer(chat, s
     again = start(["sessions", "resume"], **more).see("a brother.")
     assert "copy @hello.py !\n" in again.text
     assert "print('hello')" not in again.text
-    again.type("/undo").see("Put these files back?").type("y").see("/redo takes it back")
+    again.type("/undo").see("Put these files back?").type("y").see("/redo reverts this")
     assert again.type("and now?").see("it broke").type("/exit").end() == 0
     last = start(["sessions", "resume"], **more).see("it was not answered")
     assert "1 earlier prompt\n" in last.text
     assert "and now?" in last.text
-    assert "took back" not in last.text
+    assert "undid" not in last.text
     assert "a brother" not in last.text
 
 
@@ -284,8 +282,10 @@ def test_a_cleared_session_can_be_resumed_by_its_id(chat):
 def test_a_cleared_session_keeps_mode_and_model(chat, workspace):
     (workspace / "other.json").write_text('{"turns": []}')
     talk = chat(HI).type("/mode edits").see("edits · ").type("/model scripted/other.json")
-    talk.see("from now on: scripted/other.json").type("/clear").see("Ctrl-D leaves", times=2)
-    talk.type("/mode").see("mode: edits", times=2).type("/model").see("now: scripted/other.json")
+    talk.see("Switched to scripted/other.json").type("/clear").see("Ctrl-D leaves", times=2)
+    talk.type("/mode").see("mode: edits", times=2).type("/model").see(
+        "Current model: scripted/other.json"
+    )
 
 
 @pytest.mark.parametrize("leave", ["\x04", "/exit\r"], ids=["Ctrl-D", "exit"])
@@ -293,7 +293,7 @@ def test_who_leaves_is_told_the_way_back(chat, state, leave):
     talk = chat(HI).type("hi").see("Hello there.").see("1,234 tokens").press(leave)
     assert talk.end() == 0
     (journal,) = (state / "sessions").glob("*.jsonl")
-    assert talk.text.endswith(f"go on with: nanocoder sessions resume {journal.stem}")
+    assert talk.text.endswith(f"To resume: nanocoder sessions resume {journal.stem}")
 
 
 @pytest.mark.parametrize("word", ["exit", "quit"])
@@ -306,7 +306,7 @@ def test_a_word_that_no_model_can_use_leaves(chat, word):
 def test_who_said_nothing_is_told_no_way_back(chat):
     talk = chat().press("\x04")
     assert talk.end() == 0
-    assert "go on with" not in talk.text
+    assert "To resume" not in talk.text
 
 
 def test_an_old_session_with_hostile_text_is_shown_inert(chat, start):
@@ -339,3 +339,76 @@ def test_without_a_terminal_it_says_what_to_do_instead(workspace):
     )
     assert done.returncode == 2
     assert "nanocoder run" in done.stderr
+
+
+def pasted(text):
+    return f"\x1b[200~{text}\x1b[201~"
+
+
+@pytest.mark.finding("D7")
+@pytest.mark.parametrize(
+    "text", ["see @hello.py for it\r", " see @hello.py", "\rsee @hello.py\r\r"]
+)
+def test_a_paste_with_blanks_at_its_ends_names_no_file(chat, text):
+    talk = chat({"text": "I see."}).press(pasted(text)).press("\r")
+    talk.see("@hello.py was pasted, so the file is not sent").see("I see.")
+    assert "read_file" not in talk.text
+
+
+@pytest.mark.finding("D8")
+def test_enter_takes_the_line_that_a_search_found_and_ctrl_c_leaves_the_search(chat):
+    talk = chat({"text": "First."}, {"text": "Second."}).type("modest words").see("First.")
+    talk.press("\x12").see("search").press("mod").see("modest words", times=2)
+    talk.press("\x03").press("\x12").see("search").press("mod").press("\r").press("\r")
+    talk.see("Second.")
+
+
+@pytest.mark.finding("D39")
+def test_ctrl_c_on_an_empty_line_says_how_to_leave_and_does_it(chat):
+    talk = chat().press("\x03").see("Ctrl-C again, or Ctrl-D, leaves").press("\x03")
+    assert talk.end() == 0
+
+
+@pytest.mark.finding("D34")
+def test_a_folder_that_a_prompt_names_is_explained(chat, workspace):
+    (workspace / "src").mkdir()
+    talk = chat({"text": "I see."}).type("look at @src please")
+    talk.see("@src is a folder: its name is sent, its files are not").see("I see.")
+
+
+@pytest.mark.finding("F12")
+@pytest.mark.parametrize("keys", ["\n", "\\\r", "\x1b\r"], ids=["Ctrl-J", "backslash", "Alt-Enter"])
+def test_three_ways_to_a_new_line(chat, keys, state):
+    chat({"text": "I see."}).press(f"one{keys}two").see("two").press("\r").see("I see.")
+    journals = "".join(path.read_text() for path in state.rglob("*.jsonl"))
+    assert '"one\\ntwo"' in journals
+
+
+@pytest.mark.finding("F14")
+def test_a_long_paste_is_folded_until_it_is_sent(chat, state):
+    text = "\r".join(f"row {number}" for number in range(500))
+    talk = chat({"text": "I see."}).press(pasted(text)).see("[pasted 500 lines]")
+    assert "row 250" not in talk.text
+    talk.press("\r").see("I see.")
+    journals = "".join(path.read_text() for path in state.rglob("*.jsonl"))
+    assert "row 249\\nrow 250" in journals
+
+
+@pytest.mark.finding("F17")
+def test_a_plan_can_be_carried_out_with_one_word(chat, workspace):
+    write = {"calls": [{"name": "write_file", "arguments": {"path": "n.py", "content": "x\n"}}]}
+    talk = chat({"text": "The plan."}, write, {"text": "Carried out."}).type("/mode plan")
+    talk.see("mode: plan").type("plan it").see("/go carries out this plan")
+    talk.type("/go edits").see("Carried out.").see("edits · ")
+    assert (workspace / "n.py").read_text() == "x\n"
+
+
+@pytest.mark.finding("D37")
+def test_undo_of_a_new_file_says_how_long_it_is(chat, workspace):
+    content = "".join(f"row {number}\n" for number in range(300))
+    write = {"calls": [{"name": "write_file", "arguments": {"path": "n.py", "content": content}}]}
+    talk = chat(write, {"text": "Done."}).see("ask · ").type("/mode edits").type("write")
+    talk.see("Done.").type("/undo").see("delete n.py (300 lines)").see("Put these files back?")
+    assert "row 250" not in talk.text
+    talk.type("y").see("Done. /redo reverts this.")
+    assert not (workspace / "n.py").exists()

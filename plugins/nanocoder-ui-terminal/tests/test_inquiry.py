@@ -21,7 +21,7 @@ def read_answer(state):
     ("typed", "answer"), [("2", "PostgreSQL"), ("sqlite", "SQLite"), ("MySQL 8", "MySQL 8")]
 )
 def test_a_number_a_choice_or_own_words_answer(run, state, typed, answer):
-    talk = run(question(), DONE).see("Answer? [1-2, or your own words; 60 s]")
+    talk = run(question(), DONE).see("Answer? [1-2, or your own words]")
     assert "Which \\x1b[2J database?" in talk.text
     assert " 2. PostgreSQL" in talk.text
     talk.type(typed).see("All done.")
@@ -30,7 +30,7 @@ def test_a_number_a_choice_or_own_words_answer(run, state, typed, answer):
 
 
 def test_where_only_choices_count_another_answer_is_asked_again(run):
-    talk = run(question(custom=False), DONE).see("Answer? [1-2; 60 s]").type("3")
+    talk = run(question(custom=False), DONE).see("Answer? [1-2]").type("3")
     talk.see("Answer?", times=2).type("1").see("All done.")
     assert talk.end() == 0
 

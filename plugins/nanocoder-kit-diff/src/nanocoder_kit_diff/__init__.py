@@ -6,6 +6,7 @@ from attrs import frozen
 
 CONTEXT_LINES = 3
 EXACT_LINES = 10_000  # difflib is quadratic at its worst; beyond this the change is one block
+COMPARED_PAIRS = 200_000
 SHOWN_LINES = 200
 
 __all__ = [
@@ -195,9 +196,15 @@ def _one_block(change: Change) -> _Group:
 def _groups(change: Change, before: list[str], after: list[str], context: int) -> Iterable[_Group]:
     if len(before) + len(after) > EXACT_LINES:
         return [_one_block(change)]
+    from collections import Counter
     from difflib import SequenceMatcher  # only where something changed: difflib imports re
 
-    return SequenceMatcher(None, before, after).get_grouped_opcodes(context)
+    # Without its heuristic no line that stays is shown as changed; it is kept where the lines are
+    # so much alike that the search would take seconds.
+    counts = Counter(after)
+    is_costly = sum(counts[line] for line in before) > COMPARED_PAIRS
+    matcher = SequenceMatcher(None, before, after, autojunk=is_costly)
+    return matcher.get_grouped_opcodes(context)
 
 
 def _hunks(part: Part, context: int) -> Iterator[str]:

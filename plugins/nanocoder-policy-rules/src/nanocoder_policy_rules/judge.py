@@ -22,13 +22,9 @@ if TYPE_CHECKING:
 _TABLE = "plugins.policy-rules"
 _DEFAULT = "default"
 _ANY_TOOL = "*"
-<<<<<<< HEAD
 _DEEDS = {Effect.WRITE: "writes", Effect.EXECUTE: "runs programs"}
 _UNDECLARED = "does not declare its effects"
-=======
 _REACHES_OUT = frozenset({Effect.EXECUTE, Effect.NETWORK})
-_CHANGES = frozenset({Effect.WRITE, Effect.EXECUTE})
->>>>>>> d99cc37 (Ask before every request to the net; rate edit_file as write_file)
 
 
 class Case:
@@ -297,13 +293,9 @@ def _edit(case: Case) -> Verdict | None:
 
 def _asks(case: Case) -> Verdict:
     tool = case.tool
-<<<<<<< HEAD
     rating = f"is rated {tool.risk}" if tool.effects else _UNDECLARED
-=======
-    rating = f"is rated {tool.risk}" if tool.effects else "declares no effects"
     if tool.risk is Risk.SAFE and Effect.NETWORK in tool.effects:
         rating = "reaches the network"
->>>>>>> d99cc37 (Ask before every request to the net; rate edit_file as write_file)
     cause = command_steps.unknown_part(case) or f"{tool.name} {rating}"
     reason = f"{cause}, so mode {case.mode} needs your approval"
     return Verdict(Decision.ASK, reason, source=f"mode {case.mode}")

@@ -37,7 +37,7 @@ def delete_file(
         raise _explained(error, where) from None
     kept = "" if backup or what == "Link" else "\n[no copy is kept: this session keeps no backups]"
     return ToolResult(
-        f"{what} deleted: {where}{f' ({size:,} bytes)' if what == 'File' else ''}{kept}",
+        f"{what} deleted: {where}{f' ({_bytes(size)})' if what == 'File' else ''}{kept}",
         title=where,
         data={"path": where, "size": size, "backup": str(backup or "")},
         metadata={"path": where, "size": size, "backup": str(backup or "")},
@@ -60,7 +60,11 @@ def nanocoder_render(call: ToolCall, result: ToolResult | None, session: Session
         where, what, size = _plan(workspace, path)
         if what != "Link" and workspace.is_dir(where):
             raise _directory(where)
-    return f"delete {path} ({what.lower()}, {size:,} bytes)"
+    return f"delete {path} ({what.lower()}, {_bytes(size)})"
+
+
+def _bytes(size: int) -> str:
+    return f"{size:,} byte{'' if size == 1 else 's'}"
 
 
 def _plan(workspace: Workspace, path: str) -> tuple[str, str, int]:

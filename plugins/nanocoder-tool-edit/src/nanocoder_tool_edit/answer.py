@@ -59,7 +59,8 @@ def answer(plan: Plan, request: Request, written: Written) -> ToolResult:
 
 def _headline(plan: Plan, written: Written, count: int) -> str:
     if written.created:
-        return f"File created: {written.path} ({written.size} bytes)"
+        size = f"{written.size:,} byte{'' if written.size == 1 else 's'}"
+        return f"File created: {written.path} ({size})"
     several = f"{len(plan.founds)} edits, " if len(plan.founds) > 1 else ""
     return f"Edited {written.path}: {several}{count} place{'s' if count != 1 else ''}"
 

@@ -66,6 +66,7 @@ def glob(
             "path": ctx.workspace.relative(path),
             "count": count,
             "truncated": len(shown) < count or not found.is_complete,
+            "summary": f"{count:,} path{'' if count == 1 else 's'}",
             **found.left_out.metadata(),
             "retried_as": tried[-1] if tried and count else "",
         },

@@ -24,6 +24,7 @@ def answer(query: Query, found: Found) -> ToolResult:
             "files": found.files,
             "truncated": found.has_more or found.stopped,
             "engine": found.engine,
+            "summary": f"{found.count:,} match{'' if found.count == 1 else 'es'}",
             **trouble.left_out.metadata(path_filter(query)),
             **({"unreadable": unreadable} if unreadable else {}),
         },

@@ -54,8 +54,9 @@ def _shown(change: Change) -> list[str]:
         lines += [f"rename from {change.path}", f"rename to {change.target}"]
     text = change.diff().text
     if not text and not change.target:  # an empty file, or one that is not text
+        size = len(change.data)
         verb = "add" if change.letter == "A" else "delete"
-        text = f"{verb} {change.path} ({len(change.data):,} bytes)"
+        text = f"{verb} {change.path} ({size:,} byte{'' if size == 1 else 's'})"
     return [*lines, text] if text else lines
 
 

@@ -64,7 +64,7 @@ def write_file(
     fault = new_fault(plan.path, plan.old.text if plan.old else "", lambda: content)
     broken = f"\n[this is broken: {fault}]" if fault else ""
     if written.created:
-        output = f"File created: {plan.path} ({written.size:,} bytes){broken}"
+        output = f"File created: {plan.path} ({_bytes(written.size)}){broken}"
         return _result(plan, output, written=written)
     diff = plan.diff()
     shown = clip_lines(diff.text, settings.diff_lines) if plan.old else "[the old file was binary]"
@@ -109,7 +109,7 @@ def nanocoder_render(
             return f"make the directory {workspace.relative(path)}/"
         plan = plan_write(workspace, path, content)
     if plan.old is None:
-        return f"new file {plan.path}, {len(plan.data):,} bytes\n\n{content}"
+        return f"new file {plan.path}, {_bytes(len(plan.data))}\n\n{content}"
     return plan.diff().text or f"{plan.path} stays as it is"
 
 
@@ -138,6 +138,10 @@ def _guard(ctx: ToolContext, plan: Plan, old: str, settings: Settings) -> None:
         refuse_unread(ctx.workspace, plan.path, old)
     if settings.keep_definitions:
         refuse_loss(ctx.resource("warned"), ctx.workspace, plan.path, old, plan.content)
+
+
+def _bytes(size: int) -> str:
+    return f"{size:,} byte{'' if size == 1 else 's'}"
 
 
 def _open_warned(_session: SessionInfo, _settings: Any) -> Warned:

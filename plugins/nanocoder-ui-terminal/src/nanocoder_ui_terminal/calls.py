@@ -1,5 +1,6 @@
 """What a call looks like: a line while it runs, one when it is over, a little of its result."""
 
+import re
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -16,7 +17,10 @@ REASON_COLUMNS: Final = 300
 MIN_BRIEF_COLUMNS: Final = 10
 TAIL_CHARS: Final = 20_000
 """So much of an output is looked at for its last lines."""
+CLIPPED: Final = re.compile(r"^\[([\d,]{1,20}) lines? left out(?:; [^\n]*)?\]$", re.MULTILINE)
 MINUTE_S: Final = 60
+LONG_S: Final = 1.0
+"""What takes less time says so only where there is nothing else to say."""
 PRECISE_S: Final = 10
 STATUS_STYLES: Final = {"ok": "green", "error": "red"}
 REFUSALS: Final = ("denied", "approval_needed")
@@ -46,7 +50,7 @@ class Shown:
 
 def running_line(call: Call, spinner: str, terminal: Terminal) -> str:
     """Return the line of a call that runs."""
-    words = [duration(max(1.0, time.monotonic() - call.started))]
+    words = [clock(time.monotonic() - call.started)]
     if call.progress:
         words.append(one_line(call.progress, NAME_COLUMNS))
     return _line(call, spinner, "  ".join(words), terminal, "dim")
@@ -69,6 +73,12 @@ def returned_lines(
     line = _line(_titled(call, data), terminal.paint(sign, style), outcome, terminal, words_style)
     indent = INDENT * (call.depth + 1)
     return [line, *(indent + one for one in _body(call, data, status, terminal, shown))]
+
+
+def clock(seconds: float) -> str:
+    """Return a time that goes on, in whole seconds."""
+    minutes, rest = divmod(int(seconds), MINUTE_S)
+    return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"
 
 
 def duration(seconds: float) -> str:
@@ -112,8 +122,13 @@ def _outcome(call: Call, data: Mapping[str, Any], status: str) -> list[str]:
         words.append(one_line(str(data["error_class"]).replace("_", " "), NAME_COLUMNS))
     elif metadata.get("added") is not None:
         words.append(f"+{metadata['added']} -{metadata.get('removed', 0)}")
+    summary = metadata.get("summary")
+    if status == "ok" and isinstance(summary, str) and summary:
+        words.append(one_line(summary, NAME_COLUMNS))
     if call.started:
-        words.append(duration(time.monotonic() - call.started))
+        seconds = time.monotonic() - call.started
+        if seconds >= LONG_S or not words:
+            words.append(duration(seconds))
     return words
 
 
@@ -149,12 +164,19 @@ def _first_lines(text: str, limit: int, terminal: Terminal) -> list[str]:
 
 
 def _last_lines(text: str, limit: int, terminal: Terminal) -> list[str]:
-    text = text.rstrip("\n")[-TAIL_CHARS:]
-    lines = list(shown_lines(text, _room(terminal), terminal)) if text else []
+    text = text.rstrip("\n")
+    lines = list(shown_lines(text[-TAIL_CHARS:], _room(terminal), terminal)) if text else []
     kept = [terminal.paint(line, "dim") for line in lines]
     if len(kept) <= limit + 1:
         return kept
-    return [_left_out(len(kept) - limit, terminal), *kept[len(kept) - limit :]]
+    above = text[:-TAIL_CHARS].count("\n") + len(kept) - limit + _clipped_before(text)
+    return [_left_out(above, terminal), *kept[len(kept) - limit :]]
+
+
+def _clipped_before(text: str) -> int:
+    """Return how many lines of an output were left out before it came here."""
+    counts = (int(count.replace(",", "")) for count in CLIPPED.findall(text))
+    return sum(count - 1 for count in counts)
 
 
 def _left_out(count: int, terminal: Terminal) -> str:

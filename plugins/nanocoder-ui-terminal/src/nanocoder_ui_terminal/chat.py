@@ -24,6 +24,7 @@ from nanocoder_ui_terminal.lines import (
     message_lines,
     one_line,
     shown_lines,
+    without_removed,
 )
 from nanocoder_ui_terminal.mentions import Typed, with_files
 from nanocoder_ui_terminal.replay import last_exchange
@@ -137,7 +138,7 @@ class Conversation:
                 if following is not None:
                     break
             else:
-                self._work(typed)
+                self.work(typed)
             typed = self._read()
         else:
             following = Next(None)
@@ -151,8 +152,8 @@ class Conversation:
         self._write(self.terminal.paint(line, *(styles or ("dim",))) for line in lines)
 
     def show_change(self, text: str) -> None:
-        """Show a message, as a diff if it is one."""
-        self._write(shown_lines(text, self.terminal.width, self.terminal))
+        """Show a message, as a diff if it is one; of a file that goes only how long it is."""
+        self._write(shown_lines(without_removed(text), self.terminal.width, self.terminal))
 
     def tell_model(self, news: str) -> None:
         """Send *news* along with the next prompt."""
@@ -173,7 +174,7 @@ class Conversation:
 
     def _tell_way_back(self) -> None:
         if self.session.info.folder is not None and self.session.messages:
-            way = f"go on with: nanocoder sessions resume {self.session.id}"
+            way = f"To resume: nanocoder sessions resume {self.session.id}"
             self.terminal.write(f"{self.terminal.paint(way, 'dim')}\n")
 
     def _write(self, lines: Any) -> None:
@@ -200,7 +201,7 @@ class Conversation:
         self.terminal.write("\n")
         return typed
 
-    def _work(self, typed: Typed) -> None:
+    def work(self, typed: Typed) -> None:
         """Run one prompt."""
         screen = TextScreen(
             self.terminal,
@@ -217,10 +218,16 @@ class Conversation:
             self._works = False
             screen.close()
             self.terminal.write("\n")
+        self._offer_to_go_ahead()
         self.find_model()
         for report in self.session.plugins.reports[self._reported :]:
             self.say(str(report), "yellow")
         self._reported = len(self.session.plugins.reports)
+
+    def _offer_to_go_ahead(self) -> None:
+        is_plan = self.session.info.mode is Mode.PLAN
+        if is_plan and self.session.messages and self.session.messages[-1].role == "assistant":
+            self.say("/go carries out this plan in mode ask, /go edits lets files change unasked")
 
     def _show_run(self, typed: Typed, screen: TextScreen) -> None:
         prompt = with_files(

@@ -58,7 +58,10 @@ class ChatCompleter(Completer):
     """Completes the first word after a slash, its argument, and words after an @."""
 
     def __init__(
-        self, commands: Mapping[str, str], values: Callable[[str], Iterable[str]], files: Files
+        self,
+        commands: Mapping[str, str],
+        values: Callable[[str], Iterable[tuple[str, str]]],
+        files: Files,
     ) -> None:
         self._commands = commands
         self._values = values
@@ -88,9 +91,9 @@ class ChatCompleter(Completer):
                 if command.startswith(name):
                     yield Completion(f"/{command}", -len(text) - 1, display_meta=meaning)
             return
-        for value in self._values(name):
+        for value, meaning in self._values(name):
             if value.startswith(argument):
-                yield Completion(value, -len(argument))
+                yield Completion(value, -len(argument), display_meta=meaning)
 
 
 def _begins(path: str, wanted: str) -> bool:

@@ -1,6 +1,5 @@
-"""Arguments in the person's own editor, as JSON in a file that nobody else can read."""
+"""Arguments in the person's own editor, in a file that nobody else can read."""
 
-import json
 import os
 import shlex
 import signal
@@ -11,7 +10,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from nanocoder import BadArguments, Cancel, for_terminal, parse_json
+from nanocoder import BadArguments, Cancel, for_terminal
+
+from nanocoder_ui_terminal import blocks
 
 DEFAULT_EDITOR: Final = "vi"
 MAX_BYTES: Final = 8_388_608
@@ -22,7 +23,7 @@ class Draft:
 
     def __init__(self, arguments: Mapping[str, Any]) -> None:
         self._arguments = dict(arguments)
-        self._text = _as_text(self._arguments)
+        self._text = blocks.as_text(self._arguments)
 
     def edit(self, cancelled: Cancel) -> tuple[dict[str, Any] | None, str]:
         """Open the editor; returns the new arguments, or None and what is wrong.
@@ -31,7 +32,7 @@ class Draft:
         """
         try:
             self._text = _edited(self._text, cancelled)
-            values = parse_json(self._text)
+            values = blocks.parse(self._text)
         except BadArguments as error:
             return None, f"not JSON, nothing is changed: {for_terminal(str(error))}"
         except (OSError, ValueError) as error:
@@ -41,20 +42,6 @@ class Draft:
         if values == self._arguments:
             return None, "nothing was changed"
         return values, ""
-
-
-def _as_text(arguments: Mapping[str, Any]) -> str:
-    """Return JSON for reading; characters that could deceive the reader are escapes."""
-    text = json.dumps(arguments, indent=2, ensure_ascii=False)
-    if text.replace("\n", "").isprintable():
-        return text + "\n"
-    return (
-        "".join(one if one == "\n" or one.isprintable() else _escaped(one) for one in text) + "\n"
-    )
-
-
-def _escaped(letter: str) -> str:
-    return json.dumps(letter)[1:-1] if letter != "\x7f" else "\\u007f"
 
 
 def _edited(text: str, cancelled: Cancel) -> str:

@@ -8,7 +8,8 @@ from typing import Final
 
 from nanocoder import Cancel
 from prompt_toolkit import PromptSession
-from prompt_toolkit.filters import completion_is_selected
+from prompt_toolkit.enums import DEFAULT_BUFFER
+from prompt_toolkit.filters import completion_is_selected, has_focus
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.keys import Keys
@@ -17,6 +18,9 @@ from prompt_toolkit.styles import Style
 from nanocoder_ui_terminal.completion import ChatCompleter
 from nanocoder_ui_terminal.mentions import Typed
 
+FOLDED_LINES: Final = 20
+FOLDED_CHARS: Final = 2_000
+LEAVE: Final = "Ctrl-C again, or Ctrl-D, leaves"
 LOOK: Final = {
     "prompt": "ansicyan bold",
     "bottom-toolbar": "noreverse ansibrightblack",
@@ -47,6 +51,8 @@ class Entry:
         leaving: Cancel,
     ) -> None:
         self._pasted: list[str] = []
+        self._folded: dict[str, str] = {}
+        self._wants_to_leave = False
         self._sign = sign
         self._leaving = leaving
         leaving.on_set(self._leave_soon)
@@ -57,7 +63,9 @@ class Entry:
             complete_while_typing=True,
             multiline=True,
             key_bindings=self._keys(next_mode),
-            bottom_toolbar=lambda: [("class:bottom-toolbar", toolbar())],
+            bottom_toolbar=lambda: [
+                ("class:bottom-toolbar", LEAVE if self._wants_to_leave else toolbar())
+            ],
             prompt_continuation=lambda _width, _number, _wrapped: "  ",
             style=Style.from_dict(LOOK),
             enable_suspend=True,
@@ -67,6 +75,7 @@ class Entry:
     def read(self) -> Typed:
         """Return what was entered; raises EOFError when the person wants to leave."""
         self._pasted.clear()
+        self._wants_to_leave = False
         while True:
             try:
                 text = self._prompt.prompt(
@@ -74,8 +83,9 @@ class Entry:
                 )
             except KeyboardInterrupt:
                 continue
-            if text.strip():
-                return Typed(text.strip(), tuple(self._pasted))
+            text = self._unfolded(text).strip()
+            if text:
+                return Typed(text, tuple(self._pasted))
 
     def _look_whether_to_leave(self) -> None:
         # From here on `_leave_soon` finds the loop of the prompt; before, it did not.
@@ -96,21 +106,33 @@ class Entry:
 
     def _keys(self, next_mode: Callable[[], None]) -> KeyBindings:
         keys = KeyBindings()
+        # Elsewhere, as in the search of the history, keys have their own meaning.
+        types = has_focus(DEFAULT_BUFFER)
 
-        @keys.add("enter", filter=~completion_is_selected)
+        @keys.add("enter", filter=types & ~completion_is_selected)
         def _send(event: KeyPressEvent) -> None:
-            event.current_buffer.validate_and_handle()
+            buffer = event.current_buffer
+            if buffer.document.text_before_cursor.endswith("\\"):
+                buffer.delete_before_cursor()
+                buffer.insert_text("\n")
+            else:
+                buffer.validate_and_handle()
 
-        @keys.add("enter", filter=completion_is_selected)
+        @keys.add("enter", filter=types & completion_is_selected)
         def _take(event: KeyPressEvent) -> None:
             event.current_buffer.complete_state = None
 
-        @keys.add("escape", "enter")
+        @keys.add("c-j", filter=types)
+        @keys.add("escape", "enter", filter=types)
         def _newline(event: KeyPressEvent) -> None:
             event.current_buffer.insert_text("\n")
 
-        @keys.add("c-c")
+        @keys.add("c-c", filter=types)
         def _clear(event: KeyPressEvent) -> None:
+            if not event.current_buffer.text and self._wants_to_leave:
+                event.app.exit(exception=EOFError)
+                return
+            self._wants_to_leave = not event.current_buffer.text
             event.current_buffer.reset()
 
         @keys.add("s-tab")
@@ -122,9 +144,30 @@ class Entry:
         def _paste(event: KeyPressEvent) -> None:
             text = event.data.replace("\r\n", "\n").replace("\r", "\n")
             self._pasted.append(text)
-            event.current_buffer.insert_text(text)
+            # Without the event no menu opens for what the paste ends with.
+            event.current_buffer.insert_text(self._fold(text), fire_event=False)
 
         return keys
+
+    def _fold(self, text: str) -> str:
+        """Return what stands for a long paste in the line until it is sent."""
+        count = text.count("\n") + 1
+        if count < FOLDED_LINES and len(text) < FOLDED_CHARS:
+            return text
+        sign = f"[pasted {count:,} lines]" if count > 1 else f"[pasted {len(text):,} characters]"
+        name, number = sign, 1
+        while self._folded.get(name, text) != text:
+            number += 1
+            name = f"{sign[:-1]}, {number}]"
+        self._folded[name] = text
+        return name
+
+    def _unfolded(self, text: str) -> str:
+        for name, pasted in self._folded.items():
+            if name in text:
+                text = text.replace(name, pasted)
+                self._pasted.append(pasted)
+        return text
 
 
 def _history(path: Path | None) -> History:

@@ -11,6 +11,7 @@ from nanocoder_ui_terminal.lines import message_lines
 from nanocoder_ui_terminal.terminal import Terminal, is_terminal
 
 MAX_TRIES: Final = 100
+USUAL_LIMIT_S: Final = Question("").timeout_s
 
 
 def inquire(question: Question, cancelled: Cancel) -> str | None:
@@ -18,7 +19,8 @@ def inquire(question: Question, cancelled: Cancel) -> str | None:
     if not (is_terminal(sys.stdin) and is_terminal(sys.stdout)):
         return None
     terminal = Terminal.of_process()
-    deadline = time.monotonic() + question.timeout_s
+    limit_s = _limit_s(question)
+    deadline = time.monotonic() + limit_s if limit_s else None
     try:
         with line_mode():
             _show(question, terminal)
@@ -45,7 +47,13 @@ def _hint(question: Question) -> str:
     parts = [f"1-{len(question.choices)}"] if question.choices else []
     if question.custom:
         parts.append("your own words")
-    return f"[{', or '.join(parts)}; {question.timeout_s:g} s]"
+    limit_s = _limit_s(question)
+    return f"[{', or '.join(parts)}{f'; within {limit_s:g} s' if limit_s else ''}]"
+
+
+def _limit_s(question: Question) -> float:
+    """Return the limit in seconds; 0, which is none, where nobody chose another than the usual."""
+    return 0.0 if question.timeout_s == USUAL_LIMIT_S else question.timeout_s
 
 
 def _meant(typed: str, question: Question) -> str:

@@ -4,6 +4,7 @@ import json
 import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any, Final
 
 from nanocoder import for_terminal
@@ -74,6 +75,28 @@ def shown_lines(text: str, columns: int, terminal: Terminal) -> Iterator[str]:
         styles = _diff_styles(line, in_hunk=in_hunk)
         for part in plain_lines(line, columns):
             yield terminal.paint(part, *styles) if styles else part
+
+
+def without_removed(diff: str) -> str:
+    """Return *diff* with one line for each file that is removed, in place of its content."""
+    lines = diff.split("\n")
+    starts = [place for place in range(len(lines) - 1) if _is_header(lines, place)]
+    shown = lines[: starts[0]] if starts else lines
+    for start, end in pairwise([*starts, len(lines)]):
+        part = lines[start:end]
+        if part[1] == "+++ /dev/null":
+            count = sum(line.startswith("-") for line in part[2:])
+            part = [_removed(part[0].removeprefix("--- ").removeprefix("a/"), count)]
+        shown = [*shown, *part]
+    return "\n".join(shown)
+
+
+def _is_header(lines: Sequence[str], place: int) -> bool:
+    return lines[place].startswith("--- ") and lines[place + 1].startswith("+++ ")
+
+
+def _removed(path: str, count: int) -> str:
+    return f"delete {path} ({count:,} line{'' if count == 1 else 's'})"
 
 
 def clipped(lines: Sequence[str], limit: int, note: str) -> list[str]:

@@ -68,7 +68,10 @@ def missing(typed: Typed, workspace: Workspace) -> list[str]:
     for quoted, bare in MENTION.findall(_own(typed)):
         name = quoted or bare.rstrip(PUNCTUATION)
         looks_so = bool(quoted) or "/" in name or "." in name
-        if looks_so and not any(_mention(one, workspace) for one in (name, bare)):
+        exists = _is_folder(name, workspace) or any(
+            _mention(one, workspace) for one in (name, bare)
+        )
+        if looks_so and not exists:
             found[name] = True
     return list(found)[:MAX_MENTIONS]
 
@@ -87,6 +90,10 @@ def with_files(
         mentions = mentioned(typed, workspace)
         for name in missing(typed, workspace):
             say(f"@{name}: there is no such file here; only the name is sent")
+        for name in folders(typed, workspace):
+            say(f"@{name} is a folder: its name is sent, its files are not; name a file to send it")
+        for name in pasted_files(typed, workspace):
+            say(f"@{name} was pasted, so the file is not sent; type the @ and its name to send it")
     attachments: list[Attachment] = []
     for mention in mentions:
         for event in session.call(READER, mention.arguments):
@@ -98,12 +105,35 @@ def with_files(
     return Prompt(text, tuple(attachments))
 
 
+def folders(typed: Typed, workspace: Workspace) -> list[str]:
+    """Return the folders of the workspace that *typed* names."""
+    names = (quoted or bare.rstrip(PUNCTUATION) for quoted, bare in MENTION.findall(_own(typed)))
+    return list(dict.fromkeys(name for name in names if _is_folder(name, workspace)))
+
+
+def pasted_files(typed: Typed, workspace: Workspace) -> "list[Mention]":
+    """Return the files that an @ names only with what was pasted."""
+    own = mentioned(typed, workspace)
+    every = mentioned(Typed(typed.text), workspace) if typed.pasted else []
+    return [path for path in every if path not in own]
+
+
 def _own(typed: Typed) -> str:
     """Return what was typed without what was pasted."""
-    text = typed.text
+    text, changed = typed.text, []
     for part in typed.pasted:
-        text = text.replace(part, " ")
-    return text
+        # The ends of what is entered lose their blanks.
+        form = next((form for form in (part, part.strip()) if form and form in text), "")
+        if form:
+            text = text.replace(form, " ")
+        else:
+            changed.append(part)
+    if not changed:
+        return text
+    # A paste that was edited: what begins as in the paste was not typed.
+    return MENTION.sub(
+        lambda found: " " if any(found[0][:2] in part for part in changed) else found[0], text
+    )
 
 
 def _candidates(text: str, workspace: Workspace) -> Iterator[Mention]:
@@ -124,6 +154,13 @@ def _mention(name: str, workspace: Workspace) -> Mention | None:
     first = int(found[2] or found[4])
     last = int(found[3] or found[5] or first)
     return Mention(found[1], first, last) if 0 < first <= last else None
+
+
+def _is_folder(path: str, workspace: Workspace) -> bool:
+    try:
+        return bool(path) and workspace.is_dir(path)
+    except WorkspaceError:
+        return False
 
 
 def _is_file(path: str, workspace: Workspace) -> bool:

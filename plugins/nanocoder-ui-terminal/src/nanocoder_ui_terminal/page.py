@@ -3,7 +3,7 @@
 Imported when the first words of an answer are drawn: rich and its parser take a tenth of a second.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import dropwhile
 from typing import ClassVar, Final
 
@@ -53,6 +53,8 @@ CODE_INDENT: Final = 2
 CODE_THEME: Final = "ansi_dark"
 MAX_HIGHLIGHTED_CHARS: Final = 20_000
 MAX_PARSED_CHARS: Final = 60_000
+PIECE_CHARS: Final = 20_000
+LONG_LIST_CHARS: Final = 8_000
 MAX_BRACKETS: Final = 1_000
 MAX_BARS: Final = 100
 MAX_LEVEL: Final = 16
@@ -180,7 +182,11 @@ class Pages:
         if _is_plain(text):
             end = text.rfind("\n") + 1
             return text[:end], text[end:]
-        starts = [token.map[0] for token in self._parser.parse(text) if _opens(token)]  # type: ignore[index]
+        tokens = self._parser.parse(text)
+        starts = [token.map[0] for token in tokens if _opens(token)]  # type: ignore[index]
+        if len(starts) == 1 and len(text) > LONG_LIST_CHARS:
+            # A long list is one block: it is cut between its items.
+            starts = [token.map[0] for token in tokens if _is_item(token)]  # type: ignore[index]
         lines = text.split("\n")
         # A block of which not even the first line is whole may yet belong to the one before.
         if len(starts) > 1 and starts[-1] < len(lines) - 1:
@@ -189,6 +195,23 @@ class Pages:
 
     def lines(self, text: str, width: int) -> list[str]:
         """Return safe Markdown as lines of at most *width* columns."""
+        if len(text) <= MAX_PARSED_CHARS:
+            return self._lines(text, width)
+        pieces = [self._lines(piece, width) for piece in self._pieces(text)]
+        return [line for piece in pieces if piece for line in ["", *piece]][1:]
+
+    def _pieces(self, text: str) -> Iterator[str]:
+        """Cut a text that is too long to be parsed at once where a block begins."""
+        while len(text) > PIECE_CHARS:
+            end = text.rfind("\n", 0, PIECE_CHARS) + 1 or PIECE_CHARS
+            done, rest = self.parts(text[:end])
+            if not done:
+                done, rest = text[:end], ""
+            yield done
+            text = rest + text[end:]
+        yield text
+
+    def _lines(self, text: str, width: int) -> list[str]:
         tokens = [] if _is_plain(text) else self._parser.parse(text)
         # The parser drops what is nested deeper than it goes; nothing may be hidden like that.
         if tokens and max(token.level for token in tokens) < MAX_LEVEL:
@@ -225,6 +248,10 @@ class Pages:
 
 def _opens(token: Token) -> bool:
     return token.level == 0 and token.nesting >= 0 and token.map is not None
+
+
+def _is_item(token: Token) -> bool:
+    return token.type == "list_item_open" and token.level == 1 and token.map is not None
 
 
 def _is_plain(text: str) -> bool:

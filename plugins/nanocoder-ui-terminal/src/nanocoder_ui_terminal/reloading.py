@@ -24,7 +24,7 @@ def reload(conversation: "Conversation") -> None:
         session.reload()
     except PersonError as error:
         said = in_conversation(str(error))
-        conversation.say(f"nothing was changed, the rules stay as they were: {said}", "yellow")
+        conversation.say(f"Not reloaded, the old configuration stays in force: {said}", "yellow")
         return
     after = _values(session)
     conversation.find_model()
@@ -33,16 +33,16 @@ def reload(conversation: "Conversation") -> None:
             conversation.say(notice, "yellow")
     changed = [key for key in {**before, **after} if before.get(key) != after.get(key)]
     if not changed:
-        conversation.say("the configuration says what it said before")
+        conversation.say("Configuration reloaded: no changes")
         return
     lines = [_told(key, after) for key in changed]
-    conversation.say("\n".join([*lines, "this counts from the next call on"]))
+    conversation.say("\n".join([*lines, "These values apply from the next call on."]))
 
 
 def _told(key: str, values: Mapping[str, tuple[Any, str]]) -> str:
     value, origin = values.get(key, (None, ""))
     written = one_line(json.dumps(value, ensure_ascii=False, default=str), VALUE_COLUMNS)
-    own = f"; this conversation keeps its own, {OWN[key]} changes it" if key in OWN else ""
+    own = f"; this conversation keeps its own: {OWN[key]} changes it" if key in OWN else ""
     return f"{key} = {written}  ({origin}{own})"
 
 

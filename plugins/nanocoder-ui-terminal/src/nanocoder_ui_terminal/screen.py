@@ -12,6 +12,7 @@ from nanocoder_ui_terminal.calls import (
     MAX_DEPTH,
     Call,
     Shown,
+    clock,
     duration,
     returned_lines,
     running_line,
@@ -31,10 +32,10 @@ MAX_FILES: Final = 3
 NAME_COLUMNS: Final = 200
 MODEL_COLUMNS: Final = 40
 ENDINGS: Final = {
-    "turn_limit": "stopped: the turn limit is reached",
-    "budget": "stopped: the budget is spent",
-    "loop": "stopped: the model repeats itself",
-    "approval_needed": "not done: a call needed approval and nobody could answer",
+    "turn_limit": "stopped: turn limit reached",
+    "budget": "stopped: budget used up",
+    "loop": "stopped: the model repeated itself",
+    "approval_needed": "stopped: a call needed approval and nobody could give it",
     "interrupted": "interrupted",
 }
 
@@ -181,18 +182,20 @@ class TextScreen:
             return
         if event.kind == "call.progress":
             return
-        waited = time.monotonic() - self._asking[1]
+        asked, now = self._asking[1], time.monotonic()
         self._asking = None
-        self._began += waited
+        self._began += now - asked
         for call in self._calls.values():
-            call.started += waited if call.started else 0.0
+            if call.started:
+                # One that began while the person was asked has waited for the rest only.
+                call.started += now - max(asked, call.started)
 
     def _on_call_approval_requested(self, event: Event) -> None:
         # Whoever asks draws below; from here on nothing may move.
         self._asking = event.call_id, time.monotonic()
         self._finish_answer()
         self._rest()
-        if self._last and self._last != "question":
+        if self._last:
             self._terminal.write("\n")
         self._last = "question"
 
@@ -309,7 +312,7 @@ class TextScreen:
         return [""] if self._last and kind != self._last else []
 
     def _status(self, spinner: str) -> str:
-        words = [f"{spinner} {self._busy}", duration(max(1.0, time.monotonic() - self._began))]
+        words = [f"{spinner} {self._busy}", clock(time.monotonic() - self._began)]
         tokens = self._tokens + self._written // CHARS_PER_TOKEN
         if tokens:
             words.append(f"{tokens:,} tokens")

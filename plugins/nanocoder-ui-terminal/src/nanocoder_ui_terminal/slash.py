@@ -9,6 +9,7 @@ from attrs import frozen
 from nanocoder import Mode, PersonError
 
 from nanocoder_ui_terminal.lines import in_conversation, one_line
+from nanocoder_ui_terminal.mentions import Typed
 from nanocoder_ui_terminal.reloading import reload
 from nanocoder_ui_terminal.undoing import put_back
 
@@ -17,15 +18,17 @@ if TYPE_CHECKING:
 
 KEYS: Final = (
     ("Enter", "send"),
-    ("Alt-Enter", "new line"),
+    ("Alt-Enter, Ctrl-J, or \\ Enter", "new line"),
     ("Tab", "complete a command or a file"),
     ("@path", "send a file along"),
     ("Shift-Tab", "next mode: plan, ask, edits"),
-    ("Ctrl-C", "clear the line; during a run: stop it, twice: leave"),
+    ("Ctrl-C", "clear the line, or stop the run; on an empty line, twice: leave"),
+    ("Ctrl-R", "search what you typed before"),
     ("Ctrl-D", "leave"),
 )
 MAX_SESSIONS: Final = 15
 TITLE_COLUMNS: Final = 50
+GO_AHEAD: Final = "Go ahead with this plan."
 
 
 @frozen
@@ -55,7 +58,7 @@ def act(conversation: "Conversation", line: str) -> Next | None:
     if command is None:
         close = get_close_matches(name, list(COMMANDS), n=1)
         hint = f"; did you mean /{close[0]}?" if close else "; /help lists them"
-        conversation.say(f"there is no /{one_line(name, 40)}{hint}", "yellow")
+        conversation.say(f"unknown command /{one_line(name, 40)}{hint}", "yellow")
         return None
     try:
         return command.act(conversation, argument.strip())
@@ -64,15 +67,16 @@ def act(conversation: "Conversation", line: str) -> Next | None:
         return None
 
 
-def values_for(conversation: "Conversation", name: str) -> Iterable[str]:
-    """Return what a command may be given, for completion."""
-    if name == "mode":
-        return [str(mode) for mode in Mode]
+def values_for(conversation: "Conversation", name: str) -> Iterable[tuple[str, str]]:
+    """Return what a command may be given, and what that is, for completion."""
+    if name in {"mode", "go"}:
+        return [(str(mode), "") for mode in Mode]
     if name == "model":
         offers = conversation.session.plugins.offers("providers")
-        return [f"{offer['name']}/{offer['default_model']}" for _, offer in offers]
+        return [(f"{one['name']}/{one['default_model']}", one["description"]) for _, one in offers]
     if name == "resume":
-        return [one.id for one in conversation.host.sessions()[:MAX_SESSIONS]]
+        sessions = conversation.host.sessions()[:MAX_SESSIONS]
+        return [(one.id, one_line(one.title, TITLE_COLUMNS)) for one in sessions]
     return ()
 
 
@@ -95,13 +99,13 @@ def _model(conversation: "Conversation", argument: str) -> None:
         session.set_model(argument)
         conversation.asked_model = argument
         conversation.find_model()
-        conversation.say(f"from now on: {session.info.model}")
+        conversation.say(f"Switched to {session.info.model}")
         return
     rows = [
         (f"{offer['name']}/{offer['default_model'] or 'MODEL'}", offer["description"])
         for _, offer in session.plugins.offers("providers")
     ]
-    conversation.say(f"now: {conversation.model or 'none'}")
+    conversation.say(f"Current model: {conversation.model or 'none'}")
     conversation.show_table(rows)
 
 
@@ -113,6 +117,17 @@ def _mode(conversation: "Conversation", argument: str) -> None:
         return
     others = "" if argument else f"; the modes are {', '.join(Mode)}"
     conversation.say(f"mode: {conversation.session.info.mode}{others}")
+
+
+def _go(conversation: "Conversation", argument: str) -> None:
+    mode = Mode(argument) if argument in list(Mode) else Mode.ASK
+    if (argument and argument != mode) or mode is Mode.PLAN:
+        conversation.say(
+            "/go takes a mode in which something may change: ask, edits, auto", "yellow"
+        )
+        return
+    conversation.session.set_mode(mode)
+    conversation.work(Typed(GO_AHEAD))
 
 
 def _cost(conversation: "Conversation", _argument: str) -> None:
@@ -131,12 +146,12 @@ def _cost(conversation: "Conversation", _argument: str) -> None:
 def _resume(conversation: "Conversation", argument: str) -> Next | None:
     if not argument:
         _sessions(conversation, "")
-        conversation.say("/resume ID goes on with one of them")
+        conversation.say("To resume one: /resume ID")
         return None
     found = [one.id for one in conversation.host.sessions() if one.id.startswith(argument)]
     if len(found) == 1:
         return Next(found[0])
-    problem = "several sessions begin" if found else "no session of this directory begins"
+    problem = "Several sessions begin" if found else "No session in this directory begins"
     conversation.say(f"{problem} with {one_line(argument, 40)}", "yellow")
     return None
 
@@ -154,7 +169,7 @@ def _sessions(conversation: "Conversation", _argument: str) -> None:
     if rows:
         conversation.show_table(rows)
     else:
-        conversation.say("there is no earlier session in this directory")
+        conversation.say("No earlier session in this directory")
 
 
 def _undo(conversation: "Conversation", _argument: str) -> None:
@@ -180,13 +195,14 @@ def _exit(_conversation: "Conversation", _argument: str) -> Next:
 COMMANDS: Final[Mapping[str, SlashCommand]] = {
     "help": SlashCommand("", "commands and keys", _help),
     "model": SlashCommand("[P/M]", "show or change the model", _model),
-    "mode": SlashCommand("[MODE]", "show or change how much is done without asking", _mode),
+    "mode": SlashCommand("[MODE]", "show or change what runs without asking", _mode),
+    "go": SlashCommand("[MODE]", "leave plan mode and carry out the plan", _go),
     "tools": SlashCommand("", "the tools, their risks and owners", _tools),
     "cost": SlashCommand("", "tokens and money so far", _cost),
     "sessions": SlashCommand("", "earlier sessions in this directory", _sessions),
-    "resume": SlashCommand("[ID]", "go on with an earlier session", _resume),
+    "resume": SlashCommand("[ID]", "resume an earlier session", _resume),
     "undo": SlashCommand("", "put back the files that the last run changed", _undo),
-    "redo": SlashCommand("", "take the last undo back", _redo),
+    "redo": SlashCommand("", "revert the last undo", _redo),
     "reload": SlashCommand("", "read the configuration again", _reload),
     "clear": SlashCommand("", "start a new session", _clear),
     "exit": SlashCommand("", "leave", _exit),

@@ -30,11 +30,13 @@ def put_back(conversation: "Conversation", *, redo: bool) -> None:
         conversation.say(in_conversation(str(error)), "yellow")
         return
     if not paths:
-        conversation.say("nothing was changed")
+        conversation.say("Nothing was changed.")
         return
-    conversation.say(f"done; /{'undo' if redo else 'redo'} takes it back")
-    how = "put its own undoing back" if redo else "took back your changes"
-    conversation.tell_model(f"[the user {how}; read again before you go on: {', '.join(paths)}]")
+    conversation.say(f"Done. /{'undo' if redo else 'redo'} reverts this.")
+    how = "redid your changes" if redo else "undid your changes"
+    conversation.tell_model(
+        f"[the user {how}; read these files again before you continue: {', '.join(paths)}]"
+    )
 
 
 def _agreed(terminal: "Terminal", cancelled: "Cancel") -> bool:
