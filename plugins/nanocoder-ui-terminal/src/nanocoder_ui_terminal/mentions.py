@@ -92,8 +92,10 @@ def with_files(
             say(f"@{name}: there is no such file here; only the name is sent")
         for name in folders(typed, workspace):
             say(f"@{name} is a folder: its name is sent, its files are not; name a file to send it")
-        for name in pasted_files(typed, workspace):
-            say(f"@{name} was pasted, so the file is not sent; type the @ and its name to send it")
+        for pasted in pasted_files(typed, workspace):
+            say(
+                f"@{pasted.path} was pasted, so the file is not sent; type the @ and its name to send it"
+            )
     attachments: list[Attachment] = []
     for mention in mentions:
         for event in session.call(READER, mention.arguments):
@@ -111,7 +113,7 @@ def folders(typed: Typed, workspace: Workspace) -> list[str]:
     return list(dict.fromkeys(name for name in names if _is_folder(name, workspace)))
 
 
-def pasted_files(typed: Typed, workspace: Workspace) -> "list[Mention]":
+def pasted_files(typed: Typed, workspace: Workspace) -> list[Mention]:
     """Return the files that an @ names only with what was pasted."""
     own = mentioned(typed, workspace)
     every = mentioned(Typed(typed.text), workspace) if typed.pasted else []
