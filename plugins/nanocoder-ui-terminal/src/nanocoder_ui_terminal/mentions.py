@@ -93,9 +93,7 @@ def with_files(
         for name in folders(typed, workspace):
             say(f"@{name} is a folder: its name is sent, its files are not; name a file to send it")
         for pasted in pasted_files(typed, workspace):
-            say(
-                f"@{pasted.path} was pasted, so the file is not sent; type the @ and its name to send it"
-            )
+            say(f"@{pasted.path} was pasted, so the file is not sent; type its name to send it")
     attachments: list[Attachment] = []
     for mention in mentions:
         for event in session.call(READER, mention.arguments):
