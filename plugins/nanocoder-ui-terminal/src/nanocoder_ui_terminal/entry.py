@@ -128,12 +128,8 @@ class Entry:
             event.current_buffer.insert_text("\n")
 
         @keys.add("c-c", filter=types)
-        def _clear(event: KeyPressEvent) -> None:
-            if not event.current_buffer.text and self._wants_to_leave:
-                event.app.exit(exception=EOFError)
-                return
-            self._wants_to_leave = not event.current_buffer.text
-            event.current_buffer.reset()
+        def _interrupt(event: KeyPressEvent) -> None:
+            self._clear(event)
 
         @keys.add("s-tab")
         def _mode(event: KeyPressEvent) -> None:
@@ -141,13 +137,24 @@ class Entry:
             event.app.invalidate()
 
         @keys.add(Keys.BracketedPaste)
-        def _paste(event: KeyPressEvent) -> None:
-            text = event.data.replace("\r\n", "\n").replace("\r", "\n")
-            self._pasted.append(text)
-            # Without the event no menu opens for what the paste ends with.
-            event.current_buffer.insert_text(self._fold(text), fire_event=False)
+        def _insert(event: KeyPressEvent) -> None:
+            self._paste(event)
 
         return keys
+
+    def _clear(self, event: KeyPressEvent) -> None:
+        """Empty the line; leave when it was empty before, and the person was told so."""
+        if not event.current_buffer.text and self._wants_to_leave:
+            event.app.exit(exception=EOFError)
+            return
+        self._wants_to_leave = not event.current_buffer.text
+        event.current_buffer.reset()
+
+    def _paste(self, event: KeyPressEvent) -> None:
+        text = event.data.replace("\r\n", "\n").replace("\r", "\n")
+        self._pasted.append(text)
+        # Without the event no menu opens for what the paste ends with.
+        event.current_buffer.insert_text(self._fold(text), fire_event=False)
 
     def _fold(self, text: str) -> str:
         """Return what stands for a long paste in the line until it is sent."""
