@@ -40,8 +40,12 @@ OUTPUT_LIMIT = OutputLimit(40_000, 10_000, 1_500, 500)
 
 
 def clean_and_clip(output: str, where: str = "") -> str:
-    """Return *output* as a model may read it, clean and not too long; *where* holds all of it."""
-    return clip_output(for_model(output), OUTPUT_LIMIT, where=where)
+    """Return what a dialect words as a model may read it; *where* holds all of it.
+
+    Its lines are not counted: a dialect cuts as its reference does.
+    """
+    chars = OutputLimit(OUTPUT_LIMIT.head_chars, OUTPUT_LIMIT.tail_chars, 50_000, 50_000)
+    return clip_output(for_model(output), chars, where=where)
 
 
 def seen(plugins: Plugins, about: Mapping[str, Any], result: ToolResult) -> ToolResult:
