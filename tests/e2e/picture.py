@@ -16,6 +16,7 @@ STILL_S = 1.0
 DEADLINE_S = 180.0
 PROMPT = 'slug("Hello  World") has two dashes. Fix it and run the test.'
 QUESTION = "Approve?"
+PROMPT_SIGN = "\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}"
 OLD = 'title.lower().replace(" ", "-")'
 NEW = '"-".join(title.lower().split())'
 FILES = {
@@ -88,7 +89,7 @@ def record() -> str:
             shown = screen_with(socket, "turns ·").replace(folder, "~").splitlines()
         finally:
             tmux(socket, "kill-server")
-    last = max(number for number, line in enumerate(shown) if "›" in line)
+    last = max(number for number, line in enumerate(shown) if PROMPT_SIGN in line)
     return "\n".join(shown[:last]).rstrip()
 
 

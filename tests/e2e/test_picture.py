@@ -4,7 +4,6 @@ import html
 import re
 
 import pytest
-
 from picture import PICTURE, drawn, record
 
 NUMBER = re.compile(r"[0-9][0-9.,]*")
@@ -24,5 +23,6 @@ def lines_of(svg: str) -> list[str]:
 @pytest.mark.timeout(300)
 def test_the_picture_of_the_readme_shows_what_nanocoder_shows_today() -> None:
     shown = lines_of(PICTURE.read_text(encoding="utf-8"))
-    assert any("Approve?" in line for line in shown) and 20 < len(shown) <= 32
+    assert any("Approve?" in line for line in shown)
+    assert 20 < len(shown) <= 32
     assert shown == lines_of(drawn(record())), "draw it again: nox -s picture"
