@@ -1,5 +1,7 @@
 """Hooks that do not come back: a policy denies, any other plugin is set aside."""
 
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -159,3 +161,23 @@ def test_work_that_is_late_leaves_its_thread_behind(forever: threading.Event) ->
     forever.set()
     first.join(60)
     assert not first.is_alive()
+
+
+FORKING = """
+import os
+from nanocoder.deadline import run_within
+
+print(run_within(60, os.getpid) == os.getpid())
+child = os.fork()
+if child == 0:
+    os._exit(0 if run_within(5, os.getpid) == os.getpid() else 1)
+print(os.waitpid(child, 0)[1])
+"""
+
+
+@pytest.mark.finding("H5")
+def test_work_in_time_is_done_in_a_forked_process_too() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FORKING], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["True", "0"]

@@ -5,6 +5,7 @@ single operation that never lets other threads run, such as a regular expression
 it, holds up everything and cannot be left behind either.
 """
 
+import os
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -44,7 +45,9 @@ def run_within(seconds: float, work: Callable[[], T]) -> T:
 @cache
 def _idle() -> "deque[_Worker]":
     """Return the threads of this process that wait for work; the last used one is taken first."""
-    return deque()
+    workers: deque[_Worker] = deque()
+    os.register_at_fork(after_in_child=workers.clear)  # a forked process has none of the threads
+    return workers
 
 
 class _Worker:
