@@ -20,8 +20,7 @@ LEAVE = ("", "q", "exit")
 
 def main() -> None:
     """Talk until the person leaves: q, exit, an empty line, the end of input, Ctrl-C."""
-    options = {"model": os.environ.get("MODEL_ID", ""), "interactive": True}
-    with open_session(".", **options) as session:
+    with open_session(model=os.environ.get("MODEL_ID", ""), interactive=True) as session:
         model, tools = Model(session), Tools(session)
         messages: list[dict[str, Any]] = []
         while (said := _asked()) is not None:
