@@ -160,7 +160,7 @@ def test_a_call_ends_after_the_time_that_the_configuration_gives(files):
     ("text", "line", "said"),
     [
         ("[tools.wrap.fetch]\nretry = 0\n", 2, "retry: expected a whole number of at least 1"),
-        ("[tools.wrap.fetch]\nretyr = 2\n", 2, "no such key; did you mean 'retry'?"),
+        ("[tools.wrap.fetch]\nretyr = 2\n", 2, "fetch.retyr: unknown key; did you mean 'retry'?"),
         ("[tools.wrap]\nfetch = 3\n", 2, "tools.wrap.fetch: expected a table, got 3"),
         ("[tools.wrap.fetsh]\nretry = 2\n", 2, "no tool 'fetsh'; did you mean 'fetch'?"),
         ('[tools.wrap.fetch]\nfallback = "luk"\n', 2, "no tool 'luk'; did you mean 'look'?"),

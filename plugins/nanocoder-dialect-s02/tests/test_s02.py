@@ -175,7 +175,7 @@ def test_a_tool_plugin_that_the_reference_does_not_know_is_not_offered(played):
     class More:
         @hookimpl
         def nanocoder_tools(self):
-            return [tool(description="Do nothing.")(_nothing)]
+            return [tool(description="Do nothing.")(nothing)]
 
     run = played(("nothing", {}), with_plugins={"more": More()})
     assert "nothing" not in [one.name for one in run.model.requests[0].tools]
@@ -197,7 +197,7 @@ def test_a_denied_call_is_told_and_did_not_run(tmp_path, said):
     assert (tmp_path / "a.txt").read_text() == "secret"
 
 
-def _nothing() -> str:
+def nothing() -> str:
     return ""
 
 

@@ -188,7 +188,7 @@ def test_it_closes_when_the_trial_works(run):
 @pytest.mark.contract("NT-66")
 @pytest.mark.parametrize("error_class", ["file_not_found", "denied", "invalid_arguments"])
 def test_what_is_not_the_tools_fault_never_opens_it(run, error_class):
-    errors = [ToolError("no", error_class=error_class) for _ in range(4)]
+    errors = [ToolError(f"no {number}", error_class=error_class) for number in range(4)]
     assert [one for one, _ in run(flaky(*errors), 5)] == [error_class] * 4 + [""]
 
 

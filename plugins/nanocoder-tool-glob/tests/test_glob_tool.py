@@ -107,6 +107,7 @@ def test_nothing_at_all_is_said_and_is_no_error(ctx):
         "count": 0,
         "truncated": False,
         "retried_as": "",
+        "summary": "0 paths",
     }
 
 

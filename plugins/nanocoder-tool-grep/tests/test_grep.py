@@ -116,6 +116,7 @@ def test_the_number_comes_first_and_then_path_line_and_text(ctx, tree):
         "count": 2,
         "files": 2,
         "truncated": False,
+        "summary": "2 matches",
     }
 
 

@@ -101,7 +101,7 @@ def test_the_request_of_a_sub_agent_is_heard_and_answered(dialogue, workspace):
     task = {"description": "Look", "prompt": "Write a.py"}
     talk = dialogue({"calls": [{"name": "task", "arguments": task}]}, writes("a.py"), DONE)
     request = talk.until("call.approval_requested")
-    assert request["reason"].startswith("sub-agent general: ")
+    assert request["reason"].startswith("sub-agent general (Look): ")
     talk.answer(request)
     assert talk.until("call.answered")["answer"] == "approved"
     talk.answer(talk.until("call.approval_requested"), approved=False)

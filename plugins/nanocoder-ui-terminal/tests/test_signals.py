@@ -82,7 +82,7 @@ def test_a_signal_at_any_moment_of_the_start_ends_the_conversation(start):
 
 
 @pytest.mark.finding("R2")
-def test_an_interrupted_run_leaves_the_next_prompt_alone(chat):
+def test_a_stopped_run_leaves_the_next_prompt_alone(chat):
     talk = chat(LATE).type("slow").see("waiting").press("\x03").see("1 turn")
     talk.type("and now").see("waiting")
     assert talk.text.count("interrupted") == 1

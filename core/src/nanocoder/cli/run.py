@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable
 
 from nanocoder.cli.host import Host, stop
-from nanocoder.cli.output import brief, complain
+from nanocoder.cli.output import answers, brief, complain
 from nanocoder.cli.piped import prompt_of
 from nanocoder.errors import UsageError
 from nanocoder.loop import Session
@@ -85,7 +85,7 @@ def print_failure(error: Exception, form: str) -> None:
     if form == "jsonl":
         last = Event("session.finished")
         data = {"type": last.kind, "at": last.at, "call_id": "", **data}
-    sys.stdout.write(json.dumps(data) + "\n")
+    answers().write(json.dumps(data) + "\n")
 
 
 def check_output(host: Host, form: str) -> None:
