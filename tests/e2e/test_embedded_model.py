@@ -62,6 +62,9 @@ def test_the_five_prompts_end_in_the_right_state_in_one_session(installed, tmp_p
     assert (
         '"""' in (tmp_path / "greet.py").read_text() or "'''" in (tmp_path / "greet.py").read_text()
     )
-    assert callable(runpy.run_path(str(tmp_path / "greet.py"))["greet"])
+    greet = runpy.run_path(str(tmp_path / "greet.py"))["greet"]
     assert any(tool == "read_file" and "def greet" in text for tool, _, text in verified["calls"])
-    assert any(tool == "bash" and "World" in text for tool, _, text in ran["calls"])
+    # The model is free to print the greeting or to return it; what is returned is not printed.
+    printed = [text for tool, status, text in ran["calls"] if (tool, status) == ("bash", "ok")]
+    assert printed, rows
+    assert "World" in printed[-1] or "World" in greet("World"), rows
