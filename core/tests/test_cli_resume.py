@@ -2,6 +2,7 @@
 
 import json
 import random
+import signal
 import subprocess
 import sys
 import time
@@ -23,6 +24,33 @@ def turns():
         yield {"text": f"writing {path}", "calls": [{"name": "write_file", "arguments": written}]}
         yield {"calls": [{"name": "read_file", "arguments": {"path": path}}], "delay_s": 0.02}
     yield from [{"text": "All six are written."}] * 2
+
+
+KILLED = """
+import os, signal, sys
+os.fsync = lambda _: os.kill(os.getpid(), signal.SIGKILL)
+from nanocoder.cli import main
+main()
+"""
+
+
+@pytest.mark.finding("H14")
+def test_any_later_session_in_the_folder_removes_what_a_killed_write_left(nanocoder):
+    (nanocoder.cwd / "src").mkdir()
+    (nanocoder.cwd / "src/a.txt").write_text("old\n")
+    arguments = json.dumps({"path": "src/a.txt", "content": "new\n"})
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED, "call", "--mode", "auto", "write_file", arguments],
+        cwd=nanocoder.cwd,
+        env=nanocoder.environment,
+        check=False,
+    )
+    assert killed.returncode == -signal.SIGKILL
+    assert len(list((nanocoder.cwd / "src").iterdir())) == 2
+    assert nanocoder("call", "read_file", '{"path": "src/a.txt"}').returncode == 0
+    assert [path.name for path in (nanocoder.cwd / "src").iterdir()] == ["a.txt"]
+    assert (nanocoder.cwd / "src/a.txt").read_text() == "old\n"
+    assert not (nanocoder.home / ".local/state/nanocoder/intents").exists()
 
 
 @pytest.mark.timeout(180)

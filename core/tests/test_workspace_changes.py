@@ -1,3 +1,4 @@
+import errno
 import fcntl
 import hashlib
 import os
@@ -25,6 +26,7 @@ from nanocoder import (
 )
 from nanocoder.errors import WorkspaceError
 from nanocoder.workspace import Workspace
+from nanocoder.workspace.recovery import recover
 
 
 @pytest.fixture(params=["openat2", "walk"])
@@ -415,44 +417,140 @@ def test_a_full_disk_leaves_everything_as_it_was(tmp_path):
         subprocess.run(["umount", str(tmp_path)], check=True)
 
 
+@pytest.mark.finding("R10")
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
+@pytest.mark.parametrize("where", [".nc-", "state/backups", ".intents"])
+def test_a_full_disk_and_a_used_up_quota_have_one_name_wherever_they_are_met(
+    tmp_path, monkeypatch, where, number
+):
+    (tmp_path / "f").write_text("old")
+    state = tmp_path / "state"
+    state.mkdir()
+    with Workspace(tmp_path, backups=state / "backups", intents=state / "intents") as workspace:
+        view, rollback = workspace.recording("s-call", "a call")
+        real = os.open
+
+        def full(path, flags, *mode, **options):
+            if flags & os.O_CREAT and where in os.fspath(path):
+                raise OSError(number, os.strerror(number))
+            return real(path, flags, *mode, **options)
+
+        monkeypatch.setattr(os, "open", full)
+        for changed in [workspace, view] if where != ".intents" else [view]:
+            assert refusal(changed.write_text, "f", "new") == "disk_full"
+        monkeypatch.undo()
+        rollback.discard()
+    assert (tmp_path / "f").read_text() == "old"
+
+
 KILLED = """
 import os, signal, sys
 from pathlib import Path
 from nanocoder.workspace import Workspace
 
-workspace = Workspace(Path(sys.argv[1]))
-real = getattr(os, sys.argv[2])
+workspace = Workspace(Path(sys.argv[1]), intents=Path(sys.argv[2]))
+real, os_write = getattr(os, sys.argv[3]), os.write
 
 def die(*arguments, **options):
-    if sys.argv[3] == "after":
+    if real is os_write and bytes(arguments[1]) != b"new":  # the note, not the file
+        return real(*arguments, **options)
+    if sys.argv[4] == "after":
         real(*arguments, **options)
+    if sys.argv[5] == "stop":
+        print(flush=True)
+        sys.stdin.read()
     os.kill(os.getpid(), signal.SIGKILL)
 
-setattr(os, sys.argv[2], die)
-workspace.write_text("f", "new")
+workspace.write_text("g", "before")
+setattr(os, sys.argv[3], die)
+workspace.write_text("d/f", "new")
 """
 
 
+@pytest.fixture
+def killed_at(tmp_path):
+    """Write a file in a process that SIGKILL ends, or that waits, at one call to the system."""
+    ws, intents = tmp_path / "ws", tmp_path / "state/intents"
+    (ws / "d").mkdir(parents=True)
+    (ws / "d/f").write_text("old")
+    intents.parent.mkdir()
+    waiting = []
+
+    def write(call, when, then="die"):
+        process = subprocess.Popen(
+            [sys.executable, "-c", KILLED, ws, intents, call, when, then],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        waiting.append(process)
+        if then == "stop":
+            assert process.stdout.readline() == b"\n"
+        else:
+            assert process.wait() == -signal.SIGKILL
+        return process
+
+    yield write, ws, intents
+    for process in waiting:
+        process.kill()
+        process.communicate()
+
+
 # FS-027
+@pytest.mark.finding("H14")
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("call", ["write", "fchmod", "fsync", "rename"])
 @pytest.mark.contract("MA-16")
-def test_a_kill_at_any_moment_leaves_the_old_or_the_new_file(ground, call, when):
-    workspace, ws = ground
-    (ws / "f").write_text("old")
-    done = subprocess.run([sys.executable, "-c", KILLED, str(ws), call, when], check=False)
-    assert done.returncode == -signal.SIGKILL
+def test_a_kill_at_any_moment_leaves_the_old_or_the_new_file(killed_at, call, when):
+    write, ws, intents = killed_at
+    write(call, when)
     renamed = (call, when) == ("rename", "after")
-    assert (ws / "f").read_text() == ("new" if renamed else "old")
-    assert len(workspace.sweep()) == (0 if renamed else 1)
-    assert names(ws) == ["f"]
+    assert (ws / "d/f").read_text() == ("new" if renamed else "old")
+    assert len(names(ws / "d")) == (1 if renamed else 2)
+    assert recover(intents, ws) == []
+    assert names(ws / "d") == ["f"]
+    assert not intents.exists(), "nothing is kept of a write that is over"
 
 
-def test_the_sweep_spares_what_a_living_process_writes(ground):
-    workspace, ws = ground
-    (ws / f".f.nc-{os.getpid()}-0a1b2c3d").write_text("half")
-    (ws / ".f.nc-mine").write_text("a file of somebody")
-    assert workspace.sweep() == []
+@pytest.mark.finding("H14")
+def test_what_a_living_process_writes_is_spared(killed_at):
+    write, ws, intents = killed_at
+    process = write("rename", "before", "stop")
+    recover(intents, ws)
+    assert len(names(ws / "d")) == 2
+    process.kill()
+    process.wait()
+    recover(intents, ws)
+    assert names(ws / "d") == ["f"]
+
+
+@pytest.mark.finding("H14")
+def test_no_file_of_others_is_removed_and_none_behind_a_link(killed_at, tmp_path):
+    write, ws, intents = killed_at
+    write("rename", "before")
+    (left,) = [name for name in names(ws / "d") if name != "f"]
+    like_ours = left[:-8] + "00000000"
+    (ws / like_ours).write_text("of somebody who calls files as we do")
+    (ws / "d").rename(ws / "moved")
+    (ws / "d").symlink_to("moved")
+    recover(intents, ws)
+    assert names(ws / "moved") == [left, "f"]
+    assert (ws / like_ours).exists()
+
+
+@pytest.mark.finding("H14")
+@pytest.mark.parametrize("path", [b"d/f", b"../outside/.f.nc-1-0a1b2c3d", b"/etc/hostname", b"d"])
+def test_a_damaged_note_removes_nothing(killed_at, tmp_path, path):
+    write, ws, intents = killed_at
+    outside = tmp_path / "outside/.f.nc-1-0a1b2c3d"
+    outside.parent.mkdir()
+    outside.touch()
+    write("rename", "before")
+    (note,) = intents.rglob("*.writing")
+    note.write_bytes(bytes(ws) + b"\0" + path + b"\0")
+    recover(intents, ws)
+    assert len(names(ws / "d")) == 2
+    assert outside.exists()
+    assert not intents.exists()
 
 
 @pytest.mark.contract("MA-55")

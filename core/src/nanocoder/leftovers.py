@@ -11,7 +11,10 @@ from nanocoder.errors import ConfigError, ToolError
 def take_back_what_was_killed(
     root: Path, environment: Mapping[str, str], say: Callable[[str], None]
 ) -> None:
-    """Restore what transactional calls in *root* had changed when their process was killed."""
+    """Restore what transactional calls in *root* had changed when their process was killed.
+
+    The file that a killed write was making is removed.
+    """
     folder = intents_dir(environment)
     if folder is None or not folder.is_dir():
         return

@@ -248,7 +248,7 @@ def open_ground(  # noqa: PLR0913 - these are the options of open_session, by na
         own_folders=own_folders(environment),
         outputs=journal.outputs if journal is not None else None,
     )
-    ground = Ground(
+    return Ground(
         plugins=plugins,
         config=config,
         open=partial(open_workspace, root, journal, config, environment=environment),
@@ -261,9 +261,6 @@ def open_ground(  # noqa: PLR0913 - these are the options of open_session, by na
         admission=Admission(config.core.concurrency, config.core.max_waiting_calls),
         dialect=dialect_of(plugins, config.core.dialect) if config.core.dialect else None,
     )
-    if transcript.interrupted:
-        ground.workspace.sweep()  # a write that was killed half-way left its temporary file
-    return ground
 
 
 def _check_place(config: Config, say: Callable[[str], None]) -> None:

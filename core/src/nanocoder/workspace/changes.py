@@ -18,6 +18,7 @@ from nanocoder.workspace.problems import FULL
 from nanocoder.workspace.protected import git_refused, is_git_name
 from nanocoder.workspace.root import READ, Root
 from nanocoder.workspace.spelling import escape_path
+from nanocoder.workspace.unfinished import Unfinished
 from nanocoder.workspace.writing import (
     VERSION,
     Old,
@@ -52,12 +53,18 @@ class Changes:
     """
 
     def __init__(
-        self, root: Root, backups: Backups | None, max_bytes: int, watch: Watch | None = None
+        self,
+        root: Root,
+        backups: Backups | None,
+        max_bytes: int,
+        watch: Watch | None,
+        unfinished: Unfinished,
     ) -> None:
         self._root = root
         self._backups = backups
         self._max_bytes = max_bytes
         self._watch = watch
+        self._unfinished = unfinished
         # Two threads must not both find a file unchanged and then both replace it.
         self._lock = threading.RLock()
         self.seen: dict[str, str] = {}
@@ -72,6 +79,7 @@ class Changes:
         from nanocoder.workspace.rollback import Rollback
 
         view = copy(self)  # everything is shared but what this call notes
+        view._unfinished = Unfinished()  # noqa: SLF001 - the copy is ours; its intents know as much
         replay = OwnReplay(self._root, self._backups, self.seen, processes=processes)
         view.rollback = Rollback(begin, replay, self._lock, self.seen)
         return view, view.rollback
@@ -113,7 +121,10 @@ class Changes:
             with self._backup(place, old) as backup:
                 # What can be taken back is noted before there is even a new file beside the old.
                 first = noted() if self.rollback is not None else None
-                new = replace(place, pieces, old, mode, meanwhile=lambda: first or noted())
+                with self._unfinished.file(place) as name:
+                    new = replace(
+                        place, name, pieces, old, mode, meanwhile=lambda: first or noted()
+                    )
             is_part = expect is not None or expect_digest
             # Who replaces a part of a file that was never read does not know the rest of it.
             if not old or not is_part or place.path in self.seen:

@@ -19,10 +19,10 @@ from typing import Any, Final
 from attrs import evolve, frozen
 
 from nanocoder.values import Value
+from nanocoder.workspace import held
 from nanocoder.workspace.state import DIRECTORY, State
 
 SUFFIX: Final = ".intents"
-TRIES: Final = 20
 MAX_NAME_CHARS: Final = 100
 MAX_FIRST_LINE: Final = 65_536
 UNDONE: Final = b"-"
@@ -156,7 +156,7 @@ class Intents:
             os.ftruncate(self._fd, 0)  # then it says nothing any more
         _sync(self.path.parent)
         self.close()
-        tidied(self.path.parent)
+        held.tidied(self.path.parent)
 
     def close(self) -> None:
         """Let go of the file, which stays for the next session that is opened."""
@@ -208,18 +208,10 @@ def begun(folder: Path, name: str, about: str, root: Path) -> Intents:
 
     It is of a call in *root*, which is called *name*, and *about* for a person.
     """
-    for _ in range(TRIES):
-        for directory in (folder.parent, folder):
-            with contextlib.suppress(FileExistsError):
-                directory.mkdir(mode=0o700)
-        path = folder / f"{_plain(name)}-{os.urandom(4).hex()}{SUFFIX}"
-        # Whoever tidies up may take the folder away, or the file before it is locked.
-        with contextlib.suppress(FileNotFoundError):
-            made = _locked(path, os.O_CREAT | os.O_EXCL, fcntl.LOCK_EX)
-            if made is not None:
-                made.start(about, str(root))
-                return made
-    raise OSError(errno.EBUSY, "no file could be made", str(folder))
+    path, fd = held.made(folder, _plain(name), SUFFIX)
+    intents = Intents(path, fd)
+    intents.start(about, str(root))
+    return intents
 
 
 def _of_the_living(ours: Path) -> Iterator[Intents]:
@@ -243,7 +235,8 @@ def _of_the_living(ours: Path) -> Iterator[Intents]:
 
 def leftovers(folder: Path) -> Iterator[Intents]:
     """Take over what dead processes have left in *folder*; raises OSError."""
-    for found in _ownerless(folder):
+    for path, fd in held.ownerless(folder, SUFFIX):
+        found = Intents(path, fd)
         found.take_over()
         yield found
 
@@ -253,45 +246,12 @@ def discard(folder: Path, is_over: Callable[[str], bool]) -> None:
 
     Raises: OSError.
     """
-    for found in _ownerless(folder):
+    for path, fd in held.ownerless(folder, SUFFIX):
+        found = Intents(path, fd)
         if is_over(found.root()):
             found.remove()
         else:
             found.close()
-
-
-def _ownerless(folder: Path) -> Iterator[Intents]:
-    with os.scandir(folder) as entries:  # a link or a pipe is none of ours
-        names = sorted(one.name for one in entries if one.is_file(follow_symlinks=False))
-    for name in names:
-        if not name.endswith(SUFFIX):
-            continue
-        with contextlib.suppress(FileNotFoundError, BlockingIOError):  # gone, or its owner lives
-            found = _locked(folder / name, 0, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if found is not None:
-                yield found
-
-
-def tidied(folder: Path) -> None:
-    """Remove *folder* and the one above it where they are empty."""
-    with contextlib.suppress(OSError):
-        folder.rmdir()
-        folder.parent.rmdir()
-
-
-def _locked(path: Path, flags: int, lock: int) -> Intents | None:
-    """Open and lock; None where the file was removed meanwhile. Raises OSError."""
-    wanted = flags | os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
-    fd = os.open(path, wanted, 0o600)
-    try:
-        fcntl.flock(fd, lock)
-        if os.fstat(fd).st_nlink:
-            return Intents(path, fd)
-    except BaseException:
-        os.close(fd)
-        raise
-    os.close(fd)
-    return None
 
 
 def _intent(told: Mapping[str, Any], line: int, offset: int) -> Intent:

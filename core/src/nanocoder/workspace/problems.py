@@ -7,8 +7,6 @@ from collections.abc import Iterable
 from nanocoder.errors import WorkspaceError
 
 MAX_NAMES_COMPARED = 2_000
-FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-"""What the system says when a disk, a quota or a file is full."""
 NEAREST = 3
 
 _CLASSES = {
@@ -28,6 +26,8 @@ _CLASSES = {
     errno.ENXIO: ("not_a_regular_file", "'{path}' is a socket or a device, not a file"),
     errno.ENODEV: ("not_a_regular_file", "'{path}' is a device, not a file"),
 }
+FULL = frozenset(number for number, (name, _) in _CLASSES.items() if name == "disk_full")
+"""What the system says when a disk, a quota or a file is full."""
 
 
 def problem(error: OSError, path: str, names: Iterable[str] = ()) -> WorkspaceError:

@@ -1,4 +1,7 @@
-"""What killed processes have left half done in a directory is taken back before anything else."""
+"""What killed processes have left half done in a directory is taken back before anything else.
+
+That is what calls had changed that are undone when they fail, and the file that a write was making.
+"""
 
 import fcntl
 import os
@@ -6,14 +9,17 @@ from collections.abc import Iterable
 from contextlib import closing, suppress
 from pathlib import Path
 
-from nanocoder.workspace.intents import Intents, discard, leftovers, tidied
+from nanocoder.workspace import unfinished
+from nanocoder.workspace.held import folder_of, tidied
+from nanocoder.workspace.intents import Intents, discard, leftovers
 from nanocoder.workspace.replay import LateReplay
-from nanocoder.workspace.rollback import folder_of
 from nanocoder.workspace.root import Root
 
 
 def recover(base: Path, root: Path) -> list[str]:
     """Take back the changes of transactional calls in *root* that were killed.
+
+    The file that a killed write was making is removed.
 
     *base* is where workspaces keep their intents. Returns lines for the person, none where nothing
     had to be done. Calls of processes that live are left alone. Raises OSError, WorkspaceError.
@@ -26,15 +32,18 @@ def recover(base: Path, root: Path) -> list[str]:
     try:
         # A second session waits here until the first one is through.
         fcntl.flock(guard, fcntl.LOCK_EX)
-        found = list(leftovers(folder))
-        return _taken_back(found, root, base.parent / "kept") if found else []
+        with closing(Root(root, force_walk=False, extra_protected=())) as opened:
+            for path in unfinished.noted(folder):
+                unfinished.clear(opened.beneath, path)
+            found = list(leftovers(folder))
+            return _taken_back(found, opened, base.parent / "kept") if found else []
     finally:
         os.close(guard)
         tidied(folder)
 
 
 def forget_what_is_gone(base: Path, ours: Iterable[Path]) -> None:
-    """Discard what killed calls have left of directories that are not there any more.
+    """Discard what killed processes have left of directories that are not there any more.
 
     Only of those below *ours*, which we make and remove ourselves: another directory may be on a
     disk that is away. Calls of processes that live are left alone. Raises OSError.
@@ -50,16 +59,17 @@ def forget_what_is_gone(base: Path, ours: Iterable[Path]) -> None:
     for folder in folders:
         with suppress(FileNotFoundError):  # its owner has ended meanwhile
             discard(folder, is_over)
+            unfinished.discard(folder, is_over)
+            tidied(folder)
 
 
-def _taken_back(found: list[Intents], root: Path, kept: Path) -> list[str]:
+def _taken_back(found: list[Intents], root: Root, kept: Path) -> list[str]:
     owners = {owner for intents in found for owner in intents.owners}
-    with closing(Root(root, force_walk=False, extra_protected=())) as opened:
-        replay = LateReplay(opened, owners, kept)
-        # Calls that were killed together may have worked on the same files.
-        changes = [(intent, intents) for intents in found for intent in intents.intents]
-        for intent, intents in sorted(changes, key=lambda one: one[0].at, reverse=True):
-            replay.undo(intents, intent)
+    replay = LateReplay(root, owners, kept)
+    # Calls that were killed together may have worked on the same files.
+    changes = [(intent, intents) for intents in found for intent in intents.intents]
+    for intent, intents in sorted(changes, key=lambda one: one[0].at, reverse=True):
+        replay.undo(intents, intent)
     for intents in found:
         if replay.failed:
             intents.close()

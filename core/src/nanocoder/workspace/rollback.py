@@ -8,6 +8,7 @@ from attrs import evolve
 
 from nanocoder.errors import Cancelled, WorkspaceError
 from nanocoder.workspace.beneath import Place
+from nanocoder.workspace.held import folder_of
 from nanocoder.workspace.intents import Intent, Intents, begun
 from nanocoder.workspace.problems import FULL
 from nanocoder.workspace.replay import OwnReplay, Restored
@@ -139,10 +140,3 @@ def begun_in(folder: Path | None, root: Path, name: str, about: str) -> Intents:
     import tempfile  # only a workspace without a session needs it
 
     return begun(Path(tempfile.mkdtemp(prefix="nanocoder-")) / "intents", name, about, root)
-
-
-def folder_of(base: Path, root: Path) -> Path:
-    """Return where the intents of calls in *root* are kept, below *base*."""
-    from hashlib import sha256  # as in content.digest
-
-    return base / sha256(bytes(root)).hexdigest()[:32]

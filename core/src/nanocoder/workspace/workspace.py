@@ -22,7 +22,8 @@ from nanocoder.workspace.reader import MAX_BYTES, Reader
 from nanocoder.workspace.root import Root
 from nanocoder.workspace.spelling import escape_path
 from nanocoder.workspace.tree import Files, Tree
-from nanocoder.workspace.writing import Pieces, Written, is_abandoned, version_mark
+from nanocoder.workspace.unfinished import Unfinished
+from nanocoder.workspace.writing import Pieces, Written, version_mark
 
 if TYPE_CHECKING:
     from nanocoder.workspace.rollback import Rollback
@@ -57,17 +58,19 @@ class Workspace:
         absolute paths of our own: `is_protected` reports them beside the names it knows, and no
         change is made in them (protected_path). *force_walk* does without openat2. *watch* is told
         of each change before it is made, as the journal's `file.changed`. *intents* is a directory
-        outside the workspace where `recording` keeps what a killed process has to leave behind;
-        None: a temporary one, which nobody finds afterwards. The files in *outputs*, a directory of
-        ours, can be read by their absolute paths, and not changed. *readable* says which paths may
-        be read, `SessionInfo.readable` in a session; None: all.
+        outside the workspace for what a killed process has to leave behind: what `recording` keeps,
+        and the name of the file that a write was making; None: nobody finds either afterwards. The
+        files in *outputs*, a directory of ours, can be read by their absolute paths, and not
+        changed. *readable* says which paths may be read, `SessionInfo.readable` in a session; None:
+        all.
         """
         self._root = Root(root, force_walk=force_walk, extra_protected=extra_protected)
         self.root = self._root.path
         self._tree = Tree(self._root)
 
         self._backups = Backups(backups, keep_backups) if backups else None
-        self._changes = Changes(self._root, self._backups, MAX_BYTES, watch)
+        self._unfinished = Unfinished(intents, self.root)
+        self._changes = Changes(self._root, self._backups, MAX_BYTES, watch, self._unfinished)
         self._intents = intents
         self._outputs = Outputs(outputs)
         self._reader = Reader(self._root, self._outputs, readable or Readable())
@@ -85,6 +88,7 @@ class Workspace:
 
     def close(self) -> None:
         """Let go of the directory; the workspace cannot be used afterwards."""
+        self._unfinished.close()
         self._root.close()
 
     # Paths
@@ -380,15 +384,6 @@ class Workspace:
         """Return the copies of what *path* held before changes, oldest first."""
         raw = self._root.resolved(self._root.raw(path))
         return self._backups.of(raw) if self._backups else []
-
-    def sweep(self) -> list[str]:
-        """Remove what writes of processes that no longer run left half-way; return the paths."""
-        entries = self._tree.walk(".", ignore=False, skip=(), hidden=True, details=False, depth=0)
-        files = [entry for entry in entries if entry.kind == "file"]
-        abandoned = [entry.path for entry in files if is_abandoned(entry.name)]
-        for path in abandoned:
-            self._changes.delete(self._root.raw(path))
-        return abandoned
 
     def _mode(self, path: str) -> int:
         if self._outputs.has(path):

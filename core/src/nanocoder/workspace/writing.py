@@ -60,6 +60,7 @@ class Old(Value):
 
 def replace(
     place: Place,
+    temporary: str,
     pieces: Pieces,
     old: Old | None,
     mode: int | None = None,
@@ -68,13 +69,14 @@ def replace(
 ) -> T:
     """Put *pieces* at *place*: a new file beside it, flushed to the disk, then renamed over it.
 
+    The new file is called *temporary* until then.
+
     What *meanwhile* does is done before the renaming, while the disk works; returns what that
     returns. A file that replaces none gets *mode*, or what the umask leaves. Hard links to the old
     file keep the old content. Raises: WorkspaceError (stale_read) when the file changed since *old*
     was read, OSError, what *meanwhile* raises; either way nothing has changed and no new file is
     left.
     """
-    temporary = temporary_name(place.name)
     try:
         done = _write(place, temporary, pieces, old, mode, meanwhile)
         check_unchanged(place, old)
@@ -150,20 +152,6 @@ def stray_owner(name: str) -> int:
     """Return the process that made the temporary file *name*; 0 when it is none of ours."""
     found = _STRAY.fullmatch(name)
     return int(found[1]) if found else 0
-
-
-def is_abandoned(name: str) -> bool:
-    """Tell whether *name* is a file that a process which runs no more left half-written."""
-    owner = stray_owner(name)
-    if not owner:
-        return False
-    try:
-        os.kill(owner, 0)
-    except ProcessLookupError:
-        return True
-    except OSError:
-        return False
-    return False
 
 
 def temporary_name(name: str) -> str:
