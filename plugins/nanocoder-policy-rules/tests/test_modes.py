@@ -1,4 +1,9 @@
+import json
+import os
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -146,11 +151,32 @@ def test_a_command_that_names_a_secret_is_denied(command, mode, judge):
     assert (str(verdict.decision), verdict.rule) == ("deny", "secrets: .env")
 
 
-def test_what_is_secret_is_a_setting(judge):
-    assert str(judge("read_file", {"path": ".env"}, secrets=[]).decision) == "deny"
-    replaced = judge("read_file", {"path": ".env"}, secrets=[], replace_secrets=True)
-    assert str(replaced.decision) == "allow"
-    assert str(judge("read_file", {"path": "a/vault.txt"}, secrets=["vault.*"]).decision) == "deny"
+@pytest.mark.finding("B12")
+@pytest.mark.parametrize(
+    ("table", "denied"),
+    [
+        ("secrets = ['vault.*']", [".env", "vault.txt"]),
+        ("secrets = ['vault.*']\nreplace_secrets = true", ["vault.txt"]),
+        ("replace_secrets = true\nsecrets = []", []),
+        ("secrets = []", [".env"]),
+    ],
+)
+def test_secrets_of_ones_own_are_added_and_replace_the_usual_ones_only_on_request(
+    tmp_path, table, denied
+):
+    work, home = tmp_path / "work", tmp_path / "home"
+    work.mkdir()
+    for name in (".env", "vault.txt"):
+        (work / name).write_text("KEY=1\n")
+    (home / ".config/nanocoder").mkdir(parents=True)
+    file = home / ".config/nanocoder/config.toml"
+    file.write_text(f"[plugins.policy-rules]\n{table}\n")
+    command = [Path(sys.executable).with_name("nanocoder"), "call", "read_file"]
+    environment = {"HOME": str(home), "PATH": os.environ["PATH"]}
+    for name in (".env", "vault.txt"):
+        called = [*command, json.dumps({"path": name})]
+        done = subprocess.run(called, cwd=work, env=environment, capture_output=True, check=False)
+        assert done.returncode == (6 if name in denied else 0), done.stderr
 
 
 PROTECTED = [

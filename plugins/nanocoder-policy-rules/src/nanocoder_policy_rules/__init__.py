@@ -1,9 +1,9 @@
 """What a tool may do, what needs a person, and what never happens: modes and rules."""
 
 from collections.abc import Mapping
-from typing import Any
+from functools import cached_property
 
-from attrs import Converter, field, frozen
+from attrs import field, frozen
 from nanocoder import PathFilter, SessionInfo, Tool, ToolCall, Verdict, hookimpl
 
 from nanocoder_policy_rules.judge import Case, judge
@@ -20,12 +20,6 @@ def _all_rules(_: object, __: object, texts: tuple[str, ...]) -> None:
 def _all_allow_rules(_: object, __: object, texts: tuple[str, ...]) -> None:
     for text in texts:
         allow_rule(text)
-
-
-def _with_usual(secrets: tuple[str, ...], settings: Any) -> tuple[str, ...]:
-    if settings.replace_secrets:
-        return tuple(secrets)
-    return tuple(dict.fromkeys((*SECRETS, *secrets)))
 
 
 _RULES = {"tighten": "union", "tool_of": tool_of}
@@ -49,14 +43,16 @@ class Settings:
         default=(), validator=_all_allow_rules, metadata={"tool_of": tool_of}
     )
     replace_secrets: bool = field(default=False, metadata={"user_only": True})
-    secrets: tuple[str, ...] = field(
-        default=SECRETS,
-        converter=Converter(_with_usual, takes_self=True),  # type: ignore[misc]  # mypy knows no class
-        metadata={"tighten": "union"},
-    )
+    secrets: tuple[str, ...] = field(default=SECRETS, metadata={"tighten": "union"})
     not_secrets: tuple[str, ...] = NOT_SECRETS
     blocklist: bool = field(default=True, metadata={"tighten": "true"})
     ask_in_steps: bool = field(default=False, metadata={"tighten": "true"})
+
+    @cached_property
+    def all_secrets(self) -> tuple[str, ...]:
+        """The names that count: *secrets*, and the usual ones unless they are replaced."""
+        usual = () if self.replace_secrets else SECRETS
+        return tuple(dict.fromkeys((*usual, *self.secrets)))
 
 
 @hookimpl

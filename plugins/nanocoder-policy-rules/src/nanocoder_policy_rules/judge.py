@@ -125,7 +125,7 @@ class Case:
 
     def secret_in(self, written: Iterable[str]) -> str:
         """Return the name in some paths that is secret, or ""."""
-        return paths.secret(written, self.settings.secrets, self.settings.not_secrets)
+        return paths.secret(written, self.settings.all_secrets, self.settings.not_secrets)
 
 
 def judge(case: Case) -> Verdict:
@@ -147,7 +147,7 @@ def _secret(case: Case) -> Verdict | None:
         found = case.secret_in(case.text.words)
     if not found:
         return None
-    reason = f"{found!r} is the name of a secret; plugins.policy-rules.secrets lists them"
+    reason = paths.WHY_DENIED.format(found)
     if case.missing:  # that is no secret, and a model that knows it looks elsewhere
         reason = f"there is no file {case.missing!r}, and {reason}"
     return Verdict(Decision.DENY, reason, rule=f"secrets: {found}", source=_DEFAULT)

@@ -28,6 +28,9 @@ SECRETS: Final = (
     *(".pgpass", ".htpasswd", ".git-credentials", "credentials.json", "service-account*.json"),
     *(".ssh", ".aws", ".gnupg", ".kube"),
 )
+WHY_DENIED: Final = (
+    "{!r} is the name of a secret; plugins.policy-rules.secrets and not_secrets set which names are"
+)
 NOT_SECRETS: Final = (".env.example", ".env.sample", ".env.template", ".env.dist", "*.pub")
 
 _NOTHING: Final = "/dev/null"

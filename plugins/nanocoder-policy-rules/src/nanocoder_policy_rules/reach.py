@@ -116,7 +116,7 @@ class Reach:
         settings, readable = self._settings, self._session.readable
         if not path.is_inside or path.is_private:
             return False
-        if paths.secret(path.names, settings.secrets, settings.not_secrets):
+        if paths.secret(path.names, settings.all_secrets, settings.not_secrets):
             return False
         return not any(readable.refuses(name) or readable.asks(name) for name in path.names)
 

@@ -57,9 +57,9 @@ class ReadingRules(PathFilter):
     def refuses(self, path: str) -> str:
         """Name the secret, or the rule that denies."""
         path = unescape_path(path)
-        found = paths.secret((path,), self._settings.secrets, self._settings.not_secrets)
+        found = paths.secret((path,), self._settings.all_secrets, self._settings.not_secrets)
         if found:
-            return f"{found!r} is the name of a secret; plugins.policy-rules.secrets lists them"
+            return paths.WHY_DENIED.format(found)
         text = self._fitting(self._denying, path)
         return f"the rule {text!r} forbids it" if text else ""
 
@@ -70,7 +70,7 @@ class ReadingRules(PathFilter):
 
     def suspects(self, folder: str, names: Sequence[str]) -> Iterable[str]:
         """Return the names that are like a secret's, or like those that a rule is about."""
-        patterns = list(self._settings.secrets)
+        patterns = list(self._settings.all_secrets)
         if guards := [*self._denying, *self._asking]:
             here = f"{rules.folded_path(folder)}/" if folder else ""
             patterns += [guard.name for guard in guards if self._is_near(guard, here)]
