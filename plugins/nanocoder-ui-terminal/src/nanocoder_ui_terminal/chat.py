@@ -10,13 +10,16 @@ from nanocoder import (
     Mode,
     PersonError,
     Session,
+    StopReason,
     Usage,
     UsageError,
     __version__,
     for_terminal,
 )
 
+from nanocoder_ui_terminal.ahead import Ahead
 from nanocoder_ui_terminal.completion import ChatCompleter, Files
+from nanocoder_ui_terminal.echo import enter_kept
 from nanocoder_ui_terminal.entry import Entry
 from nanocoder_ui_terminal.lines import (
     CHOOSE_HERE,
@@ -27,7 +30,7 @@ from nanocoder_ui_terminal.lines import (
     without_removed,
 )
 from nanocoder_ui_terminal.mentions import Typed, with_files
-from nanocoder_ui_terminal.replay import last_exchange
+from nanocoder_ui_terminal.replay import last_exchange, prompt_lines
 from nanocoder_ui_terminal.screen import TextScreen, conversation_tokens
 from nanocoder_ui_terminal.slash import COMMANDS, Next, act, values_for
 from nanocoder_ui_terminal.table import table_lines
@@ -48,7 +51,7 @@ def run(words: Sequence[str], host: Any) -> int:
     if not host.is_interactive:
         raise UsageError(NO_TERMINAL)
     resume, first = _parsed(words)
-    with host.signals:
+    with host.signals, enter_kept():
         return _talk(host, resume, first)
 
 
@@ -96,6 +99,8 @@ class Conversation:
         self.leaving = Cancel()
         """Set when a signal ends the conversation: whatever waits for the person gives up."""
         self._works = False
+        self._ahead = Ahead()
+        self._ended_well = False
         self._settings = settings
         self._news: list[str] = []
         self._reported = len(session.plugins.reports)
@@ -193,8 +198,13 @@ class Conversation:
 
     def _read(self) -> Typed | None:
         self._end_if_told_to()
+        typed = self._ahead.next() if self._ended_well else None
+        if typed is not None:
+            self._write(prompt_lines(typed.text, self.terminal))
+            self._entry.remember(typed)
+            return typed
         try:
-            typed = self._entry.read()
+            typed = self._entry.read(self._ahead.take())
         except EOFError:
             self._end_if_told_to()
             return None
@@ -202,14 +212,15 @@ class Conversation:
         return typed
 
     def work(self, typed: Typed) -> None:
-        """Run one prompt."""
+        """Run one prompt; those that were queued meanwhile follow only if it ends well."""
         screen = TextScreen(
             self.terminal,
             self._settings,
             errors=True,
             plans=self.session.info.mode is Mode.PLAN,
+            ahead=self._ahead,
         )
-        self._works = True
+        self._works, self._ended_well = True, False
         try:
             self._show_run(typed, screen)
         except PersonError as error:
@@ -243,6 +254,7 @@ class Conversation:
             if event.kind == "request.finished":
                 self.context = conversation_tokens(event.data["usage"])
         self.usage += self.session.report.usage
+        self._ended_well = self.session.report.stop_reason is StopReason.DONE
 
     def _greet(self) -> None:
         paint, dot = self.terminal.paint, f" {self.terminal.sign('dot')} "

@@ -1,17 +1,37 @@
-"""Whether what is typed shows on the terminal: not while we draw there."""
+"""What the keyboard does while we draw: the terminal shows nothing of it, and we may read it."""
 
+import os
+import select
 import sys
-from typing import Any
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, Final
 
-from nanocoder_ui_terminal.terminal import is_terminal
+from nanocoder_ui_terminal.pasting import PASTE_OFF, PASTE_ON
+from nanocoder_ui_terminal.terminal import Terminal, is_terminal
+
+READ_BYTES: Final = 65_536
 
 
 class Echo:
-    """Switches the terminal's echo off and back on; what was typed meanwhile is not lost."""
+    """Switches the terminal's echo off and back on; what was typed meanwhile is not lost.
 
-    def __init__(self, wanted: bool) -> None:  # noqa: FBT001 - there is nothing else to say
-        self._wanted = wanted and is_terminal(sys.stdin)
+    With *keys* each key can be read at once instead, as long as the echo is off.
+    """
+
+    def __init__(self, terminal: Terminal, *, keys: bool = False) -> None:
+        self._terminal = terminal
+        self._wanted = terminal.moves and is_terminal(sys.stdin)
+        self._keys = keys and self._wanted
         self._before: list[Any] | None = None
+        self._ended = threading.Event()
+        self._wake: tuple[int, ...] = os.pipe() if self._keys else ()
+
+    @property
+    def reads(self) -> bool:
+        """Tell whether keys come to us now."""
+        return self._keys and self._before is not None
 
     def off(self) -> None:
         """Do not show what is typed; Ctrl-C keeps its meaning."""
@@ -21,12 +41,12 @@ class Echo:
 
         try:
             before = termios.tcgetattr(sys.stdin.fileno())
-            quiet = list(before)
-            quiet[3] &= ~termios.ECHO
-            termios.tcsetattr(sys.stdin.fileno(), termios.TCSADRAIN, quiet)
+            termios.tcsetattr(sys.stdin.fileno(), termios.TCSADRAIN, self._quiet(before))
         except (termios.error, OSError):
             return
         self._before = before
+        if self._keys:
+            self._terminal.write(PASTE_ON)
 
     def on(self) -> None:
         """Show it again."""
@@ -34,8 +54,66 @@ class Echo:
             return
         import termios
 
+        if self._keys:
+            self._terminal.write(PASTE_OFF)
         before, self._before = self._before, None
         try:
             termios.tcsetattr(sys.stdin.fileno(), termios.TCSADRAIN, before)
         except (termios.error, OSError):
             return
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for a key, the time, or `end`; tells whether there is something to read."""
+        if not self._keys:
+            self._ended.wait(seconds)
+            return False
+        sources = [self._wake[0], *([sys.stdin.fileno()] if self.reads else [])]
+        return sys.stdin.fileno() in select.select(sources, [], [], seconds)[0]
+
+    def read(self) -> bytes:
+        """Return what was typed since the last look; nothing while the echo is on."""
+        if not self.reads or not select.select([sys.stdin.fileno()], [], [], 0)[0]:
+            return b""
+        typed = b""
+        with suppress(OSError):
+            typed = os.read(sys.stdin.fileno(), READ_BYTES)
+        self._keys = bool(typed)  # nothing: the terminal has gone
+        return typed
+
+    def end(self) -> None:
+        """Let whoever waits go on."""
+        self._ended.set()
+        if self._wake:
+            os.write(self._wake[1], b"\0")
+
+    def close(self) -> None:
+        """Let go of what `wait` needs; nobody waits any more."""
+        for descriptor in self._wake:
+            os.close(descriptor)
+        self._wake = ()
+
+    def _quiet(self, before: list[Any]) -> list[Any]:
+        import termios
+
+        quiet = [*before[:6], list(before[6])]
+        quiet[3] &= ~termios.ECHO
+        if self._keys:
+            quiet[0] &= ~(termios.ICRNL | termios.INLCR | termios.IGNCR)
+            quiet[3] &= ~(termios.ICANON | termios.IEXTEN)
+            quiet[6][termios.VMIN], quiet[6][termios.VTIME] = 1, 0
+        return quiet
+
+
+@contextmanager
+def enter_kept() -> Iterator[None]:
+    """Let Enter and Ctrl-J stay apart, also while no prompt is there yet to tell them apart."""
+    import termios
+
+    descriptor = sys.stdin.fileno()
+    before = termios.tcgetattr(descriptor)
+    try:
+        termios.tcsetattr(descriptor, termios.TCSANOW, [before[0] & ~termios.ICRNL, *before[1:]])
+        yield
+    finally:
+        with suppress(termios.error, OSError):  # the terminal may have gone
+            termios.tcsetattr(descriptor, termios.TCSADRAIN, before)

@@ -17,9 +17,8 @@ from prompt_toolkit.styles import Style
 
 from nanocoder_ui_terminal.completion import ChatCompleter
 from nanocoder_ui_terminal.mentions import Typed
+from nanocoder_ui_terminal.pasting import Pastes
 
-FOLDED_LINES: Final = 20
-FOLDED_CHARS: Final = 2_000
 LEAVE: Final = "Ctrl-C again, or Ctrl-D, leaves"
 LOOK: Final = {
     "prompt": "ansicyan bold",
@@ -50,8 +49,7 @@ class Entry:
         sign: str,
         leaving: Cancel,
     ) -> None:
-        self._pasted: list[str] = []
-        self._folded: dict[str, str] = {}
+        self._pastes = Pastes()
         self._wants_to_leave = False
         self._sign = sign
         self._leaving = leaving
@@ -72,20 +70,32 @@ class Entry:
             reserve_space_for_menu=6,
         )
 
-    def read(self) -> Typed:
-        """Return what was entered; raises EOFError when the person wants to leave."""
-        self._pasted.clear()
+    def read(self, begun: Typed) -> Typed:
+        """Return what was entered; raises EOFError when the person wants to leave.
+
+        *begun* is what the line holds already.
+        """
+        self._pastes.clear()
         self._wants_to_leave = False
+        line = self._pastes.put_back(begun)
         while True:
             try:
                 text = self._prompt.prompt(
-                    [("class:prompt", f"{self._sign} ")], pre_run=self._look_whether_to_leave
+                    [("class:prompt", f"{self._sign} ")],
+                    default=line,
+                    pre_run=self._look_whether_to_leave,
                 )
             except KeyboardInterrupt:
                 continue
-            text = self._unfolded(text).strip()
-            if text:
-                return Typed(text, tuple(self._pasted))
+            finally:
+                line = ""
+            typed = self._pastes.typed(text)
+            if typed.text:
+                return typed
+
+    def remember(self, typed: Typed) -> None:
+        """Keep in the history what was entered elsewhere."""
+        self._prompt.history.append_string(typed.text)
 
     def _look_whether_to_leave(self) -> None:
         # From here on `_leave_soon` finds the loop of the prompt; before, it did not.
@@ -151,30 +161,8 @@ class Entry:
         event.current_buffer.reset()
 
     def _paste(self, event: KeyPressEvent) -> None:
-        text = event.data.replace("\r\n", "\n").replace("\r", "\n")
-        self._pasted.append(text)
         # Without the event no menu opens for what the paste ends with.
-        event.current_buffer.insert_text(self._fold(text), fire_event=False)
-
-    def _fold(self, text: str) -> str:
-        """Return what stands for a long paste in the line until it is sent."""
-        count = text.count("\n") + 1
-        if count < FOLDED_LINES and len(text) < FOLDED_CHARS:
-            return text
-        sign = f"[pasted {count:,} lines]" if count > 1 else f"[pasted {len(text):,} characters]"
-        name, number = sign, 1
-        while self._folded.get(name, text) != text:
-            number += 1
-            name = f"{sign[:-1]}, {number}]"
-        self._folded[name] = text
-        return name
-
-    def _unfolded(self, text: str) -> str:
-        for name, pasted in self._folded.items():
-            if name in text:
-                text = text.replace(name, pasted)
-                self._pasted.append(pasted)
-        return text
+        event.current_buffer.insert_text(self._pastes.put(event.data), fire_event=False)
 
 
 def _history(path: Path | None) -> History:

@@ -23,10 +23,12 @@ class Live:
         self._lines: list[str] = []
         self._columns = 0
 
-    def update(self, stay: Sequence[str], lines: Sequence[str] = ()) -> None:
+    def update(
+        self, stay: Sequence[str], lines: Sequence[str] = (), *, cursor: bool = False
+    ) -> None:
         """Write lines that stay and below them lines that do not, as one frame.
 
-        All of them end before the right edge.
+        All of them end before the right edge. The cursor is shown behind the last one if *cursor*.
         """
         text = "".join(f"{line}\n" for line in stay)
         if not self._terminal.moves:
@@ -35,10 +37,10 @@ class Live:
             return
         if not text and list(lines) == self._lines:
             return
-        cursor = HIDE_CURSOR if lines else SHOW_CURSOR
+        shown = SHOW_CURSOR if cursor or not lines else HIDE_CURSOR
         frame = self._erased() + text + "\n".join(lines)
         self._lines, self._columns = list(lines), self._terminal.size[0]
-        self._terminal.write(f"{BEGIN_FRAME}{frame}{cursor}{END_FRAME}")
+        self._terminal.write(f"{BEGIN_FRAME}{frame}{shown}{END_FRAME}")
 
     def _erased(self) -> str:
         if not self._lines:

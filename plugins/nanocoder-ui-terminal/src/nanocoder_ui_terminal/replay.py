@@ -25,15 +25,20 @@ def last_exchange(messages: Sequence[Message], terminal: Terminal) -> list[str]:
         more = "1 earlier prompt" if len(asked) == 2 else f"{len(asked) - 1} earlier prompts"  # noqa: PLR2004
         lines += [terminal.paint(more, "dim"), ""]
     if asked:
-        prompt = list(plain_lines(asked[-1], terminal.width - 2))[:MAX_PROMPT_LINES]
-        sign = terminal.paint(terminal.sign("prompt"), "cyan", "bold")
-        lines += [f"{sign if place == 0 else ' '} {line}" for place, line in enumerate(prompt)]
+        lines += prompt_lines(asked[-1], terminal)
     if answer:
         pages = Pages(colour=terminal.colour)
         lines += ["", *pages.lines(drawable(answer), terminal.width)]
     elif asked:
         lines += ["", terminal.paint("it was not answered", "dim")]
     return lines
+
+
+def prompt_lines(text: str, terminal: Terminal) -> list[str]:
+    """Return the beginning of a prompt as it stands on the screen."""
+    lines = list(plain_lines(text, terminal.width - 2))[:MAX_PROMPT_LINES]
+    sign = terminal.paint(terminal.sign("prompt"), "cyan", "bold")
+    return [f"{sign if place == 0 else ' '} {line}" for place, line in enumerate(lines)]
 
 
 def _typed(message: Message) -> str:

@@ -7,6 +7,7 @@ from typing import Any, Final, Protocol
 
 from nanocoder import Event
 
+from nanocoder_ui_terminal.ahead import Ahead
 from nanocoder_ui_terminal.answer import Answer
 from nanocoder_ui_terminal.calls import (
     MAX_DEPTH,
@@ -54,7 +55,8 @@ class TextScreen:
 
     With *errors* the message of a run that failed is shown, too; the command line shows its own.
     With *plans* it is said that nothing was changed, whatever the model says of it. *folder* is
-    named beside the files that a run changed.
+    named beside the files that a run changed. What is typed meanwhile goes to *ahead*, if there is
+    one, and is shown below the run.
     """
 
     def __init__(
@@ -65,14 +67,16 @@ class TextScreen:
         errors: bool = False,
         plans: bool = False,
         folder: str = "",
+        ahead: Ahead | None = None,
     ) -> None:
         self._terminal = terminal
+        self._ahead = ahead
         self._errors = errors
         self._plans = plans
         self._folder = folder
         self._shown = Shown(settings.diff_lines, settings.output_lines)
         self._live = Live(terminal)
-        self._echo = Echo(terminal.moves)
+        self._echo = Echo(terminal, keys=ahead is not None)
         self._answer = Answer(colour=terminal.colour)
         self._open: list[str] = []
         self._calls: dict[str, Call] = {}
@@ -101,8 +105,10 @@ class TextScreen:
         with self._lock:
             self._finish_answer()
             self._rest()
+        self._echo.end()
         if self._ticker is not None:
-            self._ticker.join(1.0)
+            self._ticker.join()
+        self._echo.close()
 
     def say(self, text: str, *styles: str) -> None:
         """Show a message beside the run."""
@@ -288,15 +294,21 @@ class TextScreen:
             self._commit(lines, "text")
 
     def _paint(self, stay: Sequence[str] = ()) -> None:
-        self._live.update(stay, self._below())
+        ahead = self._ahead if self._echo.reads else None
+        typed = ahead.lines(self._terminal) if ahead else []
+        is_typing = ahead is not None and ahead.is_typing
+        self._live.update(stay, [*self._below(len(typed)), *typed], cursor=is_typing)
 
-    def _below(self) -> list[str]:
-        """Return what is shown below all that stays: the open answer, and what goes on."""
+    def _below(self, taken: int) -> list[str]:
+        """Return what is shown below all that stays: the open answer, and what goes on.
+
+        So many lines are *taken* by what is typed.
+        """
         if not self._terminal.moves or not self._busy:
             return []
         lines = []
         if self._open:
-            room = max(1, self._terminal.size[1] - MAX_RUNNING_LINES - 4)
+            room = max(1, self._terminal.size[1] - MAX_RUNNING_LINES - 4 - taken)
             lines = [*self._gap_before("text"), *self._open[-room:]]
         if time.monotonic() - self._since < QUIET_S:
             return lines
@@ -321,14 +333,20 @@ class TextScreen:
         return self._terminal.paint(text, "dim")
 
     def _run_clock(self) -> None:
-        while not self._stopped.wait(TICK_S):
+        while not self._stopped.is_set():
+            is_key = self._echo.wait(TICK_S)
             with self._lock:
-                if self._busy and not self._stopped.is_set():
-                    self._tick += 1
-                    if self._answer.is_due():
-                        self._draw_answer()
-                    else:
-                        self._paint()
+                if self._stopped.is_set():
+                    return
+                if self._ahead is not None and is_key:
+                    self._ahead.feed(self._echo.read())
+                if not self._busy:
+                    continue
+                self._tick += not is_key
+                if self._answer.is_due():
+                    self._draw_answer()
+                else:
+                    self._paint()
 
 
 def conversation_tokens(usage: Mapping[str, Any]) -> int:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from nanocoder_ui_terminal.chat import Conversation
 
 KEYS: Final = (
-    ("Enter", "send"),
+    ("Enter", "send; while the model works: queue, and Backspace on an empty line takes it back"),
     ("Alt-Enter, Ctrl-J, or \\ Enter", "new line"),
     ("Tab", "complete a command or a file"),
     ("@path", "send a file along"),

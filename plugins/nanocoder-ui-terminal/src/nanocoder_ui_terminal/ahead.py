@@ -1,0 +1,129 @@
+"""What a person types while the model works: shown below the run, and sent after it."""
+
+import codecs
+import re
+from typing import Final
+
+from nanocoder_ui_terminal.lines import drawable, one_line
+from nanocoder_ui_terminal.mentions import Typed
+from nanocoder_ui_terminal.pasting import Pastes
+from nanocoder_ui_terminal.terminal import Terminal, columns_of
+
+MAX_SHOWN: Final = 3
+QUEUED: Final = "queued: "
+PASTE_BEGINS: Final = "\x1b[200~"
+PASTE_ENDS: Final = "\x1b[201~"
+KEY: Final = re.compile(
+    r"\x1b\[200~(?P<pasted>.*?)\x1b\[201~|\x1b\[[0-?]*[ -/]*[@-~]|\x1bO.|\x1b?.", re.DOTALL
+)
+UNFINISHED: Final = re.compile(r"\x1b(?:O|\[[0-?]*[ -/]*)?\Z")
+"""The beginning of a key that is sent as several characters."""
+ENTER: Final = "\r"
+NEW_LINE: Final = ("\n", "\x1b\r", "\x1b\n")
+BACKSPACE: Final = ("\x7f", "\x08")
+CLEAR_LINE: Final = "\x15"
+ERASE_WORD: Final = ("\x17", "\x1b\x7f")
+LAST_WORD: Final = re.compile(r"\S*\s*\Z")
+UP: Final = ("\x1b[A", "\x1bOA")
+
+
+class Ahead:
+    """Prompts that wait for the end of a run, and the line that is being typed.
+
+    Enter queues the line. On an empty line Backspace and Up bring the last queued prompt back.
+    """
+
+    def __init__(self) -> None:
+        self._queue: list[Typed] = []
+        self._line = ""
+        self._pastes = Pastes()
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._unread = ""
+
+    def feed(self, data: bytes) -> None:
+        """Take what came from the keyboard."""
+        text = self._decoder.decode(data)
+        # A lone Escape begins no key when something else follows it later.
+        text = text if self._unread == "\x1b" and text[:1] not in "[O" else self._unread + text
+        self._unread = ""
+        begun = text.rfind(PASTE_BEGINS)
+        if begun >= 0 and PASTE_ENDS not in text[begun:]:
+            text, self._unread = text[:begun], text[begun:]
+        elif unfinished := UNFINISHED.search(text):
+            text, self._unread = text[: unfinished.start()], unfinished[0]
+        for key in KEY.finditer(text):
+            if key["pasted"] is not None:
+                self._line += self._pastes.put(key["pasted"])
+            else:
+                self._press(key[0])
+
+    def next(self) -> Typed | None:
+        """Return the prompt that was queued first, and keep it no longer."""
+        return self._queue.pop(0) if self._queue else None
+
+    def take(self) -> Typed:
+        """Return all that is queued or half typed as one text, and keep none of it."""
+        if self._line:
+            self._queue.append(self._entered())
+        taken = Typed(
+            "\n".join(typed.text for typed in self._queue),
+            tuple(part for typed in self._queue for part in typed.pasted),
+        )
+        self._queue.clear()
+        return taken
+
+    @property
+    def is_typing(self) -> bool:
+        """Tell whether a line is begun: the cursor belongs behind it."""
+        return bool(self._line)
+
+    def lines(self, terminal: Terminal) -> list[str]:
+        """Return what is shown of it; the last line is the one that is being typed."""
+        shown = self._queue[:MAX_SHOWN]
+        lines = [f"{QUEUED}{one_line(typed.text, terminal.width - len(QUEUED))}" for typed in shown]
+        if len(self._queue) > MAX_SHOWN:
+            lines.append(f"{terminal.sign('more')} {len(self._queue) - MAX_SHOWN} more queued")
+        lines = [terminal.paint(line, "dim") for line in lines]
+        if self._line:
+            sign = terminal.paint(terminal.sign("prompt"), "cyan", "bold")
+            lines.append(f"{sign} {_end_of(self._line, terminal)}")
+        return lines
+
+    def _press(self, key: str) -> None:
+        if key == ENTER:
+            self._enter()
+        elif key in NEW_LINE:
+            self._line += "\n"
+        elif not self._line and key in (*BACKSPACE, *UP) and self._queue:
+            self._line = self._pastes.put_back(self._queue.pop())
+        elif key in BACKSPACE:
+            self._line = self._line[:-1]
+        elif key == CLEAR_LINE:
+            self._line = ""
+        elif key in ERASE_WORD:
+            self._line = LAST_WORD.sub("", self._line)
+        elif key.isprintable():
+            self._line += key
+
+    def _enter(self) -> None:
+        if self._line.endswith("\\"):
+            self._line = f"{self._line[:-1]}\n"
+        elif self._line.strip():
+            self._queue.append(self._entered())
+
+    def _entered(self) -> Typed:
+        typed = self._pastes.typed(self._line)
+        self._pastes.clear()
+        self._line = ""
+        return typed
+
+
+def _end_of(line: str, terminal: Terminal) -> str:
+    """Return the end of a line, where the cursor is, as far as it fits."""
+    room = terminal.width - 3
+    text = drawable(line[-4 * room :].replace("\n", " "))
+    if columns_of(text) <= room and len(line) <= 4 * room:
+        return text
+    while columns_of(text) >= room:
+        text = text[1:]
+    return f"{terminal.sign('more')[0]}{text}"

@@ -1,0 +1,56 @@
+"""What comes from a clipboard: known as such, and folded while it waits to be sent."""
+
+from typing import Final
+
+from nanocoder_ui_terminal.mentions import Typed
+
+PASTE_ON: Final = "\x1b[?2004h"
+PASTE_OFF: Final = "\x1b[?2004l"
+"""Have the terminal say where a paste begins and ends, or not."""
+FOLDED_LINES: Final = 20
+FOLDED_CHARS: Final = 2_000
+
+
+class Pastes:
+    """The pastes of one prompt. A long one is a short sign in the line until it is sent."""
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+        self._folded: dict[str, str] = {}
+
+    def clear(self) -> None:
+        """Forget what was pasted, but not what the signs of long pastes mean."""
+        self._parts.clear()
+
+    def put(self, text: str) -> str:
+        """Note a paste and return what the line gets for it."""
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+        self._parts.append(text)
+        return self._fold(text)
+
+    def put_back(self, typed: Typed) -> str:
+        """Return the line that *typed* was made of; `typed` makes it of it again."""
+        text = typed.text
+        for part in filter(None, map(str.strip, typed.pasted)):
+            text = text.replace(part, self.put(part))
+        return text
+
+    def typed(self, line: str) -> Typed:
+        """Return the prompt of a line: long pastes in full, what was pasted beside it."""
+        for sign, pasted in self._folded.items():
+            if sign in line:
+                line = line.replace(sign, pasted)
+                self._parts.append(pasted)
+        return Typed(line.strip(), tuple(dict.fromkeys(self._parts)))
+
+    def _fold(self, text: str) -> str:
+        count = text.count("\n") + 1
+        if count < FOLDED_LINES and len(text) < FOLDED_CHARS:
+            return text
+        sign = f"[pasted {count:,} lines]" if count > 1 else f"[pasted {len(text):,} characters]"
+        name, number = sign, 1
+        while self._folded.get(name, text) != text:
+            number += 1
+            name = f"{sign[:-1]}, {number}]"
+        self._folded[name] = text
+        return name

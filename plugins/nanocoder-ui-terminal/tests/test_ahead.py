@@ -1,0 +1,139 @@
+"""What is typed while the model works."""
+
+import io
+import json
+
+import pytest
+from nanocoder_ui_terminal.ahead import Ahead
+from nanocoder_ui_terminal.mentions import Typed
+from nanocoder_ui_terminal.terminal import Terminal
+
+pytestmark = [pytest.mark.timeout(90), pytest.mark.finding("F13")]
+SLOW = {"text": "First answer.", "delay_s": 4}
+LATE = {"text": "Late.", "delay_s": 60}
+SECOND = {"text": "Second answer."}
+UP = "\x1b[A"
+
+
+def prompts(state):
+    """Return what was sent to the model, in order."""
+    (journal,) = (state / "sessions").glob("*.jsonl")
+    records = map(json.loads, journal.read_text().splitlines())
+    return [record["data"]["prompt"] for record in records if record["kind"] == "run.started"]
+
+
+def test_what_is_typed_during_a_run_is_seen_and_sent_after_it(chat, state):
+    talk = chat(SLOW, SECOND).type("one").see("waiting").press("and th").see("\u203a and th")
+    assert "First answer." not in talk.text
+    talk.press("en two\r").see("queued: and then two")
+    assert "First answer." not in talk.text
+    talk.see("First answer.").see("\u203a and then two").see("Second answer.").see("ask · ")
+    assert talk.text.index("First answer.") < talk.text.index("\u203a and then two")
+    assert prompts(state) == ["one", "and then two"]
+    talk.press(UP).see("\u203a and then two", times=2)
+
+
+def test_a_queued_prompt_can_be_changed_and_deleted(chat, state):
+    talk = chat(SLOW, SECOND).type("one").see("waiting").type("wrong").see("queued: wrong")
+    talk.press("\x7f").see("\u203a wrong").press("\x15right\r").see("queued: right")
+    talk.type("never").see("queued: never").press(f"{UP}\x15")
+    talk.see("Second answer.").see("ask · ")
+    assert prompts(state) == ["one", "right"]
+
+
+def test_a_line_that_was_begun_during_a_run_is_in_the_prompt_afterwards(chat, state):
+    talk = chat(SLOW, SECOND).type("one").see("waiting").press("half a li").see("\u203a half a li")
+    talk.see("First answer.").see("1 turn").see("ask · ").see("\u203a half a li").type("ne")
+    talk.see("Second answer.")
+    assert prompts(state) == ["one", "half a line"]
+
+
+def test_after_an_interrupt_queued_prompts_wait_in_the_line(chat, state):
+    talk = chat(LATE).type("one").see("waiting").type("two").see("queued: two")
+    talk.press("\x03").see("interrupted").see("ask · ").see("\u203a two").look_for(0.5)
+    assert prompts(state) == ["one"]
+    talk.type(" again").see("waiting")
+    assert prompts(state) == ["one", "two again"]
+
+
+def test_a_command_can_be_queued(chat):
+    talk = chat(SLOW).type("one").see("waiting").type("/mode plan").see("queued: /mode plan")
+    talk.see("First answer.").see("mode: plan")
+
+
+def test_a_paste_during_a_run_is_one_prompt_and_names_no_file(chat, state):
+    talk = chat(SLOW, SECOND).type("one").see("waiting")
+    talk.press("\x1b[200~see @hello.py\rand more\x1b[201~").see("\u203a see @hello.py and more")
+    talk.press("\r").see("Second answer.")
+    assert prompts(state) == ["one", "see @hello.py\nand more"]
+    assert "read_file" not in talk.text
+
+
+def test_a_question_is_not_answered_by_what_was_typed_before(chat, state, workspace):
+    write = {"name": "write_file", "arguments": {"path": "new.py", "content": "x\n"}}
+    talk = chat({"calls": [write], "delay_s": 3}, {"text": "Refused."}, SECOND).type("one")
+    talk.see("waiting").press("y").see("\u203a y").see("Approve?").look_for(0.5)
+    assert not (workspace / "new.py").exists()
+    talk.type("n").see("Refused.").see("ask · ").see("\u203a y")
+
+
+@pytest.fixture
+def ahead():
+    return Ahead()
+
+
+@pytest.mark.parametrize(
+    ("pieces", "text"),
+    [
+        ([b"caf\xc3", b"\xa9\r"], "café"),
+        ([b"a\x1b", b"[", b"Db\r"], "ab"),
+        ([b"a\x1b", b"b\r"], "ab"),
+        ([b"a\x1bOCb\x00\r"], "ab"),
+        ([b"one two \x17three\r"], "one three"),
+        ([b"one\\\rtwo\nthree\x1b\rfour\r"], "one\ntwo\nthree\nfour"),
+        ([b"\x1b[200~a\rb", b"\rc\x1b[20", b"1~\r"], "a\nb\nc"),
+    ],
+)
+def test_keys_make_the_line_however_they_arrive(ahead, pieces, text):
+    for piece in pieces:
+        ahead.feed(piece)
+    typed = ahead.next()
+    assert typed is not None
+    assert typed.text == text
+    assert ahead.next() is None
+
+
+def test_a_long_paste_is_a_short_sign_until_it_is_sent(ahead):
+    text = "\n".join(f"row {number}" for number in range(500))
+    ahead.feed(f"\x1b[200~{text}\n\x1b[201~".encode())
+    assert ahead.lines(Terminal(io.StringIO())) == ["\u203a [pasted 501 lines]"]
+    ahead.feed(b"\r")
+    [line] = ahead.lines(Terminal(io.StringIO()))
+    assert line.startswith("queued: row 0 row 1")
+    assert len(line) < 80
+    ahead.feed(b"\x7f")
+    assert ahead.lines(Terminal(io.StringIO())) == ["\u203a [pasted 500 lines]"]
+    assert ahead.take().text == text
+
+
+def test_of_many_prompts_the_first_are_shown_and_all_come_back(ahead):
+    ahead.feed(b"".join(b"prompt %d\r" % number for number in range(5)) + b"half")
+    lines = ahead.lines(Terminal(io.StringIO()))
+    assert lines[2:] == ["queued: prompt 2", "… 2 more queued", "\u203a half"]
+    assert ahead.take() == Typed("prompt 0\nprompt 1\nprompt 2\nprompt 3\nprompt 4\nhalf")
+    assert ahead.take() == Typed("")
+
+
+def test_of_a_long_line_the_end_is_shown(ahead):
+    ahead.feed(f"{'wide ' * 40}日本 end".encode())
+    [line] = ahead.lines(Terminal(io.StringIO()))
+    assert line.startswith("\u203a …")
+    assert line.endswith("日本 end")
+    assert len(line) <= 79
+
+
+def test_enter_sends_however_early_it_is_pressed(start, state):
+    talk = start([], SECOND).see("/help lists").type("one").see("Second answer.")
+    assert prompts(state) == ["one"]
+    assert talk.see("ask · ").press("\x04").end() == 0
+    assert talk.echoes()
