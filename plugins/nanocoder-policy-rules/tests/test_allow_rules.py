@@ -1,5 +1,8 @@
 """A rule that allows does what a person expects, or is refused with what to write instead."""
 
+import shutil
+import subprocess
+
 import pytest
 from nanocoder_policy_rules import Settings
 
@@ -100,27 +103,91 @@ def test_rules_for_other_tools_are_no_rules_for_commands():
     Settings(allow=("write_*(docs/**)", "*(src/**)", "web_fetch(https://x.test/?a=b&c)"))
 
 
+@pytest.fixture
+def repository(tmp_path):
+    """A repository as `git init` makes it, and a function that writes its settings."""
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    (tmp_path / "src").mkdir()
+    config = tmp_path / ".git/config"
+    before = config.read_text()
+    return lambda text, file=config: file.write_text(f"{before}{text}\n")
+
+
+GIT = ["bash(git status *)", "bash(git diff *)", "bash(git log *)", "bash(git add -n *)"]
+
+
 @pytest.mark.finding("F4")
 @pytest.mark.parametrize(
     "setting",
     [
         "[core]\n\tfsmonitor = touch x; false",
+        "[core]\n\tfsmonitor = false||touch x",
+        "[core]\n\tfsmonitor = false\\\n||touch x",
+        "[core] fsmonitor = touch x",
+        "[core]fsmonitor=touch x",
+        "[user]\n\tname = me\n[core] # ours\n\tFSMONITOR=touch x",
         '[diff "x"]\n  textconv = ./x.sh',
+        '[diff "a]b"] command = ./x.sh',
         '[filter "x"]\n\tclean = ./x.sh',
         "[core]\n\tPager=./x.sh",
         "[include]\n\tpath = ../x",
+        "[core] [include] path = ../x",
+        '[includeIf "gitdir:**"]\n\tpath = ../x',
         "[core]\n\thooksPath = x",
+        "[core]\n\tworktree = /",
+        "[core]\n\tworktree = ../..",
+        '[remote "x"]\n\turl = ext::sh -c x',
+        '[submodule "x"]\n\tupdate = !x',
+        "#" * 300_000 + "\n[core]\n\tfsmonitor = touch x",
     ],
 )
-def test_git_asks_where_the_repository_names_a_program(setting, tmp_path, judge):
-    (tmp_path / ".git").mkdir()
-    (tmp_path / "src").mkdir()
-    config = tmp_path / ".git/config"
-    allow = ["bash(git status *)", "bash(git diff *)"]
+def test_git_asks_where_the_repository_names_a_program(setting, repository, judge):
     for command in ("git status", "cd src && git diff"):
-        config.write_text("[core]\n\tbare = false\n\tfsmonitor = false\n")
-        assert str(judge("bash", {"command": command}, allow=allow).decision) == "allow"
-        config.write_text(f"[core]\n\tbare = false\n{setting}\n")
-        verdict = judge("bash", {"command": command}, allow=allow)
+        repository('[core]\n\tfsmonitor = false # none\n[remote "o"]\n\turl = git@x.test:y')
+        assert str(judge("bash", {"command": command}, allow=GIT).decision) == "allow"
+        repository(setting)
+        verdict = judge("bash", {"command": command}, allow=GIT)
         assert str(verdict.decision) == "ask"
         assert "can start a program" in verdict.reason
+
+
+def _worktree(root):
+    (root / "link").mkdir()
+    (root / "link/.git").write_text("gitdir: ../elsewhere\n")
+    shutil.copytree(root / ".git", root / "elsewhere")
+    return root / "elsewhere/config", "cd link && git status"
+
+
+def _shared(root):
+    shutil.copytree(root / ".git", root / "elsewhere")
+    (root / ".git/commondir").write_text("../elsewhere\n")
+    return root / "elsewhere/config", "git status"
+
+
+def _bare(root):
+    subprocess.run(["git", "init", "-q", "--bare", root / "bare"], check=True)
+    return root / "bare/config", "cd bare && git log"
+
+
+def _broken_below(root):
+    (root / "src/.git").mkdir()
+    (root / "src/.git/HEAD").write_text("not a repository\n")
+    return root / ".git/config", "cd src && git status"
+
+
+@pytest.mark.finding("F4")
+@pytest.mark.parametrize("make", [_worktree, _shared, _bare, _broken_below])
+def test_the_settings_are_those_that_git_reads(make, tmp_path, repository, judge):
+    file, command = make(tmp_path)
+    assert str(judge("bash", {"command": command}, allow=GIT).decision) == "allow"
+    repository("[core]\n\tfsmonitor = touch x", file)
+    assert str(judge("bash", {"command": command}, allow=GIT).decision) == "ask"
+
+
+@pytest.mark.finding("F4")
+def test_a_hook_that_runs_when_git_only_looks_asks(tmp_path, repository, judge):
+    hook = tmp_path / ".git/hooks/pre-commit"
+    hook.write_text("#!/bin/sh\n")
+    assert str(judge("bash", {"command": "git status"}, allow=GIT).decision) == "allow"
+    hook.rename(hook.with_name("post-index-change"))
+    assert str(judge("bash", {"command": "git status"}, allow=GIT).decision) == "ask"

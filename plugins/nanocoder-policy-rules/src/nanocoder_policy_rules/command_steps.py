@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from nanocoder import Decision, Verdict
 
-from nanocoder_policy_rules import git, rules, shell
+from nanocoder_policy_rules import repository, rules, shell
 from nanocoder_policy_rules.blocklist import blocked as damage
 from nanocoder_policy_rules.commands import after_cd, is_safe
 from nanocoder_policy_rules.operands import paths_in
@@ -151,7 +151,7 @@ def _program_of_git(simple: shell.Simple, case: "Case", directory: str) -> str:
     if simple.words[0] != "git":
         return ""
     folder = os.path.join(case.session.cwd, case.directory, directory)
-    return git.setting_that_runs(os.path.realpath(folder))
+    return repository.setting_that_runs(os.path.realpath(folder))
 
 
 def _is_read(simple: shell.Simple, case: "Case", directory: str) -> bool:

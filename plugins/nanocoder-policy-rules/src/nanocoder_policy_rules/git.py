@@ -1,10 +1,7 @@
 """What the words of a git command are: which of them are options, and what runs programs."""
 
-import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
-
-from nanocoder_policy_rules.shell import compiled
 
 # Options of git itself, before its subcommand.
 _ALONE: Final = frozenset(
@@ -71,41 +68,3 @@ def running_option(words: Sequence[str]) -> str:
         elif word.startswith("-") and word[1:2] and word[1] in letters:
             return word
     return ""
-
-
-# Keys of a repository's own settings by which git starts programs, or reads more settings.
-_PROGRAMS = (
-    r"(?im)^[ \t]*(?:(fsmonitor|textconv|external|sshcommand|pager|editor|hookspath|program|helper"
-    r"|command|clean|smudge|process|worktreeconfig|askpass)[ \t]*(?:=(?![ \t]*false\b)|$)"
-    r"|\[(include|alias|filter)\b)"
-)
-_MAX_BYTES: Final = 262_144
-
-
-def setting_that_runs(folder: str) -> str:
-    """Return the setting of the repository around *folder* that starts a program, or ""."""
-    for file in _settings_above(folder):
-        try:
-            with open(file, encoding="utf-8", errors="replace") as text:
-                found = compiled(_PROGRAMS).search(text.read(_MAX_BYTES))
-        except OSError:  # not there, or not for us
-            continue
-        if found:
-            return str(found[1] or found[2])
-    return ""
-
-
-def _settings_above(folder: str) -> Iterator[str]:
-    """Yield where git may read the settings of the repository that *folder* is in."""
-    while True:
-        store = os.path.join(folder, ".git")
-        if os.path.isfile(store):  # of a worktree, which names the repository
-            with open(store, encoding="utf-8", errors="replace") as link:
-                store = os.path.join(folder, link.read(_MAX_BYTES).partition(":")[2].strip())
-            yield os.path.join(store, "..", "..", "config")
-        yield os.path.join(store, "config")
-        yield os.path.join(store, "config.worktree")
-        above = os.path.dirname(folder)
-        if os.path.isdir(store) or above == folder:
-            return
-        folder = above
