@@ -71,3 +71,88 @@ def test_an_allowed_command_asks_before_it_leaves_the_workspace(rule, command, j
 def test_an_allowed_command_works_inside(rule, command, judge):
     verdict = judge("bash", {"command": command}, allow=[rule])
     assert str(verdict.decision) == "allow", verdict.reason
+
+
+SEARCHES = [
+    ("bash(rg *)", "rg secretvalue"),
+    ("bash(rg *)", "rg secretvalue ."),
+    ("bash(rg *)", "rg -n x src/.."),
+    ("bash(rg *)", "rg --hidden secretvalue"),
+    ("bash(rg *)", "rg -uuu x"),
+    ("bash(rg *)", "rg -. x"),
+    ("bash(rg *)", "rg --no-ignore -tpy x"),
+    ("bash(rg *)", "cd src && rg -uu x .."),
+    ("bash(rg -n *)", "rg -n x | head"),
+    ("bash(rg *)", "rg -L x links"),
+    ("bash(rg *)", "rg x links --follow"),
+    ("bash(rg *)", "rg -e --files -e x ."),
+    ("bash(rg *)", "rg -v -- --files ."),
+    ("bash(grep *)", "grep -r x ."),
+    ("bash(grep *)", "grep -R x"),
+    ("bash(grep *)", "grep --rec x ."),
+    ("bash(grep *)", "grep -d recurse x ."),
+    ("bash(grep *)", "grep --dir=recurse x ."),
+    ("bash(grep *)", "grep --deref x links"),
+    ("bash(grep *)", "grep -R x links"),
+    ("bash(grep -r *)", "grep -rn x src ./"),
+    ("bash(grep -r *)", "grep -r -y x ."),
+    ("bash(egrep *)", "egrep -r x ."),
+    ("bash(grep -rn x .)", "grep -rn x ."),
+]
+WITHIN = [
+    ("bash(rg *)", "rg -n foo src"),
+    ("bash(rg *)", "cd src && rg -c foo"),
+    ("bash(rg *)", "rg --files src"),
+    ("bash(rg *)", "rg -uu --hidden foo src"),
+    ("bash(rg *)", "rg --no-ignore -g a.py foo src"),
+    ("bash(grep *)", "grep -n foo src/a.py"),
+    ("bash(grep *)", "grep -y foo src/a.py"),
+    ("bash(grep *)", "cat src/a.py | grep -y foo"),
+    ("bash(grep *)", "grep -rn foo src"),
+    ("bash(grep *)", "grep -R foo links src/a.py | wc -l"),
+]
+
+
+def _searched(root):
+    for folder in ("src", "private", "links"):
+        (root / folder).mkdir(exist_ok=True)
+        (root / folder / "a.py").write_text("foo\n")
+    (root / ".env").write_text("KEY=secretvalue\n")
+    (root / "server.pem").write_text("secretvalue\n")
+
+
+@pytest.mark.finding("C3")
+@pytest.mark.parametrize(("rule", "command"), SEARCHES)
+@pytest.mark.parametrize("deny", [[], ["read_file(private/**)"]])
+def test_an_allowed_search_asks_where_it_would_find_what_nobody_may_read(
+    rule, command, deny, tmp_path, judge
+):
+    _searched(tmp_path)
+    (tmp_path / "links/out").symlink_to("/")
+    assert str(judge("bash", {"command": command}, allow=[rule], deny=deny).decision) == "ask"
+
+
+@pytest.mark.finding("C3")
+@pytest.mark.parametrize(("rule", "command"), WITHIN)
+def test_an_allowed_search_runs_where_all_may_be_read(rule, command, tmp_path, judge):
+    _searched(tmp_path)
+    verdict = judge("bash", {"command": command}, allow=[rule], deny=["read_file(private/**)"])
+    assert str(verdict.decision) == "allow", verdict.reason
+
+
+@pytest.mark.finding("C3")
+@pytest.mark.parametrize(
+    "command",
+    [
+        "rg -e --files -e x .",
+        "rg -v -- --files .",
+        "rg --glob a.py x",
+        "rg --type-not py x",
+        "rg --color never x",
+        "grep -r --exclude y x",
+    ],
+)
+def test_no_word_is_taken_for_the_folder_of_a_search_that_is_none(command, tmp_path, judge):
+    assert str(judge("bash", {"command": command}).decision) == "allow"
+    _searched(tmp_path)
+    assert str(judge("bash", {"command": command}).decision) == "ask"

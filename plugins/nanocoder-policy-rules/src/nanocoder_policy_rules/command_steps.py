@@ -9,7 +9,7 @@ from nanocoder import Decision, Verdict
 
 from nanocoder_policy_rules import repository, rules, shell
 from nanocoder_policy_rules.blocklist import blocked as damage
-from nanocoder_policy_rules.commands import after_cd, is_safe
+from nanocoder_policy_rules.commands import after_cd, is_safe, may_go_through
 from nanocoder_policy_rules.operands import paths_in
 from nanocoder_policy_rules.reach import HERE
 from nanocoder_policy_rules.rules import Rule
@@ -162,4 +162,6 @@ def _stays_inside(simple: shell.Simple, one: Rule, case: "Case", directory: str)
     """Tell whether all that a program may take for a path is inside, or named by the rule."""
     words = (word for word in simple.words if word not in one.words)
     parts = (part for word in words for part in paths_in(word) if part)
-    return all(case.reach.may_read(part, directory) for part in parts)
+    return all(case.reach.may_read(part, directory) for part in parts) and may_go_through(
+        simple.words, case.reach, directory, one.words
+    )

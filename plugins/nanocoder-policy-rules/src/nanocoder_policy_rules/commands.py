@@ -11,10 +11,10 @@ from nanocoder_policy_rules.shell import Simple, compiled
 class Program(NamedTuple):
     """What a program may be given.
 
-    *flags* are short options without a value, *valued* those with one, *long* options as `--name`,
-    with or without `=value`. *operands*: "paths" to read, "text", "none", "pattern" and paths, at
-    most "one" path, or the name of a check below. *number*: `-20` is an option, too. None of the
-    options follows links below an operand.
+    *flags* are short options without a value, *valued* those with one. *long* are options as
+    `--name`; `--name=` takes a value, behind it or as the next word. *operands*: "paths" to read,
+    "text", "none", "pattern" and paths, at most "one" path, or the name of a check below. *number*:
+    `-20` is an option, too. None of the options follows links below an operand.
     """
 
     flags: str = ""
@@ -29,11 +29,11 @@ PROGRAMS: Final = {
     "cat": Program("AbEnsTtv", long=("--number",)),
     "cmp": Program("bls"),
     "column": Program("t", "s"),
-    "cut": Program("sz", "bcdf", ("--complement", "--output-delimiter")),
+    "cut": Program("sz", "bcdf", ("--complement", "--output-delimiter=")),
     "date": Program("uRI", operands="date"),
     "df": Program("hTiPkm"),
     "dirname": Program("z", operands="text"),
-    "du": Program("abchkms", "d", ("--max-depth",)),
+    "du": Program("abchkms", "d", ("--max-depth=",)),
     "echo": Program("neE", operands="echo"),
     "egrep": Program("ivclLwxohHsqn", "ABCme", operands="pattern", number=True),
     "false": Program(operands="none"),
@@ -43,11 +43,11 @@ PROGRAMS: Final = {
     "grep": Program(
         "ivclLwxEFGPohHsqnarZ",
         "ABCme",
-        ("--color", "--count", "--include", "--exclude", "--exclude-dir", "--recursive"),
+        ("--color", "--count", "--include=", "--exclude=", "--exclude-dir=", "--recursive"),
         operands="pattern",
         number=True,
     ),
-    "head": Program("qvz", "nc", ("--lines", "--bytes"), number=True),
+    "head": Program("qvz", "nc", ("--lines=", "--bytes="), number=True),
     "id": Program("ugnGr", operands="none"),
     "ls": Program(
         "1aAbBcCdfFghiklmnNopqQrRsStuUvxX", long=("--all", "--color", "--group-directories-first")
@@ -61,15 +61,15 @@ PROGRAMS: Final = {
         "ABCmetTg",
         (
             "--files",
-            "--glob",
-            "--type-not",
+            "--glob=",
+            "--type-not=",
             "--ignore-case",
             "--line-number",
             "--count",
             "--no-heading",
             "--heading",
-            "--color",
-            "--type",
+            "--color=",
+            "--type=",
             "--json",
         ),
         operands="pattern",
@@ -78,9 +78,9 @@ PROGRAMS: Final = {
     "seq": Program("w", operands="numbers"),
     "sha256sum": Program("b"),
     "sort": Program("bdfghinrsuVz", "kt", ("--numeric-sort", "--reverse", "--unique")),
-    "stat": Program("Lt", "c", ("--format", "--printf")),
+    "stat": Program("Lt", "c", ("--format=", "--printf=")),
     "tac": Program("b"),
-    "tail": Program("qvz", "nc", ("--lines", "--bytes"), number=True),
+    "tail": Program("qvz", "nc", ("--lines=", "--bytes="), number=True),
     "tr": Program("cCdst", operands="text"),
     "tree": Program("adfFhpsuDC", "LI", ("--noreport", "--dirsfirst")),
     "true": Program(operands="none"),
@@ -100,6 +100,10 @@ _FIND_VALUED = frozenset(
 )
 _SED_PRINT = r"(?:[0-9]+|\$)(?:,(?:[0-9]+|\$))?p"
 _NUMBER = r"[0-9]{1,6}"
+# By these a search goes through folders, and follows the links in them.
+_DESCENDING: Final = ("--recursive", "--dereference-recursive", "--directories=")
+_FOLLOWING: Final = ("--follow", "--dereference-recursive")
+_WIDER_LONG: Final = ("--follow", "--hidden", "--no-ignore", "--unrestricted")
 
 
 def are_safe(found: Sequence[Simple], reading: Reading) -> bool:
@@ -119,6 +123,41 @@ def is_safe(words: Sequence[str], reading: Reading, directory: str = HERE) -> bo
         return True
     operands = _operands(program, words[1:])
     return operands is not None and _are_fine(program, words, operands, reading, directory)
+
+
+def may_go_through(
+    words: Sequence[str], reading: Reading, directory: str, named: Sequence[str] = ()
+) -> bool:
+    """Tell whether a search that a rule allows finds only what may be read.
+
+    What an unknown option means is not known: each word may be a folder to search, and there may be
+    none, so that the search goes through all of them. *named* are words of the rule; what they name
+    outside of the workspace is meant.
+    """
+    program = PROGRAMS.get(words[0])
+    if program is None or program.operands != "pattern":
+        return True
+    is_ripgrep = words[0] == "rg"
+    if not is_ripgrep and not _goes_down(words):
+        return True  # each file that it reads is named
+    hidden = _operands(program, words[1:]) is None or _looks_into_hidden(words)
+    operands = _operands(_wider(program, is_ripgrep=is_ripgrep), words[1:])
+    paths: Sequence[str] = _after_patterns(operands or []) or [HERE]
+    if operands is None:
+        paths = [*(word for word in words[1:] if not word.startswith("-")), HERE]
+    follows = _has_flag(words, "L" if is_ripgrep else "R", *_FOLLOWING)
+    return all(
+        path == "-" or reading.may_search(path, directory, hidden=hidden, follows=follows)
+        for path in paths
+        if path not in named or reading.may_read(path, directory)
+    )
+
+
+def _wider(program: Program, *, is_ripgrep: bool) -> Program:
+    """Return *program* with more options that we can tell from operands; they read more."""
+    flags = "abhLpquz." if is_ripgrep else "RTyUbz"
+    long = _WIDER_LONG if is_ripgrep else _DESCENDING
+    return program._replace(flags=program.flags + flags, long=(*program.long, *long))
 
 
 def after_cd(found: Sequence[Simple], reading: Reading) -> tuple[str, Sequence[Simple]]:
@@ -148,7 +187,10 @@ def _operands(program: Program, words: Sequence[str]) -> list[str] | None:
 
 def _is_listed(program: Program, word: str, rest: Iterable[str], operands: list[str]) -> bool:
     if word.startswith("--"):
-        return word.partition("=")[0] in program.long
+        name, is_joined, _ = word.partition("=")
+        if f"{name}=" in program.long:
+            return bool(is_joined) or next(iter(rest), None) is not None
+        return name in program.long
     if program.number and word[1:].isdigit():
         return True
     for index, letter in enumerate(word[1:], 2):
@@ -177,7 +219,9 @@ def _are_fine(
         case "sed":
             is_print = "-n" in words and operands and compiled(_SED_PRINT).fullmatch(operands[0])
             paths = operands[1:] if is_print else None
-        case "pattern" if "--files" not in words:
+        case "pattern" if (
+            "".join(words[1:2]) != "--files"
+        ):  # elsewhere that could be what is looked for
             return _may_look_for(words, _after_patterns(operands), reading, directory)
         case "one":
             paths = operands if len(operands) <= 1 else None
@@ -192,25 +236,41 @@ def _may_look_for(
     words: Sequence[str], paths: Sequence[str], reading: Reading, directory: str
 ) -> bool:
     """Tell whether a search may go through *paths*, and through all that is below folders."""
-    is_ripgrep = words[0] == "rg"
-    if not is_ripgrep and not _has_flag(words, "r", "--recursive"):
+    if words[0] != "rg" and not _goes_down(words):
         return all(path == "-" or reading.may_read(path, directory) for path in paths)
-    # Ripgrep leaves hidden files out, unless its own settings or a glob name them.
-    hidden = (
-        not is_ripgrep or "RIPGREP_CONFIG_PATH" in os.environ or _has_flag(words, "g", "--glob")
-    )
+    hidden = _looks_into_hidden(words)
     return all(
         path == "-" or reading.may_search(path, directory, hidden=hidden)
-        for path in paths or (HERE,)
+        for path in paths or [HERE]
     )
 
 
-def _has_flag(words: Sequence[str], letter: str, name: str) -> bool:
-    """Tell whether one of *words* could be an option; a value that looks like it counts, too."""
+def _goes_down(words: Sequence[str]) -> bool:
+    """Tell whether grep could go through folders."""
+    return _has_flag(words, "rRd", *_DESCENDING)
+
+
+def _looks_into_hidden(words: Sequence[str]) -> bool:
+    """Tell whether a search reads hidden files; ripgrep's own settings may say so, too."""
+    is_ripgrep = words[0] == "rg"
+    return not is_ripgrep or "RIPGREP_CONFIG_PATH" in os.environ or _has_flag(words, "g", "--glob")
+
+
+def _has_flag(words: Sequence[str], letters: str, *names: str) -> bool:
+    """Tell whether one of *words* could be an option; a value that looks like it counts, too.
+
+    A long option may be cut short.
+    """
     return any(
-        word.partition("=")[0] == name or (word[:1] == "-" != word[1:2] and letter in word)
+        _begins_one_of(word.partition("=")[0], names)
+        if word[:2] == "--"
+        else word[:1] == "-" and not set(letters).isdisjoint(word)
         for word in words[1:]
     )
+
+
+def _begins_one_of(name: str, names: Sequence[str]) -> bool:
+    return len(name) > len("--") and any(each.startswith(name) for each in names)
 
 
 def _after_patterns(operands: list[str]) -> list[str]:

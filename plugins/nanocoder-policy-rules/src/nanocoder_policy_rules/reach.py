@@ -31,8 +31,11 @@ class Reading(Protocol):
         """Tell whether the contents of a file, or the names in a folder, may be read."""
         ...
 
-    def may_search(self, path: str, directory: str, *, hidden: bool) -> bool:
-        """Tell whether all files below a folder may be read; with *hidden* the hidden ones, too."""
+    def may_search(self, path: str, directory: str, *, hidden: bool, follows: bool = False) -> bool:
+        """Tell whether all files below a folder may be read; with *hidden* the hidden ones, too.
+
+        *follows*: so are links.
+        """
         ...
 
 
@@ -43,7 +46,14 @@ class Anywhere:
         """Allow it."""
         return True
 
-    def may_search(self, path: str, directory: str, *, hidden: bool) -> bool:  # noqa: ARG002
+    def may_search(
+        self,
+        path: str,  # noqa: ARG002
+        directory: str,  # noqa: ARG002
+        *,
+        hidden: bool,  # noqa: ARG002
+        follows: bool = False,  # noqa: ARG002
+    ) -> bool:
         """Allow it."""
         return True
 
@@ -87,15 +97,16 @@ class Reach:
         """
         return all(self._may_read(each) for each in self._ways(path, directory))
 
-    def may_search(self, path: str, directory: str, *, hidden: bool) -> bool:
-        """Tell whether a command may read everything below *path*; no program follows links there.
+    def may_search(self, path: str, directory: str, *, hidden: bool, follows: bool = False) -> bool:
+        """Tell whether a command may read everything below *path*.
 
-        With *hidden* it reads hidden files, too.
+        With *hidden* it reads hidden files, too. A program that *follows* links may read nothing
+        where there is one: it could lead anywhere.
         """
         if not self.may_read(path, directory):
             return False
         folders = {each.places[-1] for each in self._ways(path, directory)}
-        return all(self._may_search(folder, hidden=hidden) for folder in folders)
+        return all(self._may_search(folder, hidden=hidden, links=follows) for folder in folders)
 
     def is_output(self, path: "ResolvedPath") -> bool:
         """Tell whether *path* is the whole output of an earlier call, which may be read."""
@@ -120,11 +131,13 @@ class Reach:
             return False
         return not any(readable.refuses(name) or readable.asks(name) for name in path.names)
 
-    def _may_search(self, top: str, *, hidden: bool) -> bool:
+    def _may_search(self, top: str, *, hidden: bool, links: bool) -> bool:
         root = os.path.realpath(self._session.cwd)
         private = {os.path.realpath(folder) for folder in self._session.own_folders}
         seen = 0
-        for folder, names in _folders(top, hidden=hidden):
+        for folder, names, has_links in _folders(top, hidden=hidden):
+            if links and has_links:
+                return False
             seen += len(names)
             relative = os.path.relpath(folder, root) if folder != root else ""
             left_out = self._session.readable.left_out(relative, names, asks=True)
@@ -143,8 +156,8 @@ def _could_lead(word: str, folder: str) -> bool:
         return False
 
 
-def _folders(top: str, *, hidden: bool) -> Iterator[tuple[str, list[str]]]:
-    """Yield the folders from *top* down with the names in each."""
+def _folders(top: str, *, hidden: bool) -> Iterator[tuple[str, list[str], bool]]:
+    """Yield the folders from *top* down with the names in each, and whether one is a link."""
     waiting = [top]
     while waiting:
         folder = waiting.pop()
@@ -154,4 +167,4 @@ def _folders(top: str, *, hidden: bool) -> Iterator[tuple[str, list[str]]]:
         except OSError:  # a file, missing, or not for us: nor for the command
             continue
         waiting += [each.path for each in shown if each.is_dir(follow_symlinks=False)]
-        yield folder, [each.name for each in shown]
+        yield folder, [each.name for each in shown], any(each.is_symlink() for each in shown)
