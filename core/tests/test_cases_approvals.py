@@ -70,7 +70,7 @@ def test_path_051_a_yes_is_not_for_what_the_path_became_meanwhile(
     assert data["status"] in {"denied", "error"}, data
     assert {one.read_text() for one in (there / "f", workspace / ".git/hooks/f")} == {"old"}
     if target == ".git/hooks":
-        assert "'.git/hooks/f' is protected" in person.reasons[1]
+        assert "'d/f', which leads to '.git/hooks/f', is protected" in person.reasons[1]
 
 
 def test_path_051_a_path_that_stays_is_asked_about_once(workspace):

@@ -11,7 +11,12 @@ OWN = [
     "nanocoder config trust",
     "nanocoder --cwd . config trust",
     "true; python3 -m nanocoder config trust",
+    "nanocoder config set mode auto",
+    "env -u NANOCODER_CALL nanocoder config unset plugins.policy-rules.deny",
+    "n=config; NANOCODER_CALL= nanocoder $n set mode auto",
     ".venv/bin/nanocoder plugins install evil",
+    "nanocoder plugins remove policy-rules",
+    "nanocoder plugins sync",
     "n'a'nocoder config tr\\ust",
 ]
 
@@ -24,7 +29,15 @@ def test_conf_010_no_command_changes_what_nanocoder_may_do(command, judge):
 
 
 @pytest.mark.parametrize(
-    "command", ["nanocoder doctor", "git log nanocoder", "cat .config/x", "make -C nanocoder/state"]
+    "command",
+    [
+        "nanocoder config show",
+        "nanocoder plugins list",
+        "nanocoder doctor",
+        "git log nanocoder",
+        "cat .config/x",
+        "make -C nanocoder/state",
+    ],
 )
 def test_what_only_mentions_nanocoder_runs_in_mode_auto(command, judge):
     assert str(judge("bash", {"command": command}, "auto").decision) == "allow"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from nanocoder import Decision, Effect, Mode, Risk, SessionInfo, Tool, ToolCall, Verdict
 
-from nanocoder_policy_rules import command_steps, paths, programs, rules, shell
+from nanocoder_policy_rules import command_steps, paths, programs, repository, rules, shell
 from nanocoder_policy_rules.commands import are_safe
 from nanocoder_policy_rules.reach import Reach
 from nanocoder_policy_rules.removal import Removal
@@ -188,10 +188,16 @@ def _protected(case: Case) -> Verdict | None:
         return None
     for path in case.paths:
         if path.protection is not None:
-            return _needs_person(case, path.names[0], path.protection.reason)
+            return _needs_person(case, _with_end(path), path.protection.reason)
     if not case.started or case.is_safe:
         return None
-    return _protected_word(case) or _loosened(case)
+    return _protected_word(case) or _loosened(case) or _reprogrammed(case)
+
+
+def _with_end(path: "ResolvedPath") -> str:
+    """Return a path as it is spelled, and where it leads by the links in it."""
+    spelled = repr(path.names[0])
+    return spelled if path.path == path.names[0] else f"{spelled}, which leads to {path.path!r},"
 
 
 def _protected_word(case: Case) -> Verdict | None:
@@ -199,9 +205,9 @@ def _protected_word(case: Case) -> Verdict | None:
     for number, (word, path) in enumerate(places):
         if number > command_steps.MAX_PATHS:
             text = shell.clipped(case.started)
-            return _needs_person(case, text, "it names too many files to look at each")
+            return _needs_person(case, repr(text), "it names too many files to look at each")
         if not case.reach.is_output(path) and (why := paths.protection_of_word(word, path)):
-            return _needs_person(case, word, why)
+            return _needs_person(case, repr(word), why)
     return None
 
 
@@ -210,11 +216,19 @@ def _loosened(case: Case) -> Verdict | None:
     if "nanocoder" not in case.text.words:
         return None
     loosening = next(filter(case.text.match, paths.LOOSENING), None)
-    return _needs_person(case, " ".join(loosening), paths.OURS) if loosening else None
+    return _needs_person(case, repr(" ".join(loosening)), paths.OURS) if loosening else None
 
 
-def _needs_person(case: Case, path: str, why: str) -> Verdict:
-    reason = f"{path!r} is protected: {why}"
+def _reprogrammed(case: Case) -> Verdict | None:
+    """Look for a command that sets which programs git starts later."""
+    if not {"git", "config"} <= case.text.words.keys():
+        return None
+    setting = next(filter(None, map(repository.set_program, case.text.segments)), "")
+    return _needs_person(case, repr(setting), repository.STARTS) if setting else None
+
+
+def _needs_person(case: Case, what: str, why: str) -> Verdict:
+    reason = f"{what} is protected: {why}"
     if case.mode == Mode.AUTO:
         reason = f"{reason}; only a person may allow that, and mode auto asks nobody"
         return Verdict(Decision.DENY, reason, "protected names", _DEFAULT)

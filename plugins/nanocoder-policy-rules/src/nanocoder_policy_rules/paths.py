@@ -5,6 +5,7 @@ import posixpath
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
+from fnmatch import fnmatchcase
 from functools import cache, lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
@@ -40,9 +41,11 @@ _OWN_PLACES: Final = frozenset(
     (folder, "nanocoder")
     for folder in (".config", "state", ".cache", "xdg_config_home", "xdg_state_home")
 )
+# What git reads in its directory to know which programs to start.
+_DECIDING: Final = ("hooks", "config", "config.worktree", "commondir")
 LOOSENING: Final = (
-    ("nanocoder", "config", "trust"),
-    *(("nanocoder", "plugins", action) for action in ("install", "remove", "lock")),
+    *(("nanocoder", "config", action) for action in ("trust", "set", "unset")),
+    *(("nanocoder", "plugins", action) for action in ("install", "remove", "lock", "sync")),
 )
 
 
@@ -162,7 +165,12 @@ def _decides(path: str) -> bool:
     if ".git" not in components:
         return True
     after = components[components.index(".git") + 1 :]
-    return after[:1] in (["hooks"], ["config"])
+    return any(_fits_one_of(name, _DECIDING) for name in after if name.strip("*?"))
+
+
+def _fits_one_of(name: str, wanted: Iterable[str]) -> bool:
+    """Tell whether *name*, which a shell may expand, is one of the *wanted*."""
+    return any(fnmatchcase(each, name) for each in wanted)
 
 
 def _is_own(components: list[str]) -> bool:

@@ -7,8 +7,10 @@ import os
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from nanocoder_policy_rules.search import Segment
 from nanocoder_policy_rules.shell import compiled
 
+STARTS: Final = "that setting decides which programs git starts"
 # The value of each of these keys is a program, or names one, or more settings.
 _KEYS: Final = (
     *("fsmonitor", "textconv", "external", "sshcommand", "pager", "editor", "hookspath", "program"),
@@ -32,6 +34,8 @@ _MAX_BYTES: Final = 262_144
 _HOOKS: Final = ("post-index-change", "reference-transaction")
 """Hooks that commands run which only look."""
 
+_READS: Final = frozenset(("get", "--get", "--get-all", "--get-regexp", "--unset", "--list", "-l"))
+
 
 class _Store(NamedTuple):
     """A directory in which git keeps a repository.
@@ -47,6 +51,18 @@ class _Store(NamedTuple):
 def setting_that_runs(folder: str) -> str:
     """Return the setting of the repository around *folder* that starts a program, or ""."""
     return next((found for store in _stores_above(folder) if (found := _running(store))), "")
+
+
+def set_program(segment: Segment) -> str:
+    """Return the key that a `git config` sets, if git starts a program by it, or ""."""
+    if not {"git", "config"} <= segment.vocabulary or not _READS.isdisjoint(segment.words):
+        return ""
+    return next(filter(_is_program, segment.words), "")
+
+
+def _is_program(key: str) -> bool:
+    section, *_, last = key.casefold().split(".") if "." in key else ("", "")
+    return section in _SECTIONS or (bool(section) and last in _KEYS)
 
 
 def _running(store: _Store) -> str:
