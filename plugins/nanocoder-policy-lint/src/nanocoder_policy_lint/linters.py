@@ -1,0 +1,96 @@
+"""Starting linters: without a shell, with a scrubbed environment, for a bounded time."""
+
+import os
+import select
+import signal
+import subprocess
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO, cast
+
+from nanocoder_kit_process import environment, find_program, without_workspace
+
+MAX_BYTES = 65_536
+"""How much of a linter's output is read."""
+
+SHOWN_LINES = 40
+SHOWN_CHARS = 4_000
+
+
+def complaints(jobs: Iterable[tuple[str, tuple[str, ...]]], cwd: Path, timeout_s: float) -> str:
+    """Return what the linters of *jobs*, pairs of a path and a command, find fault with.
+
+    They run one after the other in *cwd*, for *timeout_s* seconds together. "" when each of them
+    exits with 0.
+    """
+    return "\n".join(_complaints(jobs, cwd, time.monotonic() + timeout_s))
+
+
+def _complaints(
+    jobs: Iterable[tuple[str, tuple[str, ...]]], cwd: Path, deadline: float
+) -> Iterator[str]:
+    done = set()
+    for path, words in jobs:
+        if not (cwd / path).is_file():  # deleted, or moved away
+            continue
+        # A path that begins with "-" would be read as an option.
+        argv = tuple(word.replace("{path}", os.path.join(".", path)) for word in words)
+        if argv not in done:  # a command without {path} is the same for each file
+            done.add(argv)
+            if said := _complaint(argv, cwd, deadline):
+                yield f"[{' '.join(argv)}: {said}]"
+
+
+def _complaint(argv: tuple[str, ...], cwd: Path, deadline: float) -> str:
+    env = environment(os.environ, workspace=cwd)
+    path = env.get("PATH", "")
+    program = find_program(argv[0], path, cwd)
+    if not program:
+        return "there is no such program outside the workspace; give its path"
+    try:
+        process = subprocess.Popen(
+            [program, *argv[1:]],
+            cwd=cwd,
+            env={**env, "PATH": without_workspace(path, cwd)},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    except OSError as error:
+        return f"it does not start: {error.strerror}"
+    with process:
+        try:
+            output = _output(process, deadline)
+            code = process.wait(max(0.0, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            return "it took too long and was stopped"
+    return f"exit code {code}\n{_clipped(output)}" if code else ""
+
+
+def _output(process: subprocess.Popen[bytes], deadline: float) -> bytes:
+    """Return the beginning of what *process* writes, until it closes its output.
+
+    Raises: subprocess.TimeoutExpired.
+    """
+    stream = cast("IO[bytes]", process.stdout)
+    text = b""
+    with stream:  # who writes more than is read ends by that
+        while len(text) < MAX_BYTES:
+            rest = deadline - time.monotonic()
+            if rest <= 0 or not select.select([stream], [], [], rest)[0]:
+                raise subprocess.TimeoutExpired(process.args, rest)
+            piece = os.read(stream.fileno(), MAX_BYTES)
+            if not piece:
+                break
+            text += piece
+    return text
+
+
+def _clipped(output: bytes) -> str:
+    lines = output.decode("utf-8", "replace").strip().splitlines()
+    shown = "\n".join(lines[:SHOWN_LINES])[:SHOWN_CHARS]
+    left = len(lines) - SHOWN_LINES
+    return f"{shown}\n... {left} more lines" if left > 0 else shown

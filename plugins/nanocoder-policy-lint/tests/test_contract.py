@@ -1,0 +1,3 @@
+"""The contract of every plugin, kept by this one."""
+
+from nanocoder.testing.contract import *  # noqa: F403
