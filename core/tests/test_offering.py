@@ -315,12 +315,28 @@ def test_a_definition_leaves_out_what_the_check_says_anyway(tmp_path):
     assert dict(played.model.requests[0].tools[0].parameters) == {
         "type": "object",
         "properties": {
-            "unit": {"type": "string", "description": "In cm, or in m."},
-            "depth": {"type": "integer", "description": "Levels, up to 9."},
-            "whole": {"type": "boolean", "description": "Everything."},
-            "again": {"type": "boolean", "description": "Twice.", "default": True},
+            "unit": {"type": "string", "description": "In cm, or in m"},
+            "depth": {"type": "integer", "description": "Levels, up to 9"},
+            "whole": {"type": "boolean", "description": "Everything"},
+            "again": {"type": "boolean", "description": "Twice", "default": True},
         },
         "required": ["unit"],
     }
     assert played.results[0].error_class == "invalid_arguments"
     assert measure.parameters["additionalProperties"] is False
+
+
+def test_a_phrase_is_told_without_its_full_stop(tmp_path):
+    @tool(risk="safe", effects={Effect.READ})
+    def look(path: Annotated[str, "A file."], how: Annotated[str, "Twice. Then once."]) -> str:
+        """Look at it."""
+        return path + how
+
+    class Looking:
+        @hookimpl
+        def nanocoder_tools(self):
+            return [look]
+
+    (one,) = play(tmp_path, ["ok"], plugins={"tool-look": Looking()}).model.requests[0].tools
+    told = {name: field["description"] for name, field in one.parameters["properties"].items()}
+    assert told == {"path": "A file", "how": "Twice. Then once."}

@@ -11,7 +11,7 @@ from nanocoder.testing import opened
 
 FIRST_REQUEST = 1_200
 """The system prompt, the tools and a short prompt, with every plugin of the repository."""
-ONE_TOOL_ON_AVERAGE = 105  # what one of the edits of edit_file may have takes 70 by itself
+ONE_TOOL_ON_AVERAGE = 100
 DEFAULT_SET = 2_200
 """All tools of the default set together, if none of them were deferred."""
 PROMPT = "Fix the failing test in tests/test_parser.py."

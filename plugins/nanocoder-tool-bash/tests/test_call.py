@@ -23,7 +23,7 @@ def test_only_the_command_is_required():
     assert bash.parameters["required"] == ["command"]
     assert bash.parameters["properties"]["timeout"]["default"] == 120
     assert bash.parameters["properties"]["timeout"]["maximum"] == 1_800
-    assert "seconds" in bash.parameters["properties"]["timeout"]["description"]
+    assert "Seconds" in bash.parameters["properties"]["timeout"]["description"]
 
 
 def test_bash_is_dangerous_and_may_do_everything():

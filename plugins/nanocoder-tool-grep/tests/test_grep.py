@@ -8,7 +8,8 @@ from pathlib import Path
 from threading import Timer
 
 import pytest
-from nanocoder import Cancelled, ToolContext, ToolError, Workspace
+from attrs import evolve
+from nanocoder import Cancelled, ToolContext, ToolError, ToolInfo, Workspace
 from nanocoder_kit_glob.ripgrep import find_ripgrep
 from nanocoder_tool_grep import Settings, grep
 
@@ -354,7 +355,7 @@ def test_a_search_that_was_stopped_says_so_first(ctx, tree):
     ctx.settings = Settings(engine="python", time_limit_s=0.0)
     result = run(ctx, "def ma.n")
     first, *_ = result.output.splitlines()
-    assert first == "[the search was stopped after 0 s; search in less]"
+    assert first == "[the search was stopped after 0 s; narrow the path or the files]"
     assert result.metadata["truncated"]
 
 
@@ -566,6 +567,16 @@ def test_a_pattern_matches_across_lines_where_that_is_asked_for(ctx, tree):
         "[patterns are matched line by line; multiline=true looks across lines]"
     )
     assert "multiline=true" in str(error_of(ctx, "a\nb"))
+
+
+@pytest.mark.finding("L3")
+def test_no_option_is_named_that_the_model_does_not_have(ctx, tree):
+    """As a small model is told of grep."""
+    small = evolve(ctx, tools=lambda: (ToolInfo("grep", "", {"properties": {"pattern": {}}}),))
+    first = run(small, "main", limit=1).output
+    assert first.startswith("4 lines match; the first 1:\n")
+    assert run(small, r"os\n").output.endswith("[patterns are matched line by line]")
+    assert str(error_of(small, "a\nb")).endswith("line break: patterns are matched line by line")
 
 
 @pytest.mark.finding("H13")

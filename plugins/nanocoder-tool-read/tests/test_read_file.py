@@ -85,6 +85,7 @@ def test_metadata_describes_the_file(ctx, tmp_path):
         "size": 8,
         "encoding": "utf-8",
         "truncated": False,
+        "summary": "2 lines",
     }
 
 

@@ -16,7 +16,8 @@ def told(schema: Mapping[str, Any], described: Collection[str] = ()) -> dict[str
 
     A switch that is on keeps its default. The check of a call still holds a model to all of it and
     says what is wrong; what a model should know beforehand belongs into a description. Fields that
-    are *described* by their names further out are not described again.
+    are *described* by their names further out are not described again. A description that is one
+    phrase needs no full stop.
     """
     inner = {*described, *schema.get("properties", ())}
     return {
@@ -38,6 +39,8 @@ def _told(key: str, value: Any, described: Collection[str], inner: Collection[st
             name: told(_without(field, "description") if name in described else field, inner)
             for name, field in value.items()
         }
+    if key == "description" and isinstance(value, str):
+        return value if ". " in value else value.removesuffix(".")
     if key in {"anyOf", "prefixItems"}:
         return [told(member, inner) for member in value]
     if key == "additionalProperties":

@@ -30,13 +30,13 @@ MAX_QUESTION_CHARS = 2_000
 )
 def ask_user(
     ctx: ToolContext,
-    question: Annotated[str, "What to ask."],
+    question: Annotated[str, "Text."],
     choices: Annotated[tuple[str, ...], "Answers."] = (),
     *,
     custom: Annotated[bool, "Allow others."] = True,
     timeout: Annotated[float, Param("Seconds.", gt=0, le=MAX_TIMEOUT_S)] = DEFAULT_TIMEOUT_S,
 ) -> ToolResult:
-    """Ask the person when only they can decide."""
+    """Ask what only the user can decide."""
     offered = _distinct(choices)
     problem = _problem(question, offered, custom=custom)
     if problem:

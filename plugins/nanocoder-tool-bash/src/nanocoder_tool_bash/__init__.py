@@ -44,15 +44,13 @@ SH: Final = "/bin/sh"
 )
 def bash(
     ctx: ToolContext,
-    command: Annotated[str, Param("Script for bash.")],
-    timeout: Annotated[
-        float, Param("Limit in seconds.", gt=0, le=MAX_TIMEOUT_S)
-    ] = DEFAULT_TIMEOUT_S,
+    command: Annotated[str, Param("Bash script.")],
+    timeout: Annotated[float, Param("Seconds.", gt=0, le=MAX_TIMEOUT_S)] = DEFAULT_TIMEOUT_S,
     workdir: Annotated[str, Param("Directory.")] = ".",
     *,
-    background: Annotated[bool, "Run on as a job for bash_job."] = False,
+    background: Annotated[bool, "Run as a job: bash_job."] = False,
 ) -> ToolResult:
-    """Run a shell command. It gets no input."""
+    """Run a shell command without input."""
     settings = ctx.settings or Settings()
     _check(command)
     limits = _limits(timeout, settings)

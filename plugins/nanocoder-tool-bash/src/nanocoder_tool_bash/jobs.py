@@ -31,10 +31,10 @@ def open_jobs() -> Jobs:
 def bash_job(
     ctx: ToolContext,
     action: Annotated[Action, "Read gives new output."],
-    id: Annotated[str, "Which job."] = "",  # noqa: A002 - the name in the tool's schema
-    wait: Annotated[float, Param("Seconds for more.", ge=0, le=MAX_WAIT_S)] = 0,
+    id: Annotated[str, "Job."] = "",  # noqa: A002 - the name in the tool's schema
+    wait: Annotated[float, Param("Seconds.", ge=0, le=MAX_WAIT_S)] = 0,
 ) -> ToolResult:
-    """List, read or kill background jobs of bash."""
+    """List, read or kill bash jobs."""
     jobs: Jobs = ctx.resource("jobs")
     if action == "list":
         return _listed(jobs)

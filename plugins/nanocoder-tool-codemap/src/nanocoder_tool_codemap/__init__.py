@@ -54,7 +54,7 @@ class Settings:
 )
 def code_map(
     ctx: ToolContext,
-    operation: Annotated[Operation, "What to show."] = "structure",
+    operation: Annotated[Operation, "View."] = "structure",
     target: Annotated[str, "Path, name or words."] = ".",
 ) -> ToolResult:
     """Map code: upstream is what target needs."""

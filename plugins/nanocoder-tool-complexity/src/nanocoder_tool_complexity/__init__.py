@@ -28,7 +28,7 @@ class Settings:
 )
 def code_complexity(
     ctx: ToolContext,
-    skip_dirs: Annotated[tuple[str, ...], "Folders to skip."] = (),
+    skip_dirs: Annotated[tuple[str, ...], "Folders."] = (),
     extensions: Annotated[tuple[str, ...], "Else .go and .py."] = (),
 ) -> ToolResult:
     """Measure code; find the hardest functions."""

@@ -25,8 +25,8 @@ from nanocoder import (
 )
 def atomic_edit(
     ctx: ToolContext,
-    file_path: Annotated[str, "What to edit."],
-    old_string: Annotated[str, "Unique text in it."],
+    file_path: Annotated[str, "To edit."],
+    old_string: Annotated[str, "Unique in it."],
     new_string: Annotated[str, "Replacement."],
 ) -> ToolResult:
     """Read a file and replace text in it."""

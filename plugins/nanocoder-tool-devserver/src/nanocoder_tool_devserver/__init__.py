@@ -64,10 +64,10 @@ def dev_server(
     ctx: ToolContext,
     action: Annotated[Action, "What to do."],
     command: Annotated[str, "To start."] = "",
-    port: Annotated[int, Param("Where it listens.", ge=0, le=MAX_PORT)] = 0,
-    id: Annotated[str, "Which server."] = "",  # noqa: A002 - the name in the tool's schema
+    port: Annotated[int, Param("To listen on.", ge=0, le=MAX_PORT)] = 0,
+    id: Annotated[str, "Server."] = "",  # noqa: A002 - the name in the tool's schema
 ) -> ToolResult:
-    """Run servers in the background."""
+    """Run background servers."""
     servers: Servers = ctx.resource("servers")
     if action == "start":
         return _start(ctx, servers, command, port)

@@ -45,7 +45,7 @@ class Settings:
 def edit_file(
     ctx: ToolContext,
     path: Annotated[str, "File."],
-    old_string: Annotated[str, "Exact and unique."] = NOT_GIVEN,
+    old_string: Annotated[str, "Exact, unique."] = NOT_GIVEN,
     new_string: Annotated[str, "Replaces it."] = NOT_GIVEN,
     replace_all: Annotated[bool, "Everywhere."] = False,  # noqa: FBT002
     edits: Annotated[list[Edit], Param("Several.", max_length=MAX_EDITS)] = NOT_GIVEN,

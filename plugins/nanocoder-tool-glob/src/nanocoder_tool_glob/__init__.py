@@ -40,7 +40,7 @@ class Settings:
 def glob(
     ctx: ToolContext,
     pattern: Annotated[str, "Like src/**/*.{ts,tsx}."],
-    path: Annotated[str, "Where to look."] = ".",
+    path: Annotated[str, "Directory."] = ".",
 ) -> ToolResult:
     """Find files; newest first."""
     from nanocoder_tool_glob.finding import find

@@ -14,7 +14,7 @@ from nanocoder import (
     tool,
 )
 
-from nanocoder_tool_grep.query import COUNTED, MAX_CONTEXT, Output, Query, check
+from nanocoder_tool_grep.query import ACROSS, COUNTED, MAX_CONTEXT, Output, Query, check
 
 TYPE = r"^[A-Za-z0-9.+#_-]{0,30}$"
 
@@ -40,7 +40,7 @@ class Settings:
 )
 def grep(  # noqa: PLR0913 - one argument for each thing that can be asked
     ctx: ToolContext,
-    pattern: Annotated[str, "A regex."],
+    pattern: Annotated[str, "Regex."],
     path: Annotated[str, "Where."] = ".",
     glob: Annotated[str, "Like *.py."] = "",
     type: Annotated[str, Param("Like py.", pattern=TYPE)] = "",  # noqa: A002 - the models' name
@@ -57,7 +57,8 @@ def grep(  # noqa: PLR0913 - one argument for each thing that can be asked
     from nanocoder_tool_grep.answer import answer
     from nanocoder_tool_grep.finding import Page, find
 
-    check(pattern, glob, type, multiline=multiline)
+    hint = ACROSS if ctx.offers("grep", "multiline") else ""
+    check(pattern, glob, type, multiline=multiline, hint=hint)
     settings: Settings = ctx.settings or Settings()
     where = ctx.workspace.resolve(path)
     query = Query(
@@ -74,7 +75,7 @@ def grep(  # noqa: PLR0913 - one argument for each thing that can be asked
     )
     page = Page(offset, limit)
     found = find(ctx, query, page, engine=settings.engine, limit_s=settings.time_limit_s)
-    return answer(query, found)
+    return answer(query, found, hint=hint, can_go_on=ctx.offers("grep", "offset"))
 
 
 @hookimpl

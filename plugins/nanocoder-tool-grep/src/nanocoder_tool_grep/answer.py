@@ -9,12 +9,22 @@ from nanocoder_tool_grep.matching import MAX_LINE
 from nanocoder_tool_grep.query import COUNTED, LINE_BY_LINE, Line, Query, path_filter
 
 
-def answer(query: Query, found: Found) -> ToolResult:
-    """Describe what was *found*."""
+def answer(query: Query, found: Found, *, hint: str, can_go_on: bool) -> ToolResult:
+    """Describe what was *found*.
+
+    *hint* follows the note that a pattern is matched line by line; *can_go_on* says whether the
+    model can ask for the results after those shown.
+    """
     trouble = found.trouble
     unreadable = trouble.unreadable + len(trouble.left_out.unreadable)
     return ToolResult(
-        "\n".join([_head(query, found), *_body(query, found), *_notes(query, found, unreadable)]),
+        "\n".join(
+            [
+                _head(query, found, can_go_on=can_go_on),
+                *_body(query, found),
+                *_notes(query, found, unreadable, hint),
+            ]
+        ),
         title=query.pattern,
         data=_data(query, found),
         metadata={
@@ -31,14 +41,15 @@ def answer(query: Query, found: Found) -> ToolResult:
     )
 
 
-def _head(query: Query, found: Found) -> str:
+def _head(query: Query, found: Found, *, can_go_on: bool) -> str:
+    count = _count(query, found, can_go_on=can_go_on)
     if found.stopped:
-        limit = f"[the search was stopped after {found.limit_s:g} s; search in less]"
-        return f"{limit}\n{_count(query, found)}" if found.count else f"{limit}\nNothing found yet"
-    return _count(query, found)
+        limit = f"[the search was stopped after {found.limit_s:g} s; narrow the path or the files]"
+        return f"{limit}\n{count}" if found.count else f"{limit}\nNothing found yet"
+    return count
 
 
-def _count(query: Query, found: Found) -> str:
+def _count(query: Query, found: Found, *, can_go_on: bool) -> str:
     noun = "line" if query.output == "content" else "file"
     if not found.count:
         where = "" if query.path == "." else f" in {query.path}"
@@ -48,19 +59,19 @@ def _count(query: Query, found: Found) -> str:
         return f"No {noun}s match {query.pattern!r}{where}{only}"
     number = f"{found.count:,}" if found.is_complete else f"More than {COUNTED:,}"
     head = f"{number} {noun} matches" if found.count == 1 else f"{number} {noun}s match"
-    return head + _part(found) + ":" * (found.kept > 0)
+    return head + _part(found, can_go_on=can_go_on) + ":" * (found.kept > 0)
 
 
-def _part(found: Found) -> str:
-    """Say which of the results these are, and how the others are got."""
+def _part(found: Found, *, can_go_on: bool) -> str:
+    """Say which of the results these are, and how to get the others."""
     offset, end = found.page.offset, found.page.offset + found.kept
     if not found.kept:
         return f", none after the first {offset:,}"
     if not offset and not found.has_more:
         return ""
     part = f"; {offset + 1} to {end}" if offset else f"; the first {end}"
-    can_go_on = found.has_more and end < COUNTED and not found.stopped
-    return f"{part}, continue with offset {end}" if can_go_on else part
+    has_more = found.has_more and end < COUNTED and not found.stopped
+    return f"{part}, continue with offset {end}" if has_more and can_go_on else part
 
 
 def _body(query: Query, found: Found) -> list[str]:
@@ -84,14 +95,14 @@ def _follows(before: Line, line: Line) -> bool:
     return (before.path, before.number + 1) == (line.path, line.number)
 
 
-def _notes(query: Query, found: Found, unreadable: int) -> list[str]:
+def _notes(query: Query, found: Found, unreadable: int, hint: str) -> list[str]:
     notes = [found.trouble.left_out.note(path_filter(query))]
     if unreadable:
         notes.append(f"[{_files(unreadable)} could not be read: the system refused]")
     if found.trouble.too_large:
         notes.append(f"[{_files(found.trouble.too_large)} too large to be searched across lines]")
     if query.looks_across and not found.count:
-        notes.append(f"[{LINE_BY_LINE}]")
+        notes.append(f"[{LINE_BY_LINE}{hint}]")
     return list(filter(None, notes))
 
 

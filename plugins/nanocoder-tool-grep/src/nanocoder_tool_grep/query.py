@@ -13,7 +13,8 @@ MAX_PATTERN = 1_024
 MAX_CONTEXT = 50
 COUNTED = 10_000  # lines, or files; whoever finds more has asked too little
 
-LINE_BY_LINE = "patterns are matched line by line; multiline=true looks across lines"
+LINE_BY_LINE = "patterns are matched line by line"
+ACROSS = "; multiline=true looks across lines"
 
 Output = Literal["content", "files", "count"]
 
@@ -61,14 +62,17 @@ class Stopped(Exception):
     """The search took too long and was ended."""
 
 
-def check(pattern: str, glob: str = "", kind: str = "", *, multiline: bool = False) -> None:
-    """Refuse what no line, or no name, can match, and what is too long; raises ToolError."""
+def check(pattern: str, glob: str = "", kind: str = "", *, multiline: bool, hint: str) -> None:
+    """Refuse what no line, or no name, can match, and what is too long; raises ToolError.
+
+    *hint* is `ACROSS` where the model has that option.
+    """
     if not pattern:
         raise invalid("the pattern is empty")
     if len(pattern) > MAX_PATTERN:
         raise invalid(f"the pattern is longer than {MAX_PATTERN} characters")
     if "\n" in pattern and not multiline:
-        raise invalid(f"the pattern has a line break: {LINE_BY_LINE}")
+        raise invalid(f"the pattern has a line break: {LINE_BY_LINE}{hint}")
     for name, text in (("pattern", pattern), ("glob", glob)):
         if "\0" in text or (name == "glob" and "\n" in text):
             raise invalid(f"the {name} has a NUL or a line break, which cannot match")

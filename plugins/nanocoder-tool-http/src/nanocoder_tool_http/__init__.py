@@ -97,13 +97,13 @@ def _stays_here(target: Target) -> Target:
 def http_check(
     ctx: ToolContext,
     url: Annotated[str, "Address."],
-    method: Annotated[Method, "HTTP method."] = "GET",
+    method: Annotated[Method, "HTTP verb."] = "GET",
     expected_status: Annotated[int, "Final status."] = 200,
-    expected_content: Annotated[tuple[str, ...], "In the body."] = (),
-    not_expected_content: Annotated[tuple[str, ...], "Not in it."] = (),
+    expected_content: Annotated[tuple[str, ...], "In body."] = (),
+    not_expected_content: Annotated[tuple[str, ...], "Not in body."] = (),
     max_body_bytes: Annotated[int, Param("Limit.", ge=1, le=MAX_BODY_BYTES)] = MAX_BODY_BYTES,
 ) -> ToolResult:
-    """Check what a server answers."""
+    """Check a server's answer."""
     settings: Settings = ctx.settings or Settings()
     target = parse_url(url)
     answer = fetch(

@@ -53,6 +53,7 @@ def list_files(
             "path": top,
             "count": count,
             "truncated": len(listed) < count,
+            "summary": f"{count:,} entr{'y' if count == 1 else 'ies'}",
             **left_out.metadata(),
         },
     )

@@ -27,11 +27,11 @@ from nanocoder import (
 )
 def move_file(
     ctx: ToolContext,
-    source: Annotated[str, Param("What to move.", min_length=1)],
+    source: Annotated[str, Param("Old path.", min_length=1)],
     destination: Annotated[str, Param("New path.", min_length=1)],
     *,
     replace: Annotated[bool, "Overwrite."] = False,
-    copy: Annotated[bool, "Keep source (a file)."] = False,
+    copy: Annotated[bool, "Keep the source."] = False,
 ) -> ToolResult:
     """Move, rename or copy a file; move a directory."""
     plan = _plan(ctx.workspace, source, destination)

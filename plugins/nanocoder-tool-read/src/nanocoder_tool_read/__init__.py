@@ -159,6 +159,7 @@ def _shown(
             "encoding": encoding,
             "digest": digest,
             "truncated": window.more,
+            "summary": f"{len(window.lines):,} line{'s' * (len(window.lines) != 1)}",
         },
     )
 

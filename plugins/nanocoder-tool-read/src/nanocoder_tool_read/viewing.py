@@ -145,7 +145,8 @@ def pages(
         for page, data in zip(shown, pictures, strict=True)
     )
     last = told[-1]["number"]
-    more = f"; continue with offset {last + 1}" if last < total else ""
+    can_go_on = last < total and ctx.offers("read_file", "offset")
+    more = f"; continue with offset {last + 1}" if can_go_on else ""
     text = "\n".join([*map(_page, told), f"[pages {first}-{last} of {total}{more}]"])
     return text, {"pages": total, "first": first, "last": last, "truncated": last < total}, attached
 

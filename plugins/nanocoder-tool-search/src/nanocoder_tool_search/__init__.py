@@ -28,7 +28,7 @@ def tool_search(
     ctx: ToolContext,
     query: Annotated[str, "Words, or select:name,name."],
 ) -> ToolResult:
-    """Find more tools; call what it found from then on."""
+    """Find more tools, then call them."""
     settings: Settings = ctx.settings or Settings()
     others = [one for one in ctx.tools if one.name != tool_search.name]
     ctx.cancelled.check()

@@ -31,7 +31,7 @@ def skill(
     name: Annotated[str, "Skill; empty lists all."] = "",
     file: Annotated[str, "One in its folder."] = "",
 ) -> ToolResult:
-    """Load a skill before you do such work."""
+    """Load a skill before such work."""
     skills = found(ctx.settings or Settings(), ctx.workspace)
     if not name:
         return _listing(skills, ctx.workspace)

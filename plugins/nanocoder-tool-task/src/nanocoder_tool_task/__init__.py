@@ -67,21 +67,19 @@ def _only_reads(arguments: Mapping[str, Any]) -> bool:
 )
 def task(
     ctx: ToolContext,
-    description: Annotated[str, "A short title."],
-    prompt: Annotated[str, Param("All it needs to know.", min_length=1)],
-    name: Annotated[str, "general, build; explore, plan, review, security only read."] = "general",
+    description: Annotated[str, "Short title."],
+    prompt: Annotated[str, Param("Full instructions.", min_length=1)],
+    name: Annotated[str, "general, build; read-only: explore, plan, review, security."] = "general",
     also: Annotated[
         tuple[Assignment, ...],
-        Param(f"Up to {MAX_AGENTS - 1} more, at once."),
+        Param(f"Up to {MAX_AGENTS - 1} more at once."),
     ] = (),
-    isolation: Annotated[
-        Literal["none", "worktree"], "worktree: on a copy; returns a patch."
-    ] = "none",
+    isolation: Annotated[Literal["none", "worktree"], "worktree: a copy; gives a patch."] = "none",
     *,
-    merge: Annotated[bool, "Merge that patch."] = False,
-    background: Annotated[bool, "Return at once; see task_result."] = False,
+    merge: Annotated[bool, "Merge the patch."] = False,
+    background: Annotated[bool, "Do not wait (task_result)."] = False,
 ) -> ToolResult:
-    """Let a sub-agent do a task; returns its answer."""
+    """Run a sub-agent; returns its answer."""
     from nanocoder_tool_task.work import started, worked
 
     wanted = [Assignment(description, prompt), *also]
@@ -101,12 +99,12 @@ def task(
 def task_result(
     ctx: ToolContext,
     id: Annotated[str, "Which; empty lists all."] = "",  # noqa: A002 - the model's word
-    wait_s: Annotated[float, Param("Seconds to wait.", ge=0, le=MAX_WAIT_S)] = 60.0,
+    wait_s: Annotated[float, Param("Seconds.", ge=0, le=MAX_WAIT_S)] = 60.0,
     *,
     cancel: Annotated[bool, "Stop it."] = False,
     merge: Annotated[bool, "Merge its patch."] = False,
 ) -> ToolResult:
-    """Read a background sub-agent's answer, or merge its patch."""
+    """Read a background sub-agent's answer or merge its patch."""
     from nanocoder_tool_task.work import listed, read
 
     if not id:

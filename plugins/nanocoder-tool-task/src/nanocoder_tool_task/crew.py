@@ -21,7 +21,7 @@ MAX_KEPT = 64
 class Assignment:
     """One task."""
 
-    description: Annotated[str, "A short title."]
+    description: Annotated[str, "Short title."]
     prompt: Annotated[str, "All it needs."]
 
 

@@ -48,7 +48,7 @@ def todo_write(
 def todo_read(
     ctx: ToolContext,
     status: Annotated[
-        Literal["pending", "in_progress", "completed", "cancelled", "all"], "Which tasks."
+        Literal["pending", "in_progress", "completed", "cancelled", "all"], "Which."
     ] = "all",
 ) -> ToolResult:
     """Read your task list."""

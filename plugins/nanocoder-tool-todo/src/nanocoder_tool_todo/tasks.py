@@ -25,9 +25,9 @@ _LINE = re.compile(r"- \[(.)\] (?:(high|medium|low): )?(.+)")
 class Task:
     """One task."""
 
-    content: Annotated[str, Param("The task.", min_length=1, max_length=MAX_CONTENT_CHARS)]
-    status: Annotated[Status, "Its state."] = "pending"
-    priority: Annotated[Priority, "Its weight."] = "medium"
+    content: Annotated[str, Param("Task.", min_length=1, max_length=MAX_CONTENT_CHARS)]
+    status: Annotated[Status, "State."] = "pending"
+    priority: Annotated[Priority, "Weight."] = "medium"
 
     @property
     def line(self) -> str:

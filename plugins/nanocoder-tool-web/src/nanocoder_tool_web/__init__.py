@@ -99,7 +99,7 @@ class Settings:
 def web_fetch(
     ctx: ToolContext,
     url: Annotated[str, "Address."],
-    format: Annotated[Literal["markdown", "text", "html"], "Its form."] = "markdown",  # noqa: A002
+    format: Annotated[Literal["markdown", "text", "html"], "Form."] = "markdown",  # noqa: A002
     timeout: Annotated[float, Param("Seconds.", ge=1, le=MAX_TIMEOUT_S)] = DEFAULT_TIMEOUT_S,
 ) -> ToolResult:
     """Fetch a public web page."""

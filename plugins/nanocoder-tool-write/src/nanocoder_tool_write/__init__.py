@@ -49,7 +49,7 @@ class Settings:
 def write_file(
     ctx: ToolContext,
     path: Annotated[str, "File; a directory ends in /."],
-    content: Annotated[str, "The whole file."],
+    content: Annotated[str, "Whole file."],
 ) -> ToolResult:
     """Create or overwrite a file; read it first. For parts use edit_file."""
     settings: Settings = ctx.settings or Settings()
