@@ -218,12 +218,13 @@ DELETIONS = [
         "diff --git a/n.txt b/n.txt\ndeleted file mode 100644\n--- a/n.txt\n+++ /dev/null\n"
         "@@ -1 +0,0 @@\n-n\n"
     ),
+    "diff --git a/n.txt b/n.txt\ndeleted file mode 100644\nindex ce01362..0000000\n",
     "```\n" + PATCH.format("*** Add File: m.txt\n+m\n*** Delete File: n.txt\n") + "```\n",
 ]
 
 
 @pytest.mark.finding("M3")
-@pytest.mark.parametrize("patch", DELETIONS, ids=["envelope", "unified", "git", "fenced"])
+@pytest.mark.parametrize("patch", DELETIONS, ids=["envelope", "unified", "git", "bare", "fenced"])
 def test_a_patch_that_deletes_asks_in_mode_edits(patch, work, call):
     (work / "n.txt").write_text("n\n")
     _, asked = call("apply_patch", {"patch": patch}, mode="edits")

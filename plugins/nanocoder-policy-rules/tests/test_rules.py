@@ -231,6 +231,8 @@ def test_every_path_of_a_call_counts(judge):
     assert decision(judge("edit_file", nested, deny=["edit_file(secrets/**)"])) == "deny"
     patch = {"patch": "*** Begin Patch\n*** Update File: secrets/c\n"}
     assert decision(judge("apply_patch", patch, deny=["apply_patch(secrets/**)"])) == "deny"
+    empty = {"patch": "diff --git a/secrets/x b/secrets/x\r\ndeleted file mode 100644\r\n"}
+    assert decision(judge("apply_patch", empty, deny=["apply_patch(secrets/**)"])) == "deny"
     renamed = {"patch": "diff --git a/c b/d\nrename from c\nrename to secrets/d\n"}
     assert decision(judge("apply_patch", renamed, deny=["apply_patch(secrets/**)"])) == "deny"
 

@@ -154,6 +154,31 @@ def test_gits_renames_are_renames(ctx, root):
     assert "class Third:" in (root / "n.py").read_text()
 
 
+def test_empty_files_come_and_go_without_a_hunk(ctx, root):
+    (root / "empty.txt").touch()
+    apply(
+        ctx,
+        """\
+diff --git a/empty.txt b/empty.txt
+deleted file mode 100644
+index e69de29..0000000
+diff --git a/m.py b/m.py
+deleted file mode 100644
+index 1..0
+--- a/m.py
++++ /dev/null
+@@ -1,6 +0,0 @@
+{}
+diff --git a/pkg/__init__.py b/pkg/__init__.py
+new file mode 100644
+index 0000000..e69de29
+""".format("\n".join(f"-{line}" for line in (root / "m.py").read_text().splitlines())),
+    )
+    assert not (root / "empty.txt").exists()
+    assert not (root / "m.py").exists()
+    assert (root / "pkg/__init__.py").read_bytes() == b""
+
+
 def test_wrong_numbers_and_a_fence_do_no_harm(ctx, root):
     apply(
         ctx,
@@ -257,6 +282,9 @@ def test_every_file_that_does_not_fit_is_named_and_none_is_changed(ctx):
         ("--- a/m.py\n+++ b/m.py\n@@ -1,2 +1,2 @@\nclass First:\n", "line 4 of the patch: 'class"),
         ('--- "a/m.py"\n+++ "b/m.py"\n@@ -1 +1 @@\n-a\n+b\n', "without quotes"),
         ("diff --git a/x b/x\nGIT binary patch\n", "binary patches"),
+        ("diff --git a/x b/y\ndeleted file mode 100644\n", "is no path"),
+        ('diff --git "a/x" "b/x"\ndeleted file mode 100644\n', "is no path"),
+        ("diff --git a/x b/x\ndeleted file mode 100644\n", "x: there is no file 'x'"),
         (envelope("*** Update File: m.py"), "no hunk for 'm.py'"),
         (envelope("*** Update File: m.py", "@@", "*** End of File"), "a hunk without lines"),
         (envelope("*** Update File: m.py", "@@", " class First:"), "neither adds nor removes"),

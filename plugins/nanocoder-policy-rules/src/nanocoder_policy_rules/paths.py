@@ -78,7 +78,10 @@ def _named(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
 
 
 def _in_patch(patch: str) -> Iterator[str]:
-    for old, new, other in _patched().findall(patch):
+    for old, new, other, whole in _patched().findall(patch):
+        if whole:  # of a file that comes or goes without a hunk
+            yield whole.partition("\t")[0].strip()
+            continue
         sides = (old, new)
         # git's prefixes count only where both sides have theirs: a directory may be called "b".
         if _has_prefix(old, "a/") and _has_prefix(new, "b/"):
@@ -216,6 +219,7 @@ def _patched() -> re.Pattern[str]:
     return re.compile(
         r"^--- ([^\t\n]+).*\n\+\+\+ ([^\t\n]+)"
         r"|^(?:\*\*\* (?:(?:Add|Update|Delete) File|Move to): |rename (?:from|to) |\+\+\+ |--- )"
-        r"([^\t\n]+)",
+        r"([^\t\n]+)"
+        r"|^diff --git a/([^\n]+) b/\4\r?$",
         re.MULTILINE,
     )

@@ -13,6 +13,7 @@ from nanocoder_tool_patch.hunks import (
     MARKS,
     NO_NEWLINE,
     Hunk,
+    Kind,
     Section,
     malformed,
     path_of,
@@ -23,6 +24,8 @@ NOTHING = "/dev/null"
 SIGNATURE = "-- "
 BOTH = 2
 """How many lines a rename has: from and to."""
+_GIT = re.compile(r"diff --git a/(.+) b/\1")
+_WHOLE: dict[str, Kind] = {"deleted file mode ": "delete", "new file mode ": "add"}
 _RANGES = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _REFUSED = (
     ("GIT binary patch", "binary patches cannot be applied"),
@@ -35,12 +38,18 @@ _REFUSED = (
 
 @define
 class _Reader:
-    """Goes through the lines; *renamed* is what "rename from" and "rename to" said."""
+    """Goes through the lines.
+
+    *renamed* is what "rename from" and "rename to" said, *named* the path in git's line above a
+    file, and *whole* what happens to that file when no hunk follows.
+    """
 
     lines: Sequence[str]
     first_row: int
     at: int = 0
     renamed: list[str] = field(factory=list)
+    named: str = ""
+    whole: Kind | None = None
     found: list[Section] = field(factory=list)
 
     @property
@@ -61,13 +70,20 @@ class _Reader:
             if line.startswith(("rename from ", "rename to ")):
                 self.renamed.append(path_of(line.split(" ", 2)[2], self.row))
             elif line.startswith("diff "):
-                self._rename()
+                self._end_of_file()
+                self.named = found[1] if (found := _GIT.fullmatch(line)) else ""
+            else:
+                kinds = (kind for start, kind in _WHOLE.items() if line.startswith(start))
+                self.whole = next(kinds, self.whole)
             self.at += 1
-        self._rename()
+        self._end_of_file()
         return self.found
 
-    def _rename(self) -> None:
-        """End a file whose name alone changes."""
+    def _end_of_file(self) -> None:
+        """End a file without a hunk: its name changes, or it is empty and comes or goes."""
+        if self.whole:
+            self.found.append(Section(self.whole, path_of(self.named, self.row), self.row))
+            self.whole = None
         if len(self.renamed) == BOTH:
             old, new = self.renamed
             self.found.append(Section("update", old, self.row, target=new))
@@ -75,6 +91,7 @@ class _Reader:
 
     def _section(self) -> None:
         row = self.row
+        self.whole = None  # the hunks say it
         old, new = _paths(self.lines[self.at], self.lines[self.at + 1], row)
         self.at += 2
         hunks = []
