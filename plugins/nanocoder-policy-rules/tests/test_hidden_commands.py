@@ -62,6 +62,8 @@ WRAPPERS = [
     "export PATH=/x; {}",
     "c='{}'; $c",
     "eval '{}'",
+    "ln -s /usr/bin/{}; ./x",
+    "cp -f /usr/local/bin/{} && ./x",
 ]
 TOUCH = [
     "touch x",

@@ -61,6 +61,9 @@ _PLAIN: Final = frozenset(
     )
 )
 
+_COPIES: Final = frozenset(("cp", "ln", "mv"))
+_INSTALLED = r"/(?:[^/]+/)*s?bin/[^/]+"
+
 
 class Match(IntEnum):
     """How certainly a text holds a command that a rule is about."""
@@ -232,6 +235,8 @@ def _plain(words: Sequence[str]) -> tuple[Sequence[str], int] | None:
     """Return a command that takes plain data, and how many words say which it is."""
     if words[0] == "git":
         return plain_words(words)
+    if words[0] in _COPIES and any(map(compiled(_INSTALLED).fullmatch, words[1:])):
+        return None  # what runs under another name afterwards
     if words[0] in _PLAIN or is_safe(words, Anywhere()):
         return words, 1
     return None
