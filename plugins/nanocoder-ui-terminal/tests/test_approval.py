@@ -292,6 +292,26 @@ def test_characters_that_hide_or_steer_are_shown(run):
     assert "\x1b]52" not in talk.raw
 
 
+@pytest.mark.finding("M10")
+@pytest.mark.parametrize(
+    "letter",
+    ["\u200b", "\u2060", "\u2800", "\u3164", "\u115f", "\uffa0", "\u034f", "\ufe0f", "\u2067"],
+)
+def test_a_single_invisible_letter_is_shown_as_an_escape(run, letter):
+    hidden = f"rm -rf bu{letter}ild"
+    talk = run(call("bash", command=hidden), DONE).see("Approve?")
+    assert f"rm -rf bu\\u{ord(letter):04x}ild" in talk.text
+    assert "shown as escapes" in talk.text
+    talk.type("n").see("All done.")
+
+
+@pytest.mark.finding("M10")
+def test_the_style_of_an_emoji_is_no_hidden_letter(run):
+    talk = run(call("bash", command="echo \u2764\ufe0f"), DONE).see("Approve?")
+    assert "shown as escapes" not in talk.text
+    talk.type("n").see("All done.")
+
+
 # INJ-027
 def test_rich_markup_and_a_tool_name_with_escapes_are_only_text(run):
     talk = run(call("bash", command="[/x] [bold red]APPROVED[/bold red]"), DONE).see("Approve?")

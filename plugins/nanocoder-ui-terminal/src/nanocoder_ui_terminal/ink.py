@@ -1,6 +1,7 @@
 """What leaves no ink on the screen, and behind which something could hide."""
 
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import groupby
@@ -15,6 +16,7 @@ INVISIBLE: Final = (
     r"\ufe00-\ufe0f\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     r"\U0001d159\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
+EMOJI_STYLES: Final = "\ufe0e\ufe0f"
 LONG_RUN: Final = 40
 MANY_LINES: Final = 6
 FEW_LINES: Final = 2
@@ -44,6 +46,21 @@ def gaps_told(text: str, *, is_diff: bool = False) -> str:
         else:
             lines += [_runs_told(line) for line in group]
     return "\n".join(lines)
+
+
+def inked(text: str) -> str:
+    """Return *text* with escapes for single letters that leave no ink, but for the style of emoji.
+
+    The controls among them are `for_terminal`'s.
+    """
+    return text if text.isascii() else _invisible().sub(_escaped, text)
+
+
+def _escaped(letter: re.Match[str]) -> str:
+    code, before = ord(letter[0]), letter.string[letter.start() - 1 : letter.start()]
+    if letter[0] in EMOJI_STYLES and before and unicodedata.category(before) == "So":
+        return letter[0]
+    return letter[0] if unicodedata.category(letter[0]) == "Cf" else f"\\u{code:04x}"
 
 
 def _has_ink(line: str, *, is_diff: bool) -> bool:
@@ -81,6 +98,11 @@ def _ink() -> re.Pattern[str]:
 @cache
 def _blank() -> re.Pattern[str]:
     return re.compile(f"[{BLANK}]")
+
+
+@cache
+def _invisible() -> re.Pattern[str]:
+    return re.compile(f"[{INVISIBLE}]")
 
 
 @cache

@@ -6,7 +6,7 @@ from typing import Final
 from nanocoder import ApprovalRequest, Effect, Risk, for_terminal
 
 from nanocoder_ui_terminal.hosts import look_alikes
-from nanocoder_ui_terminal.ink import gaps_told
+from nanocoder_ui_terminal.ink import gaps_told, inked
 from nanocoder_ui_terminal.lines import clipped, is_diff, message_lines, one_line, shown_lines
 from nanocoder_ui_terminal.terminal import Terminal
 
@@ -51,14 +51,14 @@ def _header(request: ApprovalRequest, terminal: Terminal) -> list[str]:
     if request.steps:
         told.append(f"its steps: {', '.join(request.steps)}")
     for text in told:
-        parts = message_lines(text, room) if text else ()
+        parts = message_lines(inked(text), room) if text else ()
         lines += [terminal.paint(part, "dim") for part in parts]
     return lines
 
 
 def preview_lines(request: ApprovalRequest, terminal: Terminal) -> list[str]:
     """Return all of what the call would do."""
-    text = _text(request)
+    text = inked(_text(request))
     return list(shown_lines(text, terminal.width - 2, terminal))
 
 
@@ -71,7 +71,7 @@ def _notes(request: ApprovalRequest, terminal: Terminal) -> list[str]:
     """Return what a person should know besides; it is below the preview, whatever is cut."""
     text, room = _text(request), terminal.width - 2
     warnings = []
-    if for_terminal(text) != text:
+    if for_terminal(inked(text)) != text:
         warnings.append("[characters that hide or steer are shown as escapes]")
     if request.effects & REACHES_OUT:
         warnings += look_alikes(request.preview)
