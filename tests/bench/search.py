@@ -63,6 +63,8 @@ class Bench:
         self.root = root
         self.runs = runs
         self.workspace = Workspace(root)
+        self.program = find_ripgrep(root)
+        self.engines = ("ripgrep", "python") if self.program else ("python",)
         self.rows: list[tuple[str, str, str]] = []
 
     def note(self, what: str, figure: str, beside: str = "") -> None:
@@ -103,14 +105,7 @@ class Bench:
         self.note(what, f"{statistics.median(times['']):.2f} s", ", ".join(beside))
 
     def greps(self, engine: str) -> None:
-        """Compare grep by *engine* with ripgrep."""
-        program = find_ripgrep(self.root)
-        if not program:
-            if engine == "ripgrep":
-                print("ripgrep is not installed: nothing is compared with it")
-                return
-            self.alone(engine)
-            return
+        """Compare grep by *engine* with ripgrep, if that is here."""
         settings = grep.Settings(engine=engine, time_limit_s=300)  # type: ignore[arg-type]
         for what, arguments in GREPS.items():
             asked = dict(arguments)
@@ -121,26 +116,16 @@ class Bench:
                 context=asked.get("context", 0),
                 ignore_case=asked.get("ignore_case", False),
             )
-            command = [program, *ripgrep.arguments(self.workspace, query, in_order=False)]
+            flags = ripgrep.arguments(self.workspace, query, in_order=False)
             self.compared(
                 f"grep, {engine}: {what}",
                 lambda asked=asked: self.call(grep.grep, asked, settings=settings),  # type: ignore[misc]
-                {"rg": command},
-            )
-
-    def alone(self, engine: str) -> None:
-        """Measure grep by *engine* on a machine without ripgrep."""
-        settings = grep.Settings(engine=engine, time_limit_s=300)
-        for what, asked in GREPS.items():
-            self.compared(
-                f"grep, {engine}: {what}",
-                lambda asked=asked: self.call(grep.grep, asked, settings=settings),  # type: ignore[misc]
-                {},
+                {"rg": [self.program, *flags]} if self.program else {},
             )
 
     def globs(self) -> None:
         """Compare glob, what it cannot do without, and list_files with ripgrep's lists."""
-        program = find_ripgrep(self.root)
+        program = self.program
         files = [program, "--no-config", "--files", "--hidden"]
         for pattern in GLOBS:
             only = [] if pattern == "**/*" else [f"--glob={pattern}"]
@@ -181,8 +166,10 @@ class Bench:
     def cancelled(self) -> None:
         """Note how long calls go on that are cancelled after a tenth of a second."""
         calls: Sequence[tuple[Tool[..., Any], Mapping[str, Any], Any]] = (
-            (grep.grep, {"pattern": r"[xyz]{3}\d[ab]+q"}, grep.Settings(engine="ripgrep")),
-            (grep.grep, {"pattern": r"[xyz]{3}\d[ab]+q"}, grep.Settings(engine="python")),
+            *(
+                (grep.grep, {"pattern": r"[xyz]{3}\d[ab]+q"}, grep.Settings(engine=engine))
+                for engine in self.engines
+            ),
             (glob.glob, {"pattern": "**/*"}, None),
             (listing.list_files, {"depth": 20}, None),
             (complexity.code_complexity, {"extensions": [".py", ".ts", ".go", ".c"]}, None),
@@ -232,7 +219,7 @@ def memory(bench: Bench, large: int) -> None:
                 for _ in range(large // 2 // len(line) // 10_000):
                     file.write(line * 10_000)
                 file.write(b"a needle 7 in it\n")
-        for engine in ("ripgrep", "python"):
+        for engine in bench.engines:
             figure = f"{peak(engine, Path(scratch)) / 1024:.0f} MB"
             bench.note(f"grep, {engine}: peak memory, {large / 1e9:g} GB file", figure)
 
@@ -287,8 +274,10 @@ def main() -> None:
     root = options.directory.resolve()
     corpus.make(root, files=options.files, size=options.bytes)
     bench = Bench(root, options.runs)
-    bench.greps("ripgrep")
-    bench.greps("python")
+    if not bench.program:
+        print("ripgrep is not installed: nothing is compared with it")
+    for engine in bench.engines:
+        bench.greps(engine)
     bench.globs()
     bench.cancelled()
     memory(bench, options.large)
