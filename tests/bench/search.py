@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -53,7 +54,7 @@ GREPS: Mapping[str, Mapping[str, Any]] = {
     "in nearly every line": {"pattern": "e"},
     "no word in it": {"pattern": r"[xyz]{3}\d[ab]+q"},
 }
-GLOBS = ("**/*.go", "**/*.{py,ts}", "**/*")
+GLOBS = ("**/*.go", "**/*.{py,ts}", "**/*", "**/*.nowhere")
 
 
 class Bench:
@@ -80,29 +81,48 @@ class Bench:
         return time.perf_counter() - started
 
     def compared(
-        self, what: str, ours: Callable[[], float], others: Mapping[str, Sequence[str]]
+        self,
+        what: str,
+        ours: Callable[[], float],
+        others: Mapping[str, Sequence[str]],
+        floors: Mapping[str, Callable[[], float]] | None = None,
     ) -> None:
-        """Run a tool and commands in turn, and note the medians."""
+        """Run a tool, functions and commands in turn, and note the medians."""
+        beside_it = {name: partial(self.run, command) for name, command in others.items()}
+        beside_it |= floors or {}
         ours()
-        times: dict[str, list[float]] = {"": [], **{name: [] for name in others}}
+        times: dict[str, list[float]] = {"": [], **{name: [] for name in beside_it}}
         for _ in range(self.runs):
             times[""].append(ours())
-            for name, command in others.items():
-                started = time.perf_counter()
-                subprocess.run(
-                    command,
-                    cwd=self.root,
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.DEVNULL,
-                    check=False,
-                )
-                times[name].append(time.perf_counter() - started)
+            for name, other in beside_it.items():
+                times[name].append(other())
         beside = []
-        for name in others:
+        for name in beside_it:
             ratio = statistics.median(a / b for a, b in zip(times[""], times[name], strict=True))
             beside.append(f"{ratio:.2f} x {name} ({statistics.median(times[name]):.2f} s)")
         self.note(what, f"{statistics.median(times['']):.2f} s", ", ".join(beside))
+
+    def run(self, command: Sequence[str]) -> float:
+        """Return the seconds of one command."""
+        started = time.perf_counter()
+        subprocess.run(
+            command,
+            cwd=self.root,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            check=False,
+        )
+        return time.perf_counter() - started
+
+    def scan(self) -> float:
+        """Return the seconds of a bare walk, which looks at no file and knows no rule."""
+        started = time.perf_counter()
+        folders = [os.fspath(self.root)]
+        while folders:
+            with os.scandir(folders.pop()) as entries:
+                folders += [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)]
+        return time.perf_counter() - started
 
     def greps(self, engine: str) -> None:
         """Compare grep by *engine* with ripgrep, if that is here."""
@@ -139,6 +159,7 @@ class Bench:
                 }
                 if program
                 else {},
+                {"os.scandir": self.scan},
             )
         if program:
             self.compared(

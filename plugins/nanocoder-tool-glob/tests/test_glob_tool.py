@@ -68,6 +68,66 @@ def test_a_thousand_are_named_by_default(ctx):
     assert result.output.endswith("[1 more files]")
 
 
+@pytest.fixture
+def asked_of_the_disk(ctx, monkeypatch):
+    """Count the directories that are read and the files whose times are asked for."""
+    counts = {"read": 0, "stat": 0}
+
+    def counted(name, what):
+        real = getattr(os, name)
+
+        def call(*arguments, **options):
+            counts[what] += 1
+            return real(*arguments, **options)
+
+        monkeypatch.setattr(os, name, call)
+
+    ctx.workspace.exists("a")  # the first look finds out what the system can do
+    counted("scandir", "read")
+    counted("stat", "stat")
+    return counts
+
+
+@pytest.mark.finding("P1")
+@pytest.mark.parametrize(
+    ("pattern", "read", "stat"),
+    [
+        ("**/*", 3, 25),  # the root and two and a half of ten directories of ten files
+        ("**/*.py", 6, 25),
+        ("d4/*", 1, 10),
+        ("**/*.rs", 11, 0),
+    ],
+)
+def test_the_search_ends_when_there_is_more_than_enough_and_asks_no_file_in_vain(
+    ctx, asked_of_the_disk, pattern, read, stat
+):
+    make(ctx, *(f"d{n}/{m}.{'py' if m % 2 else 'md'}" for n in range(10) for m in range(10)))
+    ctx.settings = Settings(max_matches=25, max_results=5)
+    asked_of_the_disk.update(read=0, stat=0)
+    found(ctx, pattern)
+    assert asked_of_the_disk["stat"] - stat in range(4), "no more than where the search starts"
+    assert asked_of_the_disk["read"] <= read + 1
+
+
+@pytest.mark.finding("P1")
+def test_a_search_that_ended_names_the_newest_of_what_it_saw(ctx, asked_of_the_disk):
+    make(ctx, *(f"f{n:03}" for n in range(100)))
+    ctx.settings = Settings(max_matches=25, max_results=2)
+    asked_of_the_disk.update(stat=0)
+    result = glob(ctx, pattern="*")
+    assert result.output.splitlines() == [
+        "More than 25 files; the newest of the first 25:",
+        "f024",
+        "f023",
+        "[the search ended there; look for less]",
+        "[23 more files]",
+    ]
+    assert asked_of_the_disk["stat"] < 30, "of a directory with many files, too"
+    assert (result.metadata["count"], result.metadata["truncated"]) == (25, True)
+    ctx.settings = Settings(max_matches=100)
+    assert glob(ctx, pattern="*").output.startswith("100 files:")
+
+
 @pytest.mark.contract("MA-42")
 @pytest.mark.parametrize(
     ("pattern", "wider"),

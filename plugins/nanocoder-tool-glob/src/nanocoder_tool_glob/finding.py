@@ -51,11 +51,12 @@ def find(ctx: ToolContext, pattern: str, path: str, settings: "Settings") -> Fou
     )
     ages: list[tuple[float, str]] = []
     is_complete = True
-    for matching in _matching(ctx, walked, asked, prefix):
-        if len(ages) >= settings.max_matches:
+    for files, names in _matching(ctx, walked, asked, prefix):
+        room = settings.max_matches - len(ages)
+        ages += _aged(files, names[:room])
+        if len(names) > room:
             is_complete = False
             break
-        ages += matching
     newest = [path for _, path in nsmallest(settings.max_results, ages)]
     left_out.files = [path for path in left_out.files if asked.matches(path[prefix:])]
     return Found(newest, len(ages), left_out, is_complete)
@@ -63,17 +64,19 @@ def find(ctx: ToolContext, pattern: str, path: str, settings: "Settings") -> Fou
 
 def _matching(
     ctx: ToolContext, walked: Iterable[Files], asked: Wanted, prefix: int
-) -> Iterator[list[tuple[float, str]]]:
-    """Yield the files of one directory that match, each with its time: the newest has the least."""
+) -> Iterator[tuple[Files, list[str]]]:
+    """Yield files of one directory, and the names of those that match."""
     for files in walked:
         ctx.cancelled.check()
         # Most files are ruled out by the end of their names alone.
         names = [name for name in files.names if name.endswith(asked.ends)]
         if names and not asked.is_whole:
             names = [name for name in names if asked.matches(files.path(name)[prefix:])]
-        if not names:
-            continue
-        folder = files.path("")
-        yield [
-            (-time, folder + name) for time, name in zip(files.mtimes(names), names, strict=True)
-        ]
+        if names:
+            yield files, names
+
+
+def _aged(files: Files, names: list[str]) -> Iterator[tuple[float, str]]:
+    """Return paths with their times: the newest has the least."""
+    folder = files.path("")
+    return ((-time, folder + name) for time, name in zip(files.mtimes(names), names, strict=True))
