@@ -1,5 +1,8 @@
 """Replies that break off, repeat themselves, are withheld, or hold calls as text."""
 
+import threading
+import time
+
 import pytest
 from nanocoder import (
     ApprovalAnswer,
@@ -154,6 +157,29 @@ def test_more_calls_than_anybody_reads_are_answered_and_do_not_run(tmp_path):
     assert len(played.results) == 1_000
     assert sum(result.output.startswith("nothing at") for result in played.results) == 128
     assert "too many calls" in played.results[128].output
+
+
+@pytest.mark.finding("N5")
+def test_the_calls_of_a_turn_share_some_threads(tmp_path):
+    counts = []
+
+    @tool(risk="safe", effects={Effect.READ})
+    def count(at: str = "") -> str:
+        """Count the threads."""
+        counts.append(threading.active_count())
+        time.sleep(0.01)
+        return at
+
+    class Counting:
+        @hookimpl
+        def nanocoder_tools(self):
+            return [count]
+
+    before = threading.active_count()
+    calls = [("count", {"at": str(number)}) for number in range(128)]
+    played = play(tmp_path, [calls, "Done."], plugins={"tools": Counting()})
+    assert [result.output for result in played.results] == [str(number) for number in range(128)]
+    assert max(counts) - before < 60
 
 
 # Stuck

@@ -53,6 +53,8 @@ CLOSE_GRACE_S = 6.0
 
 Killing a process takes up to 5 s.
 """
+MIN_TURN_THREADS = 32
+"""So many calls of one turn get a thread at once; more where more may work."""
 
 Steps = Generator[Said, None, ToolResult]
 T = TypeVar("T")
@@ -145,17 +147,20 @@ class Executor:
             ready.append(self._settled(call, steps, watch))
         whole = Cancel(cancel)
         results: list[ToolResult | None] = [None] * len(ready)
-        threads = []
+        waiting = iter(range(len(ready)))  # `next` of it is one step: no two threads get the same
 
         def work(crew: Running) -> None:
-            def one(index: int) -> None:
-                # Cancelled: nobody listens to the turn any more.
-                with contextlib.suppress(Cancelled):
-                    results[index] = crew.drive(ready[index])
+            def drive() -> None:
+                for index in waiting:
+                    # Cancelled: nobody listens to the turn any more.
+                    with contextlib.suppress(Cancelled):
+                        results[index] = crew.drive(ready[index])
 
-            for index in range(len(ready)):
-                threads.append(threading.Thread(target=one, args=(index,), daemon=True))
-                threads[-1].start()
+            # A call that only waits for its steps needs a thread beside theirs.
+            most = max(MIN_TURN_THREADS, 2 * self._admission.limiter.most)
+            threads = [threading.Thread(target=drive, daemon=True) for _ in ready[:most]]
+            for thread in threads:
+                thread.start()
             for thread in threads:
                 thread.join()
 
