@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable, Sequence
 
 MAX_FOLDERS_KNOWN = 10_000
+MAX_PATH_CHARS = 4_096
+"""No system opens a longer path; to ask about each of its folders would take minutes."""
 
 
 class PathFilter:
@@ -74,7 +76,7 @@ class Readable:
         }
 
     def _reason(self, path: str, own: Callable[[str], str], known: dict[str, str]) -> str:
-        if path == ".":
+        if path == "." or len(path) > MAX_PATH_CHARS:
             return ""
         folder = path.rpartition("/")[0]
         reason = known.get(folder)

@@ -127,6 +127,12 @@ FOLLOWED = [
     "python3 -c 'import shutil; shutil.rmtree(\".\")'",
     "cd .. && chmod -R 777 /",
     "rm -rf way/..",
+    'rm -rf "$(pwd)"',
+    "rm -rf `pwd`",
+    "rm ${x:--rf} /",
+    "rm -rf ${HOME:-x}",
+    "rsync -a --delete empty/ /",
+    "rsync -a --del empty/ ~/",
 ]
 
 
@@ -166,6 +172,9 @@ def test_what_is_removed_is_looked_for_where_the_command_runs(workdir, expected,
         "'\"" * 65_000,
         "\\" * 130_000,
         "xargs " * 20_000,
+        "a?/" * 20_000,
+        "a/" * 40_000,
+        " ".join(f"a{n}*/b?/c*" for n in range(10_000)),
         "".join(f"a{n}=b;" for n in range(13_000)) + "$a1 " * 5_000,
         " ".join(f"é{n} .git{n}" for n in range(10_000)),
     ],

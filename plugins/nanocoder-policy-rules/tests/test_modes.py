@@ -280,6 +280,37 @@ def test_no_rule_lets_a_command_change_protected_files(command, rule, mode, tmp_
     assert str(judge("bash", {"command": command}, "auto", allow=[rule]).decision) == "deny"
 
 
+WILD = [
+    ("cat .e*", "deny"),
+    ("cat .en?", "deny"),
+    ("base64 id_r[st]a", "deny"),
+    ("cd keys && cat server.*", "deny"),
+    ("cat k*/server.p?m", "deny"),
+    ("cat sec*/x", "deny"),
+    ("head secrets/../sec*/*", "deny"),
+    ("echo x > .g*/config", "deny"),
+    ("echo x > .gi?/hooks/pre-commit", "deny"),
+    ("echo x > .vs*/tasks.json", "deny"),
+    ("cp evil ./.gith*/workflows/a.yml", "deny"),
+    ("rm -f *.pyc", "allow"),
+    ("ls *", "allow"),
+    ("rm -rf build/* dist/*", "allow"),
+    ("git add test_*.py", "allow"),
+    ("cp src/*.py out", "allow"),
+]
+
+
+@pytest.mark.finding("C3")
+@pytest.mark.parametrize(("command", "expected"), WILD)
+def test_names_that_a_shell_makes_of_wildcards_are_looked_at(command, expected, tmp_path, judge):
+    for name in (".git/hooks", ".vscode", ".github/workflows", "keys", "secrets", "src"):
+        (tmp_path / name).mkdir(parents=True)
+    for name in (".env", "id_rsa", "keys/server.pem", "secrets/x", "test_a.py", "src/a.py"):
+        (tmp_path / name).touch()
+    verdict = judge("bash", {"command": command}, "auto", deny=["read_file(secrets/**)"])
+    assert str(verdict.decision) == expected, verdict.reason
+
+
 def test_a_path_that_no_file_can_have_is_no_reason_to_break(judge):
     for path in ("a\0b", "x" * 100_000, "\ud800", "", "/"):
         assert judge("read_file", {"path": path}) is not None

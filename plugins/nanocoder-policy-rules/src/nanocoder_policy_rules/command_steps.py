@@ -57,7 +57,7 @@ def paths_in_words(case: "Case") -> "Iterator[ResolvedPath]":
         words = (part for simple in case.simples for part in _words_of_files(simple.words) if part)
         yield from map(case.reach.operand, words)
         return
-    for word, path in islice(case.reach.places(case.text.words, case.text.directories), MAX_PATHS):
+    for word, path in islice(case.reach.places(case.words, case.text.directories), MAX_PATHS):
         if "/" in word or path.exists:
             yield path
 
@@ -123,7 +123,7 @@ def by_rule(one: Rule) -> Verdict:
         one.text,
         f"{_TABLE}.allow",
         # A rule for some paths or arguments says nothing of the commands among a call's steps.
-        covers_steps=not one.pattern,
+        covers_steps=one.is_bare,
     )
 
 

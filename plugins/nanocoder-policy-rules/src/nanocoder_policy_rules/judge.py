@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from nanocoder import Decision, Effect, Mode, Risk, SessionInfo, Tool, ToolCall, Verdict
 
-from nanocoder_policy_rules import command_steps, paths, programs, repository, rules, shell
+from nanocoder_policy_rules import (
+    command_steps,
+    expansion,
+    paths,
+    programs,
+    repository,
+    rules,
+    shell,
+)
 from nanocoder_policy_rules.commands import are_safe
 from nanocoder_policy_rules.reach import Reach
 from nanocoder_policy_rules.removal import Removal
@@ -82,6 +90,12 @@ class Case:
         return Text(self.started, self.simples if self.command else None)
 
     @cached_property
+    def words(self) -> list[str]:
+        """All words that the command could be hiding, and the names that a shell makes of some."""
+        words = list(self.text.words)
+        return words + expansion.expanded(words, self.reach.folder, self.text.directories)
+
+    @cached_property
     def removal(self) -> Removal:
         """What the command removes."""
         root = str(self.session.cwd)
@@ -144,7 +158,7 @@ def _denied_by_rule(case: Case) -> Verdict | None:
 def _secret(case: Case) -> Verdict | None:
     found = case.secret_in(name for path in case.paths for name in path.names)
     if not found and case.started:
-        found = case.secret_in(case.text.words)
+        found = case.secret_in(case.words)
     if not found:
         return None
     reason = paths.WHY_DENIED.format(found)
@@ -201,7 +215,7 @@ def _with_end(path: "ResolvedPath") -> str:
 
 
 def _protected_word(case: Case) -> Verdict | None:
-    places = case.reach.places(case.text.words, case.text.directories)
+    places = case.reach.places(case.words, case.text.directories)
     for number, (word, path) in enumerate(places):
         if number > command_steps.MAX_PATHS:
             text = shell.clipped(case.started)

@@ -66,6 +66,8 @@ class Reach:
         self._settings = settings
         self._start = HERE if directory == HERE else session.resolve(directory).path
         self._operands: dict[str, ResolvedPath] = {}
+        self.folder = os.path.join(session.cwd, self._start)
+        """Where the command starts."""
 
     def operand(self, word: str) -> "ResolvedPath":
         """Resolve a word of the command as the program does that gets it."""
@@ -81,9 +83,8 @@ class Reach:
         Left out are words that are neither a link nor a name that matters; most are not.
         """
         several = list(words)
-        start = os.path.join(self._session.cwd, self._start)
         for word in several:
-            if _could_lead(word, start):
+            if _could_lead(word, self.folder):
                 yield word, self.operand(word)
         for directory in directories:
             for word in several:

@@ -21,7 +21,7 @@ _PLACES: Final = frozenset(
 _RECURSIVE: Final = {"rm": "rR", "chmod": "R", "chown": "R", "chgrp": "R"}
 # Functions of common languages that remove a folder with all that is in it.
 _REMOVERS: Final = frozenset(("rmtree", "rmSync", "rmdirSync", "remove_dir_all", "rm_rf", "rimraf"))
-_REMOVING: Final = _REMOVERS.union(_RECURSIVE, ("find",))
+_REMOVING: Final = _REMOVERS.union(_RECURSIVE, ("find", "rsync"))
 _GIT_STORES: Final = (".git", ".git/objects", ".git/refs")
 _NAME_TESTS: Final = frozenset(("-name", "-iname", "-path", "-ipath", "-regex", "-iregex"))
 _OTHER_TESTS: Final = frozenset(
@@ -150,6 +150,8 @@ def _operands(name: str, arguments: Sequence[str]) -> list[str]:
         return operands if is_recursive(arguments, _RECURSIVE[name]) else []
     if name == "find":
         return [] if {"-delete", "rm", "shred", "unlink"}.isdisjoint(arguments) else operands
+    if name == "rsync":  # what it does not find at its source
+        return operands[-1:] if any(word.startswith("--del") for word in arguments) else []
     return operands[:1] if name.rpartition(".")[2] in _REMOVERS else []
 
 

@@ -44,6 +44,11 @@ class Rule(NamedTuple):
         return words[:-1] if words and words[-1] == "*" else words
 
     @property
+    def is_bare(self) -> bool:
+        """Tell whether this is about the tool and nothing else; `(**)` is about any path."""
+        return not self.pattern and "(" not in self.text
+
+    @property
     def is_absolute(self) -> bool:
         """Tell whether the pattern, as one of paths, starts at the root of the disk or at home."""
         return self.pattern.startswith(("/", "~/"))

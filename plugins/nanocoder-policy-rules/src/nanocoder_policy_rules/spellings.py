@@ -10,7 +10,8 @@ from nanocoder_policy_rules.shell import compiled
 _ASSIGNMENTS = (
     r"(?<![\w$-])([A-Za-z_]\w*+)=(?:'([^']{0,64})'|\"([^\"$`]{0,64})\"|([\w./:~*-]{1,64}))"
 )
-_VARIABLES = r"\$(?:\{([A-Za-z_]\w*+)[^}\s]{0,64}+\}|([A-Za-z_]\w*+))"
+_VARIABLES = r"\$(?:\{([A-Za-z_]\w*+)(?::?[-=+]([^}\s]{1,64}+)|[^}\s]{0,64}+)\}|([A-Za-z_]\w*+))"
+_HERE = r"\$\(\s*pwd\s*\)|`\s*pwd\s*`"
 _ESCAPES = r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|0?([0-7]{1,3})|([ntrvf]))"
 _LIST = r"\{([^{}]*+)\}"
 _KNOWN: Final = {"HOME": ("~",), "PWD": (".",), "IFS": (" ",)}
@@ -33,6 +34,8 @@ def replaced(text: str) -> str:
 
     A variable with several values stands for all of them; one that is not assigned stays.
     """
+    if "pwd" in text:
+        text = compiled(_HERE).sub(".", text)
     if "$" not in text:
         return text
     values = {name: list(value) for name, value in _KNOWN.items()}
@@ -40,7 +43,7 @@ def replaced(text: str) -> str:
         values.setdefault(name, []).append("".join(value))
 
     def value_of(variable: re.Match[str]) -> str:
-        known = values.get(variable[1] or variable[2], [variable[0]])
+        known = values.get(variable[1] or variable[3], [variable[2] or variable[0]])
         return " ".join(dict.fromkeys(known))
 
     return compiled(_VARIABLES).sub(value_of, text, count=_MAX_REPLACED)

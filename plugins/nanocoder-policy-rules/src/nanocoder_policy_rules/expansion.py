@@ -1,0 +1,68 @@
+"""What a shell makes of words with wildcards: the names on the disk that they fit.
+
+Only where a name begins with a letter, as in `.g*/config` and `id_r?a`: a lone `*` names nothing.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
+from itertools import islice
+from typing import Final
+
+_WILD: Final = frozenset("*?[")
+_MAX_NAMES: Final = 2_000
+_MAX_MATCHES: Final = 200
+_MAX_PARTS: Final = 16
+_MAX_FOLDERS: Final = 200
+
+
+def expanded(words: Sequence[str], folder: str, entered: Sequence[str]) -> list[str]:
+    """Return the paths that *words* stand for in *folder*, or in one that is *entered* from it."""
+    wild = [word for word in words if _names_something(word)]
+    budget = iter(range(_MAX_FOLDERS))
+    found = (
+        os.path.join(directory, path)
+        for directory in ("", *entered)
+        for word in wild
+        for path in _matches(word.split("/"), os.path.join(folder, directory), budget)
+    )
+    return list(islice(found, _MAX_MATCHES))
+
+
+def _names_something(word: str) -> bool:
+    """Tell whether a name in *word* has a wildcard, and does not begin with it."""
+    if _WILD.isdisjoint(word):
+        return False
+    parts = word.split("/")
+    return len(parts) <= _MAX_PARTS and any(
+        part[0] not in _WILD and not _WILD.isdisjoint(part) for part in parts if part
+    )
+
+
+def _matches(parts: Sequence[str], folder: str, budget: Iterator[int]) -> Iterator[str]:
+    """Yield the paths below *folder* that fit *parts*; what has no wildcard need not exist.
+
+    Each folder that is looked through takes one of the *budget*.
+    """
+    fixed = next((at for at, part in enumerate(parts) if not _WILD.isdisjoint(part)), len(parts))
+    start = "/".join(parts[:fixed]) or ("/" if fixed else "")
+    if fixed == len(parts):
+        yield start
+        return
+    if next(budget, None) is None:
+        return
+    for name in _names(os.path.join(folder, start)):
+        is_hidden = name.startswith(".") and not parts[fixed].startswith(".")
+        if not is_hidden and fnmatchcase(name, parts[fixed]):
+            path = os.path.join(start, name)
+            rest = parts[fixed + 1 :]
+            below = _matches(rest, os.path.join(folder, path), budget) if rest else iter(("",))
+            yield from (os.path.join(path, each) if each else path for each in below)
+
+
+def _names(folder: str) -> list[str]:
+    try:
+        with os.scandir(folder) as entries:
+            return [entry.name for entry in islice(entries, _MAX_NAMES)]
+    except (OSError, ValueError):  # missing, no folder, not for us, or no name at all
+        return []
