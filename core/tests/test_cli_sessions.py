@@ -162,3 +162,25 @@ def test_on_a_terminal_it_says_what_will_be_removed_and_asks(nanocoder, answer, 
     talk.close()
     assert talk.exitstatus == 0
     assert len(listed(nanocoder)) == left
+
+
+# Names
+
+
+@pytest.mark.finding("F8")
+def test_sessions_are_named_and_found_by_words(nanocoder, small):
+    small(PROMPT)
+    small("Something else")
+    [other, session] = [one["id"] for one in listed(nanocoder)]
+    assert (
+        nanocoder("sessions", "rename", session, "The", "notes").stdout == f"Renamed: {session}\n"
+    )
+    assert [one["title"] for one in listed(nanocoder)] == ["Something else", "The notes"]
+    assert nanocoder("sessions", "export", session).stdout.startswith("# The notes\n")
+    for words in (["the", "NOTES"], ["notes.txt", "change"]):
+        found = nanocoder("sessions", "list", *words).stdout
+        assert (session in found, other in found) == (True, False)
+    none = nanocoder("sessions", "list", "nowhere", "at all").stdout
+    assert none.rstrip().endswith("with 'nowhere at all' in its title or first prompt.")
+    missing = nanocoder("sessions", "rename", "2001", "x")
+    assert (missing.returncode, "there is no session '2001'" in missing.stderr) == (2, True)

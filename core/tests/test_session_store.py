@@ -325,3 +325,36 @@ def test_a_damaged_file_that_holds_no_record_is_told(store, tmp_path):
         assert error_class(caught) == "session_unreadable"
     assert [path.stem for path in store.folder.glob("*.jsonl")] == [session_id]
     assert repaired([]).messages == []
+
+
+@pytest.mark.finding("F8")
+def test_a_session_keeps_its_name_through_all_that_follows(store, tmp_path):
+    other, session_id = begin(store, tmp_path, "Older"), begin(store, tmp_path, "First words")
+    before = {summary.id: summary.updated for summary in store.list()}
+    assert store.rename(other, " A  good\nname") == other
+    named = next(summary for summary in store.list() if summary.id == other)
+    assert (named.title, named.prompt) == ("A good name", "Older")
+    assert store.list()[0].id == session_id, "to name a session is no use of it"
+    assert {summary.id: summary.updated for summary in store.list()} == before
+    _, journal = store.open(other)
+    for _ in range(3):
+        journal.append("message", encode_message(Message("assistant", "x" * 20_000)))
+    journal.close()
+    assert store.list()[0].title == store.show(other).title == "A good name"
+    forked, journal = store.fork(other)
+    journal.close()
+    assert store.show(forked).title == "A good name"
+    store.rename(other, "Another")
+    assert [one.title for one in store.list() if one.id == other] == ["Another"]
+    with pytest.raises(UsageError, match="the new title is empty"):
+        store.rename(other, " \n ")
+
+
+@pytest.mark.finding("F8")
+def test_a_session_is_found_by_words_of_its_title_and_of_its_first_prompt(store, tmp_path):
+    prompt = f"Rewrite the parser {'very ' * 30}carefully"
+    store.rename(begin(store, tmp_path, prompt), "Grammar")
+    [summary] = store.list()
+    assert summary.matches(["CAREFULLY", "grammar"])
+    assert summary.matches([])
+    assert not summary.matches(["grammar", "lexer"])

@@ -105,6 +105,8 @@ def _place(action: argparse.Action) -> str:
     name = str(action.metavar or action.dest).upper()
     if action.nargs == "+":
         return f"{name}…"
+    if action.nargs == "*":
+        return f"[{name}…]"
     return f"[{name}]" if action.nargs == "?" else name
 
 

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 import signal
 import stat
 
@@ -27,7 +28,7 @@ def test_a_prompt_gets_its_answer_and_the_line_below_counts_tokens(chat):
 
 def test_several_lines_are_one_prompt(chat):
     talk = chat(HI).press("one\x1b\rtwo").type("").see("Hello there.")
-    talk.type("/sessions").see("one two")
+    talk.type("/clear").type("/sessions").see("1  one two")
 
 
 def test_an_interrupt_returns_to_the_prompt(chat):
@@ -273,9 +274,10 @@ def test_who_comes_back_sees_the_last_prompt_as_typed_and_its_own_answer(chat, s
 
 def test_a_cleared_session_can_be_resumed_by_its_id(chat):
     talk = chat(HI, {"text": "Still here."}).type("first words").see("Hello there.")
-    talk.type("/clear").see("Ctrl-D leaves", times=2).type("/sessions").see("1 turn  first words")
-    line = next(line for line in talk.text.splitlines() if "1 turn  first" in line)
-    talk.type(f"/resume {line.split()[0]}").see("first words", times=3)
+    talk.type("/clear").see("Ctrl-D leaves", times=2).type("/sessions").see("1  first words")
+    line = next(line for line in talk.text.splitlines() if line.startswith("1  first words"))
+    assert re.fullmatch(r"1  first words  just now  1 turn  \d kB  \d{8}-\d{6}-\w{4}", line)
+    talk.type(f"/resume {line.split()[-1]}").see("first words", times=3)
     talk.type("more").see("Still here.")
 
 

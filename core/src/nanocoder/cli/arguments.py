@@ -178,6 +178,9 @@ def _sessions(parser: argparse.ArgumentParser) -> None:
     )
     listing = actions.add_parser("list", help="this directory's sessions, the latest first")
     _with_output(listing)
+    listing.add_argument(
+        "words", nargs="*", metavar="WORD", help="only those with WORD in title or first prompt"
+    )
     listing.add_argument("--all", action="store_true", help="the sessions of every directory")
     listing.add_argument(
         "--empty", action="store_true", help="also sessions in which no model answered"
@@ -197,6 +200,9 @@ def _sessions(parser: argparse.ArgumentParser) -> None:
 def _session_changes(actions: Any) -> None:
     """Add what makes, changes or deletes something."""
     fork = actions.add_parser("fork", help="start a new session from the messages of another")
+    rename = actions.add_parser("rename", help="give a session a title")
+    rename.add_argument("id", help='the ID of a session, its beginning, or "last"')
+    rename.add_argument("title", nargs="+", metavar="TITLE", help="the new title")
     undo = actions.add_parser("undo", help="restore the files that a session changed")
     export = actions.add_parser("export", help="print a session as Markdown or JSON")
     remove = actions.add_parser("remove", help="delete a session with its backups")

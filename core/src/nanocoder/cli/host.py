@@ -6,18 +6,21 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nanocoder.api import open_session
 from nanocoder.cli.output import complain
 from nanocoder.config import Config, state_dir
 from nanocoder.directory import existing_directory
-from nanocoder.errors import ConfigError, UsageError
+from nanocoder.errors import ConfigError, PersonError, UsageError
 from nanocoder.loop import Session
 from nanocoder.opening import installed_plugins
 from nanocoder.plugins import Plugins
-from nanocoder.session import SessionStore, SessionSummary
+from nanocoder.session import SessionStore, SessionSummary, name_of
 from nanocoder.signals import Signals
+
+if TYPE_CHECKING:
+    from nanocoder.served import Served
 
 INTERRUPTED, TERMINATED = "interrupted", "terminated"
 
@@ -110,6 +113,23 @@ class Host:
         taken = what(read(journal.path), Wanted(redo=redo))
         desk = Desk(ground.workspace, journal, session.plugins, say, agree)
         return desk.undo(taken) or []
+
+    def models(self, session: Session) -> "Sequence[Served]":
+        """Return the models that each provider can name, for *session* to choose from."""
+        from nanocoder.served import served_models  # few conversations look at them
+
+        try:
+            current = session.chosen
+        except PersonError:
+            current = None
+        return served_models(session.plugins, current)
+
+    def rename(self, session: Session, title: str) -> None:
+        """Give *session* a name; raises UsageError when it is empty, or nothing is kept."""
+        journal = session._ground.journal  # noqa: SLF001 - as for undo
+        if journal is None or journal.path is None:
+            raise UsageError("this session is not kept, so it cannot be named")
+        journal.rename(name_of(title))
 
     def tell_news(self) -> None:
         """Say once what is new, set aside, or was ignored."""

@@ -1,4 +1,4 @@
-"""`nanocoder sessions`: list, show, continue, undo, export and remove sessions."""
+"""`nanocoder sessions`: list, show, continue, name, undo, export and remove sessions."""
 
 import argparse
 import os
@@ -40,6 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _list(store: SessionStore, host: Host, arguments: argparse.Namespace) -> int:
     prompted = [one for one in store.list() if one.title]
+    prompted = [one for one in prompted if one.matches(arguments.words)]
     here = [one for one in prompted if arguments.all or one.cwd == str(host.cwd)]
     shown = [one for one in here if one.turns or arguments.empty]
     if arguments.output == "json":
@@ -49,7 +50,8 @@ def _list(store: SessionStore, host: Host, arguments: argparse.Namespace) -> int
         _print_list(shown, with_directory=arguments.all)
     else:
         where = "" if arguments.all else f" of {host.cwd} (--all lists those of every directory)"
-        print_line(f"There is no session{where}.")
+        about = f" with {' '.join(arguments.words)!r} in its title or first prompt"
+        print_line(f"There is no session{where}{about if arguments.words else ''}.")
     if len(here) > len(shown):
         host.say(EMPTY.format(len(here) - len(shown)))
     return 0
@@ -140,6 +142,12 @@ def _export(store: SessionStore, host: Host, arguments: argparse.Namespace) -> i
     return 0
 
 
+def _rename(store: SessionStore, host: Host, arguments: argparse.Namespace) -> int:
+    session_id = store.rename(arguments.id, " ".join(arguments.title), cwd=host.cwd)
+    print_line(f"Renamed: {session_id}")
+    return 0
+
+
 def _remove(store: SessionStore, host: Host, arguments: argparse.Namespace) -> int:
     session_id = store.find(arguments.id, cwd=host.cwd)
     # A full ID names one session for certain, so scripts need not confirm it.
@@ -189,6 +197,7 @@ ACTIONS: Final[Mapping[str, Action]] = {
     "show": _show,
     "resume": _resume,
     "fork": _fork,
+    "rename": _rename,
     "undo": _undo,
     "export": _export,
     "remove": _remove,

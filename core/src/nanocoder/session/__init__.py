@@ -18,7 +18,7 @@ from nanocoder.session.messages import (
     spoken,
 )
 from nanocoder.session.records import Record, read
-from nanocoder.session.store import SessionStore
+from nanocoder.session.store import SessionStore, name_of
 from nanocoder.session.summary import SessionSummary
 from nanocoder.session.transcript import Transcript, repaired
 
@@ -34,6 +34,7 @@ __all__ = [
     "encode_message",
     "encode_result",
     "encode_usage",
+    "name_of",
     "read",
     "repaired",
     "spoken",

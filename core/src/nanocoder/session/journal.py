@@ -49,6 +49,7 @@ class Journal:
         self._descriptor = descriptor
         self._seq = last.seq if last else 0
         self._turn = last.turn if last else 0
+        self._title = last.title if last else ""
         self._at = max(last.at if last else 0.0, not_before)
         self._size = after.end if after else 0
         self._pending: deque[bytes] = deque()
@@ -74,15 +75,14 @@ class Journal:
         disk does never raises here; `warn` is told.
         """
         with self._lock:
-            self._seq += 1
             self._at = max(time.time(), self._at)
-            if kind == "message" and data.get("role") == "assistant":
-                self._turn += 1
-            if self._descriptor >= 0:
-                record = Record(self._seq, kind, self._at, data, self._turn)
-                self._pending.append(encode(record))
-                self._flush(sync=sync)
-            return self._seq
+            return self._append(kind, data, sync=sync)
+
+    def rename(self, title: str) -> None:
+        """Give the session a name. That is no use of it: the time of its last record stays."""
+        with self._lock:
+            self._title = title
+            self._append("session.changed", {"title": title}, sync=False)
 
     def artifact(self, name: str, data: bytes) -> str:
         """Keep *data* under a name like *name* and return its path, nothing if that fails."""
@@ -131,6 +131,16 @@ class Journal:
             self._flush(sync=False)
             os.close(self._descriptor)
             self._descriptor = -1
+
+    def _append(self, kind: str, data: Mapping[str, Any], *, sync: bool) -> int:
+        self._seq += 1
+        if kind == "message" and data.get("role") == "assistant":
+            self._turn += 1
+        if self._descriptor >= 0:
+            record = Record(self._seq, kind, self._at, data, self._turn, self._title)
+            self._pending.append(encode(record))
+            self._flush(sync=sync)
+        return self._seq
 
     def _flush(self, *, sync: bool) -> None:
         try:

@@ -33,7 +33,8 @@ class Record(Value):
     """One record.
 
     *seq* counts from 1, *at* is seconds since the epoch and never falls within a session.
-    *turn* is the number of the model's answers so far, this record included.
+    *turn* is the number of the model's answers so far, this record included. *title* is the name
+    that a person gave the session, in each record from then on: a list reads the last one only.
     """
 
     seq: int
@@ -41,6 +42,7 @@ class Record(Value):
     at: float
     data: Mapping[str, Any]
     turn: int = 0
+    title: str = ""
 
 
 @frozen(eq=False, repr=False)
@@ -88,7 +90,13 @@ def scan(file: BinaryIO) -> Scan:
 
 def encode(record: Record) -> bytes:
     """Return a record's line, ending in a line feed."""
-    whole = {"seq": record.seq, "kind": record.kind, "at": record.at, "turn": record.turn}
+    whole: dict[str, Any] = {
+        "seq": record.seq,
+        "kind": record.kind,
+        "at": record.at,
+        "turn": record.turn,
+    }
+    whole |= {"title": record.title} if record.title else {}
     body = _json({**whole, "data": record.data}, whole)[:-1]
     return body + SEAL % zlib.crc32(body)
 
@@ -117,7 +125,7 @@ def _record(found: Any) -> Record:
         raise TypeError(kind)
     if not 0.0 <= at < FAR_S:
         raise ValueError(at)
-    return Record(seq, kind, float(at), data, int(turn))
+    return Record(seq, kind, float(at), data, int(turn), str(found.get("title", "")))
 
 
 def _json(value: Mapping[str, Any], without_data: Mapping[str, Any]) -> bytes:

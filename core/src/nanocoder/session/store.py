@@ -15,7 +15,7 @@ from nanocoder.session.journal import Journal, Warn, locked, private_directory
 from nanocoder.session.messages import encode_message
 from nanocoder.session.records import Record, Scan, read, scan
 from nanocoder.session.summary import SessionSummary, summary_of
-from nanocoder.session.transcript import Transcript, repaired
+from nanocoder.session.transcript import Transcript, repaired, titled
 
 ALPHABET: Final = "abcdefghjkmnpqrstuvwxyz23456789"
 ID: Final = re.compile(r"\d{8}-\d{6}-[a-z0-9]{4}")
@@ -93,27 +93,21 @@ class SessionStore:
 
         Raises: UsageError (session_not_found, session_in_use, session_unreadable).
         """
-        session_id = self.find(wanted, cwd=cwd)
-        path = self._path(session_id)
-        try:
-            descriptor = locked(path)
-        except OSError as error:
-            raise _fault("session_unreadable", f"{path}: {error.strerror}") from None
-        try:
-            found = self._mended(path, descriptor)
-        except BaseException:
-            os.close(descriptor)
-            raise
-        journal = Journal(
-            session_id,
-            path,
-            descriptor,
-            after=found,
-            warn=self._warn,
-            not_before=self._after_the_newest(),
-        )
+        found, journal = self._taken(self.find(wanted, cwd=cwd), self._after_the_newest())
         journal.append("session.resumed", {"pid": os.getpid()})
         return found.records, journal
+
+    def rename(self, wanted: str, title: str, *, cwd: Path | None = None) -> str:
+        """Give a session that nobody uses a name, and return its id; raises UsageError."""
+        session_id = self.find(wanted, cwd=cwd)
+        _, journal = self._taken(session_id)
+        try:
+            journal.rename(name_of(title))
+        finally:
+            journal.close()
+        if journal.problem:
+            raise _fault("session_unreadable", journal.problem)
+        return session_id
 
     def records(self, session_id: str) -> Sequence[Record]:
         """Return the whole records of a session without taking it over; raises UsageError."""
@@ -200,6 +194,23 @@ class SessionStore:
                     removed += 1
         return removed
 
+    def _taken(self, session_id: str, not_before: float = 0.0) -> tuple[Scan, Journal]:
+        """Lock and mend the journal of a session; returns what it has, and its continuation."""
+        path = self._path(session_id)
+        try:
+            descriptor = locked(path)
+        except OSError as error:
+            raise _fault("session_unreadable", f"{path}: {error.strerror}") from None
+        try:
+            found = self._mended(path, descriptor)
+        except BaseException:
+            os.close(descriptor)
+            raise
+        warn = self._warn
+        return found, Journal(
+            session_id, path, descriptor, after=found, warn=warn, not_before=not_before
+        )
+
     def _names(self) -> Sequence[str]:
         """Return the ids of all journals, oldest first; other files are none of ours."""
         try:
@@ -274,6 +285,14 @@ class SessionStore:
             f" the whole file is {copy}"
         )
         return found
+
+
+def name_of(title: str) -> str:
+    """Return *title* as the name of a session, on one line; raises UsageError when it is empty."""
+    name = titled(title)
+    if not name:
+        raise UsageError("the new title is empty")
+    return name
 
 
 def _numbered(missing: Sequence[int]) -> str:

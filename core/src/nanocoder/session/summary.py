@@ -4,6 +4,7 @@ import json
 import os
 import re
 import stat
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -23,7 +24,8 @@ PROMPT: Final = re.compile(rb'"(?:prompt|role":"user","(?:typed|text))":("(?:[^"
 class SessionSummary(Value):
     """One session; *started* and *updated* in seconds since the epoch, *size* in bytes.
 
-    *forked_from* is the id of the session whose messages it began with.
+    *title* is the name it was given, else the first words of *prompt*, which is its first prompt as
+    far as it was read. *forked_from* is the id of the session whose messages it began with.
     """
 
     id: str
@@ -35,6 +37,12 @@ class SessionSummary(Value):
     turns: int
     size: int
     forked_from: str = ""
+    prompt: str = ""
+
+    def matches(self, words: Sequence[str]) -> bool:
+        """Tell whether the title or the first prompt has all *words*, in upper or lower case."""
+        text = f"{self.title}\n{self.prompt}".casefold()
+        return all(word.casefold() in text for word in words)
 
 
 def summary_of(path: Path) -> SessionSummary | None:
@@ -61,16 +69,18 @@ def summary_of(path: Path) -> SessionSummary | None:
 def _summary(
     session_id: str, first: Record, head: bytes, last: Record, found: os.stat_result
 ) -> SessionSummary:
+    prompt = _prompt(head)
     return SessionSummary(
         session_id,
         first.at,
         last.at,
         str(first.data.get("cwd", "")),
         str(first.data.get("model", "")),
-        str(first.data.get("title", "")) or _title(head),
+        last.title or str(first.data.get("title", "")) or titled(prompt),
         last.turn,
         found.st_size,
         str(first.data.get("forked_from", "")),
+        prompt,
     )
 
 
@@ -86,8 +96,8 @@ def _last(descriptor: int, size: int) -> Record | None:
     return None
 
 
-def _title(head: bytes) -> str:
-    """Return the first prompt's first words, also when the prompt is longer than *head*."""
+def _prompt(head: bytes) -> str:
+    """Return the first prompt, or its beginning when it is longer than *head*."""
     return next(filter(None, (_beginning(match.group(1)) for match in PROMPT.finditer(head))), "")
 
 
@@ -98,5 +108,5 @@ def _beginning(text: bytes) -> str:
             prompt = json.loads(text[:cut] + b'"')
         except ValueError:
             continue
-        return titled(prompt.encode("utf-8", "replace").decode())
+        return str(prompt).encode("utf-8", "replace").decode()
     return ""

@@ -18,6 +18,7 @@ from nanocoder import (
 )
 
 from nanocoder_ui_terminal.ahead import Ahead
+from nanocoder_ui_terminal.choosing import Models, Sessions
 from nanocoder_ui_terminal.completion import ChatCompleter, Files
 from nanocoder_ui_terminal.echo import enter_kept
 from nanocoder_ui_terminal.entry import Entry
@@ -98,6 +99,8 @@ class Conversation:
         self.terminal = terminal
         self.leaving = Cancel()
         """Set when a signal ends the conversation: whatever waits for the person gives up."""
+        self.models = Models(self)
+        self.sessions = Sessions(self)
         self._works = False
         self._ahead = Ahead()
         self._ended_well = False

@@ -10,6 +10,8 @@ from nanocoder import Workspace, WorkspaceError
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
+from nanocoder_ui_terminal.choosing import Value
+
 FRAGMENT: Final = re.compile(r'(?:^|\s)@("?)([^\s"]*)$')
 SKIPPED: Final = frozenset({"__pycache__", "node_modules", ".venv", "venv", ".tox", ".nox"})
 """Folders of files that nobody wrote, also where no `.gitignore` names them."""
@@ -60,7 +62,7 @@ class ChatCompleter(Completer):
     def __init__(
         self,
         commands: Mapping[str, str],
-        values: Callable[[str], Iterable[tuple[str, str]]],
+        values: Callable[[str], Iterable[Value]],
         files: Files,
     ) -> None:
         self._commands = commands
@@ -91,9 +93,20 @@ class ChatCompleter(Completer):
                 if command.startswith(name):
                     yield Completion(f"/{command}", -len(text) - 1, display_meta=meaning)
             return
-        for value, meaning in self._values(name):
-            if value.startswith(argument):
-                yield Completion(value, -len(argument), display_meta=meaning)
+        for value in _fitting(self._values(name), argument.casefold()):
+            yield Completion(
+                value.text,
+                -len(argument),
+                display=value.shown or value.text,
+                display_meta=value.meaning,
+            )
+
+
+def _fitting(values: Iterable[Value], wanted: str) -> list[Value]:
+    """Return the values that begin with *wanted*; where none does, those that it is a part of."""
+    known = list(values)
+    begin = [value for value in known if value.text.casefold().startswith(wanted)]
+    return begin or [one for one in known if wanted in f"{one.text} {one.shown}".casefold()]
 
 
 def _begins(path: str, wanted: str) -> bool:

@@ -1,13 +1,13 @@
 """The commands of a conversation: words that begin with a slash."""
 
-import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from attrs import frozen
 from nanocoder import Mode, PersonError
 
+from nanocoder_ui_terminal.choosing import TITLE_COLUMNS, Value
 from nanocoder_ui_terminal.lines import in_conversation, one_line
 from nanocoder_ui_terminal.mentions import Typed
 from nanocoder_ui_terminal.reloading import reload
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from nanocoder_ui_terminal.chat import Conversation
 
 KEYS: Final = (
-    ("Enter", "send; while the model works: queue, and Backspace on an empty line takes it back"),
+    ("Enter", "send; during a run: queue for after it"),
+    ("Backspace, Up", "on an empty line during a run: change what is queued"),
     ("Alt-Enter, Ctrl-J, or \\ Enter", "new line"),
     ("Tab", "complete a command or a file"),
     ("@path", "send a file along"),
@@ -26,8 +27,6 @@ KEYS: Final = (
     ("Ctrl-R", "search what you typed before"),
     ("Ctrl-D", "leave"),
 )
-MAX_SESSIONS: Final = 15
-TITLE_COLUMNS: Final = 50
 GO_AHEAD: Final = "Go ahead with this plan."
 
 
@@ -67,16 +66,14 @@ def act(conversation: "Conversation", line: str) -> Next | None:
         return None
 
 
-def values_for(conversation: "Conversation", name: str) -> Iterable[tuple[str, str]]:
-    """Return what a command may be given, and what that is, for completion."""
+def values_for(conversation: "Conversation", name: str) -> Iterable[Value]:
+    """Return what a command may be given, for completion."""
     if name in {"mode", "go"}:
-        return [(str(mode), "") for mode in Mode]
+        return [Value(str(mode)) for mode in Mode]
     if name == "model":
-        offers = conversation.session.plugins.offers("providers")
-        return [(f"{one['name']}/{one['default_model']}", one["description"]) for _, one in offers]
+        return conversation.models.values()
     if name == "resume":
-        sessions = conversation.host.sessions()[:MAX_SESSIONS]
-        return [(one.id, one_line(one.title, TITLE_COLUMNS)) for one in sessions]
+        return conversation.sessions.values()
     return ()
 
 
@@ -101,12 +98,7 @@ def _model(conversation: "Conversation", argument: str) -> None:
         conversation.find_model()
         conversation.say(f"Switched to {session.info.model}")
         return
-    rows = [
-        (f"{offer['name']}/{offer['default_model'] or 'MODEL'}", offer["description"])
-        for _, offer in session.plugins.offers("providers")
-    ]
-    conversation.say(f"Current model: {conversation.model or 'none'}")
-    conversation.show_table(rows)
+    conversation.models.show()
 
 
 def _mode(conversation: "Conversation", argument: str) -> None:
@@ -144,32 +136,33 @@ def _cost(conversation: "Conversation", _argument: str) -> None:
 
 
 def _resume(conversation: "Conversation", argument: str) -> Next | None:
-    if not argument:
-        _sessions(conversation, "")
-        conversation.say("To resume one: /resume ID")
-        return None
-    found = [one.id for one in conversation.host.sessions() if one.id.startswith(argument)]
-    if len(found) == 1:
-        return Next(found[0])
-    problem = "Several sessions begin" if found else "No session in this directory begins"
-    conversation.say(f"{problem} with {one_line(argument, 40)}", "yellow")
+    found = conversation.sessions.find(argument)
+    if argument and len(found) == 1:
+        return Next(found[0].id)
+    _show_sessions(conversation, argument, found)
     return None
 
 
-def _sessions(conversation: "Conversation", _argument: str) -> None:
-    rows = [
-        (
-            one.id,
-            time.strftime("%Y-%m-%d %H:%M", time.localtime(one.updated)),
-            f"{one.turns} turn{'' if one.turns == 1 else 's'}",
-            one_line(one.title, TITLE_COLUMNS),
-        )
-        for one in conversation.host.sessions()[:MAX_SESSIONS]
-    ]
-    if rows:
-        conversation.show_table(rows)
+def _sessions(conversation: "Conversation", argument: str) -> None:
+    _show_sessions(conversation, argument, conversation.sessions.find(argument))
+
+
+def _show_sessions(conversation: "Conversation", wanted: str, found: Sequence[Any]) -> None:
+    if found:
+        conversation.sessions.show(found)
+        conversation.say("To resume one: /resume NUMBER")
+    elif wanted:
+        conversation.say(f"No earlier session here fits {one_line(wanted, 40)!r}", "yellow")
     else:
         conversation.say("No earlier session in this directory")
+
+
+def _name(conversation: "Conversation", argument: str) -> None:
+    if not argument:
+        conversation.say("To give this session a title: /name TITLE")
+        return
+    conversation.host.rename(conversation.session, argument)
+    conversation.say(f"Session named {one_line(argument, TITLE_COLUMNS)!r}")
 
 
 def _undo(conversation: "Conversation", _argument: str) -> None:
@@ -199,8 +192,9 @@ COMMANDS: Final[Mapping[str, SlashCommand]] = {
     "go": SlashCommand("[MODE]", "leave plan mode and carry out the plan", _go),
     "tools": SlashCommand("", "the tools, their risks and owners", _tools),
     "cost": SlashCommand("", "tokens and money so far", _cost),
-    "sessions": SlashCommand("", "earlier sessions in this directory", _sessions),
-    "resume": SlashCommand("[ID]", "resume an earlier session", _resume),
+    "sessions": SlashCommand("[WORDS]", "earlier sessions in this directory", _sessions),
+    "resume": SlashCommand("[NUMBER]", "resume an earlier session, also by ID or words", _resume),
+    "name": SlashCommand("TITLE", "give this session a title", _name),
     "undo": SlashCommand("", "put back the files that the last run changed", _undo),
     "redo": SlashCommand("", "revert the last undo", _redo),
     "reload": SlashCommand("", "read the configuration again", _reload),
