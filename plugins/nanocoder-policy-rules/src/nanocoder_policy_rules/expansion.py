@@ -1,6 +1,6 @@
 """What a shell makes of words with wildcards: the names on the disk that they fit.
 
-Only where a name begins with a letter, as in `.g*/config` and `id_r?a`: a lone `*` names nothing.
+Only where a name begins with a letter, as in `.g*/config` and `id_r?a`: `*` and `.*` name nothing.
 """
 
 import os
@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Final
 
 _WILD: Final = frozenset("*?[")
+_ANYTHING: Final = ("*", "?", "[!", "[^")
 _MAX_NAMES: Final = 2_000
 _MAX_MATCHES: Final = 200
 _MAX_PARTS: Final = 16
@@ -30,13 +31,12 @@ def expanded(words: Sequence[str], folder: str, entered: Sequence[str]) -> list[
 
 
 def _names_something(word: str) -> bool:
-    """Tell whether a name in *word* has a wildcard, and does not begin with it."""
+    """Tell whether a name in *word* has a wildcard, and letters before it."""
     if _WILD.isdisjoint(word):
         return False
     parts = word.split("/")
-    return len(parts) <= _MAX_PARTS and any(
-        part[0] not in _WILD and not _WILD.isdisjoint(part) for part in parts if part
-    )
+    wild = (part.lstrip(".") for part in parts if not _WILD.isdisjoint(part))
+    return len(parts) <= _MAX_PARTS and any(not part.startswith(_ANYTHING) for part in wild)
 
 
 def _matches(parts: Sequence[str], folder: str, budget: Iterator[int]) -> Iterator[str]:

@@ -93,6 +93,8 @@ class Case:
     def words(self) -> list[str]:
         """All words that the command could be hiding, and the names that a shell makes of some."""
         words = list(self.text.words)
+        if self.simples is not None and self.command:
+            return words  # its wildcards are in quotes
         return words + expansion.expanded(words, self.reach.folder, self.text.directories)
 
     @cached_property
