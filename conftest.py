@@ -13,7 +13,7 @@ Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
 
 PACKAGES: Final = {"bwrap": "bubblewrap", "node": "nodejs", "rg": "ripgrep"}
 """Debian's package of a program, where its name is another."""
-HIDDEN: Final = "NANOCODER_HIDDEN_PROGRAMS"
+HIDDEN: Final = "HIDDEN_PROGRAMS"
 """Programs that a run of CI has hidden on purpose: their tests may be skipped in it."""
 
 

@@ -9,6 +9,8 @@ import pytest
 from nanocoder import Cancel, ProviderError
 from nanocoder_kit_http import Client
 
+pytestmark = pytest.mark.needs("openssl")
+
 
 class Hello(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
