@@ -23,7 +23,7 @@ def configured(nanocoder, text):
 def test_a_refused_model_is_blamed_on_the_variable_that_names_it(nanocoder, command):
     done = nanocoder(*command, env={"NANOCODER_MODEL": "bad"})
     said = done.stdout + done.stderr
-    assert "there is no provider 'bad' (of NANOCODER_MODEL 'bad')" in said
+    assert "there is no provider 'bad' (NANOCODER_MODEL 'bad')" in said
     assert "A model is written PROVIDER/MODEL. Providers: " in said
     assert "--model 'bad'" not in said
 
@@ -32,10 +32,10 @@ def test_a_refused_model_is_blamed_on_the_line_of_the_file_or_on_the_flag(nanoco
     path = configured(nanocoder, '\nmodel = "zork/x"\n')
     done = nanocoder("run", "go")
     assert done.returncode == 2
-    assert f"no provider 'zork' (of model 'zork/x' in {path}:2)" in done.stderr
+    assert f"no provider 'zork' (model 'zork/x' in {path}:2)" in done.stderr
     assert "install" not in done.stderr, "the name would be made of a slip, and anybody may own it"
     done = nanocoder("run", "go", "--model", "zonk/x", env={"NANOCODER_MODEL": "bad"})
-    assert "no provider 'zonk' (of --model 'zonk/x')" in done.stderr
+    assert "no provider 'zonk' (--model 'zonk/x')" in done.stderr
 
 
 @pytest.mark.finding("D9")
@@ -207,7 +207,7 @@ def test_a_dialect_that_is_switched_off_is_called_so(nanocoder):
 def test_a_tool_that_nobody_brings_is_looked_up_in_the_table_of_packages(nanocoder):
     done = nanocoder("call", "nosuch")
     assert "Unknown tool: nosuch. Tools: " in done.stderr
-    assert "no installed plugin has it; the README of nanocoder says which" in done.stderr
+    assert "no installed plugin has it; docs/reference/plugins.md lists" in done.stderr
 
 
 def test_a_wrapper_of_a_renamed_tool_is_told_its_name(nanocoder):
@@ -316,3 +316,13 @@ def test_a_tool_cannot_be_given_a_name_that_no_model_could_call(nanocoder):
     done = nanocoder("tools")
     assert done.returncode == 2
     assert f"{path}:1: tools.rename: 'Bad Name' is no name; use lower-case" in done.stderr
+
+
+@pytest.mark.finding("B9")
+def test_the_doctor_says_that_a_limit_on_money_cannot_be_kept(nanocoder):
+    limit = {"NANOCODER_MAX_COST_USD": "1.0", "NANOCODER_MODEL": "openai/x", "OPENAI_API_KEY": "k"}
+    done = nanocoder("doctor", env=limit)
+    assert done.returncode == 1
+    assert "the price of openai/x is unknown" in done.stdout
+    free = {**limit, "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
+    assert nanocoder("doctor", env=free).returncode == 0, "a server on this machine costs nothing"

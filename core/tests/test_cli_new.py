@@ -90,7 +90,7 @@ def test_a_name_that_cannot_be_mended_is_refused_with_the_rule(tmp_path: Path, n
 def test_an_existing_folder_is_left_as_it_is(tmp_path: Path) -> None:
     mine = tmp_path / words_of("tool", "count")["distribution"]
     mine.mkdir()
-    with pytest.raises(UsageError, match="is there already"):
+    with pytest.raises(UsageError, match="already exists"):
         make_package("tool", "count", tmp_path)
     assert list(mine.iterdir()) == []
 

@@ -49,7 +49,7 @@ def test_1_when_a_called_tool_fails(nanocoder):
         (["run", ""], "the prompt is empty"),
         (["run", "go", "--model", "scriptd/x"], "did you mean 'scripted'?"),
         (["run", "go", "--cwd", "gone"], "the directory 'gone' cannot be used"),
-        (["run", "go", "--output", "jso"], "no output form 'jso'"),
+        (["run", "go", "--output", "jso"], "no output format 'jso'"),
         (["run", "go", "--dialect", "klingon"], "there is no dialect 'klingon'"),
         (["run", "go", "--session", "20200101-000000-aaaa"], "20200101-000000-aaaa"),
         (["run", "go", "--set", "defualt"], "did you mean 'default'?"),

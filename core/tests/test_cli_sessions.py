@@ -87,7 +87,7 @@ def test_what_the_program_says_itself_is_nobodys_prompt(nanocoder):
     shown = nanocoder("sessions", "show").stdout
     assert shown.count("user: ") == 1
     assert "  added for the model: The turn limit is reached." in shown
-    assert "  added for the model: [the user took back your changes;" in shown
+    assert "  added for the model: [the user undid your changes;" in shown
     exported = nanocoder("sessions", "export").stdout
     assert exported.count("## You\n") == 1
     assert exported.count("## Nanocoder\n") == 2
@@ -108,10 +108,10 @@ def test_a_fork_nobody_went_on_with_hides_no_work(nanocoder, small):
     assert (nanocoder.cwd / "notes.txt").read_text() == "one\n"
     # Who means the fork is told where the work is.
     undone = nanocoder("sessions", "undo", first, "--yes")
-    assert (undone.returncode, f"is undone in {origin}" in undone.stderr) == (1, True)
+    assert (undone.returncode, f"undo earlier changes in {origin}" in undone.stderr) == (1, True)
     assert listed(nanocoder)[0]["id"] == origin, "a session with nothing to undo was not used"
     traced = nanocoder("trace", "last", "--session", second)
-    assert (traced.returncode, f"the calls before are in {first}" in traced.stderr) == (2, True)
+    assert (traced.returncode, f"earlier calls are in {first}" in traced.stderr) == (2, True)
 
 
 def test_going_on_takes_the_fork_and_from_then_on_it_is_the_last(nanocoder, small):

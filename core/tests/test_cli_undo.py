@@ -143,7 +143,7 @@ def test_one_call_alone_can_be_undone(nanocoder, work):
     assert undo(nanocoder, "--call", first["id"]).returncode == 0
     assert tree(nanocoder) == {"a.txt": "a", "b.txt": "1"}
     done = undo(nanocoder, "--call", "nonsense")
-    assert (done.returncode, "no change of a call 'nonsense'" in done.stderr) == (2, True)
+    assert (done.returncode, "call 'nonsense' has no change" in done.stderr) == (2, True)
 
 
 @pytest.mark.parametrize("spoil", ["change", "remove", "in the way"])
@@ -187,7 +187,7 @@ def test_a_formatter_between_changes_does_not_keep_the_rest_from_being_undone(na
     assert done.returncode == 0, done.stderr
     assert (
         "left as it is: fm.py has been changed since, perhaps by this session's own bash;"
-        " --force puts it back, too"
+        " --force restores it, too"
     ) in done.stdout
     assert tree(nanocoder) == {"fm.py": "new = 1\n"}
     assert undo(nanocoder).returncode == 1
@@ -232,7 +232,7 @@ def test_on_a_terminal_it_asks(nanocoder, work, answer, left):
         encoding="utf-8",
         timeout=20,
     )
-    talk.expect_exact("Put these files back?")
+    talk.expect_exact("Restore these files?")
     talk.sendline(answer)
     talk.expect(pexpect.EOF)
     talk.close()
@@ -275,7 +275,7 @@ def test_files_in_a_directory_that_was_never_the_sessions_are_put_back_only_ther
     journal.write_bytes(b"".join(map(encode, records)))
     refused = undo(nanocoder)
     assert refused.returncode == 1
-    assert f"files in {other}, and the session was held in {nanocoder.cwd}" in refused.stderr
+    assert f"files in {other}, but the session ran in {nanocoder.cwd}" in refused.stderr
     assert (other / "a.txt").exists()
     assert tree(nanocoder) == {"a.txt": "1"}
     meant = undo(nanocoder, journal.stem, "--cwd", str(other))
@@ -290,7 +290,7 @@ def test_a_copy_that_was_tampered_with_is_not_put_back(nanocoder, work):
     copy.write_text("evil")
     done = undo(nanocoder)
     assert done.returncode == 1
-    assert "no copy is kept any more" in done.stderr
+    assert "is no longer kept" in done.stderr
     assert tree(nanocoder) == {"a.txt": "1"}
 
 
@@ -311,7 +311,7 @@ def test_a_copy_that_became_a_pipe_is_not_waited_for(tmp_path):
             *(1, str(tmp_path), "delete", "a.txt"), before="0", backup=f"{folder}/copy"
         )
         plan = Undoing(workspace, tmp_path).plan(Piece("run", 0.0), [told])
-    assert plan.problems == ["of a.txt as it was before, no copy is kept any more"]
+    assert plan.problems == ["the earlier copy of a.txt is no longer kept"]
 
 
 def test_a_copy_that_is_larger_than_any_file_here_is_named_and_not_read(tmp_path):
@@ -325,7 +325,7 @@ def test_a_copy_that_is_larger_than_any_file_here_is_named_and_not_read(tmp_path
         )
         plan = Undoing(workspace, tmp_path).plan(Piece("run", 0.0), [told])
     (problem,) = plan.problems
-    assert "has 3,000,000,000,000 bytes; at most 50,000,000 are put back" in problem
+    assert "has 3,000,000,000,000 bytes; at most 50,000,000 are restored" in problem
 
 
 def test_a_file_that_became_a_link_is_not_followed(nanocoder, work, tmp_path):
@@ -365,7 +365,7 @@ def test_the_model_is_told_that_its_changes_were_taken_back(nanocoder, work):
     nanocoder("run", "--continue", "--model", nanocoder.script(DONE), "go on")
     shown = json.loads(nanocoder("sessions", "show", "--output", "json").stdout)
     said = [one["text"] for one in shown["messages"] if one["role"] == "user"]
-    assert any("took back" in text and "a.txt" in text for text in said)
+    assert any("undid your changes" in text and "a.txt" in text for text in said)
 
 
 # Fork, export, remove

@@ -515,7 +515,7 @@ def test_a_reply_without_a_word_is_a_failure_not_an_answer(tmp_path, text):
     played = play(tmp_path, [text])
     assert played.report["stop_reason"] == "provider_error"
     assert played.report["error"]["kind"] == "empty_response"
-    assert "answered with nothing" in played.report["error"]["message"]
+    assert "gave an empty answer" in played.report["error"]["message"]
 
 
 def test_an_interrupt_before_the_first_run_stops_it_as_it_begins(tmp_path):

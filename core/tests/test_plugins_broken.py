@@ -389,9 +389,9 @@ def test_a_plugin_that_judges_by_other_hooks_than_were_described_stops_the_start
     monkeypatch.setenv("LATER", "1")
     if described == "nanocoder_event":  # no policy when it was described: it never works as one
         assert play(tmp_path, ["Hello."], plugins=plugins).text == "Hello."
-        assert "do not fit" in plugins.set_aside["acme-guard"]
+        assert "do not match" in plugins.set_aside["acme-guard"]
         return
-    with pytest.raises(PluginError, match=r"nanocoder_before_execute and the manifest"):
+    with pytest.raises(PluginError, match=r"nanocoder_before_execute and the plugin manifest"):
         open_session(tmp_path, plugins=plugins, persist=False)
 
 

@@ -343,7 +343,7 @@ def test_a_larger_set_of_parameters_may_be_a_class(tmp_path):
 # PLUG-011
 @pytest.mark.parametrize("name", ["Read", "read-file", "", "é", "a" * 65, "1st"])
 def test_a_name_that_no_provider_takes_is_refused(name):
-    with pytest.raises(PluginError, match="no tool name"):
+    with pytest.raises(PluginError, match="not a tool name"):
         tool(name=name or " ")(lambda: "x")
 
 
@@ -440,8 +440,8 @@ def test_a_rank_is_a_whole_number():
 @pytest.mark.finding("H9")
 @pytest.mark.parametrize("name", ["__class__", "_", "_private", "__init__"])
 def test_a_tool_is_not_called_like_a_part_of_python(name):
-    with pytest.raises(PluginError, match="is no tool name"):
+    with pytest.raises(PluginError, match="is not a tool name"):
         tool(name=name, risk="safe", effects={"read"})(lambda: "x")
     odd = evolve(head, name=name)
-    with pytest.raises(PluginError, match="is no tool name"):
+    with pytest.raises(PluginError, match="is not a tool name"):
         plugins_with(mine=Offers(odd))

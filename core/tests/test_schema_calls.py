@@ -161,8 +161,8 @@ def test_no_text_at_all_means_no_arguments(text):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('{"a": 1, "a": 2}', "the key 'a' is there twice"),
-        ('{"b": [{"a": 1, "a": 1}]}', "the key 'a' is there twice"),
+        ('{"a": 1, "a": 2}', "the key 'a' appears twice"),
+        ('{"b": [{"a": 1, "a": 1}]}', "the key 'a' appears twice"),
         ('{"a": NaN}', "NaN is not a JSON number"),
         ("[-Infinity]", "-Infinity is not a JSON number"),
         ("[1e999]", "the number 1e999 is too large"),

@@ -275,7 +275,7 @@ def test_a_full_disk_is_told_once_and_what_waited_is_written_when_there_is_room(
     facts, warning = done.stdout.splitlines()
     assert facts == "True True 102 True 1"
     assert "cannot be written to" in warning
-    assert "it goes on in memory" in warning
+    assert "it continues in memory" in warning
 
 
 KILLED = """

@@ -119,7 +119,7 @@ def test_a_damaged_line_in_the_middle_loses_itself_alone_and_is_told(store, tmp_
     assert path.read_bytes().startswith(whole)
     assert store.show(session_id).messages[-1].text == "Again"
     (notice,) = said
-    assert "record 2 is damaged and left out" in notice
+    assert "record 2 is damaged and skipped" in notice
 
 
 @pytest.mark.finding("R8")
@@ -149,7 +149,7 @@ def test_last_is_the_last_one_used_in_this_directory(store, tmp_path):
 def test_the_beginning_of_an_id_is_enough_when_it_is_unique(store, tmp_path):
     ids = [begin(store, tmp_path) for _ in range(3)]
     assert store.find(ids[0]) == ids[0]
-    with pytest.raises(UsageError, match="say more of the id"):
+    with pytest.raises(UsageError, match="give more of the id"):
         store.find("2")
     store.remove(ids[0])
     store.remove(ids[1])

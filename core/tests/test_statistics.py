@@ -154,7 +154,7 @@ def test_the_command_says_of_how_many_calls_the_errors_are_a_part(nanocoder):
     *_, line = nanocoder("stats").stdout.splitlines()
     assert line.split()[:5] == ["write_file", "1", "0", "0", "1"]  # of no answer there is no part
     asked = nanocoder("stats", "--tool", "look", "--days", "0.5").stdout
-    assert asked == "There are no calls of 'look' in the last 0.5 days (sessions kept: 1).\n"
+    assert asked == "No calls of 'look' in the last 0.5 days (sessions kept: 1).\n"
 
 
 @pytest.mark.timeout(60)
@@ -162,4 +162,4 @@ def test_the_command_says_of_how_many_calls_the_errors_are_a_part(nanocoder):
 def test_days_that_are_no_time_are_an_error(nanocoder, days):
     done = nanocoder("stats", f"--days={days}")
     assert (done.returncode, done.stdout) == (2, "")
-    assert f"--days {days} is no time" in done.stderr
+    assert f"--days {days} is not valid" in done.stderr

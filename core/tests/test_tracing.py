@@ -208,7 +208,7 @@ def test_a_call_that_never_ended_says_so(call):
     cut = [one for one in records if one.kind not in {"call.finished", "session.finished"}]
     found = trace(cut, "call-1")
     assert found.status == "unfinished"
-    assert found.stages[-1].note == "the journal has no end of this call"
+    assert found.stages[-1].note == "the end of this call is not in the journal"
 
 
 def test_a_record_of_an_earlier_release_has_no_stages_and_says_so(call):

@@ -105,7 +105,7 @@ def test_a_call_that_is_killed_at_any_step_is_taken_back_by_the_next_session(tmp
     assert [at for at, one in enumerate(outcomes[:kept], 1) if one != before] == []
     assert [at for at, one in enumerate(outcomes[kept:], kept + 1) if one != after] == []
     (told,) = found["call"]["told"][kept - 1]
-    assert told.startswith("change_much of session unsaved was cut off; these are as they were")
+    assert told.startswith("change_much of session unsaved was interrupted; restored: ")
     assert "a.txt" in told
     # What takes it back may be killed itself.
     assert found["recovery"]["half"] != before
@@ -157,7 +157,7 @@ def test_a_call_that_fails_leaves_every_file_as_it_was(root, handler):
     assert tree(root) == before
     assert result.metadata["restored"] == ["a.txt", "made", "made/b.txt", "c.txt", "run.sh"]
     assert result.output.endswith(
-        "\n[as before the call again: a.txt, made, made/b.txt, c.txt, run.sh]"
+        "\n[restored to the state before this call: a.txt, made, made/b.txt, c.txt, run.sh]"
     )
     assert [event.kind for event in events][-3:] == [
         "call.finished",
@@ -352,7 +352,7 @@ def test_a_file_that_another_call_may_take_back_is_not_changed(root, state, chan
             "move": lambda: second.move("a.txt", "d.txt"),
             "move_over": lambda: second.move("c.txt", "a.txt", replace=True),
         }
-        with pytest.raises(WorkspaceError, match="another call, which may still take it back"):
+        with pytest.raises(WorkspaceError, match="another call, which may still undo its change"):
             attempts[change]()
         assert (root / "a.txt").read_text() == "by the first\n"
         assert rollback.restore().lost == ()
@@ -409,9 +409,7 @@ def test_what_cannot_be_put_back_is_said_and_tried_again(root, state):
     (root / "a.txt/full").unlink()
     (root / "a.txt").rmdir()
     (root / "a.txt").write_text("new\n")
-    assert told_at_the_start(root, state) == [
-        "a call was cut off; these are as they were before it: a.txt"
-    ]
+    assert told_at_the_start(root, state) == ["a call was interrupted; restored: a.txt"]
     assert (root / "a.txt").read_text() == "old a.txt\n"
     assert list(state.iterdir()) == []
 
@@ -442,18 +440,16 @@ def test_a_disk_that_is_full_in_the_middle_keeps_only_the_rest_from_being_put_ba
     words = [sys.executable, "-c", FULL, root, state / "intents"]
     said = subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines()
     lost = "'large.txt' could not be restored: File too large"
-    then = "once there is room and nothing in the way, a session that is opened in this directory"
+    then = "make room, or remove what is in the way; the next session in this directory"
     assert said[:2] == ["('a.txt', 'run.sh', 'made.txt')", lost]
     assert said[2] == f"{then} tries again before anything else"
     # A session that finds the disk still full says the same, and gives up no copy.
     assert said[3].startswith(lost)
-    assert said[4] == "what could not be restored is tried again when a session is next opened here"
+    assert said[4] == "the next session here tries again to restore the rest"
     different = {name for name, one in tree(root).items() if one != before.get(name)}
     assert different == {"large.txt"}, "nothing half-written, and no temporary file"
     (root / "a.txt").write_text("new")  # done again by hand: it is the person's now
-    assert told_at_the_start(root, state) == [
-        "a call was cut off; these are as they were before it: large.txt"
-    ]
+    assert told_at_the_start(root, state) == ["a call was interrupted; restored: large.txt"]
     assert (root / "large.txt").read_text() == "x" * 50_000
     assert (root / "a.txt").read_text() == "new"
 
@@ -467,9 +463,9 @@ def test_what_has_no_folder_any_more_is_kept_for_the_next_session(root, state):
         (root / "folder").rmdir()
         (root / "folder").write_text("a file now\n")
         restored = rollback.restore()
-    assert restored.lost == ("'folder/x.txt' could not be restored, since its folder is gone",)
+    assert restored.lost == ("'folder/x.txt' could not be restored, because its folder is gone",)
     (line,) = told_at_the_start(root, state)
-    copy = line.partition("what it held before is in ")[2].partition(" [")[0]
+    copy = line.partition("its earlier content is in ")[2].partition(" [")[0]
     assert Path(copy).read_text() == "old x\n"
 
 
@@ -550,10 +546,12 @@ def test_a_file_that_a_person_changed_after_the_kill_is_left_and_its_copy_is_nam
     (root / "a.txt").write_text("by a person\n")
     (root / "made/b.txt").write_text("by a person, too\n")
     lines = told_at_the_start(root, state)
-    assert lines[0] == "rename of session s was cut off; these are as they were before it: c.txt"
-    copies = [line.partition("is in ")[2].removesuffix(" [a call was cut off]") for line in lines]
+    assert lines[0] == "rename of session s was interrupted; restored: c.txt"
+    copies = [
+        line.partition("is in ")[2].removesuffix(" [a call was interrupted]") for line in lines
+    ]
     assert "'made/b.txt' has changed since and was left as it is" in lines[1]
-    assert "'a.txt' has changed since and was left as it is; what it held before is" in lines[2]
+    assert "'a.txt' has changed since and was left as it is; its earlier content is" in lines[2]
     assert Path(copies[2]).read_text() == "old a.txt\n", "not the half that came later"
     assert (root / "a.txt").read_text() == "by a person\n"
     assert (root / "made/b.txt").read_text() == "by a person, too\n"
@@ -571,8 +569,8 @@ def test_calls_that_were_killed_together_are_taken_back_in_the_order_of_their_ch
         "ws.write_text('made/b.txt', '1')\nw2.write_text('made/c.txt', '2')",
     )
     (line,) = told_at_the_start(root, state)
-    assert "rename of session s and format of session s was cut off" in line or (
-        "format of session s and rename of session s was cut off" in line
+    assert "rename of session s and format of session s was interrupted" in line or (
+        "format of session s and rename of session s was interrupted" in line
     )
     assert tree(root) == before
 
@@ -618,7 +616,7 @@ def test_a_damaged_file_of_intents_keeps_no_other_from_being_taken_back(root, st
     file.with_name("0.intents").write_bytes(damaged)
     file.with_name("1.intents").symlink_to("/dev/zero")
     os.mkfifo(file.with_name("2.intents"))
-    assert "rename of session s was cut off" in "\n".join(told_at_the_start(root, state))
+    assert "rename of session s was interrupted" in "\n".join(told_at_the_start(root, state))
     after = tree(root)
     assert {name: after[name] for name in before} == before
 
@@ -697,7 +695,7 @@ def test_a_report_names_what_stayed_changed(root):
     played = play(root, turns, plugins={"tools": Tools(rename)})
     assert played.report["files_changed"] == ["c.txt"]
     first, second = played.results
-    assert first.output == "written\n[as before the call again: a.txt]"
+    assert first.output == "written\n[restored to the state before this call: a.txt]"
     assert second.output == "written"
 
 
@@ -727,4 +725,4 @@ def test_a_session_whose_leftovers_cannot_be_read_is_opened_all_the_same(root, s
         root, persist=False, environment={"HOME": str(state.parents[2])}, warn=told.append
     ):
         pass
-    assert [line for line in told if "was not looked at" in line]
+    assert [line for line in told if "could not be checked" in line]

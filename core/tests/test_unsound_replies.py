@@ -56,7 +56,7 @@ def calling(*calls):
 def test_a_piece_that_is_none_is_the_providers_error(tmp_path, piece):
     report, _ = run(tmp_path, piece)
     assert report.exit_code == 4
-    assert "the provider of script broke" in report.error["message"]
+    assert "the provider of script failed" in report.error["message"]
 
 
 @pytest.mark.parametrize("arguments", [None, [], "text", 5])

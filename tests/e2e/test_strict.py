@@ -72,7 +72,7 @@ def test_a_plugin_that_was_edited_is_not_imported(place: Place) -> None:
     module = place.site / "nanocoder_tool_greet/__init__.py"
     module.write_text(EVIL.format(mark=str(place.mark)) + TOOL)
     done = place.greet()
-    assert "it has other contents than were locked" in done.stderr
+    assert "it has other contents than the lock" in done.stderr
     assert not place.mark.exists()
 
 
@@ -84,8 +84,8 @@ def test_an_edit_of_a_kit_or_of_the_core_stops_the_start(place: Place, module: s
     path.write_text(path.read_text() + "\nEDITED = 1\n")
     done = place.greet()
     assert done.returncode == 2, done
-    assert "has other contents than were locked" in done.stderr
-    assert "has other contents than were locked" in place.synced
+    assert "has other contents than the lock" in done.stderr
+    assert "has other contents than the lock" in place.synced
 
 
 @pytest.mark.finding("M9")
@@ -94,7 +94,7 @@ def test_an_edit_of_a_kit_or_of_the_core_stops_the_start(place: Place, module: s
 def test_a_compiled_file_that_nothing_checks_is_refused(place: Place, module: str) -> None:
     compile_evil(place, place.site / module / "__init__.py", unchecked=True)
     done = place.greet()
-    assert "has other contents than were locked" in done.stderr
+    assert "has other contents than the lock" in done.stderr
     assert not place.mark.exists()
 
 
@@ -127,4 +127,4 @@ def compile_evil(place: Place, source: Path, *, unchecked: bool) -> None:
 def test_a_lock_names_the_libraries(place: Place) -> None:
     lock = json.loads((place.home / ".config/nanocoder/plugins.lock").read_text())
     assert set(lock["plugins"]) == {"nanocoder-core", "nanocoder-kit-greeting", "tool-greet"}
-    assert "What is installed is what was locked." in place.synced
+    assert "Everything installed matches the lock." in place.synced

@@ -45,6 +45,6 @@ def refuse_unknown_price(core: CoreSettings, provider: Provider, model: str) -> 
     """Raise UsageError when money is limited and the price of *model* is not known."""
     if core.max_cost_usd and not getattr(provider, "has_price", False):
         raise UsageError(
-            f"max_cost_usd is set, but nobody knows the price of {model}, so the limit could not be"
+            f"max_cost_usd is set, but the price of {model} is unknown, so the limit cannot be"
             " kept; remove max_cost_usd (NANOCODER_MAX_COST_USD), or limit max_tokens instead"
         )

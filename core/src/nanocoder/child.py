@@ -176,12 +176,12 @@ class Children:
     def _refuse(self, tool: Tool[..., Any]) -> None:
         if ANY_TOOL not in tool.composed_of:
             raise ToolError(
-                f"{tool.name} may open no session: it does not declare that it calls any tool",
+                f"{tool.name} may not open a session: it does not declare that it calls any tool",
                 error_class="undeclared_subtool",
             )
         if self._ground.parent is not None:
             raise ToolError(
-                "a sub-agent starts no sub-agents of its own; do it here, or say in your answer"
+                "a sub-agent cannot start sub-agents; do it yourself, or say in your answer"
                 " what is left to do",
                 error_class="nested_session",
             )

@@ -25,7 +25,9 @@ def take_back_what_was_killed(
         if folder.is_dir():
             recovery.forget_what_is_gone(folder, _ours(environment))
     except (OSError, ToolError) as error:
-        lines = [f"{folder}: what an earlier session left half done was not looked at: {error}"]
+        lines = [
+            f"{folder}: unfinished changes of an earlier session could not be checked: {error}"
+        ]
     for line in lines:
         say(line)
 

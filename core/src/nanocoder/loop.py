@@ -147,7 +147,7 @@ class Session:
         return system_prompt(self.info, [text for _, text in added])
 
     def set_mode(self, mode: Mode) -> None:
-        """Change how much may be done without asking, from the next call on."""
+        """Change how much nanocoder may do without asking, from the next call on."""
         self._set_info(mode=mode)
         self.children.tighten(mode)
         self.__dict__.pop("system", None)
@@ -384,7 +384,7 @@ class Session:
         """Return which limit the latest run, with *more*, has reached, or nothing."""
         parent = self._ground.parent
         if parent is not None and parent.is_over():
-            return "stopped: the budget of the session that this one works for is spent"
+            return "stopped: the parent session's budget is spent"
         return spent_limit(self.config.core, self.report.usage + more)
 
     def _about(self) -> dict[str, Any]:

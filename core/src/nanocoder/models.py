@@ -67,7 +67,7 @@ def choose_model(
         found = usable(plugins, owners[name], offers[name], environment)
         return found or Chosen(name, str(offers[name]["default_model"]))
     if name not in offers:
-        by_whom = _named_by(wanted, config) if given else "as a plugin chose"
+        by_whom = _named_by(wanted, config) if given else "chosen by a plugin"
         why = plugins.why_absent(name, "providers")
         instead = f": {why}" if why else _instead(wanted, offers)
         raise UsageError(f"there is no provider {name!r} ({by_whom}){instead}")
@@ -77,9 +77,9 @@ def choose_model(
 def _named_by(wanted: str, config: Config | None) -> str:
     """Return where the person named the model: a flag, a variable, or a file and its line."""
     if config is None or config.core.model != wanted:
-        return f"of the model {wanted!r}"
+        return f"model {wanted!r}"
     origin = config.where("model")
-    return f"of model {wanted!r} in {origin}" if origin.file else f"of {origin} {wanted!r}"
+    return f"model {wanted!r} in {origin}" if origin.file else f"{origin} {wanted!r}"
 
 
 def _instead(wanted: str, offers: Mapping[str, Mapping[str, Any]]) -> str:
@@ -162,7 +162,7 @@ def streamed(
     except Exception as error:
         problem = calls.problem_of(error)
         raise ProviderError(
-            f"the provider of {chosen} broke: {problem}", kind="protocol"
+            f"the provider of {chosen} failed: {problem}", kind="protocol"
         ) from error
 
 

@@ -81,7 +81,7 @@ class Reply:
         self._size += len(text)
         if self._size > MAX_CHARS:
             raise ProviderError(
-                f"the reply is longer than {MAX_CHARS:,} characters; it was given up",
+                f"the reply is longer than {MAX_CHARS:,} characters and was cut off",
                 kind="protocol",
                 retry=False,
             )

@@ -117,7 +117,7 @@ class Report(Shown):
         says_something = any(letter.isprintable() and not letter.isspace() for letter in text)
         if self.tool_calls or says_something:
             return StopReason.DONE
-        raise ProviderError(f"{self.model} answered with nothing", kind="empty_response")
+        raise ProviderError(f"{self.model} gave an empty answer", kind="empty_response")
 
     def data(self) -> dict[str, Any]:
         """Return the report as JSON-ready data."""

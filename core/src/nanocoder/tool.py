@@ -344,7 +344,7 @@ def _make(function: Callable[P, R], fields: Mapping[str, Any]) -> Tool[P, R]:
     if _is_wrong_name(name):
         raise PluginError(
             function.__module__,
-            f"{name!r} is no tool name; use lower-case letters, digits and _",
+            f"{name!r} is not a tool name; use lower-case letters, digits and _",
         )
     return Tool(
         name=name,

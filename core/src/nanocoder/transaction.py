@@ -98,5 +98,5 @@ def ended(call: ToolCall, error: NanocoderError, watch: Watch) -> Steps:
 def _line(restored: "Restored") -> str:
     said = [*restored.lost, *filter(None, [restored.then])]
     if restored.paths:
-        said.insert(0, f"as before the call again: {', '.join(restored.paths)}")
+        said.insert(0, f"restored to the state before this call: {', '.join(restored.paths)}")
     return f"[{clip('; '.join(said), head=TOLD_CHARS // 2, tail=TOLD_CHARS // 2)}]"

@@ -135,7 +135,7 @@ def test_a_check_that_fails_puts_every_file_back(root):
     result, _ = run(root, "atomic_refactor", rename("echo why; exit 3"))
     assert result.error_class == "exit_nonzero"
     assert "why" in result.output
-    assert result.output.endswith("[as before the call again: a.py, b.py]")
+    assert result.output.endswith("[restored to the state before this call: a.py, b.py]")
     assert result.metadata["restored"] == ["a.py", "b.py"]
     assert (root / "a.py").read_bytes() == SOURCE.encode()
     assert (root / "b.py").read_text() == OTHER
@@ -236,7 +236,7 @@ def test_what_was_replaced_when_the_program_was_killed_is_put_back_by_the_next_o
     assert "fetch" in (root / "a.py").read_text()
     arguments = json.dumps({"path": "a.py"})
     done = subprocess.run([*command, "read_file", arguments], check=False, **options)
-    assert "these are as they were before it: a.py, b.py" in done.stderr
+    assert "restored: a.py, b.py" in done.stderr
     assert "load" in done.stdout
     assert (root / "a.py").read_bytes() == SOURCE.encode()
     assert (root / "b.py").read_text() == OTHER

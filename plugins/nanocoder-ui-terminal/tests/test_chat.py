@@ -109,16 +109,16 @@ def test_the_last_run_can_be_undone_and_redone(chat, workspace, state):
     new = call("write_file", path="new.py", content="x\n")
     talk = chat(edit, new, {"text": "Written."}, HI).type("/undo").see("nothing to undo")
     talk.type("/mode edits").see("edits · ").type("go").see("Written.").see("3 turns")
-    talk.type("/undo").see("+print('hello')").see("remove new.py").see("Put these files back?")
+    talk.type("/undo").see("+print('hello')").see("remove new.py").see("Restore these files?")
     talk.type("n").see("Nothing was changed.")
     assert (workspace / "new.py").exists()
-    talk.type("/undo").see("Put these files back?", times=2).type("y").see("/redo reverts this")
+    talk.type("/undo").see("Restore these files?", times=2).type("y").see("/redo reverts this")
     assert (workspace / "hello.py").read_text() == "print('hello')\n"
     assert not (workspace / "new.py").exists()
-    talk.type("/redo").see("Put these files back?", times=3).type("y").see("/undo reverts this")
+    talk.type("/redo").see("Restore these files?", times=3).type("y").see("/undo reverts this")
     assert (workspace / "hello.py").read_text() == "print('bye')\n"
     assert (workspace / "new.py").read_text() == "x\n"
-    talk.type("/undo").see("Put these files back?", times=4).type("y").see("Done. /redo", times=2)
+    talk.type("/undo").see("Restore these files?", times=4).type("y").see("Done. /redo", times=2)
     talk.type("and now").see("Hello there.")
     (journal,) = (state / "sessions").glob("*.jsonl")
     assert "undid your changes; read these files again" in journal.read_text()
@@ -263,7 +263,7 @@ def test_who_comes_back_sees_the_last_prompt_as_typed_and_its_own_answer(chat, s
     again = start(["sessions", "resume"], **more).see("a brother.")
     assert "copy @hello.py !\n" in again.text
     assert "print('hello')" not in again.text
-    again.type("/undo").see("Put these files back?").type("y").see("/redo reverts this")
+    again.type("/undo").see("Restore these files?").type("y").see("/redo reverts this")
     assert again.type("and now?").see("it broke").type("/exit").end() == 0
     last = start(["sessions", "resume"], **more).see("it was not answered")
     assert "1 earlier prompt\n" in last.text
@@ -410,7 +410,7 @@ def test_undo_of_a_new_file_says_how_long_it_is(chat, workspace):
     content = "".join(f"row {number}\n" for number in range(300))
     write = {"calls": [{"name": "write_file", "arguments": {"path": "n.py", "content": content}}]}
     talk = chat(write, {"text": "Done."}).see("ask · ").type("/mode edits").type("write")
-    talk.see("Done.").type("/undo").see("delete n.py (300 lines)").see("Put these files back?")
+    talk.see("Done.").type("/undo").see("delete n.py (300 lines)").see("Restore these files?")
     assert "row 250" not in talk.text
     talk.type("y").see("Done. /redo reverts this.")
     assert not (workspace / "n.py").exists()

@@ -62,7 +62,7 @@ def session_options(parser: argparse.ArgumentParser, *, inherited: bool = True) 
         "--model", metavar="P/M", default=model, help="the model, as provider/model"
     )
     parser.add_argument(
-        "--mode", choices=MODES, default=mode, help="how much may be done without asking"
+        "--mode", choices=MODES, default=mode, help="how much nanocoder may do without asking"
     )
     parser.add_argument(
         "--cwd", metavar="DIR", default=cwd, help="the workspace (default: this directory)"
@@ -103,7 +103,7 @@ def _chat(parser: argparse.ArgumentParser) -> None:
 def _run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("prompt", nargs="?", help='what to do; "-" reads it from standard input')
     session_options(parser)
-    parser.add_argument("--output", default="text", metavar="FORM", help="text, json or jsonl")
+    parser.add_argument("--output", default="text", metavar="FORMAT", help="text, json or jsonl")
     parser.add_argument("--max-turns", type=int, metavar="N", help="stop after N turns")
     resume_options(parser)
     parser.add_argument(
@@ -135,7 +135,7 @@ def _of_directory(parser: argparse.ArgumentParser) -> None:
 def _tools(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("tool", nargs="?", default="", help="show this tool and its parameters")
     _with_output(parser)
-    parser.add_argument("--dialect", default="", metavar="D", help="as a dialect offers them")
+    parser.add_argument("--dialect", default="", metavar="D", help="as this dialect offers them")
 
 
 def _plugins(parser: argparse.ArgumentParser) -> None:

@@ -22,8 +22,8 @@ EXIT_CODES = {
 }
 """By error class; whatever else goes wrong is 1."""
 TABLE = (
-    "no installed plugin has it; the README of nanocoder says which package has which tool,"
-    " and nanocoder plugins install NAME brings one"
+    "no installed plugin has it; docs/reference/plugins.md lists the packages with their tools,"
+    " and nanocoder plugins install NAME adds one"
 )
 
 

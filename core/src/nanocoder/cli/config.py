@@ -199,7 +199,7 @@ def _loosened(host: Host) -> list[str]:
     ]
     file = project_file(host.cwd)
     if not lines:
-        return [f"{file} changes nothing that it cannot change already.", *notices]
+        return [f"{file} sets nothing that needs trust.", *notices]
     return [f"Once it is trusted, {file} sets:", *lines, *notices]
 
 

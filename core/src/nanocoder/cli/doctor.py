@@ -1,15 +1,17 @@
 """`nanocoder doctor`: what is wrong with this installation, and what to do about it."""
 
 import argparse
+import contextlib
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from nanocoder.budget import refuse_unknown_price
 from nanocoder.cli.host import Host
 from nanocoder.cli.output import print_json, print_line, print_table
 from nanocoder.errors import NanocoderError, PersonError
-from nanocoder.models import choose_model
+from nanocoder.models import Chosen, choose_model, open_provider
 from nanocoder.opening import misspelt
 from nanocoder.plugins.discovery import scan, site_directories
 from nanocoder.tool import SessionInfo
@@ -17,7 +19,7 @@ from nanocoder.toolnames import unknown_tools
 from nanocoder.version import VERSION
 
 PLUGIN = "plugin "
-NO_TOOLS = "none installed; nanocoder plugins install set-default brings the usual ones"
+NO_TOOLS = "none installed; nanocoder plugins install set-default adds the usual ones"
 Row = tuple[str, str, str]
 
 
@@ -88,7 +90,7 @@ def _search_path_checks(host: Host) -> Iterator[Row]:
         if what:
             detail = (
                 f"{entry!r} puts {what}, before Python's own modules: a sitecustomize.py there"
-                " runs before nanocoder; take it out of PYTHONPATH"
+                " runs before nanocoder; remove it from PYTHONPATH"
             )
             yield "PYTHONPATH", "wrong", detail
 
@@ -162,11 +164,24 @@ def _model_check(host: Host) -> tuple[str, str, str]:
     wanted = host.config.core.model
     try:
         info = SessionInfo("doctor", host.cwd)
-        return "model", "ok", str(choose_model(host.plugins, wanted, info, config=host.config))
+        chosen = choose_model(host.plugins, wanted, info, config=host.config)
     except PersonError as error:
         if wanted:
             return "model", "wrong", str(error)
         return "model", "note", "no usable model yet; `nanocoder models` lists ways to get one"
+    problem = _price_problem(host, chosen) if host.config.core.max_cost_usd else ""
+    return "model", "wrong" if problem else "ok", problem or str(chosen)
+
+
+def _price_problem(host: Host, chosen: Chosen) -> str:
+    """Say why no run could begin under the limit on money, or that the model cannot be opened."""
+    try:
+        provider = open_provider(host.plugins, chosen)
+        with contextlib.closing(provider):
+            refuse_unknown_price(host.config.core, provider, str(chosen))
+    except PersonError as error:
+        return str(error)
+    return ""
 
 
 def _home_checks() -> Iterator[tuple[str, str, str]]:
@@ -174,7 +189,7 @@ def _home_checks() -> Iterator[tuple[str, str, str]]:
 
     places: tuple[tuple[str, Callable[[], Path], str], ...] = (
         ("sessions", state_dir, "sessions, backups and trust are not kept"),
-        ("cache", cache_dir, "every start looks at all plugins anew"),
+        ("cache", cache_dir, "every start examines all plugins again"),
         ("settings", user_config_dir, "`nanocoder plugins lock` has nowhere to write"),
     )
     for name, place, otherwise in places:

@@ -109,7 +109,7 @@ class Host:
         ground = session._ground  # noqa: SLF001 - what a session stands on is the core's alone
         journal = ground.journal
         if journal is None or journal.path is None:
-            raise UsageError("this session is not kept, so nothing of it can be undone")
+            raise UsageError("this session is not kept, so its changes cannot be undone")
         taken = what(read(journal.path), Wanted(redo=redo))
         desk = Desk(ground.workspace, journal, session.plugins, say, agree)
         return desk.undo(taken) or []

@@ -39,7 +39,7 @@ def make_package(kind: str, name: str, into: str | os.PathLike[str] = ".") -> Pa
     if not parent.is_dir():
         raise UsageError(f"there is no directory {str(parent)!r} to put {folder.name} into")
     if os.path.lexists(folder):
-        raise UsageError(f"{str(folder)!r} is there already; choose another name or --into DIR")
+        raise UsageError(f"{str(folder)!r} already exists; choose another name or --into DIR")
     try:
         _write(kind, words, folder)
     except OSError as error:
@@ -55,7 +55,7 @@ def check_name(kind: str, name: str) -> None:
         return
     hint = f"; did you mean {better!r}?" if fits else ""
     rule = f"{RULE}, {MAX_NAME_CHARS} characters at most"
-    raise UsageError(f"{name!r:.80} is no name for a plugin: {rule}{hint}")
+    raise UsageError(f"{name!r:.80} is not a plugin name: {rule}{hint}")
 
 
 def words_of(kind: str, name: str) -> dict[str, str]:

@@ -18,11 +18,11 @@ FIRST_BYTE_S: Final = 3.0
 MAX_BYTES: Final = 1_000_000
 EMPTY: Final = 'the prompt is empty; write what to do, as in: nanocoder run "Explain main.py"'
 LEFT_OUT: Final = (
-    f"nothing came through standard input in {FIRST_BYTE_S:g} s, so it is left out;"
-    " --stdin waits for it, --no-stdin does not look"
+    f"standard input sent nothing within {FIRST_BYTE_S:g} s and is ignored;"
+    " --stdin waits for it, --no-stdin never reads it"
 )
 TOO_LONG: Final = (
-    f"standard input has more than {MAX_BYTES:,} bytes; put it into a file of the workspace and"
+    f"standard input has more than {MAX_BYTES:,} bytes; put it into a file in the workspace and"
     " name the file in the prompt"
 )
 

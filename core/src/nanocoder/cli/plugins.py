@@ -115,9 +115,9 @@ def _install(arguments: argparse.Namespace) -> int:
         tell_start_files()
         return 0
     complain(
-        f"{' '.join(packages)} could not be installed: {tool} ended with {code} and said why above."
-        " Where no index is reached, or it has no such package: name a folder or a wheel, as in"
-        f" nanocoder plugins install ./PATH, or set {tool.upper()}_FIND_LINKS to a folder of wheels"
+        f"{' '.join(packages)} could not be installed: {tool} ended with {code}, see above."
+        " If the package is not on your index, name a folder or a wheel, as in nanocoder plugins"
+        f" install ./PATH, or set {tool.upper()}_FIND_LINKS to a folder of wheels"
     )
     return 1
 
@@ -133,8 +133,8 @@ def _refuse_slip(package: str) -> None:
     is_known = name in known or name in _installed().values()
     if name.startswith(PREFIX) and not is_known and close:
         raise UsageError(
-            f"{name!r} is no package of nanocoder; did you mean {start + close[0]!r}?"
-            f" Nothing was installed; if you do mean it: pip install {name}"
+            f"{name!r} is not a package of nanocoder; did you mean {start + close[0]!r}?"
+            f" Nothing was installed; to install it anyway: pip install {name}"
         )
 
 
@@ -143,8 +143,8 @@ def tell_start_files() -> None:
     for site, info in sorted({(one.site, one.distribution) for one in scan(site_directories())}):
         for file in start_files(site, info):
             complain(
-                f"{info} brings {file}, which runs code at every start of Python, with or without"
-                " nanocoder; look at it"
+                f"{info} contains {file}, which runs code whenever Python starts, with or without"
+                " nanocoder; review it"
             )
 
 
@@ -159,7 +159,7 @@ def _remove(arguments: argparse.Namespace) -> int:
         )
     tool, code = _pip("uninstall", *{packages[_normal(name)]: "" for name in arguments.names})
     if code:
-        complain(f"nothing was removed: {tool} ended with {code} and said why above")
+        complain(f"nothing was removed: {tool} ended with {code}, see above")
     return 1 if code else 0
 
 
@@ -189,7 +189,7 @@ def _pip(action: str, *packages: str) -> tuple[str, int]:
         command = [uv, "pip", action, "--python", sys.executable, *packages]
     else:
         raise UsageError(
-            f"neither pip nor uv is there to {action} {' '.join(packages)} in {sys.prefix}:"
+            f"neither pip nor uv is available to {action} {' '.join(packages)} in {sys.prefix}:"
             " install one of them first"
         )
     return tool, subprocess.run(command, check=False).returncode
@@ -205,7 +205,7 @@ def _new(arguments: argparse.Namespace) -> int:
     pip = f"pip install -e '{folder}[test]' && pytest {folder}"
     uv = f"uv pip install --python {sys.executable} -e '{os.path.join('.', folder)}[test]'"
     uv += f" && {sys.executable} -m pytest {folder}"
-    print_line(f"{folder} is made. Next: {pip if importlib.util.find_spec('pip') else uv}")
+    print_line(f"{folder} is ready. Next: {pip if importlib.util.find_spec('pip') else uv}")
     return 0
 
 
@@ -230,7 +230,7 @@ def _lock(_: argparse.Namespace) -> int:
     now = installed_now()
     write_lock(path, now)
     count = len({one.name for one in scan(site_directories())})
-    print_line(f"{path}: {count} plugins are locked, and {len(now) - count} libraries of theirs.")
+    print_line(f"{path}: {count} plugins and {len(now) - count} of their libraries are locked.")
     return 0
 
 
@@ -239,7 +239,7 @@ def _sync(_: argparse.Namespace) -> int:
     for name, difference in changed.items():
         print_line(f"{name} {difference}")
     if not changed:
-        print_line("What is installed is what was locked.")
+        print_line("Everything installed matches the lock.")
     return 1 if changed else 0
 
 

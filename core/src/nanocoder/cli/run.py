@@ -100,7 +100,7 @@ def check_output(host: Host, form: str) -> None:
         raise UsageError(f"--output {form} needs a package: nanocoder plugins install {package}")
     close = nearest(form, have)
     hint = f"; did you mean {close[0]!r}?" if close else "."
-    raise UsageError(f"there is no output form {form!r}{hint} Forms: {', '.join(have)}")
+    raise UsageError(f"there is no output format {form!r}{hint} Formats: {', '.join(have)}")
 
 
 def _reads_stdin(host: Host, form: str) -> bool:

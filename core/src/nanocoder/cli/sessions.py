@@ -21,7 +21,7 @@ DIRECTORY_COLUMNS = 28
 BEFORE_TITLE = len("20261122-044755-ghdn  2026-11-22 04:47  turns  ")
 IN_JSON = ("id", "started", "updated", "cwd", "model", "title", "turns", "size", "forked_from")
 NOT_CONFIRMED = "Not removed: no terminal to confirm on. Pass --yes or the full ID: {}"
-EMPTY = "{} without an answer of a model left out (--empty lists them)."
+EMPTY = "{} without a model's answer not shown (--empty lists them)."
 
 Action = Callable[[SessionStore, Host, argparse.Namespace], int]
 
@@ -49,7 +49,7 @@ def _list(store: SessionStore, host: Host, arguments: argparse.Namespace) -> int
     if shown:
         _print_list(shown, with_directory=arguments.all)
     else:
-        where = "" if arguments.all else f" of {host.cwd} (--all lists those of every directory)"
+        where = "" if arguments.all else f" for {host.cwd} (--all lists every directory)"
         about = f" with {' '.join(arguments.words)!r} in its title or first prompt"
         print_line(f"There is no session{where}{about if arguments.words else ''}.")
     if len(here) > len(shown):

@@ -12,7 +12,9 @@ from nanocoder.session import SessionStore
 from nanocoder.session.statistics import Statistics, missed, statistics
 
 DAY_S = 86_400.0
-NO_DAYS = "--days {} is no time: give more than 0, as in --days 7; without it every call counts"
+NO_DAYS = (
+    "--days {} is not valid: give more than 0, as in --days 7, or leave it out to count every call"
+)
 HEAD = ("tool", "calls", "answered", "errors", "denied", "p50", "p95", "p99", "max", "objectives")
 
 
@@ -56,11 +58,11 @@ def _is_judged(tool: str, objectives: dict[str, dict[str, float]]) -> bool:
 
 def _print(rows: list[dict[str, Any]], found: Statistics, asked: str) -> None:
     if not rows:
-        print_line(f"There are no calls{asked} (sessions kept: {found.sessions}).")
+        print_line(f"No calls{asked} (sessions kept: {found.sessions}).")
     else:
         print_table(HEAD, [_cells(row) for row in rows])
     if found.damaged:
-        print_line(f"{found.damaged} damaged lines were passed over.")
+        print_line(f"{found.damaged} damaged lines were skipped.")
 
 
 def _cells(row: dict[str, Any]) -> tuple[Any, ...]:

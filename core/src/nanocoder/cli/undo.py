@@ -21,14 +21,16 @@ from nanocoder.workspaces import open_workspace
 if TYPE_CHECKING:
     from nanocoder.workspace import Workspace
 
-NOTHING = "there is nothing to undo: no file was changed, or all of it was taken back already"
-FORKED = "; it is a fork: what was changed before is undone in {}"
-NO_CALL = "no change of a call {!r} stands; `nanocoder sessions show ID --output json` has the ids"
-ELSEWHERE = (
-    "nothing was changed: the journal names files in {0}, and the session was held in {1};"
-    " if they are meant, say so with --cwd {0}"
+NOTHING = "nothing to undo: no file was changed, or everything was undone already"
+FORKED = "; this session is a fork: undo earlier changes in {}"
+NO_CALL = (
+    "call {!r} has no change to undo; `nanocoder sessions show ID --output json` lists the ids"
 )
-NO_REDO = "there is no undoing to take back"
+ELSEWHERE = (
+    "nothing was changed: the journal names files in {0}, but the session ran in {1};"
+    " to undo in {0}, pass --cwd {0}"
+)
+NO_REDO = "nothing to redo"
 
 
 @frozen(eq=False, repr=False)
@@ -91,7 +93,7 @@ class Desk(Shown):
         ran = ", ".join(self._untracked(plan))
         by = f", perhaps by this session's own {ran}" if ran else ""
         for path, change in plan.blocked.items():
-            self.say(f"left as it is: {path} {change}{by}; --force puts it back, too")
+            self.say(f"left as it is: {path} {change}{by}; --force restores it, too")
         return others
 
     def _show(self, plan: Plan) -> None:
@@ -139,10 +141,10 @@ def run(store: SessionStore, host: Host, arguments: argparse.Namespace) -> int:
     finally:
         journal.close()
     if files is None and not is_asked:
-        host.say("nothing was changed: nobody is here to say yes; --yes does it without asking")
+        host.say("Nothing changed: no terminal to confirm on. Pass --yes to do it without asking.")
         return NEEDS_PERSON
     way = f"sessions undo {journal.id}{'' if wanted.redo else ' --redo'}"
-    print_line("Nothing was changed." if files is None else f"Done; nanocoder {way} takes it back.")
+    print_line("Nothing was changed." if files is None else f"Done. To reverse it: nanocoder {way}")
     return 0
 
 
@@ -203,4 +205,4 @@ def _undoing(history: History) -> Taken:
 
 
 def _agreed() -> bool:
-    return is_agreed("Put these files back?")
+    return is_agreed("Restore these files?")

@@ -103,7 +103,7 @@ class CoreSettings(Value):
     max_waiting_calls: int = field(
         default=128,
         metadata={
-            "description": "How many calls may wait for others; one more is told to come back.",
+            "description": "How many calls may wait for others; further ones fail as busy.",
             "env": "NANOCODER_MAX_WAITING_CALLS",
             "tighten": "min",
             "minimum": 0,
@@ -152,7 +152,7 @@ class CoreSettings(Value):
     keep_backups: int = field(
         default=10,
         metadata={
-            "description": "How many copies of a file a session keeps from before its changes.",
+            "description": "How many earlier copies of each changed file a session keeps.",
             "env": "NANOCODER_KEEP_BACKUPS",
             "user_only": True,
             "minimum": 1,
@@ -161,7 +161,7 @@ class CoreSettings(Value):
     keep_sessions_days: int = field(
         default=30,
         metadata={
-            "description": "How long sessions are kept, in days; 0: for ever.",
+            "description": "How long sessions are kept, in days; 0: forever.",
             "env": "NANOCODER_KEEP_SESSIONS_DAYS",
             "user_only": True,
         },
@@ -190,7 +190,7 @@ class ToolsTable(Value):
     )
     owner: dict[str, str] = field(
         factory=dict,
-        metadata={"description": "Which plugin's tool wins where two have one name."},
+        metadata={"description": "Which plugin provides a tool that several plugins offer."},
     )
     rename: dict[str, str] = field(
         factory=dict,
@@ -201,7 +201,7 @@ class ToolsTable(Value):
     )
     always: tuple[str, ...] = field(
         default=EVERYDAY,
-        metadata={"description": "Tools in every request, where the others wait to be found."},
+        metadata={"description": "Tools in every request; the others are loaded on demand."},
     )
 
 
@@ -212,19 +212,19 @@ class Wrap(Value):
     retry: int = field(
         default=1,
         metadata={
-            "description": "How often a call that fails is tried, the first time included.",
+            "description": "How many attempts a failing call has, the first included.",
             "minimum": 1,
             "user_only": True,
         },
     )
     wait_s: float = field(
         default=0.0,
-        metadata={"description": "Seconds between two tries.", "user_only": True},
+        metadata={"description": "Seconds between two attempts.", "user_only": True},
     )
     timeout_s: float = field(
         default=0.0,
         metadata={
-            "description": "Seconds that a call may take, with all its tries; 0: as before.",
+            "description": "Seconds for a call with all its attempts; 0: unchanged.",
             "tighten": "min",
             "unlimited": 0,
         },
@@ -232,7 +232,7 @@ class Wrap(Value):
     fallback: str = field(
         default="",
         metadata={
-            "description": "The tool that gets the arguments where all tries fail.",
+            "description": "The tool to call with the same arguments if all attempts fail.",
             "user_only": True,
         },
     )

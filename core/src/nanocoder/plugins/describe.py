@@ -194,7 +194,7 @@ def tool_manifest(plugin: str, tool: Tool[..., Any]) -> dict[str, Any]:
             plugin, f"tool {tool.name!r} has no schema: {problem_of(error)}"
         ) from error
     if tool.name.startswith("_"):
-        raise PluginError(plugin, f"{tool.name!r} is no tool name; let it begin with a letter")
+        raise PluginError(plugin, f"{tool.name!r} is not a tool name; let it begin with a letter")
     wire = {"name": tool.name, "description": tool.description, "parameters": told(parameters)}
     problem = next(filter(None, map(_unfit, _texts([wire, tool.short]))), "")
     if problem:
@@ -221,10 +221,10 @@ def tool_manifest(plugin: str, tool: Tool[..., Any]) -> dict[str, Any]:
 def _unfit(text: str) -> str:
     """Say what is wrong with a text that a model is to read and a person cannot look through."""
     if len(text) > MAX_TEXT_CHARS:
-        return f"a text of {len(text):,} characters; at most {MAX_TEXT_CHARS:,} are told to a model"
+        return f"a text of {len(text):,} characters; at most {MAX_TEXT_CHARS:,} may go to a model"
     if all(letter.isprintable() or letter in "\n\t" for letter in text):
         return ""
-    return f"characters that nobody sees: {text[:60]!r}"
+    return f"invisible characters: {text[:60]!r}"
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -59,9 +59,9 @@ def refused_by(path: Path) -> dict[str, str]:
     refused = {}
     for name, difference in differences(locked, now).items():
         if name in plugins:
-            refused[name] = f"strict: it {difference} (nanocoder plugins lock agrees to it)"
+            refused[name] = f"strict: it {difference} (nanocoder plugins lock accepts it)"
         elif name in locked:
-            raise ConfigError(f"strict: {name} {difference} (nanocoder plugins lock agrees to it)")
+            raise ConfigError(f"strict: {name} {difference} (nanocoder plugins lock accepts it)")
     return refused
 
 
@@ -91,7 +91,8 @@ def read_lock(path: Path) -> dict[str, Locked]:
         data = json.loads(path.read_text(encoding="utf-8"))
         if data["format"] != FORMAT:
             raise ConfigError(
-                f"the plugin lock {path} has another format; write it anew: nanocoder plugins lock"
+                f"the plugin lock {path} has another format;"
+                " rewrite it with: nanocoder plugins lock"
             )
         return {name: Locked(**one) for name, one in data["plugins"].items()}
     except OSError as error:
@@ -100,7 +101,7 @@ def read_lock(path: Path) -> dict[str, Locked]:
         ) from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ConfigError(
-            f"the plugin lock {path} is damaged ({error}); write it anew: nanocoder plugins lock"
+            f"the plugin lock {path} is damaged ({error}); rewrite it with: nanocoder plugins lock"
         ) from error
 
 
@@ -113,7 +114,7 @@ def differences(locked: Mapping[str, Locked], now: Mapping[str, Locked]) -> dict
         if was.version != is_now.version:
             found[name] = f"is {is_now.version}, locked is {was.version}"
         elif was != is_now:
-            found[name] = "has other contents than were locked"
+            found[name] = "has other contents than the lock"
     return dict(sorted(found.items()))
 
 

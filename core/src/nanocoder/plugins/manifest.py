@@ -73,8 +73,8 @@ def refuse_other_gates(entry: Entry, found: Collection[str]) -> None:
     if other:
         raise PluginError(
             entry.name,
-            f"its {' and '.join(other)} and the manifest of the plugins do not fit each other;"
-            " install it again, so that it is described anew",
+            f"its {' and '.join(other)} and the plugin manifest do not match;"
+            " reinstall it to update the manifest",
         )
 
 
@@ -150,7 +150,7 @@ def _unclashed(found: Sequence[Found], described: dict[str, dict[str, Any]]) -> 
     for name, claims in owners.items():
         if len(claims) > 1:
             both = " and ".join(sorted(f"{one.distribution} {one.version}" for one in claims))
-            error = f"{both} both call themselves {name!r}; uninstall one"
+            error = f"{both} both provide the plugin {name!r}; uninstall one"
             described[name] = _record(
                 claims[0], {"error": error, "policy": "policy" in name.split("-")}
             )

@@ -115,7 +115,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     seen: set[str] = set()
     twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
     raise BadArguments(
-        [f"invalid JSON: the key {twice[:EXCERPT_CHARS]!r} is there twice; send it once"]
+        [f"invalid JSON: the key {twice[:EXCERPT_CHARS]!r} appears twice; send it once"]
     )
 
 

@@ -179,7 +179,7 @@ class Journal:
             return
         self.problem = (
             f"session {self.id} cannot be written to {self.path}: {error.strerror};"
-            " it goes on in memory, free some space to keep it"
+            " it continues in memory; free some space to keep it"
         )
         self._warn(self.problem)
 

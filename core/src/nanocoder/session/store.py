@@ -158,7 +158,7 @@ class SessionStore:
         if found:
             raise _fault(
                 "session_not_found",
-                f"{wanted!r} could be {' or '.join(found[:4])}; say more of the id",
+                f"{wanted!r} could be {' or '.join(found[:4])}; give more of the id",
             )
         raise _fault("session_not_found", f"there is no session {wanted!r}{_hint(wanted, names)}")
 
@@ -265,8 +265,8 @@ class SessionStore:
                 raise _empty(path)
             if found.missing:
                 self._warn(
-                    f"session {path.stem}: {_numbered(found.missing)} damaged and left out;"
-                    " all others are there"
+                    f"session {path.stem}: {_numbered(found.missing)} damaged and skipped;"
+                    " all others are intact"
                 )
             if found.end == found.size:
                 return found
@@ -277,12 +277,12 @@ class SessionStore:
             except OSError as error:
                 raise _fault(
                     "session_unreadable",
-                    f"{path} is damaged and cannot be mended: {error.strerror}",
+                    f"{path} is damaged and cannot be repaired: {error.strerror}",
                 ) from None
         lost = found.size - found.end
         self._warn(
-            f"session {path.stem} ended in {lost:,} damaged bytes, left out here;"
-            f" the whole file is {copy}"
+            f"session {path.stem} ended in {lost:,} damaged bytes, which were"
+            f" skipped; the original file is {copy}"
         )
         return found
 

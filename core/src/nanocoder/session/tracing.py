@@ -74,7 +74,7 @@ def _no_such_call(call_id: str, ids: Sequence[str], records: Sequence[Record]) -
     origin = records[0].data.get("forked_from", "") if records else ""
     hint = f"; did you mean {close[0]!r}?" if close else ""
     if origin and not hint:
-        hint = f"; it is a fork: the calls before are in {origin}"
+        hint = f"; it is a fork: earlier calls are in {origin}"
     what = f"the session has no call {call_id!r}" if ids else "no call was made in the session"
     error = UsageError(f"{what}{hint}")
     error.error_class = "call_not_found"
@@ -113,7 +113,7 @@ def _telemetry(mine: Iterable[Record], end: Record | None) -> Stage:
             part = str(record.data.get("plugin") or record.data.get("part", ""))
             return Stage("telemetry", FAILED, note=f"{part} failed")
     if end is None:
-        return Stage("telemetry", FAILED, note="the journal has no end of this call")
+        return Stage("telemetry", FAILED, note="the end of this call is not in the journal")
     return Stage("telemetry", OK, note=f"record {end.seq} of the journal")
 
 

@@ -136,8 +136,9 @@ class _Repair:
         files = data.get("files")
         if isinstance(files, list) and files:
             self.settle()
-            how = "put its own undoing back" if data.get("again") else "took back your changes"
-            note = f"[the user {how}; read again before you go on: {', '.join(map(str, files))}]"
+            how = "restored your changes" if data.get("again") else "undid your changes"
+            names = ", ".join(map(str, files))
+            note = f"[the user {how}; read them again before you continue: {names}]"
             self.transcript.add(Message("user", note, typed=""))
 
     def _prompted(self, data: Mapping[str, Any]) -> None:

@@ -168,7 +168,9 @@ class Undoing:
     def _delete(self, plan: Plan, change: FileChange) -> None:
         now = self._state(plan, change.path)
         if change.kind != "file":
-            plan.problems.append(f"{change.path} was a link or special, of which no copy is kept")
+            plan.problems.append(
+                f"{change.path} was a link or a special file, and no copy of those is kept"
+            )
         elif now == ABSENT or (self._force and now not in {DIRECTORY, OTHER, change.before}):
             self._put(plan, change, change.path)
         elif now != change.before:
@@ -239,7 +241,7 @@ class Undoing:
         """Return the copy of what *change* replaced; raises ToolError when it is not whole."""
         from nanocoder.workspace import MAX_BYTES  # who undoes has loaded it
 
-        gone = ToolError(f"of {change.path} as it was before, no copy is kept any more")
+        gone = ToolError(f"the earlier copy of {change.path} is no longer kept")
         if self._backups is None or not BACKUP.fullmatch(change.backup):
             raise gone
         try:
@@ -252,8 +254,8 @@ class Undoing:
             raise gone from None
         if size > MAX_BYTES:
             raise ToolError(
-                f"the copy of {change.path} as it was before has {size:,} bytes; at most"
-                f" {MAX_BYTES:,} are put back"
+                f"the earlier copy of {change.path} has {size:,} bytes; at most"
+                f" {MAX_BYTES:,} are restored"
             )
         if _digest(data) != change.before:
             raise gone

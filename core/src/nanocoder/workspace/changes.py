@@ -317,7 +317,7 @@ class Changes:
             backup = kept or self._backups.add(place.path, old.data)
         except OSError as error:
             raise WorkspaceError(
-                f"{escape_path(place.path)!r} was not changed, since its backup failed: {error}",
+                f"{escape_path(place.path)!r} was not changed, because its backup failed: {error}",
                 error_class="disk_full" if error.errno in FULL else "io_error",
             ) from error
         try:

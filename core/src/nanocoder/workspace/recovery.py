@@ -82,10 +82,8 @@ def _told(found: list[Intents], replay: LateReplay) -> list[str]:
     restored, lines = replay.restored, []
     if restored.paths:
         what = " and ".join(dict.fromkeys(intents.about for intents in found if intents.intents))
-        lines.append(
-            f"{what} was cut off; these are as they were before it: {', '.join(restored.paths)}"
-        )
-    lines += [f"{line} [a call was cut off]" for line in restored.lost]
+        lines.append(f"{what} was interrupted; restored: {', '.join(restored.paths)}")
+    lines += [f"{line} [a call was interrupted]" for line in restored.lost]
     if replay.failed:
-        lines.append("what could not be restored is tried again when a session is next opened here")
+        lines.append("the next session here tries again to restore the rest")
     return lines

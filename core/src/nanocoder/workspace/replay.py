@@ -79,7 +79,7 @@ class Replay:
                     intents.mark(intent)
         except (FileNotFoundError, NotADirectoryError):
             self.failed = self.failed or self.tries_again
-            self._lose(path, "could not be restored, since its folder is gone")
+            self._lose(path, "could not be restored, because its folder is gone")
         except (OSError, WorkspaceError, ValueError, OverflowError) as error:
             self.failed = True
             reason = getattr(error, "strerror", None) or str(error)
@@ -245,7 +245,7 @@ class LateReplay(Replay):
     def restored(self) -> Restored:
         """Tell where the copies are, too."""
         found = super().restored
-        held = {path: f"; what it held before is in {copy}" for path, copy in self._copies.items()}
+        held = {path: f"; its earlier content is in {copy}" for path, copy in self._copies.items()}
         lost = (line + held.get(path, "") for path, line in self._lost.items())
         return Restored(found.paths, tuple(lost))
 

@@ -72,7 +72,9 @@ class Rollback:
 
     def _note(self, intent: Intent, data: bytes = b"") -> None:
         if self._is_over:
-            raise Cancelled("the call that this belongs to has ended; nothing is changed any more")
+            raise Cancelled(
+                "the call that this belongs to has ended; it can no longer change files"
+            )
         try:
             if self._intents is None:
                 self._intents = self._begin()
@@ -83,14 +85,14 @@ class Rollback:
                 self._intents.retract(noted)
         except OSError as error:
             raise WorkspaceError(
-                f"{escape_path(intent.path)!r} was not changed, since what there is could not be"
-                f" kept to be put back: {error}",
+                f"{escape_path(intent.path)!r} was not changed, because its old content"
+                f" could not be saved: {error}",
                 error_class="disk_full" if error.errno in FULL else "io_error",
             ) from error
         if is_contested:
             raise WorkspaceError(
                 f"{escape_path(intent.path)!r} is being changed by another call, which may still"
-                " take it back; try again when that call has ended",
+                " undo its change; try again when it has ended",
                 error_class="stale_read",
             )
         self._seen_before.append(self._seen.get(intent.target or intent.path, ""))
@@ -119,10 +121,10 @@ class Rollback:
         """Say what comes of what could not be put back."""
         if intents.path.parent.name == folder_of(Path(), self._replay.root).name:
             return (
-                "once there is room and nothing in the way, a session that is opened in this"
-                " directory tries again before anything else"
+                "make room, or remove what is in the way; the next session in this directory"
+                " tries again before anything else"
             )
-        return f"what was there before is kept in {intents.path}"
+        return f"the earlier content is kept in {intents.path}"
 
     def discard(self) -> None:
         """Keep what was changed; from here on it stays. Raises OSError, and nothing is certain."""

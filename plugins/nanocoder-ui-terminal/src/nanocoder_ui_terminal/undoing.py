@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from nanocoder_ui_terminal.chat import Conversation
     from nanocoder_ui_terminal.terminal import Terminal
 
-QUESTION: Final = "Put these files back?"
+QUESTION: Final = "Restore these files?"
 
 
 def put_back(conversation: "Conversation", *, redo: bool) -> None:
