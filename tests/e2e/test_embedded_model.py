@@ -1,8 +1,10 @@
 """The embedded model through the whole product: built wheels, real files, temperature 0."""
 
 import json
+import os
 import runpy
 import subprocess
+import sys
 
 import pytest
 
@@ -43,12 +45,18 @@ def test_the_model_that_we_bring_makes_the_file_that_the_readme_asks_for(install
 @pytest.mark.contract("LC-20")
 def test_the_five_prompts_end_in_the_right_state_in_one_session(installed, tmp_path):
     (tmp_path / "requirements.txt").write_text("anthropic>=0.25.0\npython-dotenv>=1.0.0\n")
+    # Commands do not get nanocoder's own environment, and Debian calls its Python `python3`.
+    programs = installed.folder / "programs"
+    programs.mkdir()
+    (programs / "python").symlink_to(os.path.realpath(sys.executable))
+    environment = installed.environment()
+    environment["PATH"] += f"{os.pathsep}{programs}"
     script = installed.folder / "five.py"
     script.write_text(SCRIPT)
     done = subprocess.run(
         [str(installed.python), str(script), str(tmp_path)],
         cwd=tmp_path.parent,
-        env=installed.environment(),
+        env=environment,
         capture_output=True,
         text=True,
         timeout=1000,
