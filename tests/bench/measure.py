@@ -187,6 +187,20 @@ class Bench:
         self.note(f"{count} calls, whole process", f"{statistics.median(walls):.2f} s")
         self.note(f"peak memory after {count} turns", f"{max(memories) / 1024:.1f} MB")
 
+    def first(self, delay_s: float) -> None:
+        """Measure the first tool turns behind a reply that takes a while, as a model's does."""
+        turns = [*script(20), {"text": "done"}]
+        turns[0]["delay_s"] = delay_s
+        with serving(turns) as server:
+            gaps = []
+            for _ in range(self.runs):
+                make_repository(self.work)
+                self.once(*self.ask(server.port))
+                seen = server.seen()
+                gaps.append((seen["came"][1] - seen["left"][0]) * 1000)
+        what = f"first tool turn, after a reply of {delay_s:g} s"
+        self.note(what, f"{statistics.median(gaps):.2f} ms")
+
     def stream(self, deltas: int) -> None:
         """Measure a reply of many deltas, over a reply of one."""
         with (
@@ -284,6 +298,8 @@ def main() -> None:
         bench.one()
         bench.turns(20)
         bench.turns(200)
+        for delay_s in (0, 0.5):
+            bench.first(delay_s)
         bench.stream(20_000)
     if options.write:
         write(bench.rows)

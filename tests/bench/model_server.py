@@ -92,7 +92,9 @@ class Model:
         self.first_body = self.first_body or body
         head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n"
         head += b"transfer-encoding: chunked\r\n\r\n"
-        pieces = reply(self.turns[min(number, len(self.turns) - 1)], number)
+        turn = self.turns[min(number, len(self.turns) - 1)]
+        time.sleep(turn.get("delay_s", 0))
+        pieces = reply(turn, number)
         connection.sendall(head + b"".join(map(chunk, pieces)) + b"0\r\n\r\n")
         self.left.append(time.monotonic())
 

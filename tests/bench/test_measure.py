@@ -16,6 +16,7 @@ FIGURES = (
     "first request",
     "tool turn, median of 200",
     "peak memory after 200 turns",
+    "first tool turn, after a reply of 0.5 s",
     "20000 deltas, headless",
 )
 

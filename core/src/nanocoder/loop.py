@@ -20,6 +20,7 @@ from nanocoder.models import Chosen, choose_model, open_provider, streamed
 from nanocoder.offering import Offering
 from nanocoder.opening import Ground, approval_limit_s
 from nanocoder.plugins import Plugins
+from nanocoder.plugins.ahead import importing
 from nanocoder.prompt import NAMED_FILE_CHARS, for_small_model, system_prompt
 from nanocoder.provider import Finished, Provider, Request
 from nanocoder.reply import ask, cut_repetition
@@ -329,12 +330,14 @@ class Session:
         request = self._request(system)
         run.offered = request.tools
         yield Event("request.started", {"turn": run.report.turns, "model": self.info.model})
-        reply = yield from ask(
-            lambda: streamed(self.provider, self.chosen, request, run.cancel),
-            self.info.model,
-            run.cancel,
-            lambda text: self._talk.add(Message("assistant", text)),
-        )
+        first = run.report.turns == 1
+        with importing(self.plugins.modules(self.config.always_told) if first else ()):
+            reply = yield from ask(
+                lambda: streamed(self.provider, self.chosen, request, run.cancel),
+                self.info.model,
+                run.cancel,
+                lambda text: self._talk.add(Message("assistant", text)),
+            )
         run.is_stuck = reply.is_stuck
         stopped = Finished(cut_repetition(reply.text), truncated=True)
         finished = reply.finished or stopped

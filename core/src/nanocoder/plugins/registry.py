@@ -221,6 +221,14 @@ class Plugins:
             raise UnknownTool(unknown(name, self.tools(), self.why_absent(name)))
         return found
 
+    def modules(self, tools: Iterable[str]) -> list[str]:
+        """Return the modules that the first calls of *tools*, as far as on offer, will import."""
+        offered = self.tools()
+        owners = sorted({offered[name].plugin for name in tools if name in offered})
+        waiting = [owner for owner in owners if owner in self.entries and owner not in self._loaded]
+        modules = [self.entries[owner].module for owner in waiting]
+        return ["nanocoder.schema.check", *modules] if modules else []
+
     def why_absent(self, name: str, what: str = "tools") -> str:
         """Say why nobody offers *name*; nothing when no installed plugin knows of it."""
         aside = {
