@@ -83,6 +83,9 @@ SEARCHES = [
     ("bash(rg *)", "rg --no-ignore -tpy x"),
     ("bash(rg *)", "cd src && rg -uu x .."),
     ("bash(rg -n *)", "rg -n x | head"),
+    ("bash(rg *)", "cat src/a.py | rg x ."),
+    ("bash(rg *)", "cat src/a.py | rg -f - -uu"),
+    ("bash(rg *)", "cat src/a.py | rg -uu --files"),
     ("bash(rg *)", "rg -L x links"),
     ("bash(rg *)", "rg x links --follow"),
     ("bash(rg *)", "rg -e --files -e x ."),
@@ -108,6 +111,8 @@ WITHIN = [
     ("bash(grep *)", "grep -n foo src/a.py"),
     ("bash(grep *)", "grep -y foo src/a.py"),
     ("bash(grep *)", "cat src/a.py | grep -y foo"),
+    ("bash(rg *)", "cat src/a.py | rg foo | head"),
+    ("bash(rg *)", "cat src/a.py | rg -uu foo"),
     ("bash(grep *)", "grep -rn foo src"),
     ("bash(grep *)", "grep -R foo links src/a.py | wc -l"),
 ]

@@ -9,7 +9,7 @@ from nanocoder import Decision, Verdict
 
 from nanocoder_policy_rules import repository, rules, shell
 from nanocoder_policy_rules.blocklist import blocked as damage
-from nanocoder_policy_rules.commands import after_cd, is_safe, may_go_through
+from nanocoder_policy_rules.commands import after_cd, is_safe, may_go_through, with_input
 from nanocoder_policy_rules.operands import paths_in
 from nanocoder_policy_rules.reach import HERE
 from nanocoder_policy_rules.rules import Rule
@@ -104,7 +104,7 @@ def allowed(case: "Case", fitting: Sequence[Rule]) -> Verdict | None:
     directory, rest = after_cd(case.simples, case.reach)
     used: list[Rule] = []
     for simple in rest:
-        if is_safe(simple.words, case.reach, directory) and not case.own_program:
+        if is_safe(with_input(simple), case.reach, directory) and not case.own_program:
             continue
         one = next((one for one in fitting if rules.allows_command(one, simple)), None)
         if one is None or not _stays_inside(simple, one, case, directory):
@@ -155,7 +155,7 @@ def _program_of_git(simple: shell.Simple, case: "Case", directory: str) -> str:
 
 
 def _is_read(simple: shell.Simple, case: "Case", directory: str) -> bool:
-    return is_safe(simple.words, case.reach, directory)
+    return is_safe(with_input(simple), case.reach, directory)
 
 
 def _stays_inside(simple: shell.Simple, one: Rule, case: "Case", directory: str) -> bool:
@@ -163,5 +163,5 @@ def _stays_inside(simple: shell.Simple, one: Rule, case: "Case", directory: str)
     words = (word for word in simple.words if word not in one.words)
     parts = (part for word in words for part in paths_in(word) if part)
     return all(case.reach.may_read(part, directory) for part in parts) and may_go_through(
-        simple.words, case.reach, directory, one.words
+        with_input(simple), case.reach, directory, one.words
     )

@@ -109,7 +109,15 @@ _WIDER_LONG: Final = ("--follow", "--hidden", "--no-ignore", "--unrestricted")
 def are_safe(found: Sequence[Simple], reading: Reading) -> bool:
     """Tell whether all of these commands only read, and only what *reading* agrees to."""
     directory, rest = after_cd(found, reading)
-    return bool(rest) and all(is_safe(simple.words, reading, directory) for simple in rest)
+    return bool(rest) and all(is_safe(with_input(each), reading, directory) for each in rest)
+
+
+def with_input(simple: Simple) -> Sequence[str]:
+    """Return the words of a command; for ripgrep with "-" when it gets what another one writes.
+
+    It searches that then, and no folder unless one is named.
+    """
+    return (*simple.words, "-") if simple.join == "|" and simple.words[0] == "rg" else simple.words
 
 
 def is_safe(words: Sequence[str], reading: Reading, directory: str = HERE) -> bool:
