@@ -19,8 +19,8 @@ from nanocoder.cancel import Cancel
 from nanocoder.errors import Cancelled, TimedOut, ToolError
 from nanocoder.tool import SessionInfo, Tool
 from nanocoder.values import Effect, Shown
+from nanocoder.workspace import named_paths
 
-PATH_ARGUMENTS = ("path", "paths", "file_path", "files", "source", "destination", "target")
 LIMIT_ARGUMENT = "timeout_"
 """How arguments begin by which a model sets the limit of its own call."""
 WORKING, COMPOSED = "working", "composed"
@@ -245,6 +245,5 @@ def _busy(waiting: int) -> ToolError:
 def _paths_of(arguments: Mapping[str, Any], session: SessionInfo | None) -> frozenset[str]:
     """Return the real places of the paths among *arguments*: links lead two names to one file."""
     session = session or SessionInfo("", Path.cwd())
-    values = [arguments.get(name) for name in PATH_ARGUMENTS]
-    texts = [text for value in values for text in (value if isinstance(value, list) else [value])]
-    return frozenset(session.resolve(text).place for text in texts if isinstance(text, str))
+    paths = named_paths(arguments, patterns=False, folders=False)
+    return frozenset(session.resolve(path).place for path in paths)

@@ -3,7 +3,8 @@
 from nanocoder.workspace.content import TextFile
 from nanocoder.workspace.entries import Entry
 from nanocoder.workspace.gate import LeftOut
-from nanocoder.workspace.protected import Protection, ProtectionKind
+from nanocoder.workspace.named import named_paths
+from nanocoder.workspace.protected import Protection, ProtectionKind, fold_name
 from nanocoder.workspace.reader import MAX_BYTES
 from nanocoder.workspace.resolution import ResolvedPath
 from nanocoder.workspace.spelling import escape_path, unescape_path
@@ -23,5 +24,7 @@ __all__ = [
     "Workspace",
     "Written",
     "escape_path",
+    "fold_name",
+    "named_paths",
     "unescape_path",
 ]

@@ -113,7 +113,7 @@ def protection_of(path: str) -> Protection | None:
 
     Only names are looked at, so that files which do not exist yet are protected, too.
     """
-    names = [folded(name) for name in path.split("/")]
+    names = [fold_name(name) for name in path.split("/")]
     for index, name in enumerate(names):
         protection = _NAMES.get(name) or _paired(name, names[index + 1 :])
         if protection is None and name.startswith(_PRE_COMMIT):
@@ -135,15 +135,15 @@ def _paired(name: str, below: list[str]) -> Protection | None:
 
 def protection_in_venv(below: list[str]) -> Protection | None:
     """Return why the names *below* a virtual environment are protected; [] is the directory."""
-    return PROGRAM if not below or folded(below[0]) in _VENV else None
+    return PROGRAM if not below or fold_name(below[0]) in _VENV else None
 
 
 def is_git_name(name: str) -> bool:
     """Tell whether some file system takes *name* for git's directory."""
-    return folded(name) in _GIT_NAMES
+    return fold_name(name) in _GIT_NAMES
 
 
-def folded(name: str) -> str:
+def fold_name(name: str) -> str:
     """Return *name* as the most forgiving file system compares it: case, Unicode, ends."""
     if not name.isascii():
         name = unicodedata.normalize("NFC", _INVISIBLE.sub("", name))
@@ -188,4 +188,4 @@ def folded_paths(paths: Iterable[str]) -> tuple[str, ...]:
 
 
 def _folded_path(path: str) -> str:
-    return "/".join(folded(part) for part in path.split("/") if part) or "/"
+    return "/".join(fold_name(part) for part in path.split("/") if part) or "/"

@@ -5,18 +5,28 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from nanocoder import Decision, Effect, Mode, Risk, SessionInfo, Tool, ToolCall, Verdict
+from nanocoder import (
+    Decision,
+    Effect,
+    Mode,
+    Risk,
+    SessionInfo,
+    Tool,
+    ToolCall,
+    Verdict,
+    named_paths,
+)
 
 from nanocoder_policy_rules import (
     command_steps,
     expansion,
     paths,
     programs,
-    repository,
     rules,
     shell,
 )
 from nanocoder_policy_rules.commands import are_safe
+from nanocoder_policy_rules.protected_names import needs_person
 from nanocoder_policy_rules.reach import Reach
 from nanocoder_policy_rules.removal import Removal
 from nanocoder_policy_rules.rules import SHELL, Rule
@@ -121,7 +131,7 @@ class Case:
         """The paths among the arguments, resolved as the workspace opens them."""
         if _ANY_TOOL in self.tool.composed_of:
             return []  # those of its calls, each of which is judged by itself
-        return [self.session.resolve(path) for path in paths.named(self.call.arguments)]
+        return [self.session.resolve(path) for path in named_paths(self.call.arguments)]
 
     @cached_property
     def directory(self) -> str:
@@ -197,58 +207,6 @@ def _planning(case: Case) -> Verdict | None:
     deeds = [deed for effect, deed in _DEEDS.items() if effect in case.tool.effects]
     reason = f"plan mode is read-only; {case.call.name} {' and '.join(deeds) or _UNDECLARED}"
     return Verdict(Decision.DENY, reason, source="mode plan")
-
-
-def _protected(case: Case) -> Verdict | None:
-    if case.tool.is_read_only:
-        return None
-    for path in case.paths:
-        if path.protection is not None:
-            return _needs_person(case, _with_end(path), path.protection.reason)
-    if not case.started or case.is_safe:
-        return None
-    return _protected_word(case) or _loosened(case) or _reprogrammed(case)
-
-
-def _with_end(path: "ResolvedPath") -> str:
-    """Return a path as it is spelled, and where it leads by the links in it."""
-    spelled = repr(path.names[0])
-    return spelled if path.path == path.names[0] else f"{spelled}, which leads to {path.path!r},"
-
-
-def _protected_word(case: Case) -> Verdict | None:
-    places = case.reach.places(case.words, case.text.directories)
-    for number, (word, path) in enumerate(places):
-        if number > command_steps.MAX_PATHS:
-            text = shell.clipped(case.started)
-            return _needs_person(case, repr(text), "it names too many files to look at each")
-        if not case.reach.is_output(path) and (why := paths.protection_of_word(word, path)):
-            return _needs_person(case, repr(word), why)
-    return None
-
-
-def _loosened(case: Case) -> Verdict | None:
-    """Look for a command that lets nanocoder itself do more."""
-    if "nanocoder" not in case.text.words:
-        return None
-    loosening = next(filter(case.text.match, paths.LOOSENING), None)
-    return _needs_person(case, repr(" ".join(loosening)), paths.OURS) if loosening else None
-
-
-def _reprogrammed(case: Case) -> Verdict | None:
-    """Look for a command that sets which programs git starts later."""
-    if not {"git", "config"} <= case.text.words.keys():
-        return None
-    setting = next(filter(None, map(repository.set_program, case.text.segments)), "")
-    return _needs_person(case, repr(setting), repository.STARTS) if setting else None
-
-
-def _needs_person(case: Case, what: str, why: str) -> Verdict:
-    reason = f"{what} is protected: {why}"
-    if case.mode == Mode.AUTO:
-        reason = f"{reason}; only a person may allow that, and mode auto asks nobody"
-        return Verdict(Decision.DENY, reason, "protected names", _DEFAULT)
-    return Verdict(Decision.ASK, reason, "protected names", _DEFAULT)
 
 
 def _asked_by_rule(case: Case) -> Verdict | None:
@@ -337,7 +295,7 @@ _STEPS: tuple[Callable[[Case], Verdict | None], ...] = (
     _secret,
     _unreadable,
     _planning,
-    _protected,
+    needs_person,
     _asked_by_rule,
     _asked_to_read,
     _perhaps_forbidden,

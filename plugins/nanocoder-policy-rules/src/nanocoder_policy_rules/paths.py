@@ -1,27 +1,18 @@
-"""Paths in arguments: where they are, and which names among them are secret or protected."""
+"""Paths in arguments, and which names among them are secret or protected."""
 
 import os
 import posixpath
 import re
-import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
+from nanocoder import fold_name, named_paths
+
 if TYPE_CHECKING:
     from nanocoder import ResolvedPath
-
-ARGUMENTS: Final = frozenset(
-    {
-        *("path", "paths", "file", "files", "file_path", "file_paths", "filename", "glob"),
-        *("source", "destination", "target", "src", "dst", "old_path", "new_path", "include"),
-        *("workdir", "cwd", "directory", "dir", "root"),
-    }
-)
-PATTERNS: Final = frozenset({"glob", "include"})
-PATCHES: Final = frozenset({"patch", "input", "diff"})
 
 SECRETS: Final = (
     *(".env", ".env.*", ".envrc.local", "*.pem", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx"),
@@ -34,7 +25,6 @@ WHY_DENIED: Final = (
 )
 NOT_SECRETS: Final = (".env.example", ".env.sample", ".env.template", ".env.dist", "*.pub")
 
-_NOTHING: Final = "/dev/null"
 OURS = "nanocoder's own settings decide what may run"
 # Where our own settings and trust are; variables have lost their sign in the words of a command.
 _OWN_PLACES: Final = frozenset(
@@ -49,52 +39,10 @@ LOOSENING: Final = (
 )
 
 
-def named(arguments: Mapping[str, Any]) -> list[str]:
-    """Return every path among *arguments*, nested ones and those of patches included."""
-    return [path for path, _ in _named(arguments)]
-
-
 def only_path(arguments: Mapping[str, Any]) -> str:
     """Return the path among *arguments* when there is exactly one, and it is no pattern; or ""."""
-    found = list(_named(arguments))
-    return found[0][0] if len(found) == 1 and found[0][1] not in PATTERNS else ""
-
-
-def _named(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the paths in *value* with the argument that each stands in."""
-    if isinstance(value, str):
-        if key in ARGUMENTS:
-            yield value, key
-        elif key in PATCHES:
-            yield from ((path, key) for path in _in_patch(value))
-    elif isinstance(value, Mapping):
-        for name, inner in value.items():
-            # What a path argument holds are paths, whatever it calls them.
-            is_known = name in ARGUMENTS or name in PATCHES or key not in ARGUMENTS
-            yield from _named(inner, name if is_known else key)
-    elif isinstance(value, list | tuple):
-        for inner in value:
-            yield from _named(inner, key)
-
-
-def _in_patch(patch: str) -> Iterator[str]:
-    for old, new, other, whole in _patched().findall(patch):
-        if whole:  # of a file that comes or goes without a hunk
-            yield whole.partition("\t")[0].strip()
-            continue
-        sides = (old, new)
-        # git's prefixes count only where both sides have theirs: a directory may be called "b".
-        if _has_prefix(old, "a/") and _has_prefix(new, "b/"):
-            sides = (old.removeprefix("a/"), new.removeprefix("b/"))
-        # The old side of a new file is no path; the new side of a deleted one counts, and asks.
-        was, becomes = (other or side for side in sides)
-        if was.strip() != _NOTHING:
-            yield was.strip()
-        yield becomes.strip()
-
-
-def _has_prefix(path: str, prefix: str) -> bool:
-    return path.startswith(prefix) or path.strip().startswith(_NOTHING)
+    paths = named_paths(arguments, patterns=False)
+    return paths[0] if paths == named_paths(arguments) and len(paths) == 1 else ""
 
 
 def globs(pattern: str) -> tuple[str, ...]:
@@ -115,15 +63,7 @@ def _real(path: str) -> str:
 
 def names(path: str) -> list[str]:
     """Return the components of *path* as the most forgiving file system compares them."""
-    return [folded(name) for name in path.split("/")]
-
-
-def folded(name: str) -> str:
-    """Return *name* without what some file system ignores: case, Unicode forms, its end."""
-    if not name.isascii():
-        name = unicodedata.normalize("NFC", _invisible().sub("", name))
-    name = name.casefold()
-    return name.partition(":")[0].rstrip(". ") or name
+    return [fold_name(name) for name in path.split("/")]
 
 
 def secret(paths: Iterable[str], secrets: tuple[str, ...], but: tuple[str, ...]) -> str:
@@ -139,7 +79,7 @@ def _joined(paths: Iterable[str]) -> str:
     """Return all names in *paths*, one in a line: one search looks at them all."""
     text = "/".join(paths)
     if not text.isascii():
-        text = unicodedata.normalize("NFC", _invisible().sub("", text))
+        text = "/".join(map(fold_name, text.split("/")))
     return text.casefold().replace("\n", " ").replace("/", "\n")
 
 
@@ -199,27 +139,7 @@ def _name_like(pattern: str) -> str:
     What stands between two wildcards is taken where it comes first, and stays there: that is as
     good as any other place, and trying them all would not end with a dozen wildcards.
     """
-    first, *rest = (re.escape(part) for part in folded(pattern).split("*"))
+    first, *rest = (re.escape(part) for part in fold_name(pattern).split("*"))
     if not rest:
         return first
     return first + "".join(f"(?>[^\n]*?{part})" for part in rest[:-1]) + f"[^\n]*?{rest[-1]}"
-
-
-# Compiled at their first use: this module is imported at every start.
-
-
-@cache
-def _invisible() -> re.Pattern[str]:
-    # Ignored inside names by macOS, so that ".g<U+200C>it" is ".git" there.
-    return re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u206a-\u206f\ufeff]")
-
-
-@cache
-def _patched() -> re.Pattern[str]:
-    return re.compile(
-        r"^--- ([^\t\n]+).*\n\+\+\+ ([^\t\n]+)"
-        r"|^(?:\*\*\* (?:(?:Add|Update|Delete) File|Move to): |rename (?:from|to) |\+\+\+ |--- )"
-        r"([^\t\n]+)"
-        r"|^diff --git a/([^\n]+) b/\4\r?$",
-        re.MULTILINE,
-    )

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from nanocoder import Effect, PathFilter, SessionInfo, Tool, unescape_path
+from nanocoder import Effect, PathFilter, SessionInfo, Tool, named_paths, unescape_path
 
 from nanocoder_policy_rules import paths, rules
 from nanocoder_policy_rules.rules import Rule
@@ -97,7 +97,7 @@ class ReadingRules(PathFilter):
 
 def _reads_paths(tool: Tool[..., Any]) -> bool:
     names = tool.parameters.get("properties", {})
-    takes_path = not paths.ARGUMENTS.isdisjoint(names)
+    takes_path = bool(named_paths(dict.fromkeys(names, ".")))
     return (
         takes_path and _BY_NAME not in names and tool.is_read_only and Effect.READ in tool.effects
     )

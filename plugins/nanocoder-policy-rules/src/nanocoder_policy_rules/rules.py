@@ -12,8 +12,9 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
+from nanocoder import fold_name
+
 from nanocoder_policy_rules import addresses, paths, runners
-from nanocoder_policy_rules.paths import folded
 from nanocoder_policy_rules.shell import Simple, compiled
 from nanocoder_policy_rules.wildcards import Glob
 
@@ -115,7 +116,7 @@ def names_place(one: Rule, places: Iterable[Sequence[str]]) -> bool:
 
 def folded_path(path: str) -> str:
     """Return *path* with each of its names folded."""
-    return "/".join(folded(name) for name in path.split("/"))
+    return "/".join(fold_name(name) for name in path.split("/"))
 
 
 def tidy(pattern: str) -> str:

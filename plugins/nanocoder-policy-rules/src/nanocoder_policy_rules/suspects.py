@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from nanocoder_policy_rules.paths import folded
+from nanocoder import fold_name
 
 
 class Edges(NamedTuple):
@@ -30,7 +30,7 @@ def suspects(names: Sequence[str], patterns: tuple[str, ...]) -> Sequence[str]:
     lines = text.split("\n")
     # What file systems ignore: other letters for the same name, ends such as "." and ":stream".
     if not text.isascii() or len(lines) != len(names) or ":" in text or _has_odd_end(text):
-        lines = [folded(name.replace("\n", " ")) for name in names]
+        lines = [fold_name(name.replace("\n", " ")) for name in names]
     return [
         name
         for name, line in zip(names, lines, strict=True)
@@ -46,7 +46,7 @@ def _has_odd_end(text: str) -> bool:
 def _edges(patterns: tuple[str, ...]) -> Edges:
     starts: set[str] = set()
     ends: set[str] = set()
-    for pattern in map(folded, patterns):
+    for pattern in map(fold_name, patterns):
         head, star, _ = pattern.partition("*")
         if head:
             starts.add(head)

@@ -6,11 +6,10 @@ from functools import partial
 from typing import Annotated, Any
 
 from attrs import field, frozen
-from nanocoder import NanocoderError, SessionInfo, ToolContext, ToolResult
+from nanocoder import NanocoderError, SessionInfo, ToolContext, ToolResult, named_paths
 
 BUSY = "busy"
 LOOK_S = 0.5
-PATHS = ("path", "paths", "file_path", "files", "source", "destination", "target", "workdir")
 
 
 @frozen
@@ -22,12 +21,9 @@ class Call:
 
     def paths(self, ctx: ToolContext) -> frozenset[str]:
         """Return where the paths among the arguments lead: two names may be one file."""
-        values = [self.parameters.get(name) for name in PATHS]
-        texts = [
-            text for value in values for text in (value if isinstance(value, list) else [value])
-        ]
+        paths = named_paths(self.parameters, patterns=False)
         session = ctx.session or SessionInfo(ctx.session_id, ctx.working_directory)
-        return frozenset(session.resolve(text).place for text in texts if isinstance(text, str))
+        return frozenset(session.resolve(path).place for path in paths)
 
 
 def run_together(

@@ -1,0 +1,69 @@
+"""The step of judging that is about protected names: what decides what runs later."""
+
+from typing import TYPE_CHECKING, Final
+
+from nanocoder import Decision, Mode, Verdict
+
+from nanocoder_policy_rules import paths, repository, shell
+from nanocoder_policy_rules.command_steps import MAX_PATHS
+
+if TYPE_CHECKING:
+    from nanocoder import ResolvedPath
+
+    from nanocoder_policy_rules.judge import Case
+
+_RULE: Final = "protected names"
+_DEFAULT: Final = "default"
+
+
+def needs_person(case: "Case") -> Verdict | None:
+    """Let a person decide about what decides what runs, whatever a rule allows."""
+    if case.tool.is_read_only:
+        return None
+    for path in case.paths:
+        if path.protection is not None:
+            return _needs_person(case, _with_end(path), path.protection.reason)
+    if not case.started or case.is_safe:
+        return None
+    return _protected_word(case) or _loosened(case) or _reprogrammed(case)
+
+
+def _with_end(path: "ResolvedPath") -> str:
+    """Return a path as it is spelled, and where it leads by the links in it."""
+    spelled = repr(path.names[0])
+    return spelled if path.path == path.names[0] else f"{spelled}, which leads to {path.path!r},"
+
+
+def _protected_word(case: "Case") -> Verdict | None:
+    places = case.reach.places(case.words, case.text.directories)
+    for number, (word, path) in enumerate(places):
+        if number > MAX_PATHS:
+            text = shell.clipped(case.started)
+            return _needs_person(case, repr(text), "it names too many files to look at each")
+        if not case.reach.is_output(path) and (why := paths.protection_of_word(word, path)):
+            return _needs_person(case, repr(word), why)
+    return None
+
+
+def _loosened(case: "Case") -> Verdict | None:
+    """Look for a command that lets nanocoder itself do more."""
+    if "nanocoder" not in case.text.words:
+        return None
+    loosening = next(filter(case.text.match, paths.LOOSENING), None)
+    return _needs_person(case, repr(" ".join(loosening)), paths.OURS) if loosening else None
+
+
+def _reprogrammed(case: "Case") -> Verdict | None:
+    """Look for a command that sets which programs git starts later."""
+    if not {"git", "config"} <= case.text.words.keys():
+        return None
+    setting = next(filter(None, map(repository.set_program, case.text.segments)), "")
+    return _needs_person(case, repr(setting), repository.STARTS) if setting else None
+
+
+def _needs_person(case: "Case", what: str, why: str) -> Verdict:
+    reason = f"{what} is protected: {why}"
+    if case.mode == Mode.AUTO:
+        reason = f"{reason}; only a person may allow that, and mode auto asks nobody"
+        return Verdict(Decision.DENY, reason, _RULE, _DEFAULT)
+    return Verdict(Decision.ASK, reason, _RULE, _DEFAULT)
