@@ -121,3 +121,42 @@ def test_ten_thousand_plain_names_all_count(tmp_path):
         files = [name for files in workspace.files(left_out=left_out) for name in files.names]
     assert sorted(files) == [".gitignore", "folder", "name-7"]
     assert left_out.note() == ""
+
+
+@pytest.mark.finding("C3")
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        ("app/payroll", "app/open"),
+        ("app/payroll/x", "app/x"),
+        ("app", "payroll-of/app"),
+        ("app/deep", "app/payroll-open"),
+    ],
+)
+def test_a_move_lets_nothing_be_read_that_nobody_may_read(source, target, tmp_path):
+    class Below(PathFilter):
+        def refuses(self, path):
+            names = path.split("/")
+            return "confidential" if names[0] == "app" and "payroll" in names else ""
+
+    for file in ("app/payroll/x", "app/deep/payroll/y", "app/other"):
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).write_text("secret")
+    readable = Readable([("acme", Below())])
+    with Workspace(tmp_path, readable=readable) as workspace:
+        if target == "app/payroll-open":  # it stays confidential below "app"
+            workspace.move(source, target)
+            return
+        with pytest.raises(WorkspaceError, match="confidential") as refused:
+            workspace.move(source, target)
+        assert refused.value.error_class == "read_denied"
+        assert (tmp_path / source).exists()
+        workspace.move("app/other", "app/else")
+
+
+@pytest.mark.finding("C3")
+def test_a_link_to_what_nobody_may_read_can_be_moved(root):
+    (root / "way").symlink_to("payroll")
+    with Workspace(root, readable=Readable([("acme", Payroll())])) as workspace:
+        workspace.move("way", "other")
+        assert (root / "other").is_symlink()

@@ -1,3 +1,4 @@
+import attrs
 import pytest
 from nanocoder import Decision, Mode, SessionInfo, ToolCall
 from nanocoder_policy_rules import Settings, nanocoder_before_execute
@@ -384,3 +385,17 @@ def test_a_patch_names_the_files_that_it_changes(old, new, named, judge):
     assert (
         decision(judge("apply_patch", {"patch": patch}, "edits", deny=["apply_patch(x)"])) == "deny"
     )
+
+
+@pytest.mark.finding("C3")
+def test_what_may_not_be_read_is_not_moved_to_where_it_may(judge, tmp_path, tools):
+    (tmp_path / "private").mkdir()
+    (tmp_path / "private/x").write_text("x")
+    tools["move_file"] = attrs.evolve(tools["write_file"], name="move_file")
+    for source in ("private", "private/x", "./private/../private/x"):
+        move = {"source": source, "destination": "open"}
+        rule = ["read_file(private/**)"]
+        assert decision(judge("move_file", move, "edits", deny=rule)) == "deny"
+        assert decision(judge("move_file", move, "auto", ask=rule)) == "ask"
+    into = {"source": "open", "destination": "private/new"}
+    assert decision(judge("move_file", into, "edits", deny=["read_file(private/**)"])) == "allow"

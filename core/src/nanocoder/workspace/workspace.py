@@ -16,6 +16,7 @@ from nanocoder.workspace.changes import Changes, Watch
 from nanocoder.workspace.content import TextFile
 from nanocoder.workspace.entries import Entry
 from nanocoder.workspace.gate import LeftOut
+from nanocoder.workspace.moving import refuse_to_free
 from nanocoder.workspace.outputs import Outputs
 from nanocoder.workspace.protected import Protection
 from nanocoder.workspace.reader import MAX_BYTES, Reader
@@ -332,10 +333,12 @@ class Workspace:
     def move(self, source: str, target: str, *, replace: bool = False) -> Written:
         """Rename a file, a link or a directory; *target* is the new path, not a directory for it.
 
-        Raises: file_not_found, protected_path, and file_exists unless *replace* allows a file
-        there.
+        Raises: file_not_found, protected_path, file_exists unless *replace* allows a file there,
+        and read_denied where that would let be read what *readable* refuses.
         """
-        return self._changes.move(self._root.raw(source), self._root.raw(target), overwrite=replace)
+        here, there = self._root.raw(source), self._root.raw(target)
+        refuse_to_free(self._root, self._tree, self._reader.readable, here, there)
+        return self._changes.move(here, there, overwrite=replace)
 
     def make_dirs(self, path: str) -> None:
         """Create a directory and those above it, where they are missing.

@@ -191,7 +191,12 @@ def _about_reading(
     case: Case, question: Callable[[str], str], decision: Decision
 ) -> Verdict | None:
     """Judge a tool that reads, or a command, by what all policies say of the paths it names."""
-    resolved = case.paths if case.tool.is_read_only else command_steps.paths_in_words(case)
+    if case.tool.is_read_only:
+        resolved: Iterable[ResolvedPath] = case.paths
+    elif len(case.paths) > 1:  # what is moved, or copied, can be read afterwards
+        resolved = [path for path in case.paths if path.exists]
+    else:
+        resolved = command_steps.paths_in_words(case)
     for name in (name for path in resolved for name in path.names):
         if not name.startswith("/") and (reason := question(name)):
             return Verdict(decision, reason, rule=reason, source=f"{_TABLE}.{decision}")
