@@ -26,7 +26,7 @@ def test_a_file_that_runs_at_every_start_is_named(tmp_path):
     place.install("acme-sly", {"acme_sly.py": PLUGIN, "acme_sly.pth": "import os\n"}, "acme-sly")
     place.install("acme-fine", {"acme_fine.py": PLUGIN, "acme_fine.pth": "/nowhere\n"}, "acme-fine")
     done = place.run("plugins", "check", "acme-fine")
-    assert "acme-sly brings acme_sly.pth, which runs code at every start of Python" in done.stderr
+    assert "acme-sly contains acme_sly.pth, which runs code whenever Python starts" in done.stderr
     assert "acme_fine.pth" not in done.stderr
 
 
