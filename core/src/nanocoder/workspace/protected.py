@@ -115,7 +115,7 @@ def protection_of(path: str) -> Protection | None:
     """
     names = [fold_name(name) for name in path.split("/")]
     for index, name in enumerate(names):
-        protection = _NAMES.get(name) or _paired(name, names[index + 1 :])
+        protection = _NAMES.get(name) or _paired(names, index)
         if protection is None and name.startswith(_PRE_COMMIT):
             protection = _HOOK
         if protection is not None:
@@ -124,11 +124,13 @@ def protection_of(path: str) -> Protection | None:
     return _REPOSITORY if names[-1] == "head" else None
 
 
-def _paired(name: str, below: list[str]) -> Protection | None:
-    if name == ".config" and below and below[0] in _LOGIN_FOLDERS:
-        return _LOGIN
+def _paired(names: list[str], index: int) -> Protection | None:
+    name = names[index]
     if name not in _PAIRS:
         return None
+    below = names[index + 1 : index + 2]
+    if name == ".config" and below and below[0] in _LOGIN_FOLDERS:
+        return _LOGIN
     children, protection = _PAIRS[name]
     return protection if not below or below[0] in children else None
 

@@ -18,7 +18,7 @@ from nanocoder.workspace.protected import (
     protection_in_venv,
     protection_of,
 )
-from nanocoder.workspace.spelling import read_back, tidy
+from nanocoder.workspace.spelling import MAX_PATH_BYTES, read_back, tidy
 
 VENV_MARK = "pyvenv.cfg"
 OUTSIDE = "path_outside_workspace"
@@ -208,7 +208,9 @@ class Resolver:
         parts = real.split("/")
         folder = self.root
         for at, part in enumerate(parts):
-            if self._is_venv(folder) and (why := protection_in_venv(parts[at:])):
+            if len(folder) > MAX_PATH_BYTES:  # the system finds nothing by a longer name
+                return None
+            if self._is_venv(folder) and (why := protection_in_venv(parts[at : at + 1])):
                 return why
             folder = f"{folder}/{part}"
         return PROGRAM if self._is_venv(folder) else None

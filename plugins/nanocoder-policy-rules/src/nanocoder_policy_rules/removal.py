@@ -33,6 +33,8 @@ _OTHER_TESTS: Final = frozenset(
 _CHANGES_DIRECTORY: Final = frozenset(("cd", "pushd"))
 _MAX_DIRECTORIES: Final = 16
 _MAX_RESOLVED: Final = 256
+_MAX_LOOKED_AT: Final = 64
+_MAX_PATH_CHARS: Final = 4_096
 
 
 class Extent(IntEnum):
@@ -72,20 +74,25 @@ class Removal:
         directories = [self._start]
         for segment, following in zip(script, [*script[1:], None], strict=True):
             before = directories
-            for at, word in enumerate(segment.words[:1] if segment.known else segment.words):
-                name = program(word)
-                arguments = segment.words[at + 1 :]
+            for at, name in _programs(segment):
                 if name in _CHANGES_DIRECTORY:
-                    target = next((each for each in arguments if not each.startswith("-")), "~")
-                    directories = self._changed(directories, target)
-                elif operands := _operands(name, arguments):
+                    directories = self._changed(directories, _target(segment.words, at))
+                    continue
+                arguments = segment.words[at + 1 :]
+                if operands := _operands(name, arguments):
                     yield from self._extents(name, operands, arguments, directories)
             # Only behind `&&` is it certain that the directory was there.
             if following is None or following.join != "&&":
                 directories = list(dict.fromkeys([*directories, *before]))[:_MAX_DIRECTORIES]
 
     def _changed(self, directories: Sequence[str], target: str) -> list[str]:
-        changed = (self._resolve(target, directory) for directory in directories)
+        # By a longer name the system finds no directory, so that it stays the same.
+        changed = (
+            directory
+            if len(directory) + len(target) > _MAX_PATH_CHARS
+            else self._resolve(target, directory)
+            for directory in directories
+        )
         return list(dict.fromkeys(changed))
 
     def _extents(
@@ -141,6 +148,24 @@ def is_recursive(arguments: Sequence[str], letters: str) -> bool:
         elif word.startswith("-") and not set(letters).isdisjoint(word):
             return True
     return False
+
+
+def _programs(segment: Segment) -> list[tuple[int, str]]:
+    """Return where the programs are that change the directory or remove something.
+
+    Of very many that remove, the first have the most operands, and the last the fewest tests.
+    """
+    words = segment.words[:1] if segment.known else segment.words
+    named = [(at, program(word)) for at, word in enumerate(words)]
+    removing = [at for at, name in named if name.rpartition(".")[2] in _REMOVING]
+    looked_at = {*removing[:_MAX_LOOKED_AT], *removing[-_MAX_LOOKED_AT:]}
+    return [(at, name) for at, name in named if name in _CHANGES_DIRECTORY or at in looked_at]
+
+
+def _target(words: Sequence[str], at: int) -> str:
+    """Return the directory that a `cd` at *at* changes to."""
+    following = (words[later] for later in range(at + 1, len(words)))
+    return next((word for word in following if not word.startswith("-")), "~")
 
 
 def _operands(name: str, arguments: Sequence[str]) -> list[str]:

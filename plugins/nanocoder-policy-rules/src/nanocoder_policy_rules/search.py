@@ -341,16 +341,18 @@ def _could_become(wanted: Sequence[str], words: Sequence[str]) -> bool:
     """Tell whether a computed word could make *words* the command that a rule is about."""
     first, *others = wanted
     second = others[0] if others else ""
-    for at, word in enumerate(words):
+    # Words that repeat are looked at once with each of their neighbours.
+    for before, word, following in dict.fromkeys(
+        zip(["", *words[:-1]], words, [*words[1:], ""], strict=True)
+    ):
         if _WILD.isdisjoint(word):
             continue
-        following = words[at + 1] if at + 1 < len(words) else ""
         if _stands_for(word, first):
-            if not others and (at == 0 or words[at - 1] in LEADING):
+            if not others and (not before or before in LEADING):
                 return True
             if others and (_is_word(following, second) or _stands_for(following, second)):
                 return True
-        if at and _COMPUTED in word and _follows(words[at - 1], word, wanted):
+        if before and _COMPUTED in word and _follows(before, word, wanted):
             return True
     starts = words[:1] if words and _stands_for(words[0], first) else ()
     return bool(starts and others) and _occurs(others, Segment(words[1:]))
