@@ -15,6 +15,7 @@ from nanocoder_policy_rules.shell import compiled
 
 _PATTERN = r"(?:([A-Za-z*][A-Za-z0-9+.*-]*)://)?(\[[^\]/?#]*\]|[^/?#:]*)(?::(\d+|\*))?([/?#].*)?"
 _ODD = r"[\s\\\x00-\x20\x7f-\uffff]|%(?![0-9A-Fa-f]{2})"
+_SCHEME = r"^([A-Za-z][A-Za-z0-9+.-]*):/*(?!\d+(?:/|$))"
 _DOTS: Final = ".\u3002\uff0e\uff61"  # all of them end a label
 _PORTS: Final = {"http": "80", "https": "443", "ws": "80", "wss": "443", "ftp": "21"}
 _WEB: Final = frozenset(("http", "https"))
@@ -112,7 +113,9 @@ def address_of(text: str) -> Address | None:
 def _readings(text: str) -> Iterator[Address]:
     """Yield what programs make of an address: some read a backslash as `/`, or need no scheme."""
     bare = compiled(r"[\t\r\n]").sub("", text)
-    for spelling in dict.fromkeys((bare, bare.replace("\\", "/"), f"https://{bare.lstrip('/')}")):
+    slashes = bare.replace("\\", "/").strip()
+    whole = compiled(_SCHEME).sub(r"\1://", slashes)
+    for spelling in dict.fromkeys((bare, slashes, whole, f"https://{bare.lstrip('/')}")):
         if address := address_of(spelling):
             yield address
 

@@ -41,21 +41,25 @@ UNRULED: Final = frozenset(
 _GIT_RUNNERS: Final = frozenset(
     ("config", "bisect", "submodule", "filter-branch", "rebase", "difftool", "mergetool", "alias")
 )
-# By these a program that a rule allows runs another one, writes elsewhere, or destroys; a rule
-# allows them only by name. "-x" is a letter among others, "--x" may be cut short.
+# By these a program that a rule allows runs another one, writes elsewhere, follows links out, or
+# destroys; a rule allows them only by name. "-x" is a letter among others, "--x" may be cut short.
 _RISKY: Final = {
     "date": ("-s", "--set"),
+    "du": ("-L", "--dereference"),
     "find": (
+        *("-L", "-follow"),
         *("-exec", "-execdir", "-ok", "-okdir", "-delete"),
         *("-fprint", "-fprint0", "-fprintf", "-fls"),
     ),
+    "ls": ("-L", "--dereference"),
+    "make": ("-E", "--eval"),
     "rg": ("--pre", "--hostname-bin", "-z", "--search-zip"),
     "sort": ("-o", "--output", "--compress-program"),
     "tar": (
         *("-I", "-F", "--to-command", "--use-compress-program", "--checkpoint-action"),
         *("--info-script", "--new-volume-script", "--rsh-command", "--rmt-command"),
     ),
-    "tree": ("-o",),
+    "tree": ("-o", "-l"),
     "xxd": ("-r",),
     "zip": ("-T", "--unzip-command"),
 }
