@@ -4,12 +4,14 @@ import contextlib
 import os
 import shutil
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from nanocoder import ProtectionKind, SessionInfo, Workspace, WorkspaceError
+from nanocoder.workspace.protected import protection_of
 from nanocoder.workspace.spelling import escape_path, unescape_path
 
 NAMES = ["a", "b", "c", "é", "\x1b", "\\xff", os.fsdecode(b"\xff")]
@@ -232,3 +234,11 @@ def test_our_own_folders_are_told_apart(tmp_path):
     protection = session.resolve(str(mine / "output.txt")).protection
     assert protection is not None
     assert protection.kind is ProtectionKind.STATE
+
+
+@pytest.mark.finding("M8")
+def test_a_path_of_many_names_is_judged_at_once():
+    began = time.perf_counter()
+    assert protection_of("a/" * 100_000 + ".git/x") is not None
+    assert protection_of("a/" * 100_000 + "node_modules/.bin") is not None
+    assert time.perf_counter() - began < 2
