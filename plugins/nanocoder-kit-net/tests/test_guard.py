@@ -251,7 +251,7 @@ def test_an_ambiguous_rule_is_refused(text):
 
 @pytest.mark.parametrize("text", ["", "http://example.org", "example.org:80", "*", "*.", "a b"])
 def test_an_odd_host_rule_is_refused(text):
-    with pytest.raises(ValueError, match="is no host"):
+    with pytest.raises(ValueError, match="is not a host"):
         host_rules([text])
 
 

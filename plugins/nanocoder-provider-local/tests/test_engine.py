@@ -160,7 +160,7 @@ def test_a_request_that_hangs_holds_up_no_other_once_it_is_stopped(engine, monke
     ids=range(10),
 )
 def test_what_is_no_part_of_a_reply_ends_the_process_and_not_the_next_request(noise, engine):
-    with pytest.raises(ProviderError, match="no part of a reply"):
+    with pytest.raises(ProviderError, match="not part of a reply"):
         list(engine.ask({"messages": noise}, None, Cancel()))
 
     assert list(engine.ask({"messages": ""}, None, Cancel())) == [{"asked": 1}]

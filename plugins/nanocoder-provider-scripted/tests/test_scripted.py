@@ -67,7 +67,7 @@ def test_an_exhausted_script_says_how_long_it_is(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("[]", "no object"),
+        ("[]", "not an object"),
         ("{nope", "not JSON"),
         ('{"turns": [{"txt": "x"}]}', "unknown key 'txt'"),
         ('{"turns": [{"calls": ["x"]}]}', "turn 1 has a call"),

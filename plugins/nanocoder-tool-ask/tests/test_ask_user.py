@@ -40,7 +40,7 @@ def test_another_answer_is_fine_unless_it_is_not(tmp_path):
     assert result.data == {"answer": "green, rather", "is_choice": False}
     result = ask(tmp_path, {**COLOURS, "custom": False}, ask=lambda _: "green")
     assert result.error_class == "no_answer"
-    assert "'green' is none of the choices" in result.output
+    assert "'green' is not one of the choices" in result.output
 
 
 def test_a_choice_is_found_whatever_its_case(tmp_path):

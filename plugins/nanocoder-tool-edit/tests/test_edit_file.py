@@ -553,7 +553,11 @@ def test_a_later_edit_may_change_what_an_earlier_one_wrote(ctx, file):
         ({"old_string": "value", "new_string": "x"}, "several_matches", "occurs 5 times in 'm.py'"),
         ({"old_string": "return 3", "new_string": "x"}, "text_not_found", "The nearest are lines"),
         ({"old_string": "a", "new_string": "a"}, "invalid_arguments", "equal"),
-        ({"start_line": 99, "new_string": "x"}, "invalid_arguments", "lines 99 to 99 are no range"),
+        (
+            {"start_line": 99, "new_string": "x"},
+            "invalid_arguments",
+            "lines 99 to 99 are not a range",
+        ),
         ({"old_string": "return 0", "new_string": "# ... rest of code"}, "placeholder", "left out"),
     ],
 )

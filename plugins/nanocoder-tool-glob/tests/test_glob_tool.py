@@ -119,7 +119,7 @@ def test_a_search_that_ended_names_the_newest_of_what_it_saw(ctx, asked_of_the_d
         "More than 25 files; the newest of the first 25:",
         "f024",
         "f023",
-        "[the search ended there; look for less]",
+        "[the search ended there; narrow the pattern]",
         "[23 more files]",
     ]
     assert asked_of_the_disk["stat"] < 30, "of a directory with many files, too"

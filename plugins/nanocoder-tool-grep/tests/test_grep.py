@@ -313,7 +313,7 @@ def test_a_path_is_never_an_option(ctx):
 def test_a_pattern_that_is_none_is_an_error(ctx, tree, pattern):
     error = error_of(ctx, pattern)
     assert error.error_class == "invalid_arguments"
-    assert "no regular expression" in str(error)
+    assert "not a regular expression" in str(error)
     assert "fixed_string" in str(error)
 
 
@@ -577,6 +577,8 @@ def test_no_option_is_named_that_the_model_does_not_have(ctx, tree):
     assert first.startswith("4 lines match; the first 1:\n")
     assert run(small, r"os\n").output.endswith("[patterns are matched line by line]")
     assert str(error_of(small, "a\nb")).endswith("line break: patterns are matched line by line")
+    assert "fixed_string" in str(error_of(ctx, "(a"))
+    assert "fixed_string" not in str(error_of(small, "(a"))
 
 
 @pytest.mark.finding("H13")

@@ -248,7 +248,7 @@ def test_hunks_out_of_order_are_explained(ctx):
         ctx,
         envelope("*** Update File: m.py", "@@", "-class Second:", "+x", "@@", "-class First:"),
     )
-    assert "stands at line 1, before line 9; write hunks in the order of the file" in str(error)
+    assert "is at line 1, before line 9; write hunks in the order of the file" in str(error)
 
 
 # FS-026
@@ -282,14 +282,14 @@ def test_every_file_that_does_not_fit_is_named_and_none_is_changed(ctx):
         ("--- a/m.py\n+++ b/m.py\n@@ -1,2 +1,2 @@\nclass First:\n", "line 4 of the patch: 'class"),
         ('--- "a/m.py"\n+++ "b/m.py"\n@@ -1 +1 @@\n-a\n+b\n', "without quotes"),
         ("diff --git a/x b/x\nGIT binary patch\n", "binary patches"),
-        ("diff --git a/x b/y\ndeleted file mode 100644\n", "is no path"),
-        ('diff --git "a/x" "b/x"\ndeleted file mode 100644\n', "is no path"),
+        ("diff --git a/x b/y\ndeleted file mode 100644\n", "is not a path"),
+        ('diff --git "a/x" "b/x"\ndeleted file mode 100644\n', "is not a path"),
         ("diff --git a/x b/x\ndeleted file mode 100644\n", "x: there is no file 'x'"),
         (envelope("*** Update File: m.py"), "no hunk for 'm.py'"),
         (envelope("*** Update File: m.py", "@@", "*** End of File"), "a hunk without lines"),
         (envelope("*** Update File: m.py", "@@", " class First:"), "neither adds nor removes"),
         (envelope("*** Add File: n.py", "x"), "every line of a new file begins with '+'"),
-        (envelope("*** Copy File: n.py"), "'*** Copy File: n.py' stands where"),
+        (envelope("*** Copy File: n.py"), "found '*** Copy File: n.py', expected"),
         (envelope("*** Delete File: m.py", "*** Update File: ./m.py", "-x"), "in the patch twice"),
         (
             envelope("*** Update File: m.py", "@@", "-class First:", "+class First:"),

@@ -162,9 +162,9 @@ def test_heads_of_all_kinds_are_read(ctx, config, text, description, body):
     ("text", "problem"),
     [
         ("---\ndescription: x\nno end", "closing line"),
-        ("---\na: [\n---\n", "no YAML"),
+        ("---\na: [\n---\n", "not valid YAML"),
         ("---\n- a\n---\n", "keys and values"),
-        ("---\na: !!python/object/apply:os.system [id]\n---\n", "no YAML"),
+        ("---\na: !!python/object/apply:os.system [id]\n---\n", "not valid YAML"),
         ("---\na: " + "[" * 5_000 + "\n---\n", "nested too deep"),
         ("---\na: " + "x" * 9_000 + "\n---\n", "longer than 8,000"),
     ],

@@ -171,7 +171,7 @@ def test_a_file_that_cannot_be_read_is_an_error_that_names_it(desk, tmp_path):
 def test_a_file_that_somebody_filled_is_not_read_into_memory(desk, tmp_path):
     (tmp_path / "session").mkdir()
     (tmp_path / "session/TODO.md").write_text("- [ ] low: x\n" * 100_000)
-    with pytest.raises(ToolError, match="write the list anew") as caught:
+    with pytest.raises(ToolError, match="write the list again") as caught:
         desk.read()
     assert caught.value.error_class == "too_large"
 

@@ -175,7 +175,7 @@ def test_a_page_made_to_keep_a_parser_busy_is_given_up(get, server, monkeypatch)
     result = get()
     assert time.monotonic() - started < 5
     assert result.output.startswith("real")
-    assert "only the tags could be removed" in result.output
+    assert "only its tags were removed" in result.output
 
 
 def test_deep_pages_are_converted(get, server):
@@ -230,10 +230,10 @@ def test_an_interrupt_ends_a_conversion(ctx):
 @pytest.mark.parametrize(
     ("settings", "problem"),
     [
-        ({"allow": ("::1:443",)}, "is no rule"),
+        ({"allow": ("::1:443",)}, "is not a rule"),
         ({"allow": ("1",)}, "is ambiguous"),
-        ({"hosts": ("http://example.org",)}, "is no host"),
-        ({"instance": "example.org"}, "is no address"),
+        ({"hosts": ("http://example.org",)}, "is not a host"),
+        ({"instance": "example.org"}, "is not an address"),
         ({"max_redirects": 21}, "from 0 to 20"),
     ],
 )

@@ -84,10 +84,10 @@ def test_nothing_found_is_no_error(look, server):
 @pytest.mark.parametrize(
     ("body", "status", "problem"),
     [
-        ("<html>", 200, "is no SearXNG"),
-        ("[]", 200, "is no SearXNG"),
-        ('{"results": {}}', 200, "is no SearXNG"),
-        ("[" * 100_000, 200, "is no SearXNG"),
+        ("<html>", 200, "is not a SearXNG"),
+        ("[]", 200, "is not a SearXNG"),
+        ('{"results": {}}', 200, "is not a SearXNG"),
+        ("[" * 100_000, 200, "is not a SearXNG"),
         ("", 403, "search.formats"),
         ("", 500, "status 500"),
     ],

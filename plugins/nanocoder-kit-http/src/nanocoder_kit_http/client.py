@@ -196,7 +196,7 @@ class Client:
 
     def _unreached(self, detail: str) -> ProviderError:
         if "CERTIFICATE_VERIFY_FAILED" in detail:
-            advice = "; set SSL_CERT_FILE if your company has certificates of its own"
+            advice = "; set SSL_CERT_FILE if your company has its own certificates"
             return FinalError(
                 f"{self.host} has a certificate that is not trusted: {detail}{advice}",
                 kind="network",

@@ -57,7 +57,7 @@ def read_reply(
                 size += sum(len(event.data) for event in events)
                 if size > REPLY_LIMIT_BYTES:
                     raise FinalError(
-                        f"the reply is larger than {REPLY_LIMIT_BYTES >> 20} MiB; it was given up",
+                        f"the reply is larger than {REPLY_LIMIT_BYTES >> 20} MiB and was abandoned",
                         kind="protocol",
                     )
                 yield reply.feed(events)

@@ -63,7 +63,7 @@ class SseParser:
         self._size += added
         if self._size > self._limit:
             raise ProviderError(
-                f"the server sent an event of over {self._limit:,} bytes; the reply was given up",
+                f"the server sent an event of over {self._limit:,} bytes; the reply was abandoned",
                 kind="protocol",
             )
 

@@ -66,7 +66,7 @@ def _unpacker(encoding: str) -> _Plain | _Packed:
     if name in _WINDOWS:
         return _Packed(name)
     raise ToolError(
-        f"the answer is packed as {name[:60]!r}, which was not asked for",
+        f"the answer is packed as {name[:60]!r}, which was not requested",
         error_class="unsupported_encoding",
     )
 

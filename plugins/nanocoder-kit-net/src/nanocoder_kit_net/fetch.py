@@ -133,7 +133,7 @@ class _Exchange:
         if "CERTIFICATE_VERIFY" in text:
             return ToolError(
                 f"{self.target.authority} has a certificate that is not trusted: {text};"
-                " SSL_CERT_FILE names certificates of one's own",
+                " SSL_CERT_FILE names your own certificates",
                 error_class="certificate_not_trusted",
             )
         return ToolError(f"{self.target.authority} broke off: {text}", error_class="broken_answer")

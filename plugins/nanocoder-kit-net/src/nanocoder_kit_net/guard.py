@@ -64,7 +64,7 @@ class Guard:
             return
         if self.hosts is not None and not any(one.covers(target.host) for one in self.hosts):
             raise ToolError(
-                f"{target.host!r} is none of the hosts that the settings allow",
+                f"{target.host!r} is not among the hosts that the settings allow",
                 error_class="not_allowlisted",
             )
         literal = _literal(target.host)

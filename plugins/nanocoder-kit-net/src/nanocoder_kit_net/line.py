@@ -40,7 +40,7 @@ class Deadline:
 
     def over(self) -> TimedOut:
         """Return the error."""
-        return TimedOut(f"no whole answer within {self._seconds:g} s")
+        return TimedOut(f"no complete answer within {self._seconds:g} s")
 
     def hold(self, stream: httpcore.NetworkStream) -> None:
         """Make *stream* the one that cancelling ends."""

@@ -60,7 +60,7 @@ def _rules(text: str) -> list[Rule]:
     found = _RULE.fullmatch(text)
     if not found:
         raise ValueError(
-            f"{text!r} is no rule; write loopback, 127.0.0.1:8000, 10.0.0.0/8 or [::1]:443"
+            f"{text!r} is not a rule; write loopback, 127.0.0.1:8000, 10.0.0.0/8 or [::1]:443"
         )
     if not found["six"] and found["four"].count(".") != 3:  # noqa: PLR2004 - an address has four parts
         raise ValueError(f"{text!r} is ambiguous; write all four numbers, as in 127.0.0.1")
@@ -70,5 +70,7 @@ def _rules(text: str) -> list[Rule]:
 def _host_rule(text: str) -> HostRule:
     name = text.lower().removesuffix(".")
     if not _HOST.fullmatch(name):
-        raise ValueError(f"{text!r} is no host; write example.org or *.example.org, without a port")
+        raise ValueError(
+            f"{text!r} is not a host; write example.org or *.example.org, without a port"
+        )
     return HostRule(name.removeprefix("*."), name.startswith("*."))

@@ -59,7 +59,7 @@ def parse_url(url: str) -> Target:
         raise invalid(url, "has a space or a control character; escape it as in %20")
     found = _URL.fullmatch(url)
     if not found:
-        raise invalid(url, "is no address of the form https://host/path")
+        raise invalid(url, "is not an address of the form https://host/path")
     scheme = found[1].lower()
     if scheme not in SCHEMES:
         raise ToolError(
@@ -109,7 +109,7 @@ def _version_6(url: str, text: str) -> str:
     try:
         address = IPv6Address(text)
     except AddressValueError:
-        raise invalid(url, f"has {text[:60]!r} in brackets, which is no IPv6 address") from None
+        raise invalid(url, f"has {text[:60]!r} in brackets, which is not an IPv6 address") from None
     if address.scope_id:
         raise invalid(url, "names a network interface")
     return str(address)
@@ -127,10 +127,8 @@ def _name(url: str, text: str) -> str:
         try:
             host = text.encode("idna").decode("ascii")
         except UnicodeError:
-            raise invalid(url, "has a host name that is none") from None
+            raise invalid(url, "has an invalid host name") from None
     host = host.lower().removesuffix(".")
     if not _HOST.fullmatch(host):
-        raise invalid(
-            url, "has a host name that is none; only letters, digits, - and . are allowed"
-        )
+        raise invalid(url, "has an invalid host name; only letters, digits, - and . are allowed")
     return host

@@ -208,8 +208,7 @@ class Background(Generic[K]):
             running = [one for one in self._kept.values() if one.exit_code is None]
             if self._closed or len(running) >= self._most:
                 raise ToolError(
-                    f"{len(running)} {self._kind}s are running, and {self._most} are the most;"
-                    " stop one",
+                    f"{len(running)} {self._kind}s are running, which is the limit; stop one",
                     error_class=f"too_many_{self._kind}s",
                 )
             self._count += 1

@@ -28,7 +28,7 @@ FAULTS = (
 
 def _not_negative(_: object, attribute: Any, value: float) -> None:
     if not 0 <= value < math.inf:
-        raise ValueError(f"{attribute.name}: {value} is no number from 0 on")
+        raise ValueError(f"{attribute.name}: {value} is not a number of at least 0")
 
 
 def _burst(risk: str, default: int) -> Any:
@@ -62,7 +62,7 @@ class Settings:
         default=5,
         validator=_not_negative,
         metadata={
-            "description": "After how many failures in a row a tool is left alone; 0: never.",
+            "description": "How many failures in a row pause a tool; 0: never.",
             "tighten": "min",
             "unlimited": 0,
         },
@@ -70,7 +70,7 @@ class Settings:
     breaker_cooldown_s: float = field(
         default=30.0,
         validator=_not_negative,
-        metadata={"description": "For how long it is left alone, in seconds, before one trial."},
+        metadata={"description": "How long it is paused, in seconds, before one trial."},
     )
     breaker_faults: tuple[str, ...] = field(
         default=FAULTS,

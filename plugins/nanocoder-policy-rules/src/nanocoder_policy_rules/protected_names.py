@@ -39,7 +39,7 @@ def _protected_word(case: "Case") -> Verdict | None:
     for number, (word, path) in enumerate(places):
         if number > MAX_PATHS:
             text = shell.clipped(case.started)
-            return _needs_person(case, repr(text), "it names too many files to look at each")
+            return _needs_person(case, repr(text), "it names too many files to check each")
         if not case.reach.is_output(path) and (why := paths.protection_of_word(word, path)):
             return _needs_person(case, repr(word), why)
     return None
@@ -64,6 +64,6 @@ def _reprogrammed(case: "Case") -> Verdict | None:
 def _needs_person(case: "Case", what: str, why: str) -> Verdict:
     reason = f"{what} is protected: {why}"
     if case.mode == Mode.AUTO:
-        reason = f"{reason}; only a person may allow that, and mode auto asks nobody"
+        reason = f"{reason}; only a person can approve it, and mode auto does not ask"
         return Verdict(Decision.DENY, reason, _RULE, _DEFAULT)
     return Verdict(Decision.ASK, reason, _RULE, _DEFAULT)

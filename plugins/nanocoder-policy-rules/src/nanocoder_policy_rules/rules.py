@@ -73,7 +73,9 @@ def rule(text: str) -> Rule:
         )
     pattern = found[2]
     if pattern is not None and not pattern.strip():
-        raise ValueError(f"rule {text!r} has an empty pattern; leave the brackets out, or say what")
+        raise ValueError(
+            f"rule {text!r} has an empty pattern; remove the brackets, or give a pattern"
+        )
     said = "" if pattern in (None, "*", "**") else pattern.strip()
     return Rule(text, found[1], said, found[3] or "")
 

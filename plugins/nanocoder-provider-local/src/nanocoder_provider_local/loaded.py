@@ -158,7 +158,7 @@ class LoadedModel:
 
 def _cannot_be_read() -> ProviderError:
     return ProviderError(
-        "the process of the embedded model wrote something that is no part of a reply, and was"
+        "the process of the embedded model wrote something that is not part of a reply, and was"
         " ended; the next request loads it again",
         kind="protocol",
     )

@@ -99,13 +99,13 @@ def open_scripted(model: str, _settings: object) -> ScriptedProvider:
 def _problem(script: Any) -> str:
     """Say what keeps *script* from being one, or nothing."""
     if not isinstance(script, dict) or not isinstance(script.get("turns"), list):
-        return 'is no object with a list "turns"'
+        return 'is not an object with a list "turns"'
     unknown = sorted(script.keys() - SCRIPT_KEYS)
     if unknown:
         return f"has the unknown key {unknown[0]!r}; there are {sorted(SCRIPT_KEYS)}"
     for number, turn in enumerate(script["turns"], 1):
         if not isinstance(turn, dict):
-            return f"turn {number} is no object"
+            return f"turn {number} is not an object"
         unknown = sorted(turn.keys() - TURN_KEYS)
         if unknown:
             return (

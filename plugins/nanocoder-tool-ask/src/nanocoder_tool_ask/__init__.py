@@ -89,7 +89,7 @@ def _chosen(answer: str, offered: tuple[str, ...], *, custom: bool) -> str:
     if text and custom:
         return text
     raise ToolError(
-        f"the answer {text!r} is none of the choices" if text else "the answer is empty",
+        f"the answer {text!r} is not one of the choices" if text else "the answer is empty",
         error_class="no_answer",
     )
 
@@ -107,6 +107,6 @@ def _unanswered(ctx: ToolContext, seconds: float, timeout: float) -> ToolError:
             error_class="no_answer",
         )
     return ToolError(
-        "nobody is there to ask; decide yourself and say what you assumed",
+        "no person can be asked; decide yourself and say what you assumed",
         error_class="nobody_to_ask",
     )

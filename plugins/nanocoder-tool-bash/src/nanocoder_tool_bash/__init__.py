@@ -118,7 +118,7 @@ def _directory(workspace: Workspace, workdir: str) -> Path:
     if path.is_dir():
         return path
     if path.exists():
-        raise ToolError(f"workdir {workdir!r} is no directory", error_class="not_a_directory")
+        raise ToolError(f"workdir {workdir!r} is not a directory", error_class="not_a_directory")
     raise ToolError(f"workdir {workdir!r} does not exist", error_class="cwd_missing")
 
 

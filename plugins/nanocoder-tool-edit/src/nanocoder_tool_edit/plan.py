@@ -156,7 +156,9 @@ def _line_range(path: str, text: str, edit: Edit, new: str) -> Span:
     lines = text.split("\n", end)[:end]
     total = text.count("\n") + (text != "" and not text.endswith("\n"))
     if not start <= end <= total:
-        raise invalid(f"lines {start} to {end} are no range of {path!r}, which has {total} lines")
+        raise invalid(
+            f"lines {start} to {end} are not a range of {path!r}, which has {total} lines"
+        )
     first = sum(len(line) + 1 for line in lines[: start - 1])
     last = first + sum(len(line) + 1 for line in lines[start - 1 :])
     if new and not new.endswith("\n"):

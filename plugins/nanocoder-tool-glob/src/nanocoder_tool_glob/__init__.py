@@ -104,6 +104,6 @@ def _text(pattern: str, tried: list[str], found: "Found") -> str:
     if tried:
         nothing = ", nor ".join([f"No files match {pattern!r}", *map(repr, tried[:-1])])
         head = f"{nothing}. {count} match {tried[-1]!r}:"
-    rest = [] if found.is_complete else ["[the search ended there; look for less]"]
+    rest = [] if found.is_complete else ["[the search ended there; narrow the pattern]"]
     rest += [f"[{count - len(shown):,} more files]"] if len(shown) < count else []
     return "\n".join([head, *shown, *rest])

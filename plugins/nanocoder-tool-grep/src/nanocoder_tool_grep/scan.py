@@ -51,10 +51,10 @@ def search(
             query.pattern, plain=query.is_plain, ignore_case=query.ignore_case, deadline=deadline
         )
     except NoRegexError as error:
-        raise invalid(
-            f"{query.pattern!r} is no regular expression: {error}; with fixed_string=true it"
-            " would be taken letter by letter"
-        ) from None
+        is_offered = ctx.offers("grep", "fixed_string")
+        hint = "; with fixed_string=true it is taken letter by letter" if is_offered else ""
+        problem = f"{query.pattern!r} is not a regular expression: {error}{hint}"
+        raise invalid(problem) from None
     try:
         listed = _listed(ctx, query, allowed, trouble)
         yield from _Scan(ctx, query, matcher, deadline, trouble).lines(listed)

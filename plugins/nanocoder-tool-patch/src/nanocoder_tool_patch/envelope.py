@@ -40,7 +40,7 @@ class _Reader:
                 break
             elif line.strip() and line.rstrip() != BEGIN:
                 wanted = f"{ADD!r}, {UPDATE!r}, {DELETE!r} or {END!r}"
-                raise malformed(f"{line[:80]!r} stands where {wanted} should", row)
+                raise malformed(f"found {line[:80]!r}, expected {wanted}", row)
         return self.found
 
     def _addition(self, path: str, row: int) -> Section:

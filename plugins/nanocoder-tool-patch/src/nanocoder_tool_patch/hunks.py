@@ -80,7 +80,7 @@ def path_of(text: str, row: int) -> str:
     """Return the path that a line of the patch names, as policies read it, too."""
     path = text.partition("\t")[0].strip()
     if not path or path.startswith('"'):
-        raise malformed(f"{path!r} is no path; write it plainly, without quotes", row)
+        raise malformed(f"{path!r} is not a path; write it plainly, without quotes", row)
     return path
 
 

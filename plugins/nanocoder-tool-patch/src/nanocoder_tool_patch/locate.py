@@ -70,7 +70,7 @@ def _after_anchors(lines: Sequence[str], hunk: Hunk, cursor: int) -> int:
         ]
         if not found:
             raise ToolError(
-                f"the anchor {anchor[:SHOWN_CHARS]!r} is no line after line {cursor}",
+                f"the anchor {anchor[:SHOWN_CHARS]!r} is not a line after line {cursor}",
                 error_class="text_not_found",
             )
         if len(found) > 1:
@@ -98,7 +98,7 @@ def _several(found: Sequence[int], what: str = "the old text") -> ToolError:
     shown = ", ".join(map(str, numbers[:SHOWN_PLACES]))
     more = ", \u2026" if len(numbers) > SHOWN_PLACES else ""
     return ToolError(
-        f"{what} stands {len(numbers)} times, at lines {shown}{more}; add lines around it until it"
+        f"{what} occurs {len(numbers)} times, at lines {shown}{more}; add lines around it until it"
         " is unique",
         error_class="several_matches",
         data={"lines": numbers[:SHOWN_PLACES], "count": len(numbers)},
@@ -108,7 +108,7 @@ def _several(found: Sequence[int], what: str = "the old text") -> ToolError:
 def _missing(lines: Sequence[str], hunk: Hunk, begin: int) -> ToolError:
     earlier = _matches(lines, hunk.old, 0, str.rstrip)
     if earlier and earlier[0] < begin:
-        said = f"the old text stands at line {earlier[0] + 1}, before line {begin}"
+        said = f"the old text is at line {earlier[0] + 1}, before line {begin}"
         advice = "write hunks in the order of the file"
     elif earlier:
         said, advice = "the old text does not reach the end of the file", "add the lines after it"

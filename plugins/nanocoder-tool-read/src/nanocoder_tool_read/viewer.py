@@ -56,7 +56,7 @@ def image(file: BinaryIO, options: dict[str, Any]) -> tuple[dict[str, Any], list
             turned = ImageOps.exif_transpose(opened)
             turned.load()
     except (UnidentifiedImageError, OSError, ValueError, SyntaxError, IndexError) as error:
-        raise Refused("broken_file", f"is no image that can be read: {error}") from None
+        raise Refused("broken_file", f"is not a readable image: {error}") from None
     is_turned = opened.getexif().get(0x0112, 1) != 1
     fits = max(about["width"], about["height"]) <= options["side"] and len(data) <= options["bytes"]
     if fits and not is_turned and not about["animated"]:
@@ -109,7 +109,7 @@ def pdf(file: BinaryIO, options: dict[str, Any]) -> tuple[dict[str, Any], list[b
     except pypdfium2.PdfiumError as error:
         if getattr(error, "err_code", None) == NO_PASSWORD or "password" in str(error).lower():
             raise Refused("encrypted", "is encrypted; make a copy without a password") from None
-        raise Refused("broken_file", f"is no PDF that can be read: {error}") from None
+        raise Refused("broken_file", f"is not a readable PDF: {error}") from None
     pages: list[dict[str, Any]] = []
     pictures: list[bytes] = []
     last = min(total, options["first"] + options["limit"] - 1)

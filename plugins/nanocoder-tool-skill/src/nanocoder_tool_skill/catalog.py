@@ -92,7 +92,7 @@ class Skill:
         real = place.resolve(path)
         if self.base != "." and not real.startswith(f"{self.base}/"):
             raise ToolError(
-                f"{file!r} lies outside of the skill {self.name!r}",
+                f"{file!r} is outside the skill {self.name!r}",
                 error_class="path_outside_workspace",
             )
         return real

@@ -47,9 +47,9 @@ def _head(text: str) -> dict[str, Any]:
     try:
         head = yaml.load(text, Loader=loader)  # noqa: S506 - both of these are safe loaders
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise _invalid(f"its head is no YAML: {_line(str(error))}") from None
+        raise _invalid(f"its head is not valid YAML: {_line(str(error))}") from None
     if not isinstance(head, dict):
-        raise _invalid("its head is no list of keys and values")
+        raise _invalid("its head is not a list of keys and values")
     return head
 
 

@@ -68,7 +68,7 @@ BUILT_IN: Mapping[str, Profile] = {
     ),
     "security": Profile(
         mode="plan",
-        instructions="Look for weaknesses that somebody could use. Give place, way and remedy.",
+        instructions="Look for exploitable weaknesses. Give place, attack and remedy.",
     ),
 }
 

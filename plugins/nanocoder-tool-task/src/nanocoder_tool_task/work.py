@@ -50,7 +50,7 @@ def started(
     lines = [f"{one.id}: {one.description} (started)" for one in known]
     lines += [f"{one.description}: {one.told}" for one in failures]
     if known:
-        lines.append("Read what came of it with task_result.")
+        lines.append("Read its result with task_result.")
     return ToolResult(
         "\n".join([*lines, *_news(crew)]),
         title=f"Task in the background: {wanted[0].description}",

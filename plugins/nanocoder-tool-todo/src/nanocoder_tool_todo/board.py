@@ -35,7 +35,7 @@ class Board:
             raise _fault("read", self.path, error) from error
         if len(data) > MAX_BYTES:
             raise ToolError(
-                f"{self.path} is larger than {MAX_BYTES:,} bytes; write the list anew",
+                f"{self.path} is larger than {MAX_BYTES:,} bytes; write the list again",
                 error_class="too_large",
             )
         return data.decode("utf-8", "replace")

@@ -257,7 +257,7 @@ def _content(
     if form == "html" or not (kind in HTML or (not kind and _looks_like_html(text))):
         return "", text, [], ()
     page = readable(text, answer.url, form, ctx.cancelled)
-    notes = ["only the tags could be removed; the page is odd"] if page.is_rough else []
+    notes = ["the page could not be converted; only its tags were removed"] if page.is_rough else []
     if len(text) > MAX_CHARS:
         notes.append(f"only the first {MAX_CHARS:,} characters were converted")
     return page.title, page.text, notes, ()

@@ -51,7 +51,7 @@ def _target(instance: str, query: str) -> Target:
 def _results(answer: Answer) -> list[Any]:
     if answer.status == _FORBIDDEN:
         raise ToolError(
-            "the search instance does not give out JSON; its settings.yml needs json among"
+            "the search instance does not return JSON; its settings.yml needs json among"
             " search.formats",
             error_class="search_failed",
         )
@@ -65,7 +65,7 @@ def _results(answer: Answer) -> list[Any]:
         found = None
     if not isinstance(found, list):
         raise ToolError(
-            "what answers at the search instance's address is no SearXNG",
+            "the server at the search instance's address is not a SearXNG",
             error_class="search_failed",
         )
     return found
