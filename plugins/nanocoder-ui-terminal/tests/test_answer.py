@@ -74,3 +74,18 @@ def test_odd_and_long_answers_are_drawn_in_time(text):
     started = time.perf_counter()
     assert drawn(text, 79, len(text) // 3)
     assert time.perf_counter() - started < 10
+
+
+@pytest.mark.finding("D28")
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("piece", [2_000, 1_000_000], ids=["streamed", "whole"])
+@pytest.mark.parametrize("sign", ["-", "1."])
+def test_what_follows_a_very_long_list_is_drawn_as_markdown_too(sign, piece):
+    items = "".join(f"{sign} item {n} has a **bold** word\n" for n in range(2_000))
+    text = f"Intro.\n\n{items}\nThen **bold** words.\n\n```python\nx = 1\n```\n\nThe `end`.\n"
+    lines = [STYLE.sub("", line) for line in drawn(text, 79, piece)]
+    assert len([line for line in lines if " item " in line]) == 2_000
+    assert lines[-3:] == ["Then bold words.", "  x = 1", "The end."]
+    assert not [line for line in lines if "**" in line or "```" in line]
+    if sign == "1.":
+        assert lines[2_000].startswith(" 2000. item 1999")

@@ -1,5 +1,6 @@
 """An answer while it arrives: what can no longer change, and what is still being written."""
 
+import re
 import threading
 import time
 from typing import TYPE_CHECKING, Final
@@ -15,6 +16,7 @@ COST_FACTOR: Final = 4
 
 
 OPEN_CHARS: Final = 50_000
+NUMBER: Final = re.compile(r"\A *\d{1,9}(?=[.)])")
 
 
 class Answer:
@@ -50,6 +52,8 @@ class Answer:
         if done:
             stay = self._lines(done, width)
             self._text = self._text.split("\n", done.count("\n"))[-1]
+            if number := NUMBER.match(rest):  # a list that was cut goes on counting
+                self._text = NUMBER.sub(number[0], self._text, count=1)
         self._has_lines = self._has_lines or bool(stay)
         # Of what is still open only the end is on the screen.
         opened = self._lines(rest[-OPEN_CHARS:], width)

@@ -3,6 +3,7 @@
 Imported when the first words of an answer are drawn: rich and its parser take a tenth of a second.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import dropwhile
 from typing import ClassVar, Final
@@ -183,13 +184,15 @@ class Pages:
             end = text.rfind("\n") + 1
             return text[:end], text[end:]
         tokens = self._parser.parse(text)
-        starts = [token.map[0] for token in tokens if _opens(token)]  # type: ignore[index]
-        if len(starts) == 1 and len(text) > LONG_LIST_CHARS:
-            # A long list is one block: it is cut between its items.
-            starts = [token.map[0] for token in tokens if _is_item(token)]  # type: ignore[index]
         lines = text.split("\n")
         # A block of which not even the first line is whole may yet belong to the one before.
-        if len(starts) > 1 and starts[-1] < len(lines) - 1:
+        whole = [token for token in tokens if token.map and token.map[0] < len(lines) - 1]
+        starts = [token.map[0] for token in whole if _opens(token)]  # type: ignore[index]
+        if len(starts) == 1 and len(text) > LONG_LIST_CHARS:
+            # A long list is one block: it is cut between its items.
+            starts = [token.map[0] for token in whole if _is_item(token)]  # type: ignore[index]
+            _number_on(lines, starts, tokens[0])
+        if len(starts) > 1:
             return "\n".join(lines[: starts[-1]]) + "\n", "\n".join(lines[starts[-1] :])
         return "", text
 
@@ -252,6 +255,13 @@ def _opens(token: Token) -> bool:
 
 def _is_item(token: Token) -> bool:
     return token.type == "list_item_open" and token.level == 1 and token.map is not None
+
+
+def _number_on(lines: list[str], starts: Sequence[int], head: Token) -> None:
+    """Give the last item of a list its number: it will be the first one of what remains."""
+    if head.type == "ordered_list_open" and starts:
+        number = int(head.attrs.get("start", 1)) + len(starts) - 1
+        lines[starts[-1]] = re.sub(r"\d+", str(number), lines[starts[-1]], count=1)
 
 
 def _is_plain(text: str) -> bool:
