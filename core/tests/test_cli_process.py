@@ -478,3 +478,33 @@ def test_a_rule_for_a_misspelt_tool_stops_the_start_and_names_the_right_one(nano
     file.write_text('[plugins.policy-rules]\ndeny = ["acme_deploy", "mcp_*"]\n')
     assert nanocoder("call", "read_file", '{"path": "a.txt"}').returncode != 2
     assert "the tool 'acme_deploy', which is not installed" in nanocoder("doctor").stdout
+
+
+@pytest.mark.finding("D16")
+@pytest.mark.parametrize(
+    ("lines", "notice"),
+    [
+        (
+            'deny = ["acme_deploy(*)", "mcp_*"]',
+            "'acme_deploy(*)' is about the tool 'acme_deploy', which is not installed",
+        ),
+        (
+            'deny = ["acme_deploy", "acme_ship"]',
+            "not installed; and 1 more such (nanocoder doctor)",
+        ),
+        ('[plugins]\ndisable = ["policy-rules"]', "switches off 'policy-rules': its rules hold"),
+    ],
+)
+def test_a_rule_that_does_not_hold_is_told_once_at_the_start(nanocoder, lines, notice):
+    folder = nanocoder.home / ".config/nanocoder"
+    folder.mkdir(parents=True)
+    head = "" if lines.startswith("[") else "[plugins.policy-rules]\n"
+    (folder / "config.toml").write_text(f"{head}{lines}\n")
+    model = nanocoder.script({"text": "Hi."})
+    assert nanocoder("run", "--model", model, "Hi").stderr.count(notice) == 1
+    assert nanocoder("call", "list_files", "{}").stderr.count(notice) == 1
+    done = nanocoder("run", "--output", "jsonl", "--model", model, "Hi")
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [event["type"] for event in events[:2]] == ["session.started", "notice"]
+    assert notice in events[1]["text"]
+    assert notice in nanocoder("doctor").stdout or "more such" in notice

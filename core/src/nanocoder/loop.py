@@ -31,6 +31,7 @@ from nanocoder.session import encode_usage, spoken
 from nanocoder.talk import Talk
 from nanocoder.telemetry import Telemetry
 from nanocoder.tool import SessionInfo, Tool
+from nanocoder.toolnames import start_notices
 from nanocoder.values import (
     Attachment,
     Decision,
@@ -257,10 +258,11 @@ class Session:
     def _begun(self) -> Events:
         if not self._started:
             self._started = True
-            info = self.info
-            data: dict[str, Any] = {"session_id": info.id, "model": info.model}
-            data |= {"cwd": str(info.cwd), "mode": str(info.mode)}
-            yield Event("session.started", {**data, "resumed": bool(self._talk.messages)})
+            info, resumed = self.info, bool(self._talk.messages)
+            about = {"session_id": info.id, "model": info.model, "cwd": str(info.cwd)}
+            yield Event("session.started", {**about, "mode": str(info.mode), "resumed": resumed})
+            for line in () if self._ground.parent else start_notices(self.config, self.plugins):
+                yield Event("notice", {"text": line})
         if self.info.model != self._announced:  # a resumed session goes on with its last model
             self._announced = self.info.model
             yield Event("session.changed", {"model": self.info.model})

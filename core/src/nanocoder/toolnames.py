@@ -44,6 +44,21 @@ def unknown_tools(config: Config, plugins: Plugins) -> Iterator[UnknownTool]:
             yield UnknownTool(line, bool(close) and not is_foreign)
 
 
+def idle_policies(config: Config, plugins: Plugins) -> Iterator[str]:
+    """Yield a line for each plugin that would judge calls and is switched off."""
+    for name in plugins.disabled_policies:
+        where = config.where("plugins.disable")
+        yield f"{where}: plugins.disable switches off {name!r}: its rules hold nobody back"
+
+
+def start_notices(config: Config, plugins: Plugins) -> list[str]:
+    """Return what a person should know at the start: what of the rules does not hold."""
+    rules = [unknown.line for unknown in unknown_tools(config, plugins)]
+    if len(rules) > 1:
+        rules = [f"{rules[0]}; and {len(rules) - 1} more such (nanocoder doctor)"]
+    return [*idle_policies(config, plugins), *rules]
+
+
 def _named(settings: Any) -> Iterator[tuple[str, str, str]]:
     """Yield the field, the value and the tool of each value that names one."""
     if not attrs.has(type(settings)):

@@ -414,3 +414,15 @@ def test_undo_of_a_new_file_says_how_long_it_is(chat, workspace):
     assert "row 250" not in talk.text
     talk.type("y").see("Done. /redo reverts this.")
     assert not (workspace / "n.py").exists()
+
+
+@pytest.mark.finding("D16")
+def test_a_rule_that_does_not_hold_is_told_with_the_greeting(chat, tmp_path):
+    config = tmp_path / "config/nanocoder/config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text('[plugins.policy-rules]\ndeny = ["acme_deploy"]\n')
+    talk = chat(HI).see("'acme_deploy', which is not installed").type("see @hello.py")
+    talk.see("Hello there.").see("1 turn")
+    assert talk.text.count("not installed") == 1
+    config.write_text('[plugins.policy-rules]\ndeny = ["acme_ship"]\n')
+    talk.type("/reload").see("'acme_ship', which is not installed")

@@ -36,6 +36,8 @@ def run(arguments: argparse.Namespace) -> int:
         with host.session(output=arguments.output, interactive=interactive) as session:
             for event in session.call(arguments.tool, values):
                 last = event
+                if event.kind == "notice":
+                    host.say(event.data["text"])
                 if signals.number:  # it may have come just before the call began
                     stop(session, signals.number)
         _show(last.data, session, arguments)

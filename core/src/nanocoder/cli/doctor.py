@@ -15,7 +15,7 @@ from nanocoder.models import Chosen, choose_model, open_provider
 from nanocoder.opening import misspelt
 from nanocoder.plugins.discovery import scan, site_directories
 from nanocoder.tool import SessionInfo
-from nanocoder.toolnames import unknown_tools
+from nanocoder.toolnames import idle_policies, unknown_tools
 from nanocoder.version import VERSION
 
 PLUGIN = "plugin "
@@ -141,6 +141,7 @@ def _idle_names(host: Host, told: Sequence[str]) -> Iterator[str]:
     for name in sorted(config.disabled_tools - tools):
         if not any(repr(name) in line for line in told):
             yield f"{config.where('tools.disable')}: tools.disable names {name!r}: no such tool"
+    yield from idle_policies(config, plugins)
     for unknown in unknown_tools(config, plugins):
         if unknown.line not in told:
             yield unknown.line

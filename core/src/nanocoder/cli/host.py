@@ -114,6 +114,12 @@ class Host:
         desk = Desk(ground.workspace, journal, session.plugins, say, agree)
         return desk.undo(taken) or []
 
+    def notices(self, session: Session) -> Sequence[str]:
+        """Return what the first run or call of *session* will say of rules that do not hold."""
+        from nanocoder.toolnames import start_notices
+
+        return start_notices(session.config, session.plugins)
+
     def models(self, session: Session) -> "Sequence[Served]":
         """Return the models that each provider can name, for *session* to choose from."""
         from nanocoder.served import served_models  # few conversations look at them

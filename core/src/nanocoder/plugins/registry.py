@@ -24,6 +24,8 @@ from nanocoder.values import EMPTY
 SettingsOf = Callable[[str, type], Any]
 Wrap = Callable[[dict[str, Tool[..., Any]]], dict[str, Tool[..., Any]]]
 
+DISABLED = "plugins.disable names it"
+
 
 class Plugins:
     """Plugins by name: `Plugins()` is empty, `Plugins.installed()` is what pip installed.
@@ -121,7 +123,7 @@ class Plugins:
         self._wrap = wrap
         for name in disabled:
             if name in self.entries:
-                self._out[name] = (self.entries.pop(name), "plugins.disable names it")
+                self._out[name] = (self.entries.pop(name), DISABLED)
             self.set_aside.pop(name, None)
         self._forget()
 
@@ -149,6 +151,12 @@ class Plugins:
                 self._load(name)
                 # A rule that cannot be read must stop the start, not the first call.
                 self.settings(name)
+
+    @property
+    def disabled_policies(self) -> list[str]:
+        """The plugins that would judge calls and that `plugins.disable` names."""
+        out = self._out.items()
+        return [name for name, (entry, why) in out if entry.is_policy and why == DISABLED]
 
     def implementations(self, hook: str) -> list[Implementation]:
         """Return who implements *hook*, loading them.

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from nanocoder import (
     Cancel,
+    Event,
     Mode,
     PersonError,
     Session,
@@ -106,6 +107,7 @@ class Conversation:
         self._ended_well = False
         self._settings = settings
         self._news: list[str] = []
+        self._told: list[str] = []
         self._reported = len(session.plugins.reports)
         commands = {name: one.meaning for name, one in COMMANDS.items()}
         completer = ChatCompleter(
@@ -139,6 +141,7 @@ class Conversation:
         if before is not None:
             self._take_over(before)
         self._greet()
+        self.tell_notices()
         typed = Typed(first) if first else self._read()
         while typed is not None:
             if typed.text in LEAVING or _is_command(typed.text):
@@ -158,6 +161,13 @@ class Conversation:
         """Show a message."""
         lines = message_lines(text, self.terminal.width)
         self._write(self.terminal.paint(line, *(styles or ("dim",))) for line in lines)
+
+    def tell_notices(self) -> None:
+        """Say which rules do not hold, each once."""
+        for line in self.host.notices(self.session):
+            if line not in self._told:
+                self._told.append(line)
+                self.say(line, "yellow")
 
     def show_change(self, text: str) -> None:
         """Show a message, as a diff if it is one; of a file that goes only how long it is."""
@@ -244,16 +254,18 @@ class Conversation:
             self.say("/go carries out this plan in mode ask, /go edits lets files change unasked")
 
     def _show_run(self, typed: Typed, screen: TextScreen) -> None:
-        prompt = with_files(
-            typed, self.session, screen.show, lambda text: screen.say(text, "yellow")
-        )
+        def show(event: Event) -> None:
+            if event.kind != "notice" or event.data["text"] not in self._told:
+                screen.show(event)  # the others were said at the start
+
+        prompt = with_files(typed, self.session, show, lambda text: screen.say(text, "yellow"))
         text = "\n\n".join([*self._news, prompt.text])
         self._news.clear()
         attachments = prompt.attachments
         for event in self.session.run(text, attachments=attachments, typed=typed.text):
             if self.host.signals.number:  # it may have come just before the run began
                 self.session.interrupt(signal=self.host.signals.number)
-            screen.show(event)
+            show(event)
             if event.kind == "request.finished":
                 self.context = conversation_tokens(event.data["usage"])
         self.usage += self.session.report.usage

@@ -31,6 +31,7 @@ def reload(conversation: "Conversation") -> None:
     for notice in session.config.notices:
         if notice not in noticed:
             conversation.say(notice, "yellow")
+    conversation.tell_notices()
     changed = [key for key in {**before, **after} if before.get(key) != after.get(key)]
     if not changed:
         conversation.say("Configuration reloaded: no changes")
