@@ -22,6 +22,19 @@ def test_sizes_are_told_without_the_content(project, call):
     assert call("read_file", path="large", info=True)["metadata"]["lines"] == 2_000_000
 
 
+@pytest.mark.finding("D26")
+def test_one_of_a_thing_is_told_in_the_singular(project, call):
+    (project / "one").write_text("x")
+    info = call("read_file", path="one", info=True)
+    assert info["output"] == "1 line, 1 byte, about 1 token"
+    (project / "b.bin").write_bytes(b"\0")
+    assert call("read_file", path="b.bin", info=True)["output"].endswith(", 1 byte")
+    assert ", 1 byte;" in call("read_file", path="b.bin")["output"]
+    past = call("read_file", path="one", offset=5)
+    assert past["output"].endswith("'one' has 1 line")
+    assert "1 byte," in call("bash", command="printf '\\000'")["output"]
+
+
 @pytest.mark.contract("A28")
 def test_a_file_is_copied_with_its_mode(project, call):
     (project / "run.sh").write_bytes(b"echo \xff\n")

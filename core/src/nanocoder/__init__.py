@@ -48,7 +48,15 @@ if TYPE_CHECKING:
     from nanocoder.redaction import without_password
     from nanocoder.repetition import repeats_itself
     from nanocoder.schema import Param, anthropic_tool, openai_tool, parse_json
-    from nanocoder.text import OutputLimit, clip, clip_output, count_tokens, for_model, for_terminal
+    from nanocoder.text import (
+        OutputLimit,
+        clip,
+        clip_output,
+        count_tokens,
+        counted,
+        for_model,
+        for_terminal,
+    )
     from nanocoder.tool import SessionInfo, Tool, ToolContext, ToolInfo, tool
     from nanocoder.values import (
         ApprovalAnswer,
@@ -124,7 +132,10 @@ _ROOMS = {
     "redaction": ("without_password",),
     "repetition": ("repeats_itself",),
     "schema": ("Param", "anthropic_tool", "openai_tool", "parse_json"),
-    "text": (*("OutputLimit", "clip", "clip_output", "count_tokens", "for_model", "for_terminal"),),
+    "text": (
+        *("OutputLimit", "clip", "clip_output", "count_tokens"),
+        *("counted", "for_model", "for_terminal"),
+    ),
     "tool": ("SessionInfo", "Tool", "ToolContext", "ToolInfo", "tool"),
     "values": (
         "ApprovalAnswer",
@@ -233,6 +244,7 @@ __all__ = [
     "clip",
     "clip_output",
     "count_tokens",
+    "counted",
     "escape_path",
     "fold_name",
     "for_model",

@@ -237,6 +237,11 @@ def one_line(text: str, width: int) -> str:
     return line if len(line) <= width and len(text) <= 8 * width else line[: width - 1] + "…"
 
 
+def counted(count: int, noun: str) -> str:
+    """Return a number with its noun, "1 byte" or "2,000 bytes"."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def nearest(word: str, choices: Iterable[str], *, limit: int = 3, cutoff: float = 0.6) -> list[str]:
     """Return the *choices* that look most like *word*, best first."""
     from difflib import get_close_matches  # only mistakes need it

@@ -11,6 +11,7 @@ from attrs import define, evolve, field, frozen
 from nanocoder.errors import PersonError, ToolError
 from nanocoder.session.changed import FileChange, Piece
 from nanocoder.session.journal import Journal
+from nanocoder.text import counted
 from nanocoder.values import Shown, Value
 
 if TYPE_CHECKING:
@@ -346,7 +347,7 @@ def _diff(path: str, old: bytes | None, new: bytes | None) -> Iterator[str]:
     try:
         before, after = ((one or b"").decode().splitlines() for one in (old, new))
     except UnicodeDecodeError:
-        yield f"binary file {path}: {len(old or b''):,} bytes become {len(new or b''):,}"
+        yield f"binary file {path}: {counted(len(old or b''), 'byte')} become {len(new or b''):,}"
         return
     source = f"a/{path}" if old is not None else "/dev/null"
     target = f"b/{path}" if new is not None else "/dev/null"

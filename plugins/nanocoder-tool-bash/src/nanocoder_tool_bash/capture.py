@@ -5,7 +5,7 @@ from contextlib import suppress
 from typing import IO, Final
 
 from attrs import frozen
-from nanocoder import OutputLimit, clip_output
+from nanocoder import OutputLimit, clip_output, counted
 
 MEMORY_BYTES: Final = 1 << 20  # of each stream; a longer one keeps half as head and half as tail
 FILE_BYTES: Final = 100_000_000
@@ -39,7 +39,7 @@ class Stream:
         """Return no more text than *limit* shows; *where* is the file with all of it, or ""."""
         if self.is_binary:
             kept = f"; whole output: {where}" if where else ""
-            return f"[binary output: {self.size:,} bytes, not shown{kept}]"
+            return f"[binary output: {counted(self.size, 'byte')}, not shown{kept}]"
         if not self.tail:
             return clip_output(self.text, limit, where=where)
         unseen = (

@@ -13,6 +13,7 @@ from nanocoder import (
     ToolContext,
     ToolError,
     ToolResult,
+    counted,
     hookimpl,
     tool,
 )
@@ -148,7 +149,7 @@ def nanocoder_render(call: ToolCall, result: ToolResult | None, settings: Any) -
 def _result(method: str, answer: Answer, text: str, checks: Sequence[Check]) -> ToolResult:
     passed = all(check.is_met for check in checks)
     milliseconds = round(answer.seconds * 1_000)
-    size = f"{len(answer.body):,} bytes"
+    size = counted(len(answer.body), "byte")
     asked = f"{method} {answer.url} -> {answer.status}, {size}, {milliseconds} ms"
     lines = [f"{'PASS' if passed else 'FAIL'} {asked}", *(check.line for check in checks)]
     if answer.hops:

@@ -13,6 +13,7 @@ from nanocoder import (
     ToolResult,
     WorkspaceError,
     count_tokens,
+    counted,
     hookimpl,
     tool,
 )
@@ -184,8 +185,9 @@ def _notes(window: Window, *, can_go_on: bool) -> list[str]:
 
 def _check_offset(path: str, window: Window) -> None:
     if window.first > 1:
+        has = counted(window.total or 0, "line")
         raise ToolError(
-            f"offset {window.first} is past the end: {path!r} has {window.total} lines",
+            f"offset {window.first} is past the end: {path!r} has {has}",
             error_class="invalid_arguments",
             data={"lines": window.total},
         )
@@ -250,7 +252,7 @@ def _as_it_is(
     if media.type == "application/pdf":
         how += f"; to read it by page install {package}"
     return ToolResult(
-        f"[{media.type}, {len(data):,} bytes, {how}]",
+        f"[{media.type}, {counted(len(data), 'byte')}, {how}]",
         title=where,
         data={"path": where, "media_type": media.type, "size": len(data)},
         metadata={
@@ -270,7 +272,8 @@ def _info(ctx: ToolContext, file: BinaryIO, media: Media) -> ToolResult:
     if media.type or is_binary(media.head):
         kind = media.type or f"binary file: {describe_binary(media.head, where)}"
         about |= {"kind": kind}
-        return ToolResult(f"{kind}, {media.size:,} bytes", title=where, data=about, metadata=about)
+        text = f"{kind}, {counted(media.size, 'byte')}"
+        return ToolResult(text, title=where, data=about, metadata=about)
     sample = media.head + file.read(SAMPLED_BYTES - len(media.head))
     tokens = count_tokens(sample.decode("utf-8", "replace"))
     lines, last = sample.count(b"\n"), sample[-1:]
@@ -280,7 +283,8 @@ def _info(ctx: ToolContext, file: BinaryIO, media: Media) -> ToolResult:
     lines += last not in {b"", b"\n"}
     tokens = tokens * media.size // len(sample) if sample else 0
     about |= {"lines": lines, "tokens": tokens}
-    text = f"{lines:,} lines, {media.size:,} bytes, about {tokens:,} tokens"
+    size = f"{counted(lines, 'line')}, {counted(media.size, 'byte')}"
+    text = f"{size}, about {counted(tokens, 'token')}"
     return ToolResult(text, title=where, data=about, metadata=about)
 
 
@@ -288,7 +292,7 @@ def _placeholder(ctx: ToolContext, head: bytes, path: str, size: int) -> ToolRes
     where = ctx.workspace.relative(path)
     kind = describe_binary(head, where)
     return ToolResult(
-        f"[binary file: {kind}, {size:,} bytes; its content is not shown]",
+        f"[binary file: {kind}, {counted(size, 'byte')}; its content is not shown]",
         title=where,
         data={"path": where, "kind": kind, "size": size},
         metadata={"path": where, "size": size, "kind": kind, "truncated": True},

@@ -15,6 +15,7 @@ from nanocoder import (
     ToolContext,
     ToolError,
     ToolResult,
+    counted,
     hookimpl,
     tool,
 )
@@ -219,7 +220,7 @@ def _shown(ctx: ToolContext, answer: Answer, form: str) -> ToolResult:
     if answer.hops:
         notes.append(f"redirected from {answer.hops[0]}")
     if answer.is_cut:
-        notes.append(f"cut after {len(answer.body):,} bytes; there is more")
+        notes.append(f"cut after {counted(len(answer.body), 'byte')}; there is more")
     failed = answer.status >= FIRST_ERROR
     head = f"{answer.url} answered with status {answer.status}\n\n" if failed else ""
     body = text[:ERROR_CHARS] if failed else text
@@ -249,10 +250,10 @@ def _content(
     kind = answer.media_type
     if kind in ATTACHED and not answer.is_cut:
         name = answer.url.partition("?")[0].rpartition("/")[2]
-        note = f"{kind}, {len(answer.body):,} bytes, attached"
+        note = f"{kind}, {counted(len(answer.body), 'byte')}, attached"
         return "", "", [note], (Attachment(kind, answer.body, name),)
     if _NUL in answer.body[:8_192] and answer.charset == "utf-8":
-        return "", "", [f"{kind or 'unknown'}, {len(answer.body):,} bytes, not shown"], ()
+        return "", "", [f"{kind or 'unknown'}, {counted(len(answer.body), 'byte')}, not shown"], ()
     text = answer.text
     if form == "html" or not (kind in HTML or (not kind and _looks_like_html(text))):
         return "", text, [], ()

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from attrs import frozen
+from nanocoder import counted
 
 from nanocoder_ui_terminal.lines import in_conversation, one_line
 
@@ -103,8 +104,13 @@ class Sessions:
 
 
 def _cells(one: Any, columns: int) -> tuple[str, ...]:
-    turns = f"{one.turns} turn{'' if one.turns == 1 else 's'}"
-    return one_line(one.title, columns), age(one.updated), turns, size(one.size), one.id
+    return (
+        one_line(one.title, columns),
+        age(one.updated),
+        counted(one.turns, "turn"),
+        size(one.size),
+        one.id,
+    )
 
 
 def age(at: float) -> str:
@@ -117,13 +123,13 @@ def age(at: float) -> str:
     if seconds < DAY_S:
         return f"{seconds // HOUR_S} h ago"
     days = seconds // DAY_S
-    return f"{days} day{'' if days == 1 else 's'} ago"
+    return f"{counted(days, 'day')} ago"
 
 
 def size(count: int) -> str:
     """Return a number of bytes, roughly."""
     if count < KILOBYTE:
-        return f"{count} byte{'' if count == 1 else 's'}"
+        return counted(count, "byte")
     if count < KILOBYTE**2:
         return f"{count / KILOBYTE:.0f} kB"
     return f"{count / KILOBYTE**2:.1f} MB"
