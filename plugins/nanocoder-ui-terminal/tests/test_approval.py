@@ -182,6 +182,12 @@ def test_a_command_is_shown_whole_however_long_it_is(run):
 
 
 # INJ-047
+def test_to_show_all_where_nothing_is_left_out_is_no_refusal(run, workspace):
+    talk = run(write(content="x\n"), DONE).see("Approve?").type("s")
+    talk.see("nothing is left out above").see("Approve?", times=2).type("y")
+    assert talk.end() == 0
+
+
 def test_what_is_left_out_of_a_preview_can_be_shown(run):
     talk = run(write(content="".join(f"line {n}\n" for n in range(300))), DONE)
     talk.see("/s(how all)/q(uit)]")

@@ -69,9 +69,10 @@ def test_an_unknown_command_names_the_nearest(chat):
     chat().type("/hlep").see("did you mean /help?")
 
 
-def test_help_lists_commands_and_keys(chat):
-    talk = chat().type("/help").see("Ctrl-D").see("/model [P/M]")
+def test_help_lists_commands_and_keys_whole_on_80_columns(chat):
+    talk = chat(columns=80).type("/help").see("search what you typed before").see("/model [P/M]")
     assert "Alt-Enter" in talk.text
+    assert "…" not in talk.text.partition("/help\n")[2].partition("ask · ")[0]
 
 
 def test_tools_mode_and_model_can_be_seen_and_changed(chat):
@@ -369,6 +370,12 @@ def test_enter_takes_the_line_that_a_search_found_and_ctrl_c_leaves_the_search(c
 def test_ctrl_c_on_an_empty_line_says_how_to_leave_and_does_it(chat):
     talk = chat().press("\x03").see("Ctrl-C again, or Ctrl-D, leaves").press("\x03")
     assert talk.end() == 0
+
+
+@pytest.mark.finding("D39")
+def test_after_typing_ctrl_c_on_an_empty_line_only_says_how_to_leave_again(chat):
+    talk = chat(HI).press("\x03").see("Ctrl-C again, or Ctrl-D, leaves").press("x").see("ask · ")
+    talk.press("\x7f\x03").see("Ctrl-C again, or Ctrl-D, leaves").type("hi").see("Hello there.")
 
 
 @pytest.mark.finding("D34")

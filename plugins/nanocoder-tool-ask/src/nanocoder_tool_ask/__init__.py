@@ -49,9 +49,8 @@ def ask_user(
         raise _unanswered(ctx, seconds, timeout)
     chosen = _chosen(answer, offered, custom=custom)
     data = {"answer": chosen, "is_choice": chosen in offered}
-    return ToolResult(
-        chosen, title=question[:80], data=data, metadata={"seconds": round(seconds, 1)}
-    )
+    metadata = {"seconds": round(seconds, 1), "summary": chosen[:MAX_CHOICE_CHARS]}
+    return ToolResult(chosen, title=question[:80], data=data, metadata=metadata)
 
 
 @hookimpl

@@ -35,6 +35,7 @@ UNCLEAR: Final = (
 )
 """What sounds like a yes and is none of the words of the prompt: it is asked again, once."""
 UNCLEAR_NOTE: Final = "{!r} is neither yes nor no: type y to approve, n to refuse"
+ALL_SHOWN: Final = "nothing is left out above"
 MORE: Final = "[Enter: next page, b(ack)]"
 MIN_PAGE: Final = 5
 MAX_QUESTIONS: Final = 100
@@ -65,8 +66,11 @@ class _Asked:
         """Return what *typed* means; None asks again."""
         word, _, rest = typed.strip().partition(" ")
         word = word.casefold()
-        if word in SHOW and not rest and self.clipped:
-            self._show_all()
+        if word in SHOW and not rest:
+            if self.clipped:
+                self._show_all()
+            else:
+                self.terminal.write(f"{self.terminal.paint(ALL_SHOWN, 'dim')}\n")
             return None
         if word in EDIT and not rest:
             return self._edited()

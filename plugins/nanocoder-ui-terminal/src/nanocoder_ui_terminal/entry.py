@@ -8,6 +8,7 @@ from typing import Final
 
 from nanocoder import Cancel
 from prompt_toolkit import PromptSession
+from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.enums import DEFAULT_BUFFER
 from prompt_toolkit.filters import completion_is_selected, has_focus
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
@@ -69,6 +70,7 @@ class Entry:
             enable_suspend=True,
             reserve_space_for_menu=6,
         )
+        self._prompt.default_buffer.on_text_changed += self._stay
 
     def read(self, begun: Typed) -> Typed:
         """Return what was entered; raises EOFError when the person wants to leave.
@@ -159,6 +161,9 @@ class Entry:
             return
         self._wants_to_leave = not event.current_buffer.text
         event.current_buffer.reset()
+
+    def _stay(self, buffer: Buffer) -> None:
+        self._wants_to_leave = self._wants_to_leave and not buffer.text
 
     def _paste(self, event: KeyPressEvent) -> None:
         # Without the event no menu opens for what the paste ends with.

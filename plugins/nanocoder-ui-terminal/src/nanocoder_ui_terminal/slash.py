@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 KEYS: Final = (
     ("Enter", "send; during a run: queue for after it"),
-    ("Backspace, Up", "on an empty line during a run: change what is queued"),
+    ("Backspace, Up", "on an empty line: take back what is queued"),
     ("Alt-Enter, Ctrl-J, or \\ Enter", "new line"),
     ("Tab", "complete a command or a file"),
     ("@path", "send a file along"),
     ("Shift-Tab", "next mode: plan, ask, edits"),
-    ("Ctrl-C", "clear the line, or stop the run; on an empty line, twice: leave"),
+    ("Ctrl-C", "clear the line, or stop the run; twice: leave"),
     ("Ctrl-R", "search what you typed before"),
     ("Ctrl-D", "leave"),
 )
