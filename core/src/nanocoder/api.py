@@ -23,6 +23,7 @@ def open_session(  # noqa: PLR0913 - each is an option of its own, by name
     max_turns: int | None = None,
     resume: str = "",
     dialect: str = "",
+    dry_run: bool = False,
     plugins: Plugins | None = None,
     config: Config | None = None,
     persist: bool = True,
@@ -40,6 +41,7 @@ def open_session(  # noqa: PLR0913 - each is an option of its own, by name
     * *max_turns*: how often the model is asked in one run
     * *resume*: the ID of a session to continue, or "last"
     * *dialect*: the dialect in which tools are offered
+    * *dry_run*: whether calls that would change something are shown and not done
     * *plugins*: a set of plugins instead of the installed ones
     * *config*: a configuration instead of the layers of *cwd*
     * *persist*: whether a journal is kept, so that the session can be resumed and undone
@@ -59,6 +61,7 @@ def open_session(  # noqa: PLR0913 - each is an option of its own, by name
         max_turns=max_turns,
         resume=resume,
         dialect=dialect,
+        dry_run=dry_run,
         plugins=plugins,
         config=config,
         persist=persist,

@@ -12,6 +12,7 @@ from attrs import define, evolve, frozen
 from nanocoder import calls
 from nanocoder.approvers import Approver, Approvers, Asker
 from nanocoder.cancel import Cancel
+from nanocoder.dryrun import foretold, is_performed
 from nanocoder.errors import ApprovalNeeded, Denied, ToolError
 from nanocoder.plugins import Plugins
 from nanocoder.rendering import Preview, Previews
@@ -70,7 +71,7 @@ class Granted(Value):
     and saw them, or wrote a rule about the tool as a whole. A rule for some paths says nothing of
     the commands among the steps, and what the mode allows nobody has looked at. With an *obstacle*
     the call cannot work: nobody was asked, and it ends with that error. *snapshot* is of the files
-    that a person saw a preview of.
+    that a person saw a preview of. With *foretold*, what it would do, the call is not done.
     """
 
     call: ToolCall
@@ -78,6 +79,7 @@ class Granted(Value):
     consented: bool = True
     obstacle: ToolError | None = None
     snapshot: "Snapshot | None" = None
+    foretold: Mapping[str, str] | None = None
 
 
 class Consent:
@@ -102,7 +104,13 @@ class Consent:
         self._sequence = itertools.count(1)
         self._timeout_s = approval_timeout_s
         self._previews = Previews()
+        self.foretold: list[dict[str, str]] = []
         self.kept: set[tuple[str, ...]] = set() if kept is None else kept
+
+    def fresh(self) -> list[dict[str, str]] | None:
+        """Return the list that the calls of a new dry run are added to; None of any other run."""
+        self.foretold = []
+        return self.foretold if self.session.dry_run else None
 
     def verdict(self, call: ToolCall, tool: Tool[..., Any]) -> Verdict:
         """Return the strictest verdict of all policies; without any, all but safe reading asks."""
@@ -150,6 +158,8 @@ class Consent:
             yield Event("call.decided", verdict_data(verdict), call.id)
             if verdict.decision is Decision.DENY:
                 raise Denied(f"denied: {verdict.reason}", data=verdict_data(verdict))
+            if self.session.dry_run and not is_performed(tool, call.arguments):
+                return self._foretold(call, tool, arguments, verdict, cancel)
             asked = (verdict.rule, verdict.reason)
             if verdict.decision is Decision.ALLOW:
                 return Granted(call, arguments, consented or verdict.covers_steps)
@@ -175,6 +185,21 @@ class Consent:
         raise Denied(
             f"denied: you were asked {MAX_QUESTIONS} times and each edit needed another approval"
         )
+
+    def _foretold(
+        self,
+        call: ToolCall,
+        tool: Tool[..., Any],
+        arguments: dict[str, Any],
+        verdict: Verdict,
+        cancel: Cancel,
+    ) -> Granted:
+        preview = self._preview(call, tool, cancel)
+        if preview.obstacle is not None and not verdict.rule:
+            return Granted(call, arguments, obstacle=preview.obstacle)
+        row = foretold(call, verdict, preview.text)
+        self.foretold.append(row)
+        return Granted(call, arguments, foretold=row)
 
     def _still_holds(self, asked: Verdict, call: ToolCall, tool: Tool[..., Any]) -> bool:
         """Tell whether a yes answers what would be asked by now; raises Denied for what is denied.

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from attrs import evolve, field, frozen
 
+from nanocoder import dryrun
 from nanocoder.admission import Admission
 from nanocoder.cancel import Cancel
 from nanocoder.consent import Ask, Consent, Granted
@@ -243,6 +244,8 @@ class Executor:
         """Perform a call; what a transactional one changes is kept wholly or not at all."""
         if granted.obstacle is not None:
             return self._foreseen(tool, granted.call, granted.obstacle, watch)
+        if granted.foretold is not None:
+            return self._foretold(tool, granted, granted.foretold)
         if not tool.transactional or scope.transaction is not None:
             return self._performed(tool, granted, cancel, scope, watch)
         own = Transaction(self._services.session_id, tool, granted.call, self._workspace)
@@ -254,6 +257,10 @@ class Executor:
     ) -> Steps:
         """End a call that cannot work; what its error quotes passes the plugins like any result."""
         return self._composed(tool, call, (yield from ended(call, obstacle, watch)))
+
+    def _foretold(self, tool: Tool[..., Any], granted: Granted, row: Mapping[str, str]) -> Steps:
+        yield dryrun.shown(row)
+        return self._composed(tool, granted.call, dryrun.not_done(granted.call))
 
     def _performed(
         self, tool: Tool[..., Any], granted: Granted, cancel: Cancel, scope: Scope, watch: Watch

@@ -211,6 +211,7 @@ def open_ground(  # noqa: PLR0913 - these are the options of open_session, by na
     max_turns: int | None = None,
     resume: str = "",
     dialect: str = "",
+    dry_run: bool = False,
     plugins: Plugins | None = None,
     config: Config | None = None,
     persist: bool = True,
@@ -247,6 +248,7 @@ def open_ground(  # noqa: PLR0913 - these are the options of open_session, by na
         folder=journal.artifacts if journal is not None else None,
         own_folders=own_folders(environment),
         outputs=journal.outputs if journal is not None else None,
+        dry_run=dry_run,
     )
     return Ground(
         plugins=plugins,

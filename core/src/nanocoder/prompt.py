@@ -24,6 +24,9 @@ Nothing is done by it: say what you would do, never that you did it."""
 PLAN_LAST = "\n\n(Do not do this now. Answer with a plan: which steps would you take?)"
 # Measured on the embedded model: without it at the very end, it claims to have done it.
 
+DRY_RUN = """Dry run: a call that would change something is shown to the user and not done.
+Make the calls all the same, and say what they would do, never that you did it."""
+
 NAMED_FILE_CHARS = 1_500
 """A file named in the request is put into it whole up to this many characters."""
 NAMED_FILES = 4
@@ -41,6 +44,8 @@ def system_prompt(session: SessionInfo, additions: Iterable[str]) -> str:
         parts = [FULL.format(cwd=session.cwd, system=os.uname().sysname)]
     if session.mode is Mode.PLAN:
         parts.append(PLAN)
+    elif session.dry_run:
+        parts.append(DRY_RUN)
     return "\n\n".join([*parts, *additions])
 
 

@@ -46,6 +46,7 @@ class Report(Shown):
     files_changed: list[str] = field(factory=list)
     error: dict[str, str] | None = None
     signal: int = 0
+    dry_run: list[dict[str, str]] | None = None
 
     @property
     def exit_code(self) -> int:
@@ -133,6 +134,7 @@ class Report(Shown):
             "tool_calls": self.tool_calls,
             "denials": self.denials,
             "files_changed": self.files_changed,
+            "dry_run": self.dry_run,
             "error": self.error,
             "signal": self.signal or None,
         }

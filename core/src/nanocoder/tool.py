@@ -51,7 +51,8 @@ class SessionInfo(Value):
     *origin* is the parent's directory where a sub-agent works in another: what is said of a place
     below it holds for the same place below *cwd*. None for all others. *own_folders* are where
     nanocoder keeps its settings, sessions and caches. *readable* says which paths of the workspace
-    may be read: what all policies say in `nanocoder_readable`.
+    may be read: what all policies say in `nanocoder_readable`. In a *dry_run* calls that would
+    change something are shown and not done.
     """
 
     id: str
@@ -68,6 +69,12 @@ class SessionInfo(Value):
     origin: Path | None = None
     own_folders: tuple[Path, ...] = ()
     readable: Readable = field(factory=Readable, eq=False, repr=False)
+    dry_run: bool = False
+
+    @property
+    def changes_nothing_by(self) -> str:
+        """What keeps the session from changing anything, in words; "" if nothing does."""
+        return "plan mode" if self.mode is Mode.PLAN else "dry run" if self.dry_run else ""
 
     def resolve(self, path: str, directory: str = ".", *, literal: bool = False) -> "ResolvedPath":
         r"""Return where *path* leads, by the walk with which the workspace opens files.

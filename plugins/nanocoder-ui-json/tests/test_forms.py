@@ -21,6 +21,7 @@ KEYS = {
     "tool_calls",
     "denials",
     "files_changed",
+    "dry_run",
     "error",
     "signal",
 }

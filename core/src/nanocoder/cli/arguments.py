@@ -112,6 +112,9 @@ def _run(parser: argparse.ArgumentParser) -> None:
         help="add standard input to the prompt, however long it takes; or never do"
         " (default: if it is a file, or a pipe that sends something within 3 seconds)",
     )
+    parser.add_argument(
+        "--dry-run", action="store_true", help="show each change as a diff, and make none"
+    )
     parser.add_argument("--dialect", default="", metavar="D", help="offer the tools in a dialect")
     parser.add_argument("--set", default="", metavar="NAME", help="use the plugins of one set only")
 

@@ -15,7 +15,7 @@ from nanocoder.report import Report
 from nanocoder.signals import Signals
 from nanocoder.text import for_terminal, nearest, one_line
 from nanocoder.tool import SessionInfo
-from nanocoder.values import Event, Mode
+from nanocoder.values import Event
 
 PLUGIN_OF_FORM = {"json": "nanocoder-ui-json", "jsonl": "nanocoder-ui-json"}
 
@@ -49,6 +49,7 @@ def _run(arguments: argparse.Namespace, displays: list[Display]) -> int:
             "output": arguments.output,
             "interactive": host.is_interactive and arguments.output == "text",
             "resume": arguments.resume or "",
+            "dry_run": arguments.dry_run,
         }
         with host.session(**options) as session:
             displays.append(open_display(host, session.info))
@@ -129,7 +130,7 @@ class PlainText:
 
     def __init__(self, info: SessionInfo) -> None:
         self._folder = info.cwd
-        self._plans = info.mode is Mode.PLAN
+        self._unchanged = info.changes_nothing_by
         self._ends_open = False
 
     def show(self, event: Event) -> None:
@@ -156,10 +157,10 @@ class PlainText:
         elif event.kind == "run.finished" and event.data["files_changed"]:
             self._end_line()
             _chatter(f"changed {', '.join(event.data['files_changed'])} in {self._folder}")
-        elif event.kind == "run.finished" and self._plans:
+        elif event.kind == "run.finished" and self._unchanged:
             # A model may well claim otherwise.
             self._end_line()
-            _chatter("plan mode: nothing was changed")
+            _chatter(f"{self._unchanged}: nothing was changed")
 
     def close(self) -> None:
         """End the last line."""

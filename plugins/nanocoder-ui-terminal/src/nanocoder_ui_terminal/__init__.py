@@ -12,7 +12,6 @@ from nanocoder import (
     ApprovalRequest,
     Cancel,
     Command,
-    Mode,
     Question,
     Screen,
     SessionInfo,
@@ -87,7 +86,7 @@ def _open_screen(info: SessionInfo, settings: Any) -> Any:
     return TextScreen(
         Terminal.of_process(),
         screen_settings,
-        plans=info.mode is Mode.PLAN,
+        unchanged=info.changes_nothing_by,
         folder=folder if elsewhere else "",
     )
 

@@ -230,7 +230,7 @@ class Conversation:
             self.terminal,
             self._settings,
             errors=True,
-            plans=self.session.info.mode is Mode.PLAN,
+            unchanged=self.session.info.changes_nothing_by,
             ahead=self._ahead,
         )
         self._works, self._ended_well = True, False

@@ -65,14 +65,14 @@ class TextScreen:
         settings: Limits,
         *,
         errors: bool = False,
-        plans: bool = False,
+        unchanged: str = "",
         folder: str = "",
         ahead: Ahead | None = None,
     ) -> None:
         self._terminal = terminal
         self._ahead = ahead
         self._errors = errors
-        self._plans = plans
+        self._unchanged = unchanged
         self._folder = folder
         self._shown = Shown(settings.diff_lines, settings.output_lines)
         self._live = Live(terminal)
@@ -254,8 +254,8 @@ class TextScreen:
         words.append(duration(time.monotonic() - self._began))
         if report["files_changed"]:
             words.append(self._changed(report["files_changed"]))
-        elif self._plans:
-            words.append("plan mode: nothing was changed")
+        elif self._unchanged:
+            words.append(f"{self._unchanged}: nothing was changed")
         return dot.join(words)
 
     def _changed(self, files: Sequence[str]) -> str:
