@@ -56,7 +56,7 @@ def test_a_sub_agent_is_called_as_in_the_reference(dialect, said):
         ("AgentResult", {}),
         ("Agent", {**given, "name": "poet"}),
     )
-    assert started.startswith("a1: Look (started)\nRead what came of it with AgentResult.")
+    assert started.startswith("a1: Look (started)\nRead its result with AgentResult.")
     assert listed.startswith("a1 ")
     assert unknown.startswith("Error: there is no profile 'poet'; there are build, explore, ")
 

@@ -177,7 +177,7 @@ def test_a_search_that_finds_nothing_differs_from_one_that_failed(said):
     )
     assert none == "No matches found for pattern: nothing"
     assert dash == "No matches found for pattern: --help"
-    assert bad.startswith("Error: '(unclosed' is no regular expression")
+    assert bad.startswith("Error: '(unclosed' is not a regular expression")
     assert missing.startswith("Error: there is no file 'missing'")
 
 

@@ -11,7 +11,7 @@ SHOWN_CHARS = 50_000
 MARK = "\n[... output truncated]"
 # Whole lines of ours only: what is around them are the words of a sub-agent.
 _READ_WITH = re.compile(
-    r"^(|Read what came of it with |\[a\d+ has finished: .*; see )task_result"
+    r"^(|Read its result with |\[a\d+ has finished: .*; see )task_result"
     r"(\.|\]| with id a\d+ and merge merges it\.)$",
     re.MULTILINE,
 )
