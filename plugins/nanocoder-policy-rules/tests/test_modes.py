@@ -315,6 +315,31 @@ def test_names_that_a_shell_makes_of_wildcards_are_looked_at(command, expected, 
     assert str(verdict.decision) == expected, verdict.reason
 
 
+@pytest.mark.finding("C3")
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("find secrets -type f -exec cat {} +", "deny"),
+        ("cat $(echo secrets)/x", "deny"),
+        ("tar c secrets > out.tar", "deny"),
+        ("python3 -c \"print(open('secrets/x').read())\"", "deny"),
+        ("node -e 'fs.readFileSync(`./secrets/x`)'", "deny"),
+        ("git commit -m 'describe secrets/x'", "allow"),
+        ("echo 'see secrets/x'", "allow"),
+        ("rg 'secrets/x' src", "allow"),
+        ("pytest -k 'x and y' > out.txt", "allow"),
+    ],
+)
+def test_a_folder_that_nobody_may_read_is_found_in_code_and_by_its_name(
+    command, expected, tmp_path, judge
+):
+    for name in ("secrets", "src"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "secrets/x").touch()
+    verdict = judge("bash", {"command": command}, "auto", deny=["read_file(secrets/**)"])
+    assert str(verdict.decision) == expected, verdict.reason
+
+
 def test_a_path_that_no_file_can_have_is_no_reason_to_break(judge):
     for path in ("a\0b", "x" * 100_000, "\ud800", "", "/"):
         assert judge("read_file", {"path": path}) is not None

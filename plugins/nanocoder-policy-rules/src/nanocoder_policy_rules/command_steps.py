@@ -14,6 +14,7 @@ from nanocoder_policy_rules.operands import paths_in
 from nanocoder_policy_rules.reach import HERE
 from nanocoder_policy_rules.rules import Rule
 from nanocoder_policy_rules.search import Match
+from nanocoder_policy_rules.shell import compiled
 
 if TYPE_CHECKING:
     from nanocoder import ResolvedPath
@@ -26,6 +27,7 @@ _DEFAULT: Final = "default"
 # These take words that are no paths: text, messages, names of branches, a pattern.
 _TEXT: Final = frozenset(("echo", "printf"))
 _TEXT_OF_GIT: Final = frozenset(("branch", "checkout", "commit", "log", "switch", "tag"))
+_CODE: Final = r"[\s()\[\]{}'\"`;|&<>,]+"
 _SEARCHES: Final = frozenset(("grep", "egrep", "fgrep", "rg"))
 # What others see at once, or nobody can bring back, and the rule that allows it.
 _LASTING: Final = {
@@ -72,6 +74,8 @@ def _words_of_files(words: Sequence[str]) -> Iterator[str]:
         rest = [word for word in rest if word is not pattern]
     for word in rest:
         yield from paths_in(word)
+        if compiled(_CODE).search(word):  # open('private/x')
+            yield from (part for part in compiled(_CODE).split(word) if "/" in part)
 
 
 def cannot_be_undone(case: "Case") -> Verdict | None:

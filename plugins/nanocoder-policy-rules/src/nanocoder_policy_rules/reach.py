@@ -1,7 +1,6 @@
 """What a command may read: the files that it names, and those below a folder that it searches."""
 
 import os
-import stat
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -80,7 +79,7 @@ class Reach:
     ) -> "Iterator[tuple[str, ResolvedPath]]":
         """Yield *words* with where they lead, from the start and in the *directories* of a `cd`.
 
-        Left out are words that are neither a link nor a name that matters; most are not.
+        Left out are words that name nothing that is there or matters; most do not.
         """
         several = list(words)
         for word in several:
@@ -148,13 +147,10 @@ class Reach:
 
 
 def _could_lead(word: str, folder: str) -> bool:
-    """Tell whether a word could be a link, or a name that matters; most words are neither."""
+    """Tell whether a word could be a path: something is there, or the name matters."""
     if compiled(_PLAIN_WORD).fullmatch(word) is None or word.casefold() in _DOTLESS:
         return True
-    try:
-        return stat.S_ISLNK(os.lstat(os.path.join(folder, word)).st_mode)
-    except (OSError, ValueError):
-        return False
+    return os.path.lexists(os.path.join(folder, word))
 
 
 def _folders(top: str, *, hidden: bool) -> Iterator[tuple[str, list[str], bool]]:
