@@ -181,6 +181,6 @@ def test_sessions_are_named_and_found_by_words(nanocoder, small):
         found = nanocoder("sessions", "list", *words).stdout
         assert (session in found, other in found) == (True, False)
     none = nanocoder("sessions", "list", "nowhere", "at all").stdout
-    assert none.rstrip().endswith("with 'nowhere at all' in its title or first prompt.")
+    assert f"{nanocoder.cwd} with 'nowhere at all' in its title or first prompt (--all" in none
     missing = nanocoder("sessions", "rename", "2001", "x")
     assert (missing.returncode, "there is no session '2001'" in missing.stderr) == (2, True)

@@ -228,3 +228,9 @@ def test_plan_mode_ends_with_the_word_that_nothing_was_changed(start):
     claim = {"text": "Done: the docstring was added."}
     talk = start(["run", "--mode", "plan", "go"], claim).see("Done: the docstring")
     talk.see("plan mode: nothing was changed")
+
+
+def test_a_narrow_window_still_says_how_to_stop(start):
+    late = {"text": "Late.", "delay_s": 60}
+    talk = start(["run", "--mode", "ask", "go"], late, columns=40).see("s · Ctrl-C stops")
+    assert "waiting f" in talk.text

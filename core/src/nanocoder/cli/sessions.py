@@ -49,9 +49,10 @@ def _list(store: SessionStore, host: Host, arguments: argparse.Namespace) -> int
     if shown:
         _print_list(shown, with_directory=arguments.all)
     else:
-        where = "" if arguments.all else f" for {host.cwd} (--all lists every directory)"
+        where = "" if arguments.all else f" for {host.cwd}"
         about = f" with {' '.join(arguments.words)!r} in its title or first prompt"
-        print_line(f"There is no session{where}{about if arguments.words else ''}.")
+        more = "" if arguments.all else " (--all lists every directory)"
+        print_line(f"There is no session{where}{about if arguments.words else ''}{more}.")
     if len(here) > len(shown):
         host.say(EMPTY.format(len(here) - len(shown)))
     return 0

@@ -31,6 +31,8 @@ CHARS_PER_TOKEN: Final = 4
 MAX_FILES: Final = 3
 """So many changed files are named at the end of a run."""
 NAME_COLUMNS: Final = 200
+MIN_BUSY_COLUMNS: Final = 12
+STOPS: Final = "Ctrl-C stops"
 MODEL_COLUMNS: Final = 40
 ENDINGS: Final = {
     "turn_limit": "stopped: turn limit reached",
@@ -324,12 +326,14 @@ class TextScreen:
         return [""] if self._last and kind != self._last else []
 
     def _status(self, spinner: str) -> str:
-        words = [f"{spinner} {self._busy}", clock(time.monotonic() - self._began)]
+        words = [clock(time.monotonic() - self._began)]
         tokens = self._tokens + self._written // CHARS_PER_TOKEN
         if tokens:
             words.append(f"{tokens:,} tokens")
-        words.append("Ctrl-C stops")
-        text = cut(f" {self._terminal.sign('dot')} ".join(words), self._terminal.width)
+        rest = "".join(f" {self._terminal.sign('dot')} {word}" for word in [*words, STOPS])
+        # Of the model's name less is needed than of how to stop it.
+        room = max(MIN_BUSY_COLUMNS, self._terminal.width - len(rest))
+        text = cut(cut(f"{spinner} {self._busy}", room) + rest, self._terminal.width)
         return self._terminal.paint(text, "dim")
 
     def _run_clock(self) -> None:
