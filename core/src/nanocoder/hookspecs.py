@@ -6,17 +6,16 @@ order of their names; where the first answer wins, those of a lower rank (`@hook
 by default) are asked first. Each hook has one of five styles, which says who wins and what a
 failing plugin does:
 
-* collect: everybody contributes; a failing plugin contributes nothing and is reported
+* collect: all contribute; a failing plugin contributes nothing and is reported
 * choose: the first answer that is not None wins; a failing plugin has no answer and is reported
-* judge: everybody is heard and the strictest wins; a failing plugin denies
+* judge: all are asked and the strictest verdict wins; a failing plugin denies
 * chain: each may replace the subject; a failing plugin stops the chain and the subject is withheld
-* tell: nobody answers; a failing plugin is reported
+* tell: there are no answers; a failing plugin is reported
 
 A plugin may take 5 seconds for `readable`, `before_execute` and `event`, 10 for `prompt` and
-`select_provider`, 30 for `before_request` and `after_execute`. One that is late has failed, and is
-set aside unless it is a policy. What it runs by then goes on, for Python cannot end a thread; and
-nothing can take over while a single operation holds the interpreter, such as a regular expression
-without an end.
+`select_provider`, 30 for `before_request` and `after_execute`. A late one has failed, and is set
+aside unless it is a policy. Its code continues, because Python cannot end a thread; and nothing
+else can run while a single operation holds the interpreter, such as an endless regular expression.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -133,7 +132,7 @@ def nanocoder_commands() -> "list[Command]":  # type: ignore[empty-body]
 
 @hookspec
 def nanocoder_providers() -> "list[ProviderSpec]":  # type: ignore[empty-body]
-    """Offer models behind a wire, by the name before the slash of `--model name/model`.
+    """Offer models, by the name before the slash of `--model name/model`.
 
     Called: when the plugin is described; a spec's `open` when its provider is chosen.
     Results: all are offered; two of one name are refused.
@@ -212,10 +211,10 @@ def nanocoder_select_provider(session: "SessionInfo", settings: Any) -> str | No
 
 @hookspec
 def nanocoder_event(event: "Event", session: "SessionInfo", settings: Any) -> None:
-    """Learn what happened.
+    """Observe an event.
 
-    `session.started` is the first event of a session, `session.finished` the last. Those of a
-    sub-agent come between them, with a *session* of its own that says its `parent`.
+    `session.started` is the first event of a session, `session.finished` the last. Events of a
+    sub-agent come between them, with its own *session*, which has a `parent`.
 
     Called: for every event, in order, from one thread at a time; text arrives in pieces as large as
     the network's.
@@ -269,11 +268,11 @@ def nanocoder_before_request(
 def nanocoder_readable(
     tools: "Mapping[str, Tool[..., Any]]", session: "SessionInfo", settings: Any
 ) -> "PathFilter | None":
-    """Say which paths of the workspace nobody may read, or only when a person agrees.
+    """Return which paths of the workspace may not be read, or only after approval.
 
-    It holds wherever a file is opened or a folder is gone through: for every tool, for attachments
-    and for sub-agents. Searches leave out what is refused and say how much that is. *tools* are all
-    tools by name. `session.readable` is what all policies say together.
+    This applies wherever a file is opened or a folder is walked: to every tool, to attachments and
+    to sub-agents. Searches skip refused files and say how many. *tools* are all tools by name.
+    `session.readable` combines the answers of all policies.
 
     Called: before the first file is opened, and again when the session, the tools or the settings
     change; the filter is then asked about each path, from any thread.
@@ -305,15 +304,15 @@ def nanocoder_render(
     session: "SessionInfo",
     settings: Any,
 ) -> str | None:
-    """Say in plain text what a call would do (*result* is None) or did, for a person to read.
+    """Describe for a person, in plain text, what a call would do (*result* is None) or did.
 
     Called: for the preview of every approval, and by screens that show a result.
     Results: the first answer wins; without one the arguments, or the output, are shown as they are.
-    For a preview all have 10 seconds together, beside the session's thread; who takes longer is
-    reported, and left out for that tool from then on.
+    Previews have 10 seconds together, on a thread of their own; a late plugin is reported, and
+    skipped for that tool from then on.
     Raises: counts as no answer and is reported. A ToolError from the tool's own plugin says that
-    the call cannot work: nobody is asked, and the model reads it. So look, but leave no trace and
-    keep off the net. Where a rule asks, a person is asked all the same and told that it will fail.
+    the call cannot work: nobody is asked, and the model reads it. So only read, and do not use the
+    network. If a rule asks, the person is asked anyway and told that the call will fail.
     Example: `return f"deploys {call.arguments['service']}" if call.name == "deploy" else None`
     """
 
@@ -322,7 +321,7 @@ def nanocoder_render(
 def nanocoder_approve(
     request: "ApprovalRequest", session: "SessionInfo", settings: Any, cancelled: "Cancel"
 ) -> "ApprovalAnswer | None":
-    """Answer for a person, who has to be there: an answer must echo the request's id and digest.
+    """Ask a person for approval and return the answer, with the request's id and digest.
 
     Called: once per call that needs consent, from one thread at a time.
     Results: the first answer wins; no answer, one after `request.timeout_s` seconds or one that
@@ -337,7 +336,7 @@ def nanocoder_approve(
 def nanocoder_ask(
     question: "Question", session: "SessionInfo", settings: Any, cancelled: "Cancel"
 ) -> str | None:
-    """Put a tool's question to the person and return the answer: a choice, or their own words.
+    """Ask the person a tool's question and return the answer: a choice, or their own words.
 
     Called: once per question, in sessions with a person, from one thread at a time.
     Results: the first answer wins; None means that the person gave none. An implementation gives
