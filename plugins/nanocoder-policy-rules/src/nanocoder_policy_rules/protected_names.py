@@ -55,7 +55,8 @@ def _loosened(case: "Case") -> Verdict | None:
 
 def _reprogrammed(case: "Case") -> Verdict | None:
     """Look for a command that sets which programs git starts later."""
-    if not {"git", "config"} <= case.text.words.keys():
+    words = case.text.words
+    if "git" not in words or not {"config", "init", "clone"} & words.keys():
         return None
     setting = next(filter(None, map(repository.set_program, case.text.segments)), "")
     return _needs_person(case, repr(setting), repository.STARTS) if setting else None

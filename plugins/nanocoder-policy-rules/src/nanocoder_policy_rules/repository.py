@@ -34,6 +34,7 @@ _MAX_BYTES: Final = 262_144
 _HOOKS: Final = ("post-index-change", "reference-transaction")
 """Hooks that commands run which only look."""
 
+_MAKES: Final = frozenset(("init", "clone"))
 _READS: Final = frozenset(("get", "--get", "--get-all", "--get-regexp", "--unset", "--list", "-l"))
 
 
@@ -54,7 +55,14 @@ def setting_that_runs(folder: str) -> str:
 
 
 def set_program(segment: Segment) -> str:
-    """Return the key that a `git config` sets, if git starts a program by it, or ""."""
+    """Return the key that a `git config` sets if git starts a program by it, or ""; or an option.
+
+    By `--template` a repository gets the hooks that are in a folder.
+    """
+    if "git" in segment.vocabulary and not _MAKES.isdisjoint(segment.vocabulary):
+        option = next((word for word in segment.words if word.startswith("--te")), "")
+        if option:
+            return option
     if not {"git", "config"} <= segment.vocabulary or not _READS.isdisjoint(segment.words):
         return ""
     return next(filter(_is_program, segment.words), "")
