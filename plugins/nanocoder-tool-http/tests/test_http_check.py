@@ -136,7 +136,7 @@ def test_a_setting_narrows_this_machine_to_a_port(ctx, check, server, other):
 
 
 def test_an_ambiguous_setting_is_refused():
-    with pytest.raises(ValueError, match="is no rule"):
+    with pytest.raises(ValueError, match="is not a rule"):
         Settings(allow=("::1:443",))
 
 
