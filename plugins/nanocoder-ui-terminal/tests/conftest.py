@@ -1,6 +1,7 @@
 import json
 import os
 import sys
+import termios
 import time
 from pathlib import Path
 
@@ -91,6 +92,14 @@ class Talk:
     def echoes(self):
         """Tell whether the terminal shows what is typed."""
         return self._child.getecho()
+
+    def shell_takes_over(self):
+        """Set the terminal as a shell does after Ctrl-Z, and leaves it after `fg`."""
+        mode = termios.tcgetattr(self._child.child_fd)
+        mode[0] |= termios.ICRNL
+        mode[3] |= termios.ECHO | termios.ICANON | termios.IEXTEN
+        termios.tcsetattr(self._child.child_fd, termios.TCSANOW, mode)
+        return self
 
     def close(self):
         self._child.close(force=True)

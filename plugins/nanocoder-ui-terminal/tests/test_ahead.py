@@ -77,6 +77,13 @@ def test_a_question_is_not_answered_by_what_was_typed_before(chat, state, worksp
     talk.type("n").see("Refused.").see("ask · ").see("\u203a y")
 
 
+def test_after_ctrl_z_and_fg_what_is_typed_is_queued_as_before(chat, state):
+    talk = chat({**SLOW, "delay_s": 6}, SECOND).type("one").see("waiting")
+    talk.shell_takes_over().look_for(0.5)
+    talk.type("and two").see("queued: and two").see("Second answer.").see("ask · ")
+    assert prompts(state) == ["one", "and two"]
+
+
 @pytest.fixture
 def ahead():
     return Ahead()

@@ -62,6 +62,20 @@ class Echo:
         except (termios.error, OSError):
             return
 
+    def keep(self) -> None:
+        """Switch it off again where a shell switched it on: after Ctrl-Z and `fg`."""
+        if self._before is None:
+            return
+        import termios
+
+        descriptor = sys.stdin.fileno()
+        with suppress(termios.error, OSError):
+            is_ours = os.tcgetpgrp(descriptor) == os.getpgrp()
+            if is_ours and termios.tcgetattr(descriptor)[3] & termios.ECHO:
+                wanted, self._before = self._before, None
+                self.off()
+                self._before = wanted
+
     def wait(self, seconds: float) -> bool:
         """Wait for a key, the time, or `end`; tells whether there is something to read."""
         if not self._keys:

@@ -342,6 +342,7 @@ class TextScreen:
             with self._lock:
                 if self._stopped.is_set():
                     return
+                self._echo.keep()
                 if self._ahead is not None and is_key:
                     self._ahead.feed(self._echo.read())
                 if not self._busy:
