@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from nanocoder import Decision, Plugins, ToolResult, Verdict, calls, hookimpl, tool
-from nanocoder.deadline import LateError, run_within
+from nanocoder.deadline import LateError, idle_threads, run_within
 from nanocoder.testing import play
 
 SHORT_S = 0.2
@@ -181,3 +181,9 @@ def test_work_in_time_is_done_in_a_forked_process_too() -> None:
         [sys.executable, "-c", FORKING], capture_output=True, text=True, check=True
     )
     assert done.stdout.split() == ["True", "0"]
+
+
+def test_a_thread_that_waits_for_work_is_told_from_one_that_works():
+    assert run_within(5, threading.current_thread) in idle_threads()
+    seen = run_within(5, lambda: threading.current_thread() in idle_threads())
+    assert not seen

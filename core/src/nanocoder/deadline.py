@@ -42,6 +42,11 @@ def run_within(seconds: float, work: Callable[[], T]) -> T:
             worker.leave()
 
 
+def idle_threads() -> set[threading.Thread]:
+    """Return the threads that wait for the next work: of all threads they are the core's own."""
+    return {worker.thread for worker in tuple(_idle())}
+
+
 @cache
 def _idle() -> "deque[_Worker]":
     """Return the threads of this process that wait for work; the last used one is taken first."""
@@ -61,7 +66,8 @@ class _Worker:
         self._work: Callable[[], Any] | None = None
         self._value: Any = None
         self._error: BaseException | None = None
-        threading.Thread(target=self._serve, name="nanocoder-hooks", daemon=True).start()
+        self.thread = threading.Thread(target=self._serve, name="nanocoder-hooks", daemon=True)
+        self.thread.start()
 
     def run(self, work: Callable[[], Any], seconds: float) -> bool:
         """Run *work* and tell whether it has ended in time; then `outcome` has what came of it."""

@@ -12,6 +12,7 @@ from typing import Any
 
 from attrs import define, field
 
+from nanocoder.deadline import idle_threads
 from nanocoder.results import OUTPUT_LIMIT
 from nanocoder.testing.tree import tree_digest
 from nanocoder.text import for_model
@@ -96,10 +97,10 @@ class Field:
 
     def _threads_left(self) -> list[threading.Thread]:
         until = time.monotonic() + LEFT_S
-        new = set(threading.enumerate()) - self._threads
+        new = set(threading.enumerate()) - self._threads - idle_threads()
         for thread in new:
             thread.join(max(0.0, until - time.monotonic()))
-        return [thread for thread in new if thread.is_alive()]
+        return [thread for thread in new - idle_threads() if thread.is_alive()]
 
     def _put_back(self) -> None:
         for one in self.workspace.iterdir():
