@@ -21,11 +21,11 @@ from nanocoder_policy_rules.shell import Simple, compiled
 from nanocoder_policy_rules.spellings import replaced, spellings
 
 _QUOTES = r"\$?'([^']*+)'|\$?\"((?:[^\"\\]|\\.)*+)\"|\\([\s\S])"
-_ENDS = r"[;&|\n]+"
+# `&` and `|` end a command, but not as a part of a redirection: `&>log`, `2>&1`, `>|log`.
+_ENDS = r"(?:[;\n]|(?<![<>])\||(?<![<>])&(?!>))+"
 _LITTER = r"\\\n|[\\'\"]"
-_GAPS = r"[\s(){}<>`,=]+"
+_GAPS = r"[\s(){}<>`,=;&|]+"
 _INNER_GAPS = r"[!$:@\[\]*?#~%^+]+"
-_OUTER_GAPS = r"[\s(){}<>`,=;&|]+"
 _ALL_GAPS = r"[\s(){}<>`,=!;&|$:@\[\]*?#~%^+]+"
 _VARIABLE = r"\$\{[^}\s]{0,64}+\}|\$\{?(?:\w++|[@*#?!$-])"
 _SUBSTITUTION = r"\$\(|`"
@@ -138,7 +138,7 @@ class Text:
         words: dict[str, None] = {}
         for spelling in spellings(self._text):
             bare = compiled(_LITTER).sub("", spelling)
-            for gaps in (_OUTER_GAPS, _ALL_GAPS):
+            for gaps in (_GAPS, _ALL_GAPS):
                 words.update(dict.fromkeys(compiled(gaps).split(bare)))
         words.update(dict.fromkeys([program(word) for word in words]))
         if "git-" in self._text:
