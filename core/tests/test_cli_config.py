@@ -110,6 +110,7 @@ def test_set_writes_the_persons_file_and_path_and_show_say_where_it_is(nanocoder
         ("modle", "x", "did you mean 'model'?"),
         ("mode", "everything", "expected one of plan, ask, edits, auto"),
         ("max_turns", "many", "expected a whole number"),
+        ("max_turns", "many", "nothing was changed, because this would be wrong"),
         ("plugins.tool-gerp.x", "1", "unknown configuration key"),
         ("plugins.policy-rules.deny", "((", "policy-rules"),
     ],

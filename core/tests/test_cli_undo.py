@@ -249,6 +249,14 @@ def test_what_a_command_did_is_said_not_to_be_undone(nanocoder, work):
     assert tree(nanocoder) == {"by-bash.txt": "x\n"}
 
 
+def test_what_commands_of_a_later_run_did_is_said_not_to_be_undone(nanocoder, work):
+    work(write("a.txt", "1"))
+    work(("bash", {"command": "echo x > by-bash.txt"}), more=("--continue",))
+    done = undo(nanocoder)
+    assert "not undone (its side effects are not tracked): bash" in done.stdout
+    assert tree(nanocoder) == {"by-bash.txt": "x\n"}
+
+
 def test_from_another_directory_it_says_where_the_files_are(nanocoder, work, tmp_path):
     work(write("a.txt", "1"))
     (session,) = json.loads(nanocoder("sessions", "list", "--output", "json").stdout)

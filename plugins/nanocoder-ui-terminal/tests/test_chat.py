@@ -131,6 +131,9 @@ def test_a_file_that_was_changed_since_is_named_and_nothing_is_undone(chat, work
     (workspace / "hello.py").write_text("mine\n")
     talk.type("/undo").see("hello.py has been changed since")
     assert (workspace / "hello.py").read_text() == "mine\n"
+    talk.type("/undo --all").see("/undo takes --force or nothing, not '--all'")
+    talk.type("/undo --force").see("Restore these files?").type("y").see("Done.")
+    assert "hello')" in (workspace / "hello.py").read_text()
 
 
 def test_a_mentioned_file_travels_with_the_prompt(chat, workspace, state):

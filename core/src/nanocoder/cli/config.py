@@ -113,7 +113,10 @@ def _change(
     host.refuse_foreign_places()
     path = _user_file(host)
     changed = change(read_user_file(path) or Document(path, b""))
-    Config.of_user(changed).check(classes)
+    try:
+        Config.of_user(changed).check(classes)
+    except ConfigError as error:
+        raise ConfigError(f"nothing was changed, because this would be wrong: {error}") from error
     save(changed)
     name = ".".join(key)
     config = Config.load(host.cwd)

@@ -97,10 +97,13 @@ class Host:
                 yield opened
         self._tell_ignored()  # a plugin's table is read at its first call
 
-    def undo(self, session: Session, say: Say, agree: Agree, *, redo: bool = False) -> list[str]:
+    def undo(
+        self, session: Session, say: Say, agree: Agree, *, redo: bool = False, force: bool = False
+    ) -> list[str]:
         """Put back what the last run of *session* changed, or with *redo* take that back.
 
-        *say* is told what would be done, *agree* decides. Returns the paths, none when it does not.
+        With *force* also what was changed since. *say* is told what would be done, *agree* decides.
+        Returns the paths, none when it does not.
         Raises: PersonError.
         """
         from nanocoder.cli.undo import Desk, Wanted, what  # few conversations undo anything
@@ -111,7 +114,7 @@ class Host:
         if journal is None or journal.path is None:
             raise UsageError("this session is not kept, so its changes cannot be undone")
         taken = what(read(journal.path), Wanted(redo=redo))
-        desk = Desk(ground.workspace, journal, session.plugins, say, agree)
+        desk = Desk(ground.workspace, journal, session.plugins, say, agree, force)
         return desk.undo(taken) or []
 
     def notices(self, session: Session) -> Sequence[str]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from nanocoder.session.records import Record
 from nanocoder.values import Shown, Value
@@ -61,9 +61,18 @@ class History:
             self._take(record)
 
     def last(self) -> Piece | None:
-        """Return the last run or call whose changes still stand."""
-        pieces = (piece for piece in reversed(self.pieces) if not piece.undoes)
-        return next((piece for piece in pieces if self.standing(piece)), None)
+        """Return the last run or call whose changes still stand, with the tools of later ones.
+
+        What came later changed no file through the workspace, but a command may have changed any.
+        """
+        later: list[str] = []
+        for piece in reversed(self.pieces):
+            if piece.undoes:
+                continue
+            if self.standing(piece):
+                return evolve(piece, tools=[*piece.tools, *later])
+            later += piece.tools
+        return None
 
     def last_undoing(self) -> Piece | None:
         """Return the last undoing that has not been taken back itself."""

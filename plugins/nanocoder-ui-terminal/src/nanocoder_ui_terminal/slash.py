@@ -23,10 +23,12 @@ KEYS: Final = (
     ("Tab", "complete a command or a file"),
     ("@path", "send a file along"),
     ("Shift-Tab", "next mode: plan, ask, edits"),
-    ("Ctrl-C", "clear the line, or stop the run; twice: leave"),
+    ("Ctrl-C", "clear line, stop run, say no; twice: leave"),
     ("Ctrl-R", "search what you typed before"),
     ("Ctrl-D", "leave"),
 )
+FORCE: Final = "--force"
+"""Put back files, too, that were changed since."""
 GO_AHEAD: Final = "Go ahead with this plan."
 
 
@@ -165,8 +167,13 @@ def _name(conversation: "Conversation", argument: str) -> None:
     conversation.say(f"Session named {one_line(argument, TITLE_COLUMNS)!r}")
 
 
-def _undo(conversation: "Conversation", _argument: str) -> None:
-    put_back(conversation, redo=False)
+def _undo(conversation: "Conversation", argument: str) -> None:
+    if argument not in {"", FORCE}:
+        conversation.say(
+            f"/undo takes {FORCE} or nothing, not {one_line(argument, TITLE_COLUMNS)!r}"
+        )
+        return
+    put_back(conversation, redo=False, force=argument == FORCE)
 
 
 def _redo(conversation: "Conversation", _argument: str) -> None:
@@ -195,7 +202,7 @@ COMMANDS: Final[Mapping[str, SlashCommand]] = {
     "sessions": SlashCommand("[WORDS]", "earlier sessions in this directory", _sessions),
     "resume": SlashCommand("[NUMBER]", "resume an earlier session, also by ID or words", _resume),
     "name": SlashCommand("TITLE", "give this session a title", _name),
-    "undo": SlashCommand("", "put back the files that the last run changed", _undo),
+    "undo": SlashCommand("[--force]", "put back the files that the last run changed", _undo),
     "redo": SlashCommand("", "revert the last undo", _redo),
     "reload": SlashCommand("", "read the configuration again", _reload),
     "clear": SlashCommand("", "start a new session", _clear),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 QUESTION: Final = "Restore these files?"
 
 
-def put_back(conversation: "Conversation", *, redo: bool) -> None:
+def put_back(conversation: "Conversation", *, redo: bool, force: bool = False) -> None:
     """Undo the last run of the session, or take the last undo back, if the person agrees."""
 
     def agree() -> bool:
@@ -24,7 +24,7 @@ def put_back(conversation: "Conversation", *, redo: bool) -> None:
 
     try:
         paths = conversation.host.undo(
-            conversation.session, conversation.show_change, agree, redo=redo
+            conversation.session, conversation.show_change, agree, redo=redo, force=force
         )
     except NanocoderError as error:
         conversation.say(in_conversation(str(error)), "yellow")
