@@ -166,6 +166,18 @@ def test_a_path_that_leaves_and_comes_back_is_outside(tmp_path):
         (".yarnrc", "tool"),
         (".yarnrc.yml", "tool"),
         (".gdbinit", "tool"),
+        ("mise.toml", "tool"),
+        (".config/mise/config.toml", "tool"),
+        (".hg/hgrc", "tool"),
+        ("gradlew", "program"),
+        ("gradlew.bat", "program"),
+        ("sub/mvnw", "program"),
+        ("mvnw.cmd", "program"),
+        ("my.code-workspace", "editor"),
+        (".sublime-project", "editor"),
+        ("My.Sublime-Project", "editor"),
+        (".fleet/run.json", "editor"),
+        (".lvimrc", "editor"),
         (".dir-locals.el", "editor"),
         (".exrc", "editor"),
         (".venv/bin/python", "program"),
@@ -195,7 +207,11 @@ def test_what_decides_what_runs_has_a_kind(tmp_path, path, kind):
 
 @pytest.mark.finding("H15")
 @pytest.mark.parametrize(
-    "path", ["env/src/x.py", "src/bin/x", "node_modules/left-pad/index.js", ".cargo/registry", "."]
+    "path",
+    [
+        *("env/src/x.py", "src/bin/x", "node_modules/left-pad/index.js"),
+        *(".cargo/registry", ".hg/store", "."),
+    ],
 )
 def test_what_only_looks_alike_is_not_protected(tmp_path, path):
     (tmp_path / "env").mkdir()

@@ -56,6 +56,7 @@ _DIRENV = Protection(ProtectionKind.SHELL, "direnv runs it when a shell enters t
 _LOGIN = Protection(ProtectionKind.SHELL, "it decides which programs start by themselves")
 _BUILD = Protection(ProtectionKind.BUILD, "a build server runs what it says")
 _TOOL = Protection(ProtectionKind.TOOL, "the settings of a tool can start programs")
+_WRAPPER = Protection(ProtectionKind.PROGRAM, "builds start it")
 _PACKAGES = Protection(
     ProtectionKind.PROGRAM, "installed packages run with every program that imports them"
 )
@@ -86,17 +87,22 @@ _NAMES: dict[str, Protection] = {
     **dict.fromkeys(("azure-pipelines.yml", "bitbucket-pipelines.yml", "jenkinsfile"), _BUILD),
     **dict.fromkeys((".gdbinit", ".lldbinit", ".pdbrc", ".ripgreprc", ".curlrc", ".wgetrc"), _TOOL),
     **dict.fromkeys((".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", ".bazelrc", ".mise.toml"), _TOOL),
+    "mise.toml": _TOOL,
+    **dict.fromkeys(("gradlew", "gradlew.bat", "mvnw", "mvnw.bat", "mvnw.cmd"), _WRAPPER),
+    **dict.fromkeys((".fleet", ".lvimrc", ".sublime-project"), _EDITOR),
     **dict.fromkeys(("site-packages", "dist-packages"), _PACKAGES),
     "pyvenv.cfg": PROGRAM,
 }
 _PRE_COMMIT = ".pre-commit"
+_EDITOR_ENDS = (".code-workspace", ".sublime-project")
 _VENV = frozenset(("bin", "lib", "lib64", "pyvenv.cfg", "scripts"))
 # What is protected in a directory of some name; that directory itself is, too, since one that is
 # moved to its place brings them along.
 _PAIRS: dict[str, tuple[frozenset[str], Protection]] = {
     ".cargo": (frozenset(("bin", "config", "config.toml", "env")), _TOOL),
     ".yarn": (frozenset(("plugins", "releases")), _TOOL),
-    ".config": (frozenset(("git", "pip")), _TOOL),
+    ".config": (frozenset(("git", "mise", "pip")), _TOOL),
+    ".hg": (frozenset(("hgrc",)), _TOOL),
     ".local": (frozenset(("bin",)), PROGRAM),
     "node_modules": (frozenset((".bin",)), PROGRAM),
     ".venv": (_VENV, PROGRAM),
@@ -118,6 +124,8 @@ def protection_of(path: str) -> Protection | None:
         protection = _NAMES.get(name) or _paired(names, index)
         if protection is None and name.startswith(_PRE_COMMIT):
             protection = _HOOK
+        if protection is None and name.endswith(_EDITOR_ENDS):
+            protection = _EDITOR
         if protection is not None:
             return protection
     # A directory with a HEAD is a repository for git, which then reads its config.
