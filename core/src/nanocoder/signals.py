@@ -106,8 +106,8 @@ class Signals:
 
     def _obey(self) -> None:
         while number := self._inbox.get():
-            if len(self._received) > 1:
-                self._leave(number)
+            if len(received := list(self._received)) > 1:
+                self._leave(received[-1])  # this thread may only now see the first
             with self._lock:
                 reactions = self._reactions[-1:]
             for react in reactions:

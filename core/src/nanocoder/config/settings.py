@@ -58,7 +58,7 @@ class CoreSettings(Value):
     max_turns: int = field(
         default=50,
         metadata={
-            "description": "How often the model is asked in one run.",
+            "description": "How many turns a run may have; one more asks for the answer.",
             "env": "NANOCODER_MAX_TURNS",
             "tighten": "min",
             "minimum": 1,
