@@ -227,6 +227,13 @@ def test_what_only_mentions_a_denied_command_runs(command, judge):
     [
         ("bash(rm -rf)", "rm --recursive --force x"),
         ("bash(rm -rf)", "rm -r --forc x"),
+        ("bash(rm -rf)", "rm -Rf x"),
+        ("bash(rm -rf)", "sudo rm -fR x"),
+        ("bash(rm -rf)", "rm -R --force x"),
+        ("bash(rm -rf)", "/bin/r? -Rf x"),
+        ("bash(rm -Rf)", "rm -rf x"),
+        ("bash(rm --recursive)", "rm -R x"),
+        ("bash(cp -r *)", "cp -R a b"),
         ("bash(git push --force)", "git push --forc"),
         ("bash(git push --force)", "git push -f"),
         ("bash(git push -f)", "git push origin main --force"),
@@ -234,3 +241,17 @@ def test_what_only_mentions_a_denied_command_runs(command, judge):
 )
 def test_options_are_found_in_their_other_form(rule, command, judge):
     assert judge("bash", {"command": command}, "auto", deny=[rule]).rule == rule
+
+
+@pytest.mark.parametrize(
+    ("rule", "command"),
+    [
+        ("bash(rm -rf)", "grep -Rf words src"),
+        ("bash(rm -rf)", "rm -f R"),
+        ("bash(git branch -d *)", "git branch -D x"),
+        ("bash(chmod -R *)", "chmod -r x"),
+        ("bash(ls -r)", "ls -R"),
+    ],
+)
+def test_a_capital_letter_is_another_option_to_other_programs(rule, command, judge):
+    assert judge("bash", {"command": command}, "auto", deny=[rule]).rule != rule

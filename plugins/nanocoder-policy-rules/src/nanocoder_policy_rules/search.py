@@ -62,6 +62,7 @@ _PLAIN: Final = frozenset(
 )
 
 _COPIES: Final = frozenset(("cp", "ln", "mv"))
+_RECURSIVE: Final = frozenset(("rm", "cp"))  # to them -R is -r
 _INSTALLED = r"/(?:[^/]+/)*s?bin/[^/]+"
 
 
@@ -280,10 +281,11 @@ def _marked(piece: str) -> list[str]:
 def _occurs(wanted: Sequence[str], segment: Segment) -> bool:
     """Tell whether the words are in a segment in this order; options may be anywhere."""
     names, position = segment.names, 0
+    same_case = "" if _RECURSIVE.isdisjoint(wanted) else "R"
     for index, want in enumerate(wanted):
         if want == "*":
             continue
-        if want[:1] == "-" and _has_option(want, segment):
+        if want[:1] == "-" and _has_option(want, segment, same_case=same_case):
             continue
         if index < segment.known and want[:1] != "-":
             if index >= len(names) or not _is_word(names[index], want):
@@ -301,10 +303,13 @@ def _occurs(wanted: Sequence[str], segment: Segment) -> bool:
     return True
 
 
-def _has_option(want: str, segment: Segment) -> bool:
+def _has_option(want: str, segment: Segment, *, same_case: str = "") -> bool:
+    """Tell whether an option is in a segment; letters of *same_case* mean what small ones do."""
+    letters = segment.letters.union(map(str.lower, segment.letters.intersection(same_case)))
     if compiled(_SHORT_FLAGS).fullmatch(want):
-        return set(want[1:]) <= segment.letters
-    if want[2:3] in segment.letters:
+        small = {letter.lower() if letter in same_case else letter for letter in want[1:]}
+        return small <= letters
+    if want[2:3] in letters:
         return True
     # GNU programs take the beginning of a long option for the whole of it.
     return any(
@@ -355,7 +360,7 @@ def _could_become(wanted: Sequence[str], words: Sequence[str]) -> bool:
         if before and _COMPUTED in word and _follows(before, word, wanted):
             return True
     starts = words[:1] if words and _stands_for(words[0], first) else ()
-    return bool(starts and others) and _occurs(others, Segment(words[1:]))
+    return bool(starts and others) and _occurs(wanted, Segment([first, *words[1:]]))
 
 
 def _follows(before: str, word: str, wanted: Sequence[str]) -> bool:
