@@ -21,7 +21,7 @@ needs_pgrep = pytest.mark.skipif(shutil.which("pgrep") is None, reason="pgrep is
         "pkill --signal=TERM -f pytest || true",
         'bash -c "pkill -f pytest"',
         "echo x\n/usr/bin/pkill -f pytest\n",
-        f"pkill -P {os.getppid()}",
+        pytest.param(f"pkill -P {os.getppid()}", id="pkill -P PARENT"),
     ],
 )
 def test_a_command_that_would_end_us_is_refused(shell, command):
