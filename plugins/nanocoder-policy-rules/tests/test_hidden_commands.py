@@ -255,3 +255,47 @@ def test_options_are_found_in_their_other_form(rule, command, judge):
 )
 def test_a_capital_letter_is_another_option_to_other_programs(rule, command, judge):
     assert judge("bash", {"command": command}, "auto", deny=[rule]).rule != rule
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=alias.p GIT_CONFIG_VALUE_0=push git p -q origin x",
+        "env GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=alias.p GIT_CONFIG_VALUE_0='push -q' git p",
+        "export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=alias.p GIT_CONFIG_VALUE_0=push; git p",
+        "GIT_CONFIG_PARAMETERS=\"'alias.p=push'\" git p",
+        "hash -p /usr/bin/git g; g push -q origin x",
+        "ln -s /usr/bin/git g; ./g push -q origin x",
+        "cp /usr/bin/git g && ./g push",
+        "cp $(which git) g; ./g push",
+        "alias g=git\ng push -q",
+        "shopt -s expand_aliases\nalias g='git'\ng push -q",
+        "env -S 'git\\_push\\_-q'",
+    ],
+)
+def test_a_denied_command_is_found_under_a_name_that_the_text_gives_it(command, judge):
+    rule = "bash(git push *)"
+    assert str(judge("bash", {"command": command}, "auto", deny=[rule]).decision) == "deny"
+    assert judge("bash", {"command": command}, "auto").rule == "lasting commands"
+
+
+@pytest.mark.parametrize("command", ["/usr/bin/g[[:alpha:]]t push", "g[[:lower:]_]t push"])
+def test_a_class_of_letters_could_be_the_letter_of_a_denied_program(command, judge):
+    verdict = judge("bash", {"command": command}, "auto", deny=["bash(git push *)"])
+    assert str(verdict.decision) == "ask"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cp a.py b.py && git add b.py && git commit -m 'say git push'",
+        "ln -s /usr/bin/python3 py && ./py x.py",
+        "alias ll='ls -l'; ll push",
+        "ls [[:alpha:]]*",
+        "rm [[:digit:]]*",
+    ],
+)
+def test_other_names_of_other_programs_run(command, judge):
+    rules = ["bash(git push *)", "bash(rm -rf)"]
+    verdict = judge("bash", {"command": command}, "auto", deny=rules)
+    assert str(verdict.decision) == "allow", verdict.reason

@@ -18,7 +18,7 @@ from nanocoder_policy_rules.commands import is_safe
 from nanocoder_policy_rules.git import plain_words
 from nanocoder_policy_rules.reach import Anywhere
 from nanocoder_policy_rules.shell import Simple, compiled
-from nanocoder_policy_rules.spellings import replaced, spellings
+from nanocoder_policy_rules.spellings import renamed, replaced, spellings
 
 _QUOTES = r"\$?'([^']*+)'|\$?\"((?:[^\"\\]|\\.)*+)\"|\\([\s\S])"
 # `&` and `|` end a command, but not as a part of a redirection: `&>log`, `2>&1`, `>|log`.
@@ -28,6 +28,7 @@ _GAPS = r"[\s(){}<>`,=;&|]+"
 _INNER_GAPS = r"[!$:@\[\]*?#~%^+]+"
 _ALL_GAPS = r"[\s(){}<>`,=!;&|$:@\[\]*?#~%^+]+"
 _VARIABLE = r"\$\{[^}\s]{0,64}+\}|\$\{?(?:\w++|[@*#?!$-])"
+_CLASS = r"\[[^\[\]\s]{0,64}+(?:\[[:.=]\w{1,16}+[:.=]\][^\[\]\s]{0,64}+){1,8}+\]"  # [[:alpha:]_]
 _SUBSTITUTION = r"\$\(|`"
 _ASSIGNMENTS = r"\s*+(?:[A-Za-z_]\w*+\+?=[^\s$`(]*+\s++)*+"
 _SHORT_FLAGS = r"-[A-Za-z]+"
@@ -119,7 +120,8 @@ class Text:
 
     def __init__(self, text: str, simples: Sequence[Simple] | None) -> None:
         self._text = text
-        self._simples = simples
+        # Where names are given, the first word of a command does not tell what it runs.
+        self._simples = simples if renamed(text) == text else None
 
     @cached_property
     def scripts(self) -> list[list[Segment]]:
@@ -274,6 +276,7 @@ def _split(piece: str) -> list[str]:
 def _marked(piece: str) -> list[str]:
     """Return the words of a command without leading assignments, what is computed as a mark."""
     command = compiled(_ASSIGNMENTS).sub("", piece, count=1)
+    command = compiled(_CLASS).sub("?", command)
     substituted = compiled(_SUBSTITUTION).sub(f"{_COMPUTED} ", command)
     return _split(compiled(_VARIABLE).sub(_COMPUTED, substituted))
 
