@@ -37,8 +37,10 @@ def main(arguments: Sequence[str]) -> int:
                     _tell(passed, options)
                     return failed
                 part = tests[start : start + TESTS_AT_ONCE]
-                failed |= _pytest(part, options.workers)
-                passed += len(part)
+                if _pytest(part, options.workers):
+                    failed = 1
+                else:
+                    passed += len(part)
             print(f"round {number} of {options.rounds} is over", flush=True)
     _tell(passed, options)
     return failed
@@ -73,7 +75,7 @@ def _lines(file: Path) -> list[str]:
 
 
 def _tell(runs: int, options: argparse.Namespace) -> None:
-    print(f"{runs} runs of tests that wait, beside {options.busy} busy loops", flush=True)
+    print(f"{runs} runs of tests that wait passed beside {options.busy} busy loops", flush=True)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -49,8 +49,9 @@ _RISKY: Final = {
     "find": (
         *("-L", "-follow"),
         *("-exec", "-execdir", "-ok", "-okdir", "-delete"),
-        *("-fprint", "-fprint0", "-fprintf", "-fls"),
+        *("-fprint", "-fprint0", "-fprintf", "-fls", "-files0-from"),
     ),
+    "install": ("--strip-program",),
     "ls": ("-L", "--dereference"),
     "make": ("-E", "--eval"),
     "rg": ("--pre", "--hostname-bin", "-z", "--search-zip"),
@@ -58,6 +59,7 @@ _RISKY: Final = {
     "tar": (
         *("-I", "-F", "--to-command", "--use-compress-program", "--checkpoint-action"),
         *("--info-script", "--new-volume-script", "--rsh-command", "--rmt-command"),
+        *("-P", "--absolute-names", "--remove-files"),  # out of the workspace, and what it packs
     ),
     "tree": ("-o", "-l"),
     "xxd": ("-r",),
@@ -170,6 +172,8 @@ def risky_option(words: Sequence[str], named: Sequence[str]) -> str:
         return running or refspec or _first_of(options, rest)
     if program in {"npm", "pnpm", "yarn", "bun"} and words[1:2] != named[1:2]:
         return next(iter(_RUNNING_WORDS[program] & {*words[1:2]}), "")
+    if program == "tar" and rest and words[1] == rest[0] and not rest[0].startswith("-"):
+        rest[0] = f"-{rest[0]}"  # `tar xf` is the old form of `tar -xf`
     return _first_of(_RISKY.get(program, ()), rest, is_find=program == "find")
 
 
