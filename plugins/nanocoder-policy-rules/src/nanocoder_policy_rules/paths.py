@@ -33,6 +33,9 @@ _OWN_PLACES: Final = frozenset(
 )
 # What git reads in its directory to know which programs to start.
 _DECIDING: Final = ("hooks", "config", "config.worktree", "commondir")
+_GIT: Final = (".git", "git~1")
+# What is put there, or in git's directory itself, may bring hooks along.
+_STORES: Final[tuple[list[str], ...]] = ([], ["modules"], ["worktrees"])
 LOOSENING: Final = (
     *(("nanocoder", "config", action) for action in ("trust", "set", "unset")),
     *(("nanocoder", "plugins", action) for action in ("install", "remove", "lock", "sync")),
@@ -100,6 +103,28 @@ def protection_of_word(word: str, resolved: "ResolvedPath") -> str:
     if why.kind is ProtectionKind.GIT and not any(map(_decides, resolved.names)):
         return ""
     return why.reason
+
+
+def protection_of_target(resolved: "ResolvedPath", *, starts: bool) -> str:
+    """Return why nothing may be written to a place, *resolved*, or "".
+
+    It is git's directory itself, or one that git keeps there for a submodule or a worktree; or,
+    when something *starts* from it, a program that is installed.
+    """
+    from nanocoder import ProtectionKind
+
+    why = resolved.protection
+    if why is None:
+        return ""
+    if why.kind is ProtectionKind.GIT:
+        return why.reason if any(map(_is_store, resolved.names)) else ""
+    return why.reason if starts and why.kind is ProtectionKind.PROGRAM else ""
+
+
+def _is_store(path: str) -> bool:
+    components = [name for name in names(path) if name not in {"", "."}]
+    at = next((at for at, name in enumerate(components) if name in _GIT), None)
+    return at is not None and components[at + 1 : at + 2] in _STORES
 
 
 def _decides(path: str) -> bool:

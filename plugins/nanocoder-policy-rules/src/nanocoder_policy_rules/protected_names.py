@@ -1,10 +1,11 @@
 """The step of judging that is about protected names: what decides what runs later."""
 
+import os
 from typing import TYPE_CHECKING, Final
 
 from nanocoder import Decision, Mode, Verdict
 
-from nanocoder_policy_rules import paths, repository, shell
+from nanocoder_policy_rules import expansion, paths, repository, shell, writing
 from nanocoder_policy_rules.command_steps import MAX_PATHS
 
 if TYPE_CHECKING:
@@ -25,7 +26,9 @@ def needs_person(case: "Case") -> Verdict | None:
             return _needs_person(case, _with_end(path), path.protection.reason)
     if not case.started or case.is_safe:
         return None
-    return _protected_word(case) or _loosened(case) or _reprogrammed(case)
+    return (
+        _protected_word(case) or _protected_target(case) or _loosened(case) or _reprogrammed(case)
+    )
 
 
 def _with_end(path: "ResolvedPath") -> str:
@@ -35,13 +38,46 @@ def _with_end(path: "ResolvedPath") -> str:
 
 
 def _protected_word(case: "Case") -> Verdict | None:
-    places = case.reach.places(case.words, case.text.directories)
+    values = (value for word in case.words for value in writing.attached(word))
+    words = dict.fromkeys([*case.words, *values])
+    places = case.reach.places(words, case.text.directories)
     for number, (word, path) in enumerate(places):
         if number > MAX_PATHS:
             text = shell.clipped(case.started)
             return _needs_person(case, repr(text), "it names too many files to check each")
         if not case.reach.is_output(path) and (why := paths.protection_of_word(word, path)):
             return _needs_person(case, repr(word), why)
+    return None
+
+
+def _protected_target(case: "Case") -> Verdict | None:
+    """Look for a command that changes git's directory, or a program that is installed."""
+    entered = case.text.directories
+    for number, target in enumerate(dict.fromkeys(writing.targets(case.text))):
+        if number > MAX_PATHS:
+            text = shell.clipped(case.started)
+            return _needs_person(case, repr(text), "it changes too many files to check each")
+        names = [target.word, *expansion.expanded([target.word], case.reach.folder, entered)]
+        for name in (os.path.join(folder, name) for folder in ("", *entered) for name in names):
+            why = paths.protection_of_target(case.reach.operand(name), starts=target.may_start)
+            if why:
+                return _needs_person(case, repr(target.word), why)
+    return _unpacked(case)
+
+
+def _unpacked(case: "Case") -> Verdict | None:
+    """Look for a command that unpacks files in a protected directory that it has entered."""
+    if writing.UNPACKING.isdisjoint(case.text.words):
+        return None
+    if not any(
+        name in writing.UNPACKING
+        for each in case.text.segments
+        for name, _ in writing.writers(each)
+    ):
+        return None
+    for folder in case.text.directories:
+        if why := paths.protection_of_target(case.reach.operand(folder), starts=True):
+            return _needs_person(case, repr(folder), why)
     return None
 
 

@@ -119,7 +119,7 @@ class Text:
     """A command's text with all that it could be hiding, each worked out once."""
 
     def __init__(self, text: str, simples: Sequence[Simple] | None) -> None:
-        self._text = text
+        self.text = text
         # Where names are given, the first word of a command does not tell what it runs.
         self._simples = simples if renamed(text) == text else None
 
@@ -127,7 +127,7 @@ class Text:
     def scripts(self) -> list[list[Segment]]:
         """The commands in order, once for each way to read the text."""
         if self._simples is None:
-            return list(_unknown(self._text))
+            return list(_unknown(self.text))
         return [list(_recognised(self._simples))]
 
     @cached_property
@@ -139,12 +139,12 @@ class Text:
     def words(self) -> dict[str, None]:
         """Every word that the text could be hiding, a command's or plain data, in order."""
         words: dict[str, None] = {}
-        for spelling in spellings(self._text):
+        for spelling in spellings(self.text):
             bare = compiled(_LITTER).sub("", spelling)
             for gaps in (_GAPS, _ALL_GAPS):
                 words.update(dict.fromkeys(compiled(gaps).split(bare)))
         words.update(dict.fromkeys([program(word) for word in words]))
-        if "git-" in self._text:
+        if "git-" in self.text:
             words.update(dict.fromkeys(("git", *(word.removeprefix("git-") for word in words))))
         words.pop("", None)
         return words
@@ -177,16 +177,16 @@ class Text:
         """All words of an unknown text: no quote that we read in another way cuts one off."""
         if self._simples is not None:
             return []
-        bare = compiled(_LITTER).sub("", replaced(self._text))
+        bare = compiled(_LITTER).sub("", replaced(self.text))
         return [word for word in compiled(_ALL_GAPS).split(bare) if word]
 
     @cached_property
     def _computed(self) -> list[list[str]]:
         """The commands with a word that is computed, each marked."""
-        if _SIGNS.isdisjoint(self._text):
+        if _SIGNS.isdisjoint(self.text):
             return []
         if self._simples is None:
-            scripts = _pieces(self._text)
+            scripts = _pieces(self.text)
             pieces = dict.fromkeys(piece for script in scripts for _, piece in script)
         else:
             pieces = dict.fromkeys(
