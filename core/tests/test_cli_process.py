@@ -492,7 +492,7 @@ def test_a_rule_for_a_misspelt_tool_stops_the_start_and_names_the_right_one(nano
             'deny = ["acme_deploy", "acme_ship"]',
             "not installed; and 1 more such (nanocoder doctor)",
         ),
-        ('[plugins]\ndisable = ["policy-rules"]', "switches off 'policy-rules': its rules hold"),
+        ('[plugins]\ndisable = ["policy-rules"]', "switches off 'policy-rules', so its rules"),
     ],
 )
 def test_a_rule_that_does_not_hold_is_told_once_at_the_start(nanocoder, lines, notice):

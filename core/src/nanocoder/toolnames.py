@@ -48,7 +48,7 @@ def idle_policies(config: Config, plugins: Plugins) -> Iterator[str]:
     """Yield a line for each plugin that would judge calls and is switched off."""
     for name in plugins.disabled_policies:
         where = config.where("plugins.disable")
-        yield f"{where}: plugins.disable switches off {name!r}: its rules hold nobody back"
+        yield f"{where}: plugins.disable switches off {name!r}, so its rules do not apply"
 
 
 def start_notices(config: Config, plugins: Plugins) -> list[str]:

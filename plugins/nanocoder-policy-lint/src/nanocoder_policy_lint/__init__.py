@@ -58,8 +58,7 @@ def nanocoder_after_execute(
         return None
     from nanocoder_policy_lint.linters import complaints
 
-    commands = dict.fromkeys(_wanted(result.metadata, settings.commands))
-    said = complaints(list(commands), session.cwd, settings.timeout_s) if commands else ""
+    said = complaints(_jobs(result.metadata, settings.commands), session.cwd, settings.timeout_s)
     return evolve(result, output=f"{result.output}\n{said}", data=result.data) if said else None
 
 
@@ -68,7 +67,7 @@ def _edits(tool: Tool[..., Any]) -> bool:
     return Effect.WRITE in tool.effects and not tool.composed_of
 
 
-def _wanted(
+def _jobs(
     metadata: Mapping[str, Any], commands: Mapping[str, str]
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield the path of each changed file with each command for it, as words."""
