@@ -158,7 +158,10 @@ def lock(session: nox.Session) -> None:
     write_pins(pins_in(str(pinned)))
     session.run("uv", "lock", "--quiet", external=True)
     file = ("--no-default-groups", "--quiet", "--output-file=requirements.lock")
-    session.run("uv", "export", *options, *file, external=True)
+    # The test kit brings pytest and hypothesis, which an installation of nanocoder does not need.
+    installed = [package for package in repository.packages() if package != repository.testing()]
+    only = [f"--package={package.name}" for package in installed]
+    session.run("uv", "export", *options[1:], *only, *file, external=True)
 
 
 def pins_in(exported: str) -> list[str]:
@@ -218,7 +221,8 @@ def table(_: nox.Session) -> None:
     import repository
 
     pages.PLUGINS_PAGE.write_text(pages.plugins_page(), encoding="utf-8")
-    names = ("nanocoder-core", *(plugin.folder.name for plugin in repository.plugins()))
+    packages = (*repository.family(), *repository.plugins())
+    names = [package.folder.name for package in packages]
     (listed,) = ROOT.glob("plugins/*/src/*/packages.txt")
     listed.write_text("".join(f"{name}\n" for name in sorted(names)), encoding="utf-8")
 

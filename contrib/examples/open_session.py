@@ -20,7 +20,7 @@ from nanocoder import (
     open_session,
     tool,
 )
-from nanocoder.testing import Scripted
+from nanocoder_testing import Scripted
 
 
 @tool(risk="medium", effects={Effect.WRITE})

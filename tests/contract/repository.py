@@ -11,8 +11,8 @@ from typing import Any
 from attrs import frozen
 
 ROOT = Path(__file__).resolve().parents[2]
-CORE = ROOT / "core"
-PACKAGE_FOLDERS = ("core", "plugins/*", "contrib/examples/*", "contrib/integrations/*")
+CORE = ROOT / "core/nanocoder-core"
+PACKAGE_FOLDERS = ("core/*", "plugins/*", "contrib/examples/*", "contrib/integrations/*")
 KINDS = ("tool", "provider", "policy", "ui", "sandbox", "dialect", "kit", "set")
 KINDS_WITHOUT_ENTRY_POINT = ("kit", "set")
 
@@ -64,6 +64,21 @@ def packages() -> tuple[Package, ...]:
     """Every distribution of the repository, core first, then by folder."""
     found = (path for pattern in PACKAGE_FOLDERS for path in sorted(ROOT.glob(pattern)))
     return tuple(Package(path) for path in found if (path / "pyproject.toml").is_file())
+
+
+def family() -> tuple[Package, ...]:
+    """The distributions that everything stands on."""
+    return tuple(package for package in packages() if package.folder.parent.name == "core")
+
+
+def core() -> Package:
+    """The distribution of the import name `nanocoder`."""
+    return next(package for package in packages() if package.name == "nanocoder-core")
+
+
+def testing() -> Package:
+    """The test kit, which no installation of nanocoder needs."""
+    return next(package for package in packages() if package.name == "nanocoder-testing")
 
 
 def plugins() -> tuple[Package, ...]:

@@ -66,7 +66,7 @@ def test_the_whole_set_has_one_version(package):
 
 def test_the_core_knows_its_version():
     line = f'VERSION = "{workspace_version()}"'
-    assert line in (repository.packages()[0].source / "version.py").read_text(encoding="utf-8")
+    assert line in (repository.core().source / "version.py").read_text(encoding="utf-8")
 
 
 def mentions(package: Package) -> list[str]:

@@ -7,7 +7,7 @@ import pytest
 from attrs import frozen
 from nanocoder import ApprovalAnswer, Plugins, Question, hookimpl, hookspecs, open_session, tool
 from nanocoder.plugins.describe import OFFERS
-from nanocoder.testing import Scripted
+from nanocoder_testing import Scripted
 
 
 @frozen

@@ -57,7 +57,9 @@ def is_allowed(package: Package, name: str, *, in_tests: bool) -> bool:
     """Judge one import of a plugin, a kit or an example."""
     top = name.split(".", maxsplit=1)[0]
     if top == "nanocoder":
-        return name == top or (in_tests and name.startswith("nanocoder.testing"))
+        return name == top
+    if top == "nanocoder_testing":
+        return in_tests
     if top == package.module or top in sys.stdlib_module_names:
         return True
     if in_tests:
@@ -68,8 +70,9 @@ def is_allowed(package: Package, name: str, *, in_tests: bool) -> bool:
 @cache
 def owners(top: str) -> frozenset[str]:
     """Return the distributions that an import comes from; an editable one has no list of files."""
-    found = {top} if top.startswith("nanocoder_") else packages_distributions().get(top, ())
-    return frozenset(owner.lower().replace("_", "-") for owner in found)
+    ours = {package.module: package.name for package in repository.packages()}
+    names = [ours[top]] if top in ours else packages_distributions().get(top, ())
+    return frozenset(name.lower().replace("_", "-") for name in names)
 
 
 def foreign_imports(package: Package) -> Iterator[tuple[str, str]]:
@@ -88,7 +91,10 @@ def test_the_rooms_of_the_core_import_only_from_below():
     assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.parametrize("package", repository.packages()[1:], ids=lambda package: package.name)
+STANDING_ON_THE_CORE = [one for one in repository.packages() if one not in repository.family()]
+
+
+@pytest.mark.parametrize("package", STANDING_ON_THE_CORE, ids=lambda package: package.name)
 def test_a_plugin_imports_the_front_door_the_kits_and_what_it_declares(package):
     excused = {
         entry["module"]
@@ -100,14 +106,14 @@ def test_a_plugin_imports_the_front_door_the_kits_and_what_it_declares(package):
     assert excused <= set(found), "an exception is no longer needed: drop it"
 
 
-def test_the_core_imports_only_what_it_declares():
-    core = repository.packages()[0]
-    allowed = declared(core)
+@pytest.mark.parametrize("package", repository.family(), ids=lambda package: package.name)
+def test_a_package_of_the_core_imports_only_what_it_declares(package):
+    allowed = declared(package)
     foreign = [
         f"{repository.shown(path)}:{line}: {name}"
-        for path in sorted(core.source.rglob("*.py"))
+        for path in sorted(package.source.rglob("*.py"))
         for line, name in imported(path)
-        if (top := name.split(".")[0]) not in {"nanocoder", *sys.stdlib_module_names}
+        if (top := name.split(".")[0]) not in {package.module, *sys.stdlib_module_names}
         and not allowed & owners(top)
     ]
     assert foreign == []
@@ -140,4 +146,4 @@ def test_each_module_imports_alone_without_a_warning_and_front_doors_without_slo
 def is_front_door(name: str) -> bool:
     """Whether others import it at once: a package, a room of the core; what is inside can wait."""
     room = name.startswith("nanocoder.") and name.count(".") == 1
-    return "." not in name or (room and name != "nanocoder.testing")
+    return "." not in name or room

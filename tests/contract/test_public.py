@@ -12,7 +12,7 @@ import repository
 def public_modules() -> list[str]:
     """Return the packages that others import: the core's front doors and the kits."""
     kits = [package.module for package in repository.plugins() if package.kind == "kit"]
-    return ["nanocoder", "nanocoder.testing", *kits]
+    return ["nanocoder", "nanocoder_testing", *kits]
 
 
 def file_of(name: str) -> Path:

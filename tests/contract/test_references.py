@@ -20,7 +20,7 @@ IDENTIFIER = re.compile(
     r"""|_fault\(\s*"(session_[a-z_]+)"|errno\.\w+: \("([a-z_]+)\""""
 )
 EXAMPLES = {"template", "testing"}
-OURS = (repository.packages()[0], *repository.plugins())
+OURS = (repository.core(), *repository.plugins())
 VALUES = (
     nanocoder.Tool,
     nanocoder.ToolContext,
@@ -60,7 +60,7 @@ def test_a_generated_section_is_what_the_code_says(section):
 
 def core_trees():
     """Yield the parsed modules of the core that make events."""
-    for path in sorted(repository.packages()[0].source.rglob("*.py")):
+    for path in sorted(repository.core().source.rglob("*.py")):
         if "testing" not in path.parts:
             yield repository.tree(path)
 

@@ -7,7 +7,7 @@ import pytest
 import repository
 from nanocoder import Plugins, count_tokens
 from nanocoder.config.settings import ToolsTable
-from nanocoder.testing import opened
+from nanocoder_testing import opened
 
 FIRST_REQUEST = 1_200
 """The system prompt, the tools and a short prompt, with every plugin of the repository."""

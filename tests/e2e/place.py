@@ -53,7 +53,7 @@ class Place:
 
     def bring(self, name: str) -> None:
         """Install a plugin of this repository, without what it depends on."""
-        folder = ROOT / "core" if name == "nanocoder-core" else ROOT / "plugins" / name
+        folder = next(ROOT.glob(f"*/{name}"))
         module = module_of(name)
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(folder / "src" / module, self.site / module, ignore=ignored)

@@ -17,8 +17,8 @@ import nanocoder_tool_web
 import nanocoder_tool_write
 import pytest
 from nanocoder import ApprovalAnswer
-from nanocoder.testing import opened
-from nanocoder.testing.playing import called
+from nanocoder_testing import opened
+from nanocoder_testing.playing import called
 
 TOOLS = [
     nanocoder_policy_rules,

@@ -161,7 +161,7 @@ def hear(event, arguments):
         seen.append((event, arguments[1], arguments[-1]))
 sys.addaudithook(hear)
 import nanocoder
-from nanocoder.testing.playing import called
+from nanocoder_testing.playing import called
 open(os.path.join(sys.argv[1], "a.txt"), "a").write("needle\\n")
 with nanocoder.open_session(sys.argv[1], model="scripted/" + sys.argv[2], mode="auto") as session:
     for name, arguments in (

@@ -6,9 +6,9 @@ from typing import Annotated
 import nanocoder_policy_limits as limits
 import pytest
 from nanocoder import Decision, SessionInfo, ToolCall, ToolError, Verdict, hookimpl, tool
-from nanocoder.testing import opened, play
 from nanocoder_policy_limits import Settings, nanocoder_before_execute
 from nanocoder_policy_limits.breakers import MAX_KEPT, Breakers
+from nanocoder_testing import opened, play
 
 KEY = ("s", "look")
 

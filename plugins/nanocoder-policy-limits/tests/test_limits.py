@@ -6,9 +6,9 @@ from typing import Annotated
 import nanocoder_policy_limits as limits
 import pytest
 from nanocoder import ApprovalAnswer, Decision, SessionInfo, ToolCall, hookimpl, tool
-from nanocoder.testing import opened, play
 from nanocoder_policy_limits import Settings, nanocoder_before_execute
 from nanocoder_policy_limits.buckets import MAX_KEPT, Buckets
+from nanocoder_testing import opened, play
 
 
 @tool(risk="safe", effects={"read"})

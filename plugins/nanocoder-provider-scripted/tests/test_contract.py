@@ -3,8 +3,8 @@
 import json
 
 import pytest
-from nanocoder.testing.contract import *  # noqa: F403
 from nanocoder_provider_scripted import open_scripted
+from nanocoder_testing.contract import *  # noqa: F403
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ import time
 import nanocoder_tool_ask
 import pytest
 from nanocoder import BadArguments
-from nanocoder.testing import opened, play
-from nanocoder.testing.playing import called
+from nanocoder_testing import opened, play
+from nanocoder_testing.playing import called
 from nanocoder_tool_ask import ask_user
 
 COLOURS = {"question": "Which colour?", "choices": ["Red", "Blue"]}

@@ -9,7 +9,7 @@ import time
 import nanocoder_tool_bash
 import pytest
 from nanocoder import ApprovalAnswer, Cancelled, SessionInfo, ToolCall, ToolError
-from nanocoder.testing import opened
+from nanocoder_testing import opened
 from nanocoder_tool_bash import nanocoder_render
 from nanocoder_tool_bash.jobs import MAX_JOBS
 

@@ -16,8 +16,8 @@ from nanocoder import (
     hookimpl,
     tool,
 )
-from nanocoder.testing import opened
-from nanocoder.testing.playing import called
+from nanocoder_testing import opened
+from nanocoder_testing.playing import called
 from nanocoder_tool_batch import batch
 
 MEETING = threading.Barrier(5)

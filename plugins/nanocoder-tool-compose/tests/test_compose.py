@@ -17,8 +17,8 @@ from nanocoder import (
     Verdict,
     hookimpl,
 )
-from nanocoder.testing.playing import called, opened
-from nanocoder.testing.subject import Subject
+from nanocoder_testing.playing import called, opened
+from nanocoder_testing.subject import Subject
 from nanocoder_tool_compose import nanocoder_render
 
 SOURCE = "def load(path):\r\n    return path\r\n\r\n\r\nloaded = load('x')\r\n"

@@ -1,3 +1,3 @@
 """What every plugin has to keep."""
 
-from nanocoder.testing.contract import *  # noqa: F403
+from nanocoder_testing.contract import *  # noqa: F403

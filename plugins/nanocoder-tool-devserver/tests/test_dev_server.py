@@ -12,8 +12,8 @@ from pathlib import Path
 import nanocoder_tool_devserver
 import pytest
 from nanocoder import BadArguments, Cancel, Cancelled, ToolError
-from nanocoder.testing import opened
-from nanocoder.testing.playing import called
+from nanocoder_testing import opened
+from nanocoder_testing.playing import called
 from nanocoder_tool_devserver import Settings, dev_server, nanocoder_render
 from nanocoder_tool_devserver.servers import MAX_SERVERS, Servers, is_listening
 
@@ -220,7 +220,7 @@ def test_all_servers_end_with_the_session(tmp_path, port):
 
 CRASH = """
 import os, sys
-from nanocoder.testing.playing import called, opened
+from nanocoder_testing.playing import called, opened
 import nanocoder_tool_devserver
 from nanocoder import ApprovalAnswer
 yes = lambda request: ApprovalAnswer(request.id, request.digest, approved=True)

@@ -5,8 +5,8 @@ import time
 import nanocoder_tool_http
 import pytest
 from nanocoder import BadArguments, ToolError
-from nanocoder.testing import opened
-from nanocoder.testing.playing import called
+from nanocoder_testing import opened
+from nanocoder_testing.playing import called
 from nanocoder_tool_http import Settings, http_check
 
 

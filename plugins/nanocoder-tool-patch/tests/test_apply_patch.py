@@ -16,8 +16,8 @@ from nanocoder import (
     ToolError,
     Workspace,
 )
-from nanocoder.testing.playing import called, opened
 from nanocoder_kit_diff import unified
+from nanocoder_testing.playing import called, opened
 from nanocoder_tool_patch import apply_patch, nanocoder_render
 from nanocoder_tool_patch.parse import parse
 

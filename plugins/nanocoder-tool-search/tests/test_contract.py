@@ -1,3 +1,3 @@
 """The promises that every plugin keeps."""
 
-from nanocoder.testing.contract import *  # noqa: F403
+from nanocoder_testing.contract import *  # noqa: F403

@@ -6,7 +6,7 @@ import attrs
 import nanocoder_tool_search as plugin
 import pytest
 from nanocoder import Effect, hookimpl, tool
-from nanocoder.testing import opened, play
+from nanocoder_testing import opened, play
 
 
 def made(name, description, *, effects=(Effect.READ,), **parameters):

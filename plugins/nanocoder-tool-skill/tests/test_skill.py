@@ -3,7 +3,7 @@
 import nanocoder_tool_skill
 import pytest
 from nanocoder import SessionInfo, ToolError
-from nanocoder.testing import play
+from nanocoder_testing import play
 from nanocoder_tool_skill import Settings, nanocoder_prompt, skill
 
 HEAD = "---\nname: {0}\ndescription: About {0}.\n---\n\nDo {0}.\n"

@@ -19,8 +19,8 @@ from nanocoder import (
     hookimpl,
     tool,
 )
-from nanocoder.testing import opened
-from nanocoder.testing.playing import called
+from nanocoder_testing import opened
+from nanocoder_testing.playing import called
 from nanocoder_tool_task import Settings
 
 

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 from nanocoder import ApprovalAnswer, hookimpl, tool
-from nanocoder.testing import opened
-from nanocoder.testing.playing import called
+from nanocoder_testing import opened
+from nanocoder_testing.playing import called
 from nanocoder_tool_task import Settings
 
 WRITE = {"name": "write_file", "arguments": {"path": "new.txt", "content": "text\n"}}

@@ -4,7 +4,7 @@ import nanocoder_tool_task
 import pytest
 from attrs import frozen
 from nanocoder import hookimpl
-from nanocoder.testing.contract import *  # noqa: F403
+from nanocoder_testing.contract import *  # noqa: F403
 
 
 @pytest.fixture(autouse=True)

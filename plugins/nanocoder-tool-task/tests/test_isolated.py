@@ -367,8 +367,8 @@ def test_git_makes_one_worktree_after_the_other(run, clean, script):
 
 @pytest.mark.finding("M6")
 def test_git_writes_nothing_outside_the_workspace(tmp_path, script, tools, git):
-    from nanocoder.testing import opened
-    from nanocoder.testing.playing import called
+    from nanocoder_testing import opened
+    from nanocoder_testing.playing import called
 
     def isolated(folder):
         with opened(folder, plugins=tools) as (session, _):

@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 from nanocoder import Decision, Verdict, hookimpl
-from nanocoder.testing import opened, play
-from nanocoder.testing.playing import called
+from nanocoder_testing import opened, play
+from nanocoder_testing.playing import called
 from nanocoder_tool_task import Settings
 from nanocoder_tool_task.profiles import Profile
 

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 from nanocoder import ApprovalAnswer, Cancel, Decision, ToolResult, Verdict, hookimpl, tool
-from nanocoder.testing import opened, play
-from nanocoder.testing.playing import called
+from nanocoder_testing import opened, play
+from nanocoder_testing.playing import called
 from nanocoder_tool_task import Settings, task, task_result
 from nanocoder_tool_task.profiles import BUILT_IN
 

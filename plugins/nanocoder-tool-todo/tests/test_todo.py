@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import nanocoder_tool_todo
 import pytest
 from nanocoder import BadArguments, SessionInfo, ToolContext, ToolError
-from nanocoder.testing import opened, tree_digest
-from nanocoder.testing.playing import called
+from nanocoder_testing import opened, tree_digest
+from nanocoder_testing.playing import called
 from nanocoder_tool_todo import nanocoder_resources, todo_read, todo_write
 
 TASKS = [

@@ -1,3 +1,3 @@
 """The contract of every plugin, kept by this one."""
 
-from nanocoder.testing.contract import *  # noqa: F403
+from nanocoder_testing.contract import *  # noqa: F403

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from nanocoder.testing.contract import *  # noqa: F403
+from nanocoder_testing.contract import *  # noqa: F403
 
 
 @pytest.fixture

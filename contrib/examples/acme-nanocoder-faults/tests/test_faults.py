@@ -7,7 +7,7 @@ import acme_nanocoder_faults as acme
 import pytest
 from acme_nanocoder_faults import Settings
 from nanocoder import hookimpl, tool
-from nanocoder.testing import opened
+from nanocoder_testing import opened
 
 
 @tool(risk="safe", effects={"read"})

@@ -1,7 +1,7 @@
 """The contract of every plugin, kept by this one."""
 
 import pytest
-from nanocoder.testing.contract import *  # noqa: F403
+from nanocoder_testing.contract import *  # noqa: F403
 
 SUITE = """
 import unittest

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 from nanocoder import Finished, Message, Plugins, ToolCall, open_session
-from nanocoder.testing import Scripted
+from nanocoder_testing import Scripted
 from s02 import Model, Response, Tools, agent_loop
 
 

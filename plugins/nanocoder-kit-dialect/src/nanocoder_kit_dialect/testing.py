@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from nanocoder import ApprovalAnswer, ApprovalRequest, Plugins
-from nanocoder.testing import Played, play
+from nanocoder_testing import Played, play
 
 __all__ = ["golden", "manifest", "offers", "played", "said", "said_when_changed"]
 

@@ -1,0 +1,253 @@
+"""`nanocoder plugins …`: what is installed, what it offers, and how to get more or make one."""
+
+import argparse
+import os
+import re
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from nanocoder.cli.host import Host
+from nanocoder.cli.inside import refuse_in_a_call
+from nanocoder.cli.output import complain, print_json, print_line, print_table
+from nanocoder.cli.sets import installed_sets, known_packages
+from nanocoder.config import user_config_dir
+from nanocoder.errors import UsageError
+from nanocoder.plugins import Entry, Plugins
+from nanocoder.plugins.discovery import PREFIX, scan, site_directories, start_files
+from nanocoder.plugins.lock import differences, installed_now, read_lock, write_lock
+from nanocoder.text import nearest
+
+CHANGING = frozenset(("install", "remove", "lock", "sync"))
+OFFERED = ("tools", "providers", "commands", "screens", "dialects", "sandboxes")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do the action that was named."""
+    if arguments.action in CHANGING:
+        refuse_in_a_call()
+    return ACTIONS[arguments.action](arguments)
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    host = Host(arguments.cwd)
+    plugins = host.plugins
+    names = sorted({name.removeprefix(PREFIX) for name in arguments.names} or plugins.entries)
+    _refuse_unknown(names, plugins)
+    entries = [plugins.entries[name] for name in names]
+    if arguments.output == "json":
+        print_json([_data(entry, plugins.set_aside.get(entry.name, "")) for entry in entries])
+        return 0
+    if arguments.names:
+        for entry in entries:
+            _print_plugin(entry, plugins.set_aside.get(entry.name, ""))
+        return 0
+    rows = [_row(entry, plugins.set_aside.get(entry.name, "")) for entry in entries]
+    print_table(("plugin", "version", "package", "offers"), rows)
+    if not rows:
+        print_line(
+            "No plugin is installed. To add the usual ones: nanocoder plugins install set-default"
+        )
+    return 0
+
+
+def _refuse_unknown(names: Sequence[str], plugins: Plugins) -> None:
+    """Raise UsageError for a name that no installed plugin has."""
+    for name in names:
+        if name not in plugins.entries:
+            why = plugins.set_aside.get(name)
+            close = nearest(name, plugins.entries)
+            hint = f"; did you mean {close[0]!r}?" if close else "; see `nanocoder plugins list`"
+            problem = f"plugin {name!r} is set aside: {why}" if why else f"no plugin {name!r}{hint}"
+            raise UsageError(problem)
+
+
+def _print_plugin(entry: Entry, problem: str) -> None:
+    """Print all that one plugin is and offers."""
+    print_line(f"{entry.name} {entry.version} ({entry.distribution})")
+    if problem:
+        print_line(f"  set aside: {problem}")
+    for what in OFFERED:
+        if entry.offers(what):
+            print_line(f"  {what}: {', '.join(one['name'] for one in entry.offers(what))}")
+    print_line(f"  hooks: {', '.join(entry.hooks) or 'none'}")
+    if entry.is_policy:
+        print_line("  policy: yes; nanocoder does not start without it")
+
+
+def _row(entry: Entry, problem: str) -> tuple[str, ...]:
+    offers = [
+        f"{what}: {', '.join(one['name'] for one in entry.offers(what))}"
+        for what in OFFERED
+        if entry.offers(what)
+    ]
+    if entry.is_policy:
+        offers.append("policy")
+    shown = f"set aside: {problem}" if problem else "; ".join(offers) or "; ".join(entry.hooks)
+    return entry.name, entry.version, entry.distribution, shown
+
+
+def _data(entry: Entry, problem: str) -> dict[str, Any]:
+    return {
+        "name": entry.name,
+        "version": entry.version,
+        "package": entry.distribution,
+        "hooks": list(entry.hooks),
+        "policy": entry.is_policy,
+        "set_aside": problem,
+        **{what: [one["name"] for one in entry.offers(what)] for what in OFFERED},
+    }
+
+
+def _package(name: str) -> str:
+    """Return the package of a plugin that may be named without its prefix: tool-grep."""
+    is_place = name in {".", ".."} or "/" in name or name.endswith((".whl", ".tar.gz"))
+    is_whole = name.lower().replace("_", "-").startswith(PREFIX)
+    return name if is_place or is_whole else PREFIX + name
+
+
+def _install(arguments: argparse.Namespace) -> int:
+    packages = [_package(name) for name in arguments.names]
+    for package in packages:
+        _refuse_slip(package)
+    tool, code = _pip("install", *packages)
+    if not code:
+        tell_start_files()
+        return 0
+    complain(
+        f"{' '.join(packages)} could not be installed: {tool} ended with {code}, see above."
+        " If the package is not on your index, name a folder or a wheel, as in nanocoder plugins"
+        f" install ./PATH, or set {tool.upper()}_FIND_LINKS to a folder of wheels"
+    )
+    return 1
+
+
+def _refuse_slip(package: str) -> None:
+    """Raise UsageError for a name that is nearly one of ours: anybody may own that package."""
+    name = re.split(r"[\[<>=!~; @]", package, maxsplit=1)[0].lower().replace("_", "-")
+    known = known_packages()
+    kind, _, rest = name.removeprefix(PREFIX).partition("-")
+    start = f"{PREFIX}{kind}-"
+    others = [one.removeprefix(start) for one in known if one.startswith(start)]
+    close = nearest(rest, others, limit=1, cutoff=0.75)
+    is_known = name in known or name in _installed().values()
+    if name.startswith(PREFIX) and not is_known and close:
+        raise UsageError(
+            f"{name!r} is not a package of nanocoder; did you mean {start + close[0]!r}?"
+            f" Nothing was installed; to install it anyway: pip install {name}"
+        )
+
+
+def tell_start_files() -> None:
+    """Name what plugins have put into every start of Python, where nobody looks for it."""
+    for site, info in sorted({(one.site, one.distribution) for one in scan(site_directories())}):
+        for file in start_files(site, info):
+            complain(
+                f"{info} contains {file}, which runs code whenever Python starts, with or without"
+                " nanocoder; review it"
+            )
+
+
+def _remove(arguments: argparse.Namespace) -> int:
+    packages = _installed()
+    gone = [name for name in arguments.names if _normal(name) not in packages]
+    if gone:
+        close = nearest(_normal(gone[0]), packages, limit=1, cutoff=0.75)
+        raise UsageError(
+            f"no plugin {gone[0]!r} is installed{f'; did you mean {close[0]!r}?' if close else ';'}"
+            " `nanocoder plugins list` names them. Nothing was removed"
+        )
+    tool, code = _pip("uninstall", *{packages[_normal(name)]: "" for name in arguments.names})
+    if code:
+        complain(f"nothing was removed: {tool} ended with {code}, see above")
+    return 1 if code else 0
+
+
+def _normal(name: str) -> str:
+    return name.lower().replace("_", "-").removeprefix(PREFIX)
+
+
+def _installed() -> dict[str, str]:
+    """Return the packages of the installed plugins and sets, by each name that they go by."""
+    sets = {f"set-{name}": f"{PREFIX}set-{name}" for name in installed_sets()}
+    found = scan(site_directories())
+    packages = {_normal(one.distribution): one.distribution for one in found}
+    return {**packages, **{_normal(one.name): one.distribution for one in found}, **sets}
+
+
+def _pip(action: str, *packages: str) -> tuple[str, int]:
+    """Run pip, or uv where there is none, on this environment; returns which and its exit code."""
+    import importlib.util
+    import shutil
+    import subprocess
+
+    yes = ["-y"] if action == "uninstall" else []
+    tool = "pip" if importlib.util.find_spec("pip") else "uv"
+    if tool == "pip":
+        command = [sys.executable, "-P", "-m", "pip", action, *yes, *packages]
+    elif uv := shutil.which("uv"):
+        command = [uv, "pip", action, "--python", sys.executable, *packages]
+    else:
+        raise UsageError(
+            f"neither pip nor uv is available to {action} {' '.join(packages)} in {sys.prefix}:"
+            " install one of them first"
+        )
+    return tool, subprocess.run(command, check=False).returncode
+
+
+def _new(arguments: argparse.Namespace) -> int:
+    from nanocoder.cli.new import make_package
+
+    folder = make_package(arguments.kind, arguments.name, arguments.into)
+    import importlib.util
+
+    # uv makes environments without pip; the one on the path would install somewhere else.
+    pip = f"pip install -e '{folder}[test]' && pytest {folder}"
+    uv = f"uv pip install --python {sys.executable} -e '{os.path.join('.', folder)}[test]'"
+    uv += f" && {sys.executable} -m pytest {folder}"
+    print_line(f"{folder} is ready. Next: {pip if importlib.util.find_spec('pip') else uv}")
+    return 0
+
+
+def _check(arguments: argparse.Namespace) -> int:
+    try:
+        import nanocoder_testing
+    except ImportError as error:
+        raise UsageError(
+            "checking needs the package nanocoder-testing: install it beside nanocoder, with pip, "
+            "or with the command that installed nanocoder and `--with nanocoder-testing`"
+        ) from error
+
+    if arguments.name and arguments.name.removeprefix(PREFIX) not in Host().plugins.entries:
+        raise UsageError(f"there is no plugin {arguments.name!r}; see `nanocoder plugins list`")
+    tell_start_files()
+    return nanocoder_testing.check(arguments.name.removeprefix(PREFIX))
+
+
+def _lock(_: argparse.Namespace) -> int:
+    path = user_config_dir() / "plugins.lock"
+    now = installed_now()
+    write_lock(path, now)
+    count = len({one.name for one in scan(site_directories())})
+    print_line(f"{path}: {count} plugins and {len(now) - count} of their libraries are locked.")
+    return 0
+
+
+def _sync(_: argparse.Namespace) -> int:
+    changed = differences(read_lock(user_config_dir() / "plugins.lock"), installed_now())
+    for name, difference in changed.items():
+        print_line(f"{name} {difference}")
+    if not changed:
+        print_line("Everything installed matches the lock.")
+    return 1 if changed else 0
+
+
+ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {
+    "list": _list,
+    "install": _install,
+    "remove": _remove,
+    "new": _new,
+    "check": _check,
+    "lock": _lock,
+    "sync": _sync,
+}

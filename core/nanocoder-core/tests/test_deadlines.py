@@ -1,0 +1,189 @@
+"""Hooks that do not come back: a policy denies, any other plugin is set aside."""
+
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from nanocoder import Decision, Plugins, ToolResult, Verdict, calls, hookimpl, tool
+from nanocoder.deadline import LateError, idle_threads, run_within
+from nanocoder_testing import play
+
+SHORT_S = 0.2
+
+
+@tool(risk="safe", effects={"read"}, repeatable=True)
+def look() -> str:
+    """Look."""
+    return "seen"
+
+
+@pytest.fixture
+def forever() -> Iterator[threading.Event]:
+    """An event that nobody sets before the test is over."""
+    event = threading.Event()
+    yield event
+    event.set()
+
+
+def offer(**hooks: Any) -> SimpleNamespace:
+    return SimpleNamespace(**{name: hookimpl(hook) for name, hook in hooks.items()})
+
+
+def played(tmp_path: Path, plugins: dict[str, Any], turns: list[Any] | None = None) -> Any:
+    found = Plugins()
+    found.add(offer(nanocoder_tools=lambda: [look]), "tool-look")
+    for name, plugin in plugins.items():
+        found.add(plugin, name)
+    turns = turns or [[("look", {})], [("look", {})], "Done."]
+    return found, play(tmp_path, turns, plugins=found)
+
+
+@pytest.mark.finding("H5")
+def test_a_policy_that_is_late_denies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forever: threading.Event
+) -> None:
+    monkeypatch.setitem(calls.DEADLINES_S, "nanocoder_before_execute", SHORT_S)  # type: ignore[misc]
+
+    def late(call: Any) -> None:
+        forever.wait()
+
+    plugins, run = played(tmp_path, {"acme-guard": offer(nanocoder_before_execute=late)})
+    assert [one.error_class for one in run.results] == ["denied", "denied"]
+    assert "policy 'acme-guard' failed: took longer than 0.2 s" in run.results[0].output
+    assert run.text == "Done."
+    assert "acme-guard" in plugins.entries
+    assert "acme-guard" not in plugins.set_aside
+
+
+@pytest.mark.finding("H5")
+def test_the_other_policies_are_heard_beside_a_late_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forever: threading.Event
+) -> None:
+    monkeypatch.setitem(calls.DEADLINES_S, "nanocoder_before_execute", 2.0)  # type: ignore[misc]
+    heard = []
+
+    def late(call: Any) -> None:
+        forever.wait()
+
+    def allows(call: Any) -> Verdict:
+        heard.append(call.name)
+        return Verdict(Decision.ALLOW, "fine")
+
+    policies = {
+        "a": offer(nanocoder_before_execute=late),
+        "b": offer(nanocoder_before_execute=allows),
+    }
+    _, run = played(tmp_path, policies, [[("look", {})], "Done."])
+    assert heard == ["look"]
+    assert [one.error_class for one in run.results] == ["denied"]
+
+
+@pytest.mark.finding("H5")
+@pytest.mark.parametrize(
+    "name", ["nanocoder_event", "nanocoder_prompt", "nanocoder_select_provider"]
+)
+def test_another_plugin_that_is_late_is_reported_once_and_set_aside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forever: threading.Event, name: str
+) -> None:
+    monkeypatch.setitem(calls.DEADLINES_S, name, SHORT_S)  # type: ignore[misc]
+    asked = []
+
+    def late(session: Any) -> None:
+        asked.append(session)
+        forever.wait()
+
+    plugins, run = played(tmp_path, {"acme-slow": offer(**{name: late})})
+    assert run.text == "Done."
+    assert [one.output for one in run.results] == ["seen", "seen"]
+    if asked:  # a session that names a model asks nobody for one
+        assert plugins.set_aside == {"acme-slow": f"{name} failed: took longer than 0.2 s"}
+        assert len(asked) == len(plugins.reports) == 1
+    assert asked or name == "nanocoder_select_provider"
+
+
+@pytest.mark.finding("H5")
+def test_a_late_look_at_a_result_withholds_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forever: threading.Event
+) -> None:
+    monkeypatch.setitem(calls.DEADLINES_S, "nanocoder_after_execute", SHORT_S)  # type: ignore[misc]
+
+    def late(result: ToolResult) -> None:
+        forever.wait()
+
+    _, run = played(tmp_path, {"acme-redact": offer(nanocoder_after_execute=late)})
+    assert [one.error_class for one in run.results] == ["withheld", "withheld"]
+    assert "seen" not in run.results[0].output
+
+
+@pytest.mark.finding("H5")
+@pytest.mark.timeout(60)
+def test_an_async_tool_that_blocks_holds_up_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forever: threading.Event
+) -> None:
+    from nanocoder import background
+
+    monkeypatch.setattr(background, "BLOCKED_S", SHORT_S)
+
+    @tool(risk="safe", effects={"read"}, timeout_s=1)
+    async def block() -> str:
+        """Block the loop."""
+        forever.wait()
+        return "never"
+
+    @tool(risk="safe", effects={"read"}, timeout_s=30)
+    async def answer() -> str:
+        """Answer."""
+        return "answered"
+
+    tools = {"tool-async": offer(nanocoder_tools=lambda: [block, answer])}
+    _, run = played(tmp_path, tools, [[("block", {})], [("answer", {})], "Done."])
+    assert [one.error_class for one in run.results] == ["timeout", ""]
+    assert run.results[1].output == "answered"
+
+
+def test_work_in_time_returns_what_it_returns_and_raises_what_it_raises() -> None:
+    assert run_within(60, lambda: 3) == 3
+    with pytest.raises(ZeroDivisionError):
+        run_within(60, lambda: 1 // 0)
+    assert run_within(60, threading.current_thread) is run_within(60, threading.current_thread)
+
+
+def test_work_that_is_late_leaves_its_thread_behind(forever: threading.Event) -> None:
+    first = run_within(60, threading.current_thread)
+    with pytest.raises(LateError, match=r"took longer than 0.05 s"):
+        run_within(0.05, forever.wait)
+    assert run_within(60, threading.current_thread) is not first
+    forever.set()
+    first.join(60)
+    assert not first.is_alive()
+
+
+FORKING = """
+import os
+from nanocoder.deadline import run_within
+
+print(run_within(60, os.getpid) == os.getpid())
+child = os.fork()
+if child == 0:
+    os._exit(0 if run_within(5, os.getpid) == os.getpid() else 1)
+print(os.waitpid(child, 0)[1])
+"""
+
+
+@pytest.mark.finding("H5")
+def test_work_in_time_is_done_in_a_forked_process_too() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FORKING], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["True", "0"]
+
+
+def test_a_thread_that_waits_for_work_is_told_from_one_that_works():
+    assert run_within(5, threading.current_thread) in idle_threads()
+    seen = run_within(5, lambda: threading.current_thread() in idle_threads())
+    assert not seen

@@ -1,0 +1,129 @@
+"""The contract suite: what every plugin has to keep, whoever wrote it.
+
+A plugin's `tests/test_contract.py` is one line:
+
+    from nanocoder_testing.contract import *
+
+It tests the plugin in whose project it stands. A fixture `contract_workspace` of your own, defined
+below that line, makes the files that your examples need; a fixture `contract_provider` returns your
+provider, connected to a server of your own, and has its stream checked.
+"""
+
+from pathlib import Path
+
+import pytest
+from nanocoder.calls import problem_of
+
+from nanocoder_testing.contract_calls import (
+    contract_field,
+    test_arguments_that_were_made_up_become_results,
+    test_bad_arguments_become_results,
+)
+from nanocoder_testing.contract_hooks import (
+    test_a_policy_answers_for_every_tool_in_every_mode,
+    test_a_policy_says_why,
+    test_a_provider_says_what_it_is,
+    test_a_provider_streams_as_it_has_to,
+    test_a_provider_that_cannot_be_opened_says_so,
+    test_a_rendering_is_text,
+    test_a_request_stays_a_request,
+    test_a_result_stays_a_result,
+    test_a_screen_shows_every_event,
+    test_additions_to_the_prompt_are_text,
+)
+from nanocoder_testing.contract_marks import NAME, contract_workspace, fail_for, needs
+from nanocoder_testing.contract_tools import (
+    test_a_cancelled_call_ends_at_once,
+    test_a_model_understands_the_definition,
+    test_a_safe_tool_leaves_the_workspace_as_it_was,
+    test_the_definition_is_affordable,
+    test_the_examples_fit_the_schema,
+    test_the_examples_work,
+    test_the_schema_is_closed,
+    test_what_a_tool_does_is_declared,
+)
+from nanocoder_testing.subject import Subject
+
+__all__ = [
+    "contract_field",
+    "contract_workspace",
+    "test_a_cancelled_call_ends_at_once",
+    "test_a_model_understands_the_definition",
+    "test_a_policy_answers_for_every_tool_in_every_mode",
+    "test_a_policy_says_why",
+    "test_a_provider_says_what_it_is",
+    "test_a_provider_streams_as_it_has_to",
+    "test_a_provider_that_cannot_be_opened_says_so",
+    "test_a_rendering_is_text",
+    "test_a_request_stays_a_request",
+    "test_a_result_stays_a_result",
+    "test_a_safe_tool_leaves_the_workspace_as_it_was",
+    "test_a_screen_shows_every_event",
+    "test_additions_to_the_prompt_are_text",
+    "test_arguments_that_were_made_up_become_results",
+    "test_bad_arguments_become_results",
+    "test_every_setting_has_a_default_and_is_explained",
+    "test_importing_it_loads_nothing_slow",
+    "test_it_loads",
+    "test_its_name_is_one_to_type",
+    "test_its_readme_names_what_it_offers",
+    "test_the_definition_is_affordable",
+    "test_the_examples_fit_the_schema",
+    "test_the_examples_work",
+    "test_the_schema_is_closed",
+    "test_what_a_tool_does_is_declared",
+]
+
+SLOW = ("asyncio", "cattrs", "httpx", "importlib.metadata", "prompt_toolkit", "rich")
+
+
+def test_it_loads(subject: Subject) -> None:
+    """Import it and register its hooks: known names, known arguments, plain functions."""
+    try:
+        found = subject.description
+    except BaseException as error:  # noqa: BLE001 - a plugin that calls sys.exit does not load either
+        pytest.fail(f"{subject.name} does not load: {problem_of(error)}", pytrace=False)
+    fail_for([] if found["hooks"] else ["it implements no hook; mark functions with @hookimpl"])
+
+
+def test_its_name_is_one_to_type(subject: Subject) -> None:
+    """Let people write the name in a configuration file and on a command line."""
+    fits = NAME.fullmatch(subject.name)
+    fail_for([] if fits else [f"{subject.name!r}: use lower-case words with dashes between them"])
+
+
+def test_importing_it_loads_nothing_slow(subject: Subject) -> None:
+    """Keep the start fast: what costs tens of milliseconds is imported where it is needed."""
+    from nanocoder_testing.subject import loaded_by
+
+    fail_for(
+        f"importing {subject.module_name} loads {name}; import it inside the function that needs it"
+        for name in loaded_by(subject.module_name, SLOW)
+    )
+
+
+@needs(lambda subject, _: subject.implements("nanocoder_settings"))
+def test_every_setting_has_a_default_and_is_explained(subject: Subject) -> None:
+    """Let a person set any one key, and read what it is for."""
+    from attrs import fields
+    from nanocoder.schema import structure
+
+    cls = subject.implementation("nanocoder_settings").function()
+    structure(cls, {})
+    fail_for(
+        f"{cls.__name__}.{one.name}: say what it is, in the docstring of {cls.__name__} or as"
+        " metadata={'description': …}"
+        for one in fields(cls)
+        if one.name not in (cls.__doc__ or "") and not one.metadata.get("description")
+    )
+
+
+@needs(lambda subject, _: subject.folder is not None)
+def test_its_readme_names_what_it_offers(subject: Subject) -> None:
+    """Let people find out from the README what they install."""
+    path = (subject.folder or Path()) / "README.md"
+    text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    problems = [] if text.startswith("# ") else [f"{path}: begin it with a heading"]
+    offered = [name for what in ("tools", "providers", "commands") for name in subject.offers(what)]
+    problems += [f"{path}: say what {name!r} is for" for name in offered if name not in text]
+    fail_for(problems)

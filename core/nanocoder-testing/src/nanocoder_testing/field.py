@@ -1,0 +1,160 @@
+"""A workspace to call tools in, and everything around it that no call may touch."""
+
+import json
+import re
+import shutil
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from attrs import define, field
+from nanocoder.deadline import idle_threads
+from nanocoder.results import OUTPUT_LIMIT
+from nanocoder.text import for_model
+from nanocoder.tool import Tool
+from nanocoder.values import Effect, Event, ToolResult
+
+from nanocoder_testing.tree import tree_digest
+
+OUTSIDE = "what stands outside the workspace"
+MAX_OUTPUT_CHARS = OUTPUT_LIMIT.head_chars + OUTPUT_LIMIT.tail_chars + 1_000
+IDENTIFIER = re.compile(r"[a-z][a-z0-9_]*")
+LEFT_S = 2.0
+"""How long a thread of a session that was closed may take to be gone."""
+MANY = 12
+RESIDENT = 1
+"""How many processes a plugin may keep for as long as this one runs."""
+
+
+@define(eq=False)
+class Field:
+    """*workspace* is what tools are called in, *around* what must stay as it is.
+
+    That is home, the folder of temporary files, the one that the process stands in, and a secret.
+    """
+
+    workspace: Path
+    around: Path
+    _copy: Path
+    _before: str = field(init=False)
+    _around: str = field(init=False)
+    _threads: frozenset[threading.Thread] = field(init=False)
+    _processes: frozenset[str] = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        shutil.copytree(self.workspace, self._copy, symlinks=True)
+        self._before = tree_digest(self.workspace)
+        self._around = tree_digest(self.around)
+        self._threads = frozenset(threading.enumerate())
+        self._processes = frozenset(_children())
+
+    @property
+    def secret(self) -> Path:
+        """A file outside the workspace."""
+        return self.around / "outside" / "secret.txt"
+
+    def problems(
+        self,
+        tool: Tool[..., Any],
+        result: ToolResult,
+        events: Iterable[Event],
+        *,
+        attended: bool = True,
+    ) -> Iterator[str]:
+        """Say what is wrong with a call's *result*, and put the workspace back as it was.
+
+        Without anybody *attended* nothing may change. What a process did is not the tool's fault.
+        """
+        yield from _problems_of(result)
+        yield from _problems_told(events)
+        if Effect.EXECUTE not in tool.effects:
+            if result.is_error and "Traceback (" in result.output:
+                yield f"{result.output:.400}; raise ToolError saying what to do instead"
+            if OUTSIDE in result.output:
+                yield "it reads outside the workspace; use ctx.workspace"
+        if tree_digest(self.workspace) != self._before:
+            if not attended:
+                yield "it changed the workspace, and nobody had agreed"
+            elif result.is_error and Effect.EXECUTE not in tool.effects:
+                yield f"it failed ({result.error_class}) and changed the workspace all the same"
+            self._put_back()
+
+    def problems_after(self) -> Iterator[str]:
+        """Say what is left of a session that was closed."""
+        _remove_own_cache(self.around / "home" / ".cache")
+        if tree_digest(self.around) != self._around:
+            there = sorted(str(one.relative_to(self.around)) for one in self.around.rglob("*"))
+            yield f"it changed something outside the workspace, where now is {_few(there)}"
+        threads = sorted(one.name for one in self._threads_left())
+        if threads:
+            yield f"it left the threads {_few(threads)}; look at ctx.cancelled while you wait"
+        processes = sorted(map(_said, set(_children()) - self._processes))
+        if len(processes) > RESIDENT:
+            yield f"it left the processes {_few(processes)}; end what you start"
+
+    def _threads_left(self) -> list[threading.Thread]:
+        until = time.monotonic() + LEFT_S
+        new = set(threading.enumerate()) - self._threads - idle_threads()
+        for thread in new:
+            thread.join(max(0.0, until - time.monotonic()))
+        return [thread for thread in new - idle_threads() if thread.is_alive()]
+
+    def _put_back(self) -> None:
+        for one in self.workspace.iterdir():
+            if one.is_dir() and not one.is_symlink():
+                shutil.rmtree(one)
+            else:
+                one.unlink()
+        shutil.copytree(self._copy, self.workspace, symlinks=True, dirs_exist_ok=True)
+
+
+def _remove_own_cache(caches: Path) -> None:
+    """Remove what the core itself keeps: tools that open sessions read the manifest."""
+    shutil.rmtree(caches / "nanocoder", ignore_errors=True)
+    with suppress(OSError):
+        caches.rmdir()
+
+
+def _problems_of(result: ToolResult) -> Iterator[str]:
+    if result.error_class == "tool_broken":
+        yield f"{result.output:.400}; raise ToolError saying what to do instead"
+    if result.is_error != bool(result.error_class):
+        yield f"is_error {result.is_error} and error_class {result.error_class!r} do not agree"
+    if result.error_class and not IDENTIFIER.fullmatch(result.error_class):
+        yield f"{result.error_class!r} is no identifier"
+    if for_model(result.output) != result.output:
+        yield f"its output is not clean: {result.output!r:.400}"
+    if len(result.output) > MAX_OUTPUT_CHARS:
+        yield f"its output has {len(result.output):,} characters"
+
+
+def _problems_told(events: Iterable[Event]) -> Iterator[str]:
+    """Say whether the result is fit for a journal and for scripts."""
+    for event in events:
+        if event.kind == "call.returned":
+            try:
+                json.dumps(event.data)
+            except (TypeError, ValueError) as error:
+                yield f"its result cannot be written as JSON: {error}"
+
+
+def _children() -> Iterator[str]:
+    """Yield the processes that this one has started and not yet ended, where that can be told."""
+    for path in Path("/proc/self/task").glob("*/children"):
+        yield from path.read_text(encoding="ascii").split()
+
+
+def _few(names: list[str]) -> str:
+    rest = f" and {len(names) - MANY} more" if len(names) > MANY else ""
+    return ", ".join(names[:MANY]) + rest
+
+
+def _said(process: str) -> str:
+    try:
+        command = Path(f"/proc/{process}/cmdline").read_bytes()
+    except OSError:
+        return process
+    return f"{process} ({command.replace(bytes(1), b' ').decode(errors='replace'):.100})"

@@ -1,0 +1,139 @@
+"""Sessions of tests: scripted turns go down the whole path, from model to handler and back."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from attrs import frozen
+from nanocoder.api import open_session
+from nanocoder.approvers import Approver
+from nanocoder.cancel import Cancel
+from nanocoder.loop import Session
+from nanocoder.plugins import Plugins
+from nanocoder.values import (
+    ApprovalAnswer,
+    ApprovalRequest,
+    Event,
+    Message,
+    Question,
+    ToolCall,
+    ToolResult,
+)
+
+from nanocoder_testing.scripted import Scripted, Turn
+
+Offered = Plugins | Mapping[str, object] | Iterable[ModuleType]
+"""Plugins as a test names them: ready made, objects by name, or modules called after themselves."""
+
+
+@frozen(eq=False)
+class Played:
+    """What a scripted run came to.
+
+    *results* has one result for each call of the model, in its order; *report* is what
+    `run --output json` prints; *model* holds the requests that were made.
+    """
+
+    events: Sequence[Event]
+    messages: Sequence[Message]
+    report: Mapping[str, Any]
+    model: Scripted
+
+    @property
+    def text(self) -> str:
+        """The last text of the model."""
+        return str(self.report["text"])
+
+    @property
+    def results(self) -> list[ToolResult]:
+        """The results that the model read."""
+        return [result for message in self.messages for result in message.results]
+
+    def kinds(self, call_id: str = "") -> list[str]:
+        """Return the kinds of all events in order, or of those of one call."""
+        return [one.kind for one in self.events if not call_id or one.call_id == call_id]
+
+
+def play(
+    cwd: Path | str,
+    turns: Sequence[Turn],
+    *,
+    plugins: Offered = (),
+    prompt: str = "go",
+    **options: Any,
+) -> Played:
+    """Run one prompt against a scripted model in *cwd* and return what happened.
+
+    *options* are those of `opened`.
+    """
+    with opened(cwd, turns, plugins=plugins, **options) as (session, model):
+        events = list(session.run(prompt))
+        return Played(events, session.messages, session.report.data(), model)
+
+
+@contextmanager
+def opened(
+    cwd: Path | str,
+    turns: Sequence[Turn] = (),
+    *,
+    plugins: Offered = (),
+    approve: Approver | None = None,
+    settings: Mapping[str, Any] | None = None,
+    model: Scripted | None = None,
+    **options: Any,
+) -> Iterator[tuple[Session, Scripted]]:
+    """Open a session with a scripted model, for tests that need more than `play`.
+
+    *settings* are settings objects by plugin, *approve* answers approval requests; the rest are
+    options of `nanocoder.open_session`. No journal is kept and no configuration but the folder's
+    own is read.
+    """
+    together = gathered(plugins)
+    model = model or Scripted(turns)
+    together.add(model, "script")
+    chosen = dict(settings or {})
+    together.configure(lambda name, cls: chosen.get(name) or cls())
+    options = {"persist": False, "environment": {"HOME": "/nonexistent"}, **options}
+    with open_session(cwd, plugins=together, model="script", approve=approve, **options) as session:
+        yield session, model
+
+
+def gathered(plugins: Offered) -> Plugins:
+    """Return *plugins* as one set; raises PluginError for one that is unfit."""
+    if isinstance(plugins, Plugins):
+        return plugins
+    if not isinstance(plugins, Mapping):
+        plugins = {_name_of(one): one for one in plugins}
+    together = Plugins()
+    for name, one in plugins.items():
+        together.add(one, name)
+    return together
+
+
+def _name_of(module: ModuleType) -> str:
+    return module.__name__.removeprefix("nanocoder_").replace("_", "-")
+
+
+def called(
+    session: Session, name: str, arguments: Mapping[str, Any], *, cancel: Cancel | None = None
+) -> tuple[ToolResult, list[Event]]:
+    """Take one call down the path of *session*; returns its result and its events."""
+    steps = session.executor.path(ToolCall("call-1", name, arguments), cancel or Cancel())
+    events = []
+    while True:
+        try:
+            events.append(next(steps))
+        except StopIteration as end:
+            return end.value, events
+
+
+def agree(request: ApprovalRequest) -> ApprovalAnswer:
+    """Answer an approval request with yes."""
+    return ApprovalAnswer(request.id, request.digest, approved=True)
+
+
+def first_choice(question: Question) -> str:
+    """Answer a tool's question with the first of its choices."""
+    return str(next(iter(question.choices), "yes"))

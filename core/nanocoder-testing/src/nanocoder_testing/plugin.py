@@ -1,0 +1,146 @@
+"""The pytest plugin: loaded by name in every environment that has the core and pytest.
+
+Everything beyond pytest is imported inside functions, because a run of other tests should not wait
+for it.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from nanocoder.tool import ToolContext
+    from nanocoder.workspace import Workspace
+
+    from nanocoder_testing.playing import Played
+    from nanocoder_testing.subject import Subject
+
+CONTRACT = "nanocoder_testing.contract"
+OPTION = "--nanocoder-plugin"
+USUAL_CALLS = 25
+"""How many calls the contract suite makes up for each tool."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option that names the plugin under test."""
+    group = parser.getgroup("nanocoder")
+    group.addoption(
+        OPTION, default="", metavar="NAME", help="run the contract suite on this plugin"
+    )
+    group.addoption(
+        "--nanocoder-calls",
+        type=int,
+        default=USUAL_CALLS,
+        metavar="N",
+        help=f"how many calls the contract suite makes up for each tool ({USUAL_CALLS})",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the markers of the contract suite."""
+    config.addinivalue_line("markers", "contract(row): the contract row that this test meets")
+    # The contract suite gives limits that hold where pytest-timeout is installed.
+    config.addinivalue_line("markers", "timeout(seconds): what the test may take")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Give each test of the contract suite the plugins that it is about, and their parts."""
+    if not metafunc.function.__module__.startswith(CONTRACT):
+        return
+    found = _subjects(metafunc.config, str(metafunc.definition.path))
+    what = getattr(metafunc.function, "contract_part", "")
+    if what:
+        pairs = [(one, name) for one in found for name in one.offers(what)]
+        ids = [f"{one.name}-{name}" for one, name in pairs]
+        metafunc.parametrize(("subject", "part"), pairs, ids=ids)
+    else:
+        metafunc.parametrize("subject", found, ids=[one.name for one in found])
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Drop the tests of the contract suite that are about something a plugin does not have.
+
+    Without a word: a count of deselected tests makes people wonder what was left out.
+    """
+    items[:] = filter(_applies, items)
+
+
+def _subjects(config: pytest.Config, start: str) -> "tuple[Subject, ...]":
+    from nanocoder_testing.subject import subjects
+
+    try:
+        return subjects(start, config.getoption(OPTION))
+    except LookupError as error:
+        raise pytest.UsageError(str(error)) from error
+
+
+def _applies(item: pytest.Item) -> bool:
+    function = getattr(item, "function", None)
+    if not getattr(function, "__module__", "").startswith(CONTRACT):
+        return True
+    parameters = getattr(getattr(item, "callspec", None), "params", {})
+    if "subject" not in parameters or parameters["subject"].__class__.__name__ != "Subject":
+        return False  # pytest's own placeholder for a plugin that has no such part
+    needs: Callable[[Any, Any], bool] | None = getattr(function, "contract_needs", None)
+    return needs is None or needs(parameters["subject"], item)
+
+
+@pytest.fixture
+def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return an empty home directory that the environment points at; no key, no model is set."""
+    import os
+
+    folder = tmp_path_factory.mktemp("home")
+    for name in list(os.environ):
+        if name.startswith(("XDG_", "NANOCODER_")) or name.endswith(("_API_KEY", "_TOKEN")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(folder))
+    return folder
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> "Iterator[Workspace]":
+    """Return an empty workspace; its `root` is the folder."""
+    from nanocoder.workspace import Workspace
+
+    folder = tmp_path / "workspace"
+    folder.mkdir()
+    with Workspace(folder.resolve()) as made:
+        yield made
+
+
+@pytest.fixture
+def ctx(tmp_path: Path, workspace: "Workspace") -> "ToolContext":
+    """Return a context for `tool.invoke(ctx, arguments)`, as a session gives it to a handler."""
+    from nanocoder.tool import SessionInfo, ToolContext
+
+    def make_tmp() -> Path:
+        folder = tmp_path / "call"
+        folder.mkdir(exist_ok=True)
+        return folder
+
+    def artifact(name: str, data: bytes) -> str:
+        path = tmp_path / name
+        path.write_bytes(data)
+        return str(path)
+
+    return ToolContext(
+        session_id="session",
+        message_id="call-1",
+        workspace=workspace,
+        working_directory=workspace.root,
+        session=SessionInfo("session", workspace.root),
+        make_tmp=make_tmp,
+        artifact=artifact,
+    )
+
+
+@pytest.fixture
+def run_session(workspace: "Workspace") -> "Callable[..., Played]":
+    """Return `nanocoder_testing.play` for the workspace: `run_session(turns, plugins=…)`."""
+    from nanocoder_testing.playing import play
+
+    return partial(play, workspace.root)

@@ -1,0 +1,89 @@
+"""A model that says what a test tells it to."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from attrs import evolve
+from nanocoder.cancel import Cancel
+from nanocoder.errors import ProviderError
+from nanocoder.hookspecs import hookimpl
+from nanocoder.provider import (
+    Finished,
+    ModelInfo,
+    Profile,
+    ProviderSpec,
+    Request,
+    TextDelta,
+    ThinkingDelta,
+)
+from nanocoder.values import ToolCall
+
+Wanted = ToolCall | tuple[str, Mapping[str, Any]]
+Turn = str | Finished | Exception | Sequence[Wanted]
+"""One reply: a text, calls as (name, arguments), a whole `Finished`, or what is raised instead."""
+
+
+class Scripted:
+    """A provider, and the plugin that offers it as "script"; plays *turns* one after the other.
+
+    `requests` holds what the model was asked, in order.
+    """
+
+    def __init__(
+        self, turns: Sequence[Turn], *, profile: Profile = "full", context: int = 0
+    ) -> None:
+        self.profile: Profile = profile
+        self.context = context
+        self.requests: list[Request] = []
+        self._turns = list(turns)
+        self.has_price = any(
+            isinstance(turn, Finished) and turn.usage.cost is not None for turn in self._turns
+        )
+
+    @hookimpl
+    def nanocoder_providers(self) -> list[ProviderSpec]:
+        """Offer itself."""
+        return [ProviderSpec("script", lambda _model, _settings: self, default_model="play")]
+
+    def stream(
+        self, request: Request, cancel: Cancel
+    ) -> Iterator[TextDelta | ThinkingDelta | Finished]:
+        """Yield the next turn; raises ProviderError when there is none."""
+        # The transcript grows on; what was asked is what it was then.
+        self.requests.append(evolve(request, messages=tuple(request.messages)))
+        number = len(self.requests)
+        if number > len(self._turns):
+            raise ProviderError(
+                f"the script has {len(self._turns)} turns and turn {number} was asked for",
+                kind="protocol",
+            )
+        cancel.check()
+        turn = self._turns[number - 1]
+        if isinstance(turn, Exception):
+            raise turn
+        finished = turn if isinstance(turn, Finished) else _finished(turn, number)
+        if finished.text:
+            yield TextDelta(finished.text)
+        yield finished
+
+    def models(self) -> Sequence[ModelInfo]:
+        """Return the one model there is."""
+        return [ModelInfo("play", self.context)]
+
+    def close(self) -> None:
+        """Hold nothing, close nothing."""
+
+
+def _finished(turn: str | Sequence[Wanted], number: int) -> Finished:
+    if isinstance(turn, str):
+        return Finished(turn)
+    return Finished(
+        "", tuple(_call(one, f"c{number}.{place}") for place, one in enumerate(turn, 1))
+    )
+
+
+def _call(one: Wanted, identity: str) -> ToolCall:
+    if isinstance(one, ToolCall):
+        return one
+    name, arguments = one
+    return ToolCall(identity, name, dict(arguments))

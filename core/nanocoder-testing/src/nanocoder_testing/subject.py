@@ -1,0 +1,149 @@
+"""The plugin that the contract suite is about: found from the test's folder, imported once."""
+
+import os
+import sys
+import tomllib
+from collections.abc import Sequence
+from functools import cache, cached_property
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from attrs import frozen
+from nanocoder.calls import Implementation
+from nanocoder.plugins import Plugins
+from nanocoder.plugins.describe import describe
+from nanocoder.plugins.discovery import GROUP, scan, site_directories
+from nanocoder.provider import ProviderSpec
+from nanocoder.tool import ANY_TOOL, Tool
+
+
+@frozen(slots=False)
+class Subject:
+    """One plugin under test. *folder* is its project's, where it is known."""
+
+    name: str
+    module_name: str
+    folder: Path | None = None
+
+    @cached_property
+    def module(self) -> ModuleType:
+        """The plugin's module; raises what its import raises."""
+        return import_module(self.module_name)
+
+    @cached_property
+    def description(self) -> dict[str, Any]:
+        """What the manifest says of it; raises PluginError."""
+        return describe(self.module, self.name)
+
+    @property
+    def is_whole(self) -> bool:
+        """Tell whether it loads; the test that loads it says why not."""
+        try:
+            return bool(self.description)
+        except BaseException:  # noqa: BLE001 - a plugin that calls sys.exit does not load either
+            return False
+
+    def offers(self, what: str) -> list[str]:
+        """Return the names of the tools, providers … that it offers."""
+        return [one["name"] for one in self.description.get(what, ())] if self.is_whole else []
+
+    def implements(self, hook: str) -> bool:
+        """Tell whether it implements *hook*."""
+        return self.is_whole and hook in self.description["hooks"]
+
+    def alone(self) -> Plugins:
+        """Return it by itself, beside the plugins whose tools it declares to call."""
+        plugins = Plugins()
+        plugins.add(self.module, self.name)
+        wanted = {name for one in self.description.get("tools", ()) for name in one["composed_of"]}
+        for entry, offer in installed().offers("tools") if wanted else ():
+            if (
+                offer["name"] in wanted or ANY_TOOL in wanted
+            ) and entry.name not in plugins.entries:
+                plugins.add(import_module(entry.module), entry.name)
+        return plugins
+
+    def tool(self, name: str) -> Tool[..., Any]:
+        """Return one of its tools, with its handler."""
+        return self.alone().tools()[name].real()
+
+    def implementation(self, hook: str) -> Implementation:
+        """Return its function for *hook*, guarded as the core does it."""
+        (found,) = [one for one in self.alone().implementations(hook) if one.plugin == self.name]
+        return found
+
+    def spec(self, name: str) -> ProviderSpec:
+        """Return one of its providers."""
+        found = self.alone().provider(name)
+        if found is None:
+            raise LookupError(f"{self.name} offers no provider {name!r}")
+        return found[1]
+
+
+@cache
+def installed() -> Plugins:
+    """Return what is installed beside the plugin under test, described once a run."""
+    return Plugins.installed(None)
+
+
+@cache
+def subjects(start: str, wanted: str) -> tuple[Subject, ...]:
+    """Return the plugins to test: *wanted* by name, else the one of the project around *start*.
+
+    Without either, every installed plugin. Raises LookupError for a name that is not installed.
+    """
+    found = [Subject(one.name, one.module) for one in scan(site_directories())]
+    if wanted:
+        chosen = tuple(one for one in found if one.name == wanted)
+        if not chosen:
+            have = ", ".join(one.name for one in found) or "none"
+            raise LookupError(f"--nanocoder-plugin={wanted}: no such plugin; installed: {have}")
+        return chosen
+    project = _project_around(Path(start))
+    return _of_project(project) if project is not None else tuple(found)
+
+
+def _project_around(path: Path) -> Path | None:
+    """Return the plugin's project that *path* is in; installed files are in none."""
+    if any(path.is_relative_to(site) for site in site_directories()):
+        return None
+    for folder in path.parents:
+        if (folder / "pyproject.toml").is_file():
+            return folder if _entry_points(folder) else None
+    return None
+
+
+def _entry_points(folder: Path) -> dict[str, str]:
+    with (folder / "pyproject.toml").open("rb") as file:
+        groups = tomllib.load(file).get("project", {}).get("entry-points", {})
+    return dict(groups.get(GROUP, {}))
+
+
+def _of_project(folder: Path) -> tuple[Subject, ...]:
+    return tuple(
+        Subject(name, value.split("[")[0].split(":")[0].strip(), folder)
+        for name, value in _entry_points(folder).items()
+    )
+
+
+def loaded_by(module: str, slow: Sequence[str]) -> list[str]:
+    """Return which of *slow* a bare interpreter has loaded after importing *module*.
+
+    Nothing for a module that cannot be imported: the test that loads the plugin says why.
+    """
+    import subprocess
+
+    code = (
+        f"import sys, nanocoder\nfrom nanocoder import hookimpl, tool\nbefore = set(sys.modules)\n"
+        f"import {module}\nprint(*[name for name in {list(slow)!r}"
+        " if name in sys.modules and name not in before])"
+    )
+    paths = os.pathsep.join(filter(os.path.isabs, sys.path))
+    environment = {"PATH": os.defpath, "PYTHONPATH": paths}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, check=False, timeout=60
+    )
+    return done.stdout.splitlines()[-1].split() if done.stdout.strip() else []
