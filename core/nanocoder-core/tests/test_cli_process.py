@@ -299,7 +299,7 @@ MARK = "import os; open(os.environ['MARK'], 'a').write(__file__)\n"
 @pytest.fixture
 def mark(nanocoder, tmp_path):
     """Fill the workspace with modules that tell when they are imported; returns where."""
-    names = ("attr", "attrs", "json", "pluggy", "msgspec", "argparse", "nanocoder_evil", "site")
+    names = ("attr", "attrs", "json", "pluggy", "cattrs", "argparse", "nanocoder_evil", "site")
     # Not contextlib and the like: with -m, Python itself imports those before any line of ours.
     for name in (*names, "sitecustomize", "usercustomize", "tomllib", "hashlib", "secrets"):
         (nanocoder.cwd / f"{name}.py").write_text(MARK)

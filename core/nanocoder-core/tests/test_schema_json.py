@@ -179,6 +179,24 @@ def test_a_class_that_holds_itself_is_defined_once_and_referred_to():
     assert Signature.of_class(Node).json_schema["properties"]["name"]["type"] == "string"
 
 
+@attrs.frozen
+class Link:
+    """One link of a chain."""
+
+    after: Annotated["Link | None", "The next link."] = None
+
+
+def test_a_class_that_may_hold_itself_or_nothing_is_referred_to():
+    schema = Signature.of_class(Link).json_schema
+    after = {
+        "description": "The next link.",
+        "anyOf": [{"$ref": "#/$defs/Link"}, {"type": "null"}],
+        "default": None,
+    }
+    assert schema["properties"] == {"after": after}
+    assert schema["$defs"]["Link"]["properties"] == {"after": after}
+
+
 @pytest.mark.contract("NA-10")
 def test_every_parameter_keeps_its_description_the_optional_ones_too():
     properties = Signature.of_function(edit_file).json_schema["properties"]

@@ -230,7 +230,7 @@ class Config:
     @staticmethod
     def json_schema(plugin_classes: Mapping[str, type]) -> dict[str, Any]:
         """Return the JSON Schema of config.toml with a table for each of *plugin_classes*."""
-        # msgspec is behind this import, and only editors ask for a schema.
+        # Only editors ask for a schema.
         from nanocoder.config.described import described
 
         return described({**TABLES, **TABLES_BY_NAME}, plugin_classes)

@@ -1,13 +1,11 @@
-"""The JSON Schema of the whole configuration, for editors.
-
-Imports msgspec, which only this needs: import this module late.
-"""
+"""The JSON Schema of the whole configuration, for editors."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from attrs import fields
-from msgspec.json import schema_components
+
+from nanocoder.schema import Signature
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -16,41 +14,25 @@ def described(
     tables: Mapping[tuple[str, ...], type], plugin_classes: Mapping[str, type]
 ) -> dict[str, Any]:
     """Return the schema of a file with the core's *tables* and one for each plugin."""
-    classes = [*tables.values(), *plugin_classes.values()]
-    inner = {one.type for cls in classes for one in fields(cls) if not one.init}
-
-    def hook(kind: type) -> dict[str, Any]:
-        if kind in inner:
-            return {"not": {}}  # no setting, and taken out below
-        raise NotImplementedError(kind)
-
-    roots, components = schema_components(classes, schema_hook=hook, ref_template="#/$defs/{name}")
-    of_class = {
-        cls: _closed(cls, root, components) for cls, root in zip(classes, roots, strict=True)
-    }
-    top = of_class[tables[()]]
+    top = _class_schema(tables[()])
     for path, cls in tables.items():
         if len(path) == 1:
-            top["properties"][path[0]] = of_class[cls]
-        elif path:  # one for each name
+            top["properties"][path[0]] = _class_schema(cls)
+        elif path:  # one table for each name
             outer = top["properties"][path[0]]["properties"]
-            outer[path[1]] = {"type": "object", "additionalProperties": of_class[cls]}
+            outer[path[1]] = {"type": "object", "additionalProperties": _class_schema(cls)}
+    plugins = top["properties"]["plugins"]
     for plugin, cls in plugin_classes.items():
-        top["properties"]["plugins"]["properties"][plugin] = of_class[cls]
-    top["properties"]["plugins"]["additionalProperties"] = {"type": "object"}
-    return {"$schema": DIALECT, "title": "nanocoder configuration", **top, "$defs": components}
+        schema = plugins["properties"][plugin] = _class_schema(cls)
+        if "$defs" in schema:
+            schema["$id"] = f"plugins/{plugin}"  # its references stay within its table
+    plugins["additionalProperties"] = {"type": "object"}
+    return {"$schema": DIALECT, "title": "nanocoder configuration", **top}
 
 
-def _closed(cls: type, root: Mapping[str, Any], components: dict[str, Any]) -> dict[str, Any]:
-    """Take a class's own schema out of *components* and add what its fields' metadata say."""
-    name = str(root["$ref"]).rpartition("/")[2]
-    schema: dict[str, Any] = {**components[name], "additionalProperties": False}
-    schema["properties"] = {key: dict(value) for key, value in schema["properties"].items()}
-    for attribute in fields(cls):
-        if not attribute.init:
-            schema["properties"].pop(attribute.name, None)
-        found = schema["properties"].get(attribute.alias)
-        if found is not None and "description" in attribute.metadata:
-            found["description"] = attribute.metadata["description"]
-    schema.pop("title", None)
+def _class_schema(cls: type) -> dict[str, Any]:
+    schema = Signature.of_class(cls).json_schema
+    for field in fields(cls):
+        if field.init and "description" in field.metadata:
+            schema["properties"][field.name]["description"] = field.metadata["description"]
     return schema

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from nanocoder.schema.describe import Description
+from nanocoder.schema.json_schema import Description
 
 FORMS = "str, int, float, bool, Literal, Enum, list, set, tuple, dict[str, …], attrs classes"
 SHORT_CHARS = 12
@@ -14,7 +14,7 @@ FILLERS |= {"tool", "function", "parameter", "argument", "value"}
 
 def lint(name: str, description: str, described: Description) -> list[str]:
     """Say what is wrong with a definition, one line each."""
-    places = [f"{place}: its type has no JSON form; use {FORMS}" for place in described.unknown]
+    places = [f"{place}: its type has no JSON form; use {FORMS}" for place in described.untyped]
     return [*_tool(name, description.strip()), *places, *_parameters(described.schema, "")]
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from nanocoder.errors import BadArguments
 
 if TYPE_CHECKING:
-    from nanocoder.schema.describe import Description
+    from nanocoder.schema.json_schema import Description
 
 T = TypeVar("T")
 
@@ -89,8 +89,8 @@ class Signature:
 
     @cached_property
     def _description(self) -> "Description":
-        # msgspec costs 15 ms to import; a start with a warm manifest cache needs no schema.
-        from nanocoder.schema.describe import describe
+        # attrs and inspect cost time; a start with a warm manifest cache needs no schema.
+        from nanocoder.schema.json_schema import describe
 
         return describe(self.parameters)
 
