@@ -22,8 +22,8 @@ def test_arguments_are_an_object_and_nothing_at_all_is_an_empty_one():
         ("null", "not NoneType"),
         ('"ls"', "not str"),
         ("42", "not int"),
-        ('{"a": 1, "a": 2}', "'a' is given twice"),
-        ('{"x": {"a": 1, "a": 2}}', "'a' is given twice"),
+        ('{"a": 1, "a": 2}', "the key 'a' appears twice"),
+        ('{"x": {"a": 1, "a": 2}}', "the key 'a' appears twice"),
         ('{"a": NaN}', "NaN"),
         ('{"a": -Infinity}', "-Infinity"),
         ('{"a": 1e999}', "too large"),
@@ -42,6 +42,8 @@ def test_surrogates_are_joined_or_replaced():
     assert clean("\ud83d\ude00") == "\U0001f600"
     assert clean("a\ud83db") == "a\ufffdb"
     assert parse_arguments('{"\\ud83d": ["\\ude00x"]}') == ({"\ufffd": ["\ufffdx"]}, "")
+    text = '{"a": "\\ud83d\\ude00 \\\\ud83d \ud83d"}'
+    assert parse_arguments(text) == ({"a": "\U0001f600 \\ud83d \ufffd"}, "")
 
 
 def test_what_leaves_is_valid_utf8():

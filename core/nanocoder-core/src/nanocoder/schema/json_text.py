@@ -10,6 +10,7 @@ from nanocoder.text import for_terminal
 
 MAX_DEPTH = 64
 MAX_BITS = 8_192
+MAX_DIGITS = 19  # what 64 bits can hold
 EXCERPT_CHARS = 40  # either side of the fault
 HINTS = {
     "Expecting ',' delimiter": '; a quote inside a string is written \\"',
@@ -23,23 +24,22 @@ def parse_json(text: str) -> Any:
     """Read what a model wrote as arguments; nothing written at all is `{}`.
 
     Raises: BadArguments when *text* is not JSON, names a key twice, is nested deeper than 64
-    levels, or holds NaN, Infinity or half of a surrogate pair.
+    levels, or holds NaN, Infinity, half of a surrogate pair or a number beyond 64 bits.
     """
     if not text.strip():
         return {}
     try:
         value = json.loads(
-            text, object_pairs_hook=_object, parse_constant=_no_constant, parse_float=_finite
+            text,
+            object_pairs_hook=_object,
+            parse_constant=_no_constant,
+            parse_float=_finite,
+            parse_int=_of_64_bits,
         )
     except json.JSONDecodeError as error:
         raise BadArguments([_where_it_breaks(text, error)]) from None
     except RecursionError:
         raise BadArguments([_too_deep()]) from None
-    except BadArguments:
-        raise
-    except ValueError:
-        # Python refuses integers of more than 4,300 digits: reading them takes quadratic time.
-        raise BadArguments(["invalid JSON: a number has too many digits"]) from None
     _refuse_depth(text, value)
     _refuse_lone_surrogates(text, value)
     return value
@@ -128,6 +128,15 @@ def _finite(text: str) -> float:
     if number in (float("inf"), float("-inf")):
         raise BadArguments([f"invalid JSON: the number {text[:EXCERPT_CHARS]} is too large"])
     return number
+
+
+def _of_64_bits(text: str) -> int:
+    # Servers read no more, and reading very long numbers takes quadratic time.
+    if len(text.removeprefix("-")) > MAX_DIGITS:
+        raise BadArguments(
+            [f"invalid JSON: the number {text[:EXCERPT_CHARS]} has more digits than 64 bits hold"]
+        )
+    return int(text)
 
 
 def _where_it_breaks(text: str, error: json.JSONDecodeError) -> str:
