@@ -18,9 +18,7 @@ from nanocoder import (
     ToolResult,
     UnknownTool,
     Verdict,
-    anthropic_tool,
     hookimpl,
-    openai_tool,
     tool,
 )
 from nanocoder_testing import opened, play
@@ -139,15 +137,6 @@ def test_a_handler_can_be_called_by_itself(ctx, workspace):
 def test_metadata_tells_scripts_about_the_call(ctx, workspace):
     (workspace.root / "a.txt").write_text("one\ntwo\n")
     assert head(ctx, "a.txt").metadata == {"path": "a.txt", "lines": 2}
-
-
-@pytest.mark.contract("NA-21")
-@pytest.mark.contract("LC-17")
-def test_the_same_definition_is_exported_in_each_providers_form():
-    wire = (head.name, head.description, head.parameters)
-    assert openai_tool(*wire)["function"]["parameters"]["additionalProperties"] is False
-    exported = anthropic_tool(*wire)
-    assert set(exported) == {"name", "description", "input_schema"}
 
 
 @pytest.mark.contract("NA-55")

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, NewType
 
 import attrs
 import pytest
-from nanocoder.schema import Param, Signature, anthropic_tool, openai_tool
+from nanocoder.schema import Param, Signature
 
 
 class Colour(enum.StrEnum):
@@ -81,19 +81,16 @@ def test_required_lists_what_has_no_default():
 
 
 @pytest.mark.contract("NA-07")
-@pytest.mark.contract("NT-48")
-def test_without_required_parameters_there_is_no_required_in_any_export():
+def test_without_required_parameters_there_is_no_required():
     def run_tests(pattern: Annotated[str, "Which tests to run."] = ""): ...
 
     def list_todos(): ...
 
     for function in (run_tests, list_todos):
         schema = Signature.of_function(function).json_schema
-        openai = openai_tool("t", "d", schema)["function"]["parameters"]
-        for exported in (schema, openai, anthropic_tool("t", "d", schema)["input_schema"]):
-            assert exported["type"] == "object"
-            assert "required" not in exported
-            assert "properties" in exported
+        assert schema["type"] == "object"
+        assert "required" not in schema
+        assert "properties" in schema
 
 
 @pytest.mark.contract("NA-08")
@@ -219,12 +216,11 @@ def test_a_parameter_named_title_is_not_taken_for_a_schema_title():
 
 @pytest.mark.contract("NA-11")
 @pytest.mark.parametrize("annotation", [Path, bytes, complex, dict[int, str], Edit | Node])
-def test_an_unknown_type_is_left_open_and_the_lint_warns(annotation):
+def test_an_unknown_type_is_left_open_and_named(annotation):
     fields = {"it": attrs.field(type=Annotated[annotation, "Something odd."])}
     signature = Signature.of_class(attrs.make_class("Odd", fields))
     assert signature.json_schema["properties"]["it"] == {"description": "Something odd."}
-    (problem,) = signature.lint("odd", "Do something unusual.")
-    assert problem.startswith("it: its type has no JSON form")
+    assert signature.untyped == ("it",)
 
 
 @pytest.mark.contract("NA-12")
@@ -272,63 +268,6 @@ def test_a_method_keeps_its_self():
         def run(self, path: Annotated[str, "File to run."]): ...
 
     assert Signature.of_function(Tool().run).names == ("path",)
-
-
-@pytest.mark.contract("NT-01")
-def test_the_openai_form_of_a_tool():
-    schema = Signature.of_function(edit_file).json_schema
-    assert openai_tool("edit_file", "Replace text in a file.", schema) == {
-        "type": "function",
-        "function": {
-            "name": "edit_file",
-            "description": "Replace text in a file.",
-            "parameters": schema,
-        },
-    }
-
-
-@pytest.mark.contract("LC-17")
-def test_the_anthropic_form_of_a_tool():
-    schema = Signature.of_function(edit_file).json_schema
-    assert anthropic_tool("edit_file", "Replace text in a file.", schema) == {
-        "name": "edit_file",
-        "description": "Replace text in a file.",
-        "input_schema": schema,
-    }
-
-
-@pytest.mark.contract("NT-03")
-@pytest.mark.contract("NA-15")
-@pytest.mark.parametrize(
-    ("name", "description", "said"),
-    [
-        ("edit_file", "", "no description"),
-        ("edit_file", "Edits it.", "too short"),
-        ("edit_file", "The edit file tool", "only repeats the name"),
-    ],
-)
-def test_the_lint_rejects_a_description_that_tells_nothing(name, description, said):
-    (problem,) = Signature.of_function(edit_file).lint(name, description)
-    assert said in problem
-
-
-@pytest.mark.contract("NT-03")
-@pytest.mark.contract("NA-15")
-def test_the_lint_names_each_parameter_that_says_nothing_however_deep():
-    inner = attrs.make_class("Inner", {"deep": attrs.field(type=str)})
-
-    def tool(
-        bare, plain: str, path: Annotated[str, "The path"], deep: Annotated[list[inner], "Many."]
-    ): ...
-
-    problems = Signature.of_function(tool).lint("tool", "Do a thing with all of these.")
-    assert [problem.split(":")[0] for problem in problems] == [
-        "bare", "bare", "plain", "path", "deep[].deep",
-    ]  # fmt: skip
-
-
-def test_the_lint_is_content_with_a_described_tool():
-    assert Signature.of_function(edit_file).lint("edit_file", "Replace text in a file.") == []
 
 
 def written_as_text(path: "Annotated[str, 'File to read.']", limit: "int" = 5): ...

@@ -3,17 +3,8 @@
 from typing import Annotated
 
 import pytest
-from nanocoder import (
-    BadArguments,
-    Dialect,
-    Param,
-    ToolCall,
-    ToolResult,
-    UnknownTool,
-    openai_tool,
-    tool,
-)
-from nanocoder_kit_dialect import Shaped, cut, in_words, renamed, shape
+from nanocoder import BadArguments, Dialect, Param, ToolCall, ToolResult, UnknownTool, tool
+from nanocoder_kit_dialect import Shaped, cut, in_words, openai_tool, renamed, shape
 
 
 @tool

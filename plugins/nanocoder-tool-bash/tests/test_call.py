@@ -2,6 +2,7 @@ import math
 
 import pytest
 from nanocoder import SessionInfo, ToolCall, ToolError, WorkspaceError
+from nanocoder_testing import definition_problems
 from nanocoder_tool_bash import (
     Settings,
     bash,
@@ -31,8 +32,8 @@ def test_bash_is_dangerous_and_may_do_everything():
     assert bash.effects == {"read", "write", "execute", "network"}
 
 
-def test_what_a_model_reads_of_it_passes_the_lint():
-    assert bash.signature.lint(bash.name, bash.description) == []
+def test_a_model_understands_its_definition():
+    assert definition_problems(bash) == []
 
 
 @pytest.mark.contract("NT-25")

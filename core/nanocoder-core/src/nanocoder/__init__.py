@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from nanocoder.readable import PathFilter, Readable
     from nanocoder.redaction import without_password
     from nanocoder.repetition import repeats_itself
-    from nanocoder.schema import Param, anthropic_tool, openai_tool, parse_json
+    from nanocoder.schema import Param, parse_json, structure
     from nanocoder.text import (
         OutputLimit,
         clip,
@@ -131,7 +131,7 @@ _ROOMS = {
     ),
     "redaction": ("without_password",),
     "repetition": ("repeats_itself",),
-    "schema": ("Param", "anthropic_tool", "openai_tool", "parse_json"),
+    "schema": ("Param", "parse_json", "structure"),
     "text": (
         *("OutputLimit", "clip", "clip_output", "count_tokens"),
         *("counted", "for_model", "for_terminal"),
@@ -240,7 +240,6 @@ __all__ = [
     "WorkspaceError",
     "Written",
     "__version__",
-    "anthropic_tool",
     "clip",
     "clip_output",
     "count_tokens",
@@ -252,9 +251,9 @@ __all__ = [
     "hookimpl",
     "named_paths",
     "open_session",
-    "openai_tool",
     "parse_json",
     "repeats_itself",
+    "structure",
     "tool",
     "unescape_path",
     "with_fallback",

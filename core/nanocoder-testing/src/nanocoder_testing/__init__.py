@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from nanocoder_testing.checking import check
+    from nanocoder_testing.definitions import definition_problems
     from nanocoder_testing.playing import Played, opened, play
     from nanocoder_testing.scripted import Scripted, Turn
     from nanocoder_testing.streams import stream_problems
@@ -17,6 +18,7 @@ _ROOMS = {
     "Scripted": "scripted",
     "Turn": "scripted",
     "check": "checking",
+    "definition_problems": "definitions",
     "opened": "playing",
     "play": "playing",
     "stream_problems": "streams",
@@ -28,6 +30,7 @@ __all__ = [
     "Scripted",
     "Turn",
     "check",
+    "definition_problems",
     "opened",
     "play",
     "stream_problems",

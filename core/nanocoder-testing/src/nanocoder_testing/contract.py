@@ -106,7 +106,7 @@ def test_importing_it_loads_nothing_slow(subject: Subject) -> None:
 def test_every_setting_has_a_default_and_is_explained(subject: Subject) -> None:
     """Let a person set any one key, and read what it is for."""
     from attrs import fields
-    from nanocoder.schema import structure
+    from nanocoder import structure
 
     cls = subject.implementation("nanocoder_settings").function()
     structure(cls, {})

@@ -8,6 +8,7 @@ from nanocoder.tool import Tool
 from nanocoder.values import Effect, Risk
 
 from nanocoder_testing.contract_marks import about, fail_for, needs
+from nanocoder_testing.definitions import definition_problems
 from nanocoder_testing.subject import Subject
 
 MAX_DEFINITION_TOKENS = 250
@@ -21,8 +22,7 @@ MODEL_TURNS = 8
 @about("tools")
 def test_a_model_understands_the_definition(subject: Subject, part: str) -> None:
     """Describe the tool and each parameter, and say more than the name does."""
-    tool = subject.tool(part)
-    fail_for(tool.signature.lint(tool.name, tool.description))
+    fail_for(definition_problems(subject.tool(part)))
 
 
 @about("tools")

@@ -1,7 +1,7 @@
 """The dialect m31a: tools with capital letters, times in seconds, `cat -n` numbering."""
 
-from nanocoder import Dialect, hookimpl, openai_tool
-from nanocoder_kit_dialect import Shaped
+from nanocoder import Dialect, hookimpl
+from nanocoder_kit_dialect import Shaped, openai_tool
 
 from nanocoder_dialect_m31a.shapes import SHAPES
 

@@ -1,7 +1,7 @@
 """The dialect nano: read, write, edit and bash with absolute paths; times in milliseconds."""
 
-from nanocoder import Dialect, anthropic_tool, hookimpl
-from nanocoder_kit_dialect import Shaped
+from nanocoder import Dialect, hookimpl
+from nanocoder_kit_dialect import Shaped, anthropic_tool
 
 from nanocoder_dialect_nano.several import batch
 from nanocoder_dialect_nano.shapes import SHAPES, TASK_AND_SKILL

@@ -1,7 +1,7 @@
 """The dialect s02: bash, read_file, write_file and edit_file, with short answers."""
 
-from nanocoder import Dialect, anthropic_tool, hookimpl
-from nanocoder_kit_dialect import Shaped
+from nanocoder import Dialect, hookimpl
+from nanocoder_kit_dialect import Shaped, anthropic_tool
 
 from nanocoder_dialect_s02.shapes import bash, edit_file, read_file, write_file
 

@@ -1,7 +1,7 @@
 """The dialect tutorial: read_file, write_file, bash and search; times in milliseconds."""
 
-from nanocoder import Dialect, hookimpl, openai_tool
-from nanocoder_kit_dialect import Shaped
+from nanocoder import Dialect, hookimpl
+from nanocoder_kit_dialect import Shaped, openai_tool
 
 from nanocoder_dialect_tutorial.shapes import bash, read_file, search, write_file
 

@@ -2,6 +2,7 @@
 
 from nanocoder_kit_dialect.shaped import Shaped
 from nanocoder_kit_dialect.shapes import Arguments, Render, Shape, renamed, shape
+from nanocoder_kit_dialect.vendor_forms import anthropic_tool, openai_tool
 from nanocoder_kit_dialect.words import cut, in_words, said
 
 __all__ = [
@@ -9,8 +10,10 @@ __all__ = [
     "Render",
     "Shape",
     "Shaped",
+    "anthropic_tool",
     "cut",
     "in_words",
+    "openai_tool",
     "renamed",
     "said",
     "shape",

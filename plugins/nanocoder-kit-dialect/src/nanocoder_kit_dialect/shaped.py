@@ -10,7 +10,7 @@ from nanocoder_kit_dialect.shapes import Render, Shape
 from nanocoder_kit_dialect.words import in_words, said
 
 Write = Callable[[str, str, Mapping[str, Any]], Mapping[str, Any]]
-"""Writes name, description and parameters as they go to a model: `openai_tool`, for example."""
+"""A function from name, description and parameters to the form of a vendor: `openai_tool`, say."""
 
 
 class Shaped:

@@ -4,15 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from nanocoder import (
-    Dialect,
-    NanocoderError,
-    Session,
-    ToolCall,
-    ToolResult,
-    UsageError,
-    anthropic_tool,
-)
+from nanocoder import Dialect, NanocoderError, Session, ToolCall, ToolResult, UsageError
 
 DIALECT = "s02"
 
@@ -32,10 +24,15 @@ class Tools:
         self._dialect: Dialect = found[1]
         offers = self._dialect.offer(list(session.tools.values()))
         self.definitions = [
-            anthropic_tool(one["name"], one["description"], one["parameters"]) for one in offers
+            {
+                "name": offer["name"],
+                "description": offer["description"],
+                "input_schema": offer["parameters"],
+            }
+            for offer in offers
         ]
         self.handlers: dict[str, Callable[..., str]] = {
-            one["name"]: partial(self._run, one["name"]) for one in offers
+            offer["name"]: partial(self._run, offer["name"]) for offer in offers
         }
 
     def _run(self, tool_name: str, /, **arguments: Any) -> str:

@@ -4,19 +4,17 @@ Importing this package is cheap: cattrs and msgspec come with the first check an
 """
 
 from nanocoder.schema.json_text import canonical_json, copied, parse_json, unfit
+from nanocoder.schema.normalise import normalise
 from nanocoder.schema.param import Param
 from nanocoder.schema.signature import Signature, structure
 from nanocoder.schema.told import told
-from nanocoder.schema.wire import anthropic_tool, normalise, openai_tool
 
 __all__ = [
     "Param",
     "Signature",
-    "anthropic_tool",
     "canonical_json",
     "copied",
     "normalise",
-    "openai_tool",
     "parse_json",
     "structure",
     "told",

@@ -81,11 +81,10 @@ class Signature:
             return tuple(name for name in empty if name in optional and name in unfit)
         return ()
 
-    def lint(self, name: str, description: str) -> list[str]:
-        """Say what a model would not understand of a tool; empty when all is well."""
-        from nanocoder.schema.lint import lint
-
-        return lint(name, description, self._description)
+    @property
+    def untyped(self) -> tuple[str, ...]:
+        """The places whose type has no JSON form; the schema leaves them open."""
+        return self._description.untyped
 
     @cached_property
     def _description(self) -> "Description":

@@ -1,4 +1,4 @@
-"""How tools and calls look outside: the vendors' forms, and what models send."""
+"""The forms in which models send calls, brought into one."""
 
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
@@ -9,21 +9,6 @@ from nanocoder.schema.misfit import shown
 
 MAX_PARAMETERS = 1_000
 WRAPPERS = ("params", "arguments")
-
-
-def openai_tool(name: str, description: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Write a tool the way OpenAI's chat interface, and all who copied it, want it."""
-    function = {"name": name, "description": description, "parameters": _object_schema(parameters)}
-    return {"type": "function", "function": function}
-
-
-def anthropic_tool(name: str, description: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Write a tool the way Anthropic's messages interface wants it."""
-    return {
-        "name": name,
-        "description": description,
-        "input_schema": _object_schema(parameters),
-    }
 
 
 def normalise(
@@ -75,7 +60,3 @@ def _arguments(wrapper: str, inside: Any) -> dict[str, Any]:
     if isinstance(inside, Mapping):
         return dict(inside)
     raise BadArguments([f"{wrapper}: expected an object of arguments, got {shown(inside)}"])
-
-
-def _object_schema(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": {}, **parameters}

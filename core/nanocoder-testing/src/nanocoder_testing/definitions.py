@@ -1,24 +1,27 @@
-"""What a model would not understand of a tool: its only guide is what the definition says."""
+"""Problems of a tool's definition, which is all that a model knows of the tool."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from nanocoder.schema.json_schema import Description
+from nanocoder.tool import Tool
 
-FORMS = "str, int, float, bool, Literal, Enum, list, set, tuple, dict[str, …], attrs classes"
+JSON_TYPES = "str, int, float, bool, Literal, Enum, list, set, tuple, dict[str, …], attrs classes"
 SHORT_CHARS = 12
 FILLERS = frozenset({"a", "an", "the", "this", "that", "it", "its", "is", "of", "to", "for"})
 FILLERS |= {"tool", "function", "parameter", "argument", "value"}
 
 
-def lint(name: str, description: str, described: Description) -> list[str]:
-    """Say what is wrong with a definition, one line each."""
-    places = [f"{place}: its type has no JSON form; use {FORMS}" for place in described.untyped]
-    return [*_tool(name, description.strip()), *places, *_parameters(described.schema, "")]
+def definition_problems(tool: Tool[..., Any]) -> list[str]:
+    """Return what a model would not understand of *tool*, one line each."""
+    untyped = [
+        f"{place}: its type has no JSON form; use {JSON_TYPES}" for place in tool.signature.untyped
+    ]
+    described = _description_problems(tool.name, tool.description.strip())
+    return [*described, *untyped, *_parameter_problems(tool.parameters, "")]
 
 
-def _tool(name: str, description: str) -> Iterator[str]:
+def _description_problems(name: str, description: str) -> Iterator[str]:
     if not description:
         yield f"{name}: no description; say what the tool does and when to use it"
     elif _only_repeats(name, description):
@@ -27,7 +30,7 @@ def _tool(name: str, description: str) -> Iterator[str]:
         yield f"{name}: the description {description!r} is too short to choose the tool by"
 
 
-def _parameters(schema: dict[str, Any], path: str) -> Iterator[str]:
+def _parameter_problems(schema: Mapping[str, Any], path: str) -> Iterator[str]:
     for name, inner in schema.get("properties", {}).items():
         place = f"{path}.{name}".lstrip(".")
         text = inner.get("description", "").strip()
@@ -35,14 +38,14 @@ def _parameters(schema: dict[str, Any], path: str) -> Iterator[str]:
             yield f'{place}: no description; write Annotated[…, "what it is for"]'
         elif _only_repeats(name, text):
             yield f"{place}: the description {text!r} only repeats the name"
-        yield from _parameters(inner, place)
+        yield from _parameter_problems(inner, place)
     for suffix, inner in _inner(schema):
-        yield from _parameters(inner, path + suffix)
+        yield from _parameter_problems(inner, path + suffix)
     for name, inner in schema.get("$defs", {}).items():
-        yield from _parameters(inner, name)
+        yield from _parameter_problems(inner, name)
 
 
-def _inner(schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _inner(schema: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     single = (("[]", schema.get("items")), (".*", schema.get("additionalProperties")))
     yield from ((suffix, inner) for suffix, inner in single if isinstance(inner, dict))
     yield from (("", inner) for inner in schema.get("anyOf", ()))
