@@ -15,7 +15,15 @@ import repository
 from repository import Package
 
 DISTRIBUTION = re.compile(r"[A-Za-z0-9._-]+")
-SLOW = ("asyncio", "cattrs", "httpx", "importlib.metadata", "prompt_toolkit", "rich")
+SLOW = (
+    "asyncio",
+    "cattrs",
+    "httpx",
+    "importlib.metadata",
+    "importlib_metadata",
+    "prompt_toolkit",
+    "rich",
+)
 
 # In a fork of a bare interpreter each, so that none finds what another one has imported.
 IMPORT_EACH = """

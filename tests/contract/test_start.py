@@ -9,7 +9,15 @@ import pytest
 import repository
 
 VERSION_MODULES = 40
-SLOW = ("asyncio", "cattrs", "httpx", "importlib.metadata", "prompt_toolkit", "rich")
+SLOW = (
+    "asyncio",
+    "cattrs",
+    "httpx",
+    "importlib.metadata",
+    "importlib_metadata",
+    "prompt_toolkit",
+    "rich",
+)
 WAITING_KINDS = ("tool", "sandbox", "dialect")
 
 # The command line leaves with os._exit, so what is loaded is told there.

@@ -324,7 +324,7 @@ from pathlib import Path
 from nanocoder.config import Config
 config = Config.load(Path(sys.argv[1]))
 config.settings("tool-y", type("S", (), {}))
-slow = {"cattrs", "platformdirs", "asyncio", "importlib.metadata", "difflib"}
+slow = {"cattrs", "platformdirs", "asyncio", "importlib.metadata", "importlib_metadata", "difflib"}
 print(sorted(slow & set(sys.modules)), config.core.model)
 """
     done = subprocess.run(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from nanocoder import PluginError, Plugins, open_session
-from nanocoder.plugins.manifest import cached_records
+from nanocoder.plugins.manifest import read_cache
 from nanocoder_testing import Scripted, play
 
 GOOD = """
@@ -369,10 +369,10 @@ def test_every_byte_of_the_cache_counts(site: Site, tmp_path: Path) -> None:
     cache = tmp_path / "plugins.json"
     site.plugins(cache)
     whole = cache.read_bytes()
-    assert set(cached_records(cache)) == {"tool-fine"}
+    assert set(read_cache(cache)["plugins"]) == {"tool-fine"}
     for place in range(len(whole)):
         cache.write_bytes(whole[:place] + bytes([whole[place] ^ 4]) + whole[place + 1 :])
-        assert cached_records(cache) == {}, place
+        assert read_cache(cache) == {}, place
 
 
 @pytest.mark.finding("R11")

@@ -8,6 +8,7 @@ HEAVY = {
     "cattrs",
     "click",
     "importlib.metadata",
+    "importlib_metadata",
     "pydantic",
     "rich",
     "trio",

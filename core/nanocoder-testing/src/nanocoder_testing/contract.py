@@ -74,7 +74,15 @@ __all__ = [
     "test_what_a_tool_does_is_declared",
 ]
 
-SLOW = ("asyncio", "cattrs", "httpx", "importlib.metadata", "prompt_toolkit", "rich")
+SLOW = (
+    "asyncio",
+    "cattrs",
+    "httpx",
+    "importlib.metadata",
+    "importlib_metadata",
+    "prompt_toolkit",
+    "rich",
+)
 
 
 def test_it_loads(subject: Subject) -> None:

@@ -14,7 +14,7 @@ from attrs import frozen
 from nanocoder.calls import Implementation
 from nanocoder.plugins import Plugins
 from nanocoder.plugins.describe import describe
-from nanocoder.plugins.discovery import GROUP, scan, site_directories
+from nanocoder.plugins.discovery import GROUP, find_plugins, site_paths
 from nanocoder.provider import ProviderSpec
 from nanocoder.tool import ANY_TOOL, Tool
 
@@ -94,7 +94,7 @@ def subjects(start: str, wanted: str) -> tuple[Subject, ...]:
 
     Without either, every installed plugin. Raises LookupError for a name that is not installed.
     """
-    found = [Subject(one.name, one.module) for one in scan(site_directories())]
+    found = [Subject(plugin.name, plugin.module) for plugin in find_plugins(site_paths())]
     if wanted:
         chosen = tuple(one for one in found if one.name == wanted)
         if not chosen:
@@ -107,7 +107,7 @@ def subjects(start: str, wanted: str) -> tuple[Subject, ...]:
 
 def _project_around(path: Path) -> Path | None:
     """Return the plugin's project that *path* is in; installed files are in none."""
-    if any(path.is_relative_to(site) for site in site_directories()):
+    if any(path.is_relative_to(site) for site in site_paths()):
         return None
     for folder in path.parents:
         if (folder / "pyproject.toml").is_file():

@@ -13,7 +13,7 @@ from nanocoder.cli.output import print_json, print_line, print_table
 from nanocoder.errors import NanocoderError, PersonError
 from nanocoder.models import Chosen, choose_model, open_provider
 from nanocoder.opening import misspelt
-from nanocoder.plugins.discovery import scan, site_directories
+from nanocoder.plugins.discovery import find_plugins, site_paths
 from nanocoder.tool import SessionInfo
 from nanocoder.toolnames import idle_policies, unknown_tools
 from nanocoder.version import VERSION
@@ -145,7 +145,7 @@ def _idle_names(host: Host, told: Sequence[str]) -> Iterator[str]:
     for unknown in unknown_tools(config, plugins):
         if unknown.line not in told:
             yield unknown.line
-    installed = {one.name for one in scan(site_directories())}
+    installed = {plugin.name for plugin in find_plugins(site_paths())}
     for name in sorted(config.disabled_plugins - installed):
         yield f"{config.where('plugins.disable')}: plugins.disable names {name!r}: no such plugin"
 

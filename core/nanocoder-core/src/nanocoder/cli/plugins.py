@@ -14,7 +14,7 @@ from nanocoder.cli.sets import installed_sets, known_packages
 from nanocoder.config import user_config_dir
 from nanocoder.errors import UsageError
 from nanocoder.plugins import Entry, Plugins
-from nanocoder.plugins.discovery import PREFIX, scan, site_directories, start_files
+from nanocoder.plugins.discovery import PREFIX, find_plugins, site_paths, start_files
 from nanocoder.plugins.lock import differences, installed_now, read_lock, write_lock
 from nanocoder.text import nearest
 
@@ -140,11 +140,12 @@ def _refuse_slip(package: str) -> None:
 
 def tell_start_files() -> None:
     """Name what plugins have put into every start of Python, where nobody looks for it."""
-    for site, info in sorted({(one.site, one.distribution) for one in scan(site_directories())}):
-        for file in start_files(site, info):
+    plugins = {plugin.distribution: plugin for plugin in find_plugins(site_paths())}
+    for distribution, plugin in sorted(plugins.items()):
+        for file in start_files(plugin):
             complain(
-                f"{info} contains {file}, which runs code whenever Python starts, with or without"
-                " nanocoder; review it"
+                f"{distribution} contains {file}, which runs code whenever Python starts, with or"
+                " without nanocoder; review it"
             )
 
 
@@ -170,9 +171,9 @@ def _normal(name: str) -> str:
 def _installed() -> dict[str, str]:
     """Return the packages of the installed plugins and sets, by each name that they go by."""
     sets = {f"set-{name}": f"{PREFIX}set-{name}" for name in installed_sets()}
-    found = scan(site_directories())
-    packages = {_normal(one.distribution): one.distribution for one in found}
-    return {**packages, **{_normal(one.name): one.distribution for one in found}, **sets}
+    plugins = find_plugins(site_paths())
+    packages = {_normal(plugin.distribution): plugin.distribution for plugin in plugins}
+    return {**packages, **{_normal(plugin.name): plugin.distribution for plugin in plugins}, **sets}
 
 
 def _pip(action: str, *packages: str) -> tuple[str, int]:
@@ -228,7 +229,7 @@ def _lock(_: argparse.Namespace) -> int:
     path = user_config_dir() / "plugins.lock"
     now = installed_now()
     write_lock(path, now)
-    count = len({one.name for one in scan(site_directories())})
+    count = sum(bool(locked.module) for locked in now.values())
     print_line(f"{path}: {count} plugins and {len(now) - count} of their libraries are locked.")
     return 0
 

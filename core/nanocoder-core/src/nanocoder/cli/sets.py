@@ -4,7 +4,7 @@ import os
 import re
 
 from nanocoder.errors import UsageError
-from nanocoder.plugins.discovery import site_directories
+from nanocoder.plugins.discovery import site_paths
 from nanocoder.text import nearest
 
 PREFIX = "nanocoder_set_"
@@ -14,7 +14,7 @@ SET = "nanocoder-set-"
 def installed_sets() -> dict[str, str]:
     """Return each installed set's name and its METADATA file."""
     found: dict[str, str] = {}
-    for site in site_directories():
+    for site in site_paths():
         if not os.path.isdir(site):
             continue
         for name in sorted(os.listdir(site)):

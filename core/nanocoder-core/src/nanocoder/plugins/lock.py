@@ -9,14 +9,22 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
 from attrs import asdict, frozen
 
 from nanocoder.errors import ConfigError
-from nanocoder.plugins.discovery import Found, libraries, packages_of, scan, site_directories
+from nanocoder.plugins.discovery import (
+    Installed,
+    find_libraries,
+    find_plugins,
+    modules_of,
+    record_of,
+    site_paths,
+)
+from nanocoder.private_files import replace_file
 
 FORMAT = 3
 UNCHECKED = 0b01
@@ -37,15 +45,15 @@ class Locked:
     record: str
 
 
-def locked_now(found: Sequence[Found]) -> dict[str, Locked]:
+def locked_now(distributions: Iterable[Installed]) -> dict[str, Locked]:
     """Return what is installed at this moment, ready to be locked."""
-    return {one.name: _locked(one) for one in found}
+    return {installed.name: _locked(installed) for installed in distributions}
 
 
 def installed_now() -> dict[str, Locked]:
     """Return all that a lock names: every plugin, and every library that plugins share."""
-    sites = site_directories()
-    return {**locked_now(libraries(sites)), **locked_now(scan(sites))}
+    sites = site_paths()
+    return {**locked_now(find_libraries(sites)), **locked_now(find_plugins(sites))}
 
 
 def refused_by(path: Path) -> dict[str, str]:
@@ -55,10 +63,9 @@ def refused_by(path: Path) -> dict[str, str]:
     plugin needs is gone or was changed.
     """
     locked, now = read_lock(path), installed_now()
-    plugins = {one.name for one in scan(site_directories())}
     refused = {}
     for name, difference in differences(locked, now).items():
-        if name in plugins:
+        if name in now and now[name].module:
             refused[name] = f"strict: it {difference} (nanocoder plugins lock accepts it)"
         elif name in locked:
             raise ConfigError(f"strict: {name} {difference} (nanocoder plugins lock accepts it)")
@@ -67,18 +74,11 @@ def refused_by(path: Path) -> dict[str, str]:
 
 def write_lock(path: Path, plugins: Mapping[str, Locked]) -> None:
     """Write the lock in one step; raises ConfigError when it cannot be written."""
-    data = {
-        "format": FORMAT,
-        "plugins": {name: asdict(one) for name, one in sorted(plugins.items())},
-    }
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    rows = {name: asdict(locked) for name, locked in sorted(plugins.items())}
+    text = json.dumps({"format": FORMAT, "plugins": rows}, indent=2) + "\n"
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        temporary.write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
-        os.replace(temporary, path)
+        replace_file(path, text.encode())
     except OSError as error:
-        with suppress(OSError):
-            temporary.unlink()
         raise ConfigError(f"the plugin lock {path} cannot be written: {error.strerror}") from error
 
 
@@ -118,20 +118,17 @@ def differences(locked: Mapping[str, Locked], now: Mapping[str, Locked]) -> dict
     return dict(sorted(found.items()))
 
 
-def _locked(one: Found) -> Locked:
-    info = f"{one.distribution.replace('-', '_')}-{one.version}.dist-info"
-    try:
-        record = (Path(one.site) / info / "RECORD").read_bytes()
-    except OSError:
-        record = b""
-    digest = hashlib.sha256(record)
-    for module in sorted({one.module, *packages_of(one.site, os.path.join(one.site, info))} - {""}):
+def _locked(installed: Installed) -> Locked:
+    digest = hashlib.sha256(record_of(installed).encode())
+    if os.path.isfile(installed.site):
+        digest.update(Path(installed.site).read_bytes())
+    for module in sorted(modules_of(installed)):
         folder, files = _package(module)
         for path in [*files, *filter(_is_unchecked, _compiled(files))]:
             with suppress(OSError):
                 content = hashlib.sha256(path.read_bytes()).digest()
                 digest.update(content + os.fsencode(path.relative_to(folder)))
-    return Locked(one.distribution, one.version, one.module, digest.hexdigest())
+    return Locked(installed.distribution, installed.version, installed.module, digest.hexdigest())
 
 
 def _compiled(files: Iterable[Path]) -> Iterator[Path]:

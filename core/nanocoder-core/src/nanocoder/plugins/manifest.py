@@ -4,21 +4,29 @@ import json
 import os
 import sys
 import zlib
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from attrs import field, frozen
+from attrs import astuple, field, frozen
 
 from nanocoder.errors import PluginError
 from nanocoder.hookspecs import RANK
 from nanocoder.plugins.describer import describe_in_child
-from nanocoder.plugins.discovery import Found, mtime_of, package_files
+from nanocoder.plugins.discovery import (
+    Installed,
+    find_plugins,
+    fingerprint,
+    mtime_of,
+    package_files,
+)
+from nanocoder.private_files import open_private, replace_file
 from nanocoder.values import EMPTY, Value
 from nanocoder.version import VERSION
 
-FORMAT = 5
+FORMAT = 6
 DESCRIBE_DEADLINE_S = 10.0
 """How long one plugin may take to import before it is set aside."""
 
@@ -87,44 +95,80 @@ class Manifest(Value):
 
 
 def load(
-    found: Sequence[Found],
+    sites: Sequence[str],
     cache: Path | None,
     deadline_s: float = DESCRIBE_DEADLINE_S,
     refused: Mapping[str, str] = EMPTY,
 ) -> Manifest:
-    """Return the manifest of *found*; a child process describes what the cache lacks.
+    """Return the manifest of what is installed in *sites*.
 
-    A cache that cannot be read is rebuilt; one that cannot be written is done without. *refused*
-    says by name why some plugins are set aside: nothing of them is imported.
+    Metadata are read only if the fingerprint of *sites* has changed, and a child process describes
+    the plugins that the cache lacks. A cache that cannot be read is rebuilt; without a writable one
+    it works, too. *refused* says by name why some plugins are set aside: they are not imported.
     """
-    known = cached_records(cache)
-    described: dict[str, dict[str, Any]] = {}
-    missing: list[Found] = []
-    for plugin in _unclashed(found, described):
+    current = fingerprint(sites)
+    stored = read_cache(cache)
+    known: dict[str, dict[str, Any]] = stored.get("plugins", {})
+    if stored.get("fingerprint") == current:
+        installed = [Installed(*row) for row in stored["installed"]]
+    else:
+        installed = find_plugins(sites)
+    problems = {**_problems(installed), **refused}
+    records, missing = _known_records(installed, known, problems)
+    if missing:
+        records |= _described_now(missing, deadline_s)
+        for name in records.keys() & known.keys():  # an upgrade does not make it a newcomer
+            records[name]["since"] = known[name]["since"]
+    # A plugin that is refused today may be accepted tomorrow: until then its record stays.
+    kept = {name: record for name, record in records.items() if name not in problems}
+    kept |= {name: known[name] for name in problems if name in known}
+    if missing or stored.get("fingerprint") != current or known.keys() != kept.keys():
+        rows = [astuple(plugin) for plugin in installed]
+        _write(cache, {"fingerprint": current, "installed": rows, "plugins": kept})
+    entries = {name: _entry(record) for name, record in sorted(records.items())}
+    fresh = tuple(plugin.name for plugin in missing if not entries[plugin.name].error)
+    return Manifest(entries, fresh if known else ())
+
+
+def _known_records(
+    installed: Sequence[Installed],
+    known: Mapping[str, dict[str, Any]],
+    problems: Mapping[str, str],
+) -> tuple[dict[str, dict[str, Any]], list[Installed]]:
+    """Return the records that need no import, and the plugins that have to be described."""
+    records: dict[str, dict[str, Any]] = {}
+    missing: list[Installed] = []
+    for plugin in installed:
         record = known.get(plugin.name)
-        if plugin.name in refused:
-            description = {"error": refused[plugin.name], **_guess(plugin)}
-            described[plugin.name] = _record(plugin, description)
+        if plugin.name in problems:
+            description = {"error": problems[plugin.name], **_guess(plugin)}
+            records.setdefault(plugin.name, _record(plugin, description))
         elif record is not None and _still_holds(record, plugin):
-            described[plugin.name] = record
+            records[plugin.name] = record
         else:
             missing.append(plugin)
-    if missing:
-        described |= _described_now(missing, deadline_s)
-        for name in described.keys() & known.keys():  # an upgrade does not make it a newcomer
-            described[name]["since"] = known[name]["since"]
-    # What is refused today may be agreed to tomorrow; until then what is known of it stays.
-    cached = {name: record for name, record in described.items() if name not in refused}
-    cached |= {name: known[name] for name in refused if name in known}
-    if missing or known.keys() != cached.keys():
-        _write(cache, cached)
-    entries = {name: _entry(record) for name, record in sorted(described.items())}
-    whole = [plugin.name for plugin in missing if not entries[plugin.name].error]
-    fresh = tuple(whole) if known else ()
-    return Manifest(entries, fresh)
+    return records, missing
 
 
-def _described_now(missing: Sequence[Found], deadline_s: float) -> dict[str, dict[str, Any]]:
+def _problems(installed: Sequence[Installed]) -> dict[str, str]:
+    """Return by name why plugins cannot be used before anything of them is imported.
+
+    A name that two distributions claim is nobody's: the order of a directory decides nothing.
+    """
+    problems = {plugin.name: plugin.problem for plugin in installed if plugin.problem}
+    for name, count in Counter(plugin.name for plugin in installed).items():
+        if count > 1:
+            owners = sorted(
+                f"{plugin.distribution} {plugin.version}"
+                for plugin in installed
+                if plugin.name == name
+            )
+            both = " and ".join(owners)
+            problems[name] = f"{both} both provide the plugin {name!r}; uninstall one"
+    return problems
+
+
+def _described_now(missing: Sequence[Installed], deadline_s: float) -> dict[str, dict[str, Any]]:
     answers = describe_in_child([(plugin.name, plugin.module) for plugin in missing], deadline_s)
     records = {}
     for plugin in missing:
@@ -139,55 +183,26 @@ def _described_now(missing: Sequence[Found], deadline_s: float) -> dict[str, dic
     return records
 
 
-def _unclashed(found: Sequence[Found], described: dict[str, dict[str, Any]]) -> list[Found]:
-    """Set aside every plugin whose name two distributions claim.
-
-    Neither may win by the order of a directory.
-    """
-    owners: dict[str, list[Found]] = {}
-    for one in found:
-        owners.setdefault(one.name, []).append(one)
-    for name, claims in owners.items():
-        if len(claims) > 1:
-            both = " and ".join(sorted(f"{one.distribution} {one.version}" for one in claims))
-            error = f"{both} both provide the plugin {name!r}; uninstall one"
-            described[name] = _record(
-                claims[0], {"error": error, "policy": "policy" in name.split("-")}
-            )
-    return [claims[0] for claims in owners.values() if len(claims) == 1]
-
-
-def _record(one: Found, description: dict[str, Any]) -> dict[str, Any]:
+def _record(plugin: Installed, description: dict[str, Any]) -> dict[str, Any]:
     return {
-        "name": one.name,
-        "module": one.module,
-        "distribution": one.distribution,
-        "version": one.version,
-        "stamp": [one.site, one.stamp],
-        "since": one.stamp,
+        "installed": list(astuple(plugin)),
+        "since": plugin.stamp,
         "description": description,
     }
 
 
 def _entry(record: Mapping[str, Any]) -> Entry:
-    return Entry(
-        record["name"],
-        record["module"],
-        record["distribution"],
-        record["version"],
-        record["description"],
-        record["since"],
-    )
+    plugin = Installed(*record["installed"])
+    known = (plugin.name, plugin.module, plugin.distribution, plugin.version)
+    return Entry(*known, record["description"], record["since"])
 
 
-def _still_holds(record: Mapping[str, Any], one: Found) -> bool:
+def _still_holds(record: Mapping[str, Any], plugin: Installed) -> bool:
     """Tell whether a cached record is of this installation and its files are untouched."""
     description = record["description"]
-    sites = [mtime_of(one.site)]
+    sites = [mtime_of(plugin.site)]
     return (
-        record["module"] == one.module
-        and record["version"] == one.version
-        and record["stamp"] == [one.site, one.stamp]
+        record["installed"] == list(astuple(plugin))
         and description.get("sites", sites) == sites
         and all(mtime_of(path) == mtime for path, mtime in description.get("files", ()))
     )
@@ -197,20 +212,18 @@ def _key() -> list[Any]:
     return [FORMAT, VERSION, sys.version, sys.prefix]
 
 
-def cached_records(cache: Path | None) -> dict[str, dict[str, Any]]:
-    """Return what a cache holds of each plugin: nothing when any of its bytes is wrong."""
+def read_cache(cache: Path | None) -> dict[str, Any]:
+    """Return what a cache holds: nothing when any of its bytes is wrong."""
     if cache is None:
         return {}
     try:
-        # A FIFO in its place would never end; whatever is no file is no cache.
-        if not cache.is_file():
-            return {}
-        digest, _, text = cache.read_bytes().partition(b"\n")
+        with os.fdopen(open_private(cache), "rb") as file:
+            digest, _, text = file.read().partition(b"\n")
         # One wrong bit could take a policy's hook away, and nobody would see it.
         if digest != _digest(text):
             return {}
         data = json.loads(text)
-        return data["plugins"] if data["key"] == _key() else {}
+        return data if data["key"] == _key() else {}
     except (OSError, ValueError, KeyError, TypeError):
         return {}
 
@@ -219,42 +232,24 @@ def _digest(text: bytes) -> bytes:
     return b"%08x" % zlib.crc32(text)
 
 
-def _write(cache: Path | None, described: Mapping[str, Any]) -> None:
-    if cache is None:
-        return
-    text = json.dumps({"key": _key(), "plugins": described}).encode()
-    temporary = cache.with_name(f".{cache.name}.{os.getpid()}")
-    try:
-        cache.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        temporary.write_bytes(_digest(text) + b"\n" + text)
-        os.replace(temporary, cache)
-        _remove_leftovers(cache)
-    except OSError:
-        # Where the folder is no folder, there is nothing to remove either.
+def _write(cache: Path | None, data: Mapping[str, Any]) -> None:
+    if cache is not None:
+        text = json.dumps({"key": _key(), **data}).encode()
         with suppress(OSError):
-            temporary.unlink()
+            replace_file(cache, _digest(text) + b"\n" + text)
 
 
-def _remove_leftovers(cache: Path) -> None:
-    """Remove what writers that were killed have left beside the cache."""
-    for path in cache.parent.glob(f".{cache.name}.*"):
-        with suppress(OSError, ValueError, OverflowError):
-            try:
-                os.kill(int(path.suffix[1:]), 0)
-            except ProcessLookupError:
-                path.unlink()
-
-
-def _guess(one: Found) -> dict[str, Any]:
+def _guess(plugin: Installed) -> dict[str, Any]:
     """Say what a plugin that was not imported may be, so that leaving it out opens no gate."""
     from importlib.machinery import PathFinder
 
     from nanocoder.plugins.describe import GATES
 
-    spec = PathFinder.find_spec(one.module.split(".")[0])
+    spec = PathFinder.find_spec(plugin.module.split(".")[0]) if plugin.module else None
     files = package_files(spec.origin or "") if spec else []
-    guards = any(gate in _text_of(Path(path)) for path, _ in files for gate in GATES)
-    policy = guards or "policy" in one.name.split("-")
+    judges = any(gate in _text_of(Path(path)) for path, _ in files for gate in GATES)
+    is_zipped = os.path.isfile(plugin.site)  # nothing in it can be looked at
+    policy = judges or is_zipped or "policy" in plugin.name.split("-")
     return {"policy": policy, "files": files}
 
 

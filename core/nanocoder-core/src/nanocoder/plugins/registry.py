@@ -15,7 +15,7 @@ from nanocoder.hookspecs import STYLES
 from nanocoder.plugins.absence import of_plugins, of_tools, unknown
 from nanocoder.plugins.claims import Claims, Offer, choose_owner, stub
 from nanocoder.plugins.composition import unsound
-from nanocoder.plugins.discovery import scan, site_directories
+from nanocoder.plugins.discovery import site_paths
 from nanocoder.plugins.manifest import DESCRIBE_DEADLINE_S, Entry, load, refuse_other_gates
 from nanocoder.provider import ProviderSpec
 from nanocoder.tool import Tool
@@ -73,8 +73,8 @@ class Plugins:
         *refused* says by name why some are set aside: they are not imported, to describe them
         neither.
         """
-        found = scan(site_directories() if sites is None else sites)
-        manifest = load(found, cache, deadline_s, refused)
+        paths = site_paths() if sites is None else list(sites)
+        manifest = load(paths, cache, deadline_s, refused)
         return cls(manifest.entries, fresh=manifest.fresh)
 
     def add(self, plugin: object, name: str, *, version: str = "0") -> None:

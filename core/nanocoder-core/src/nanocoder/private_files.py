@@ -1,0 +1,92 @@
+"""Files of our own: opened without following traps, replaced in one step, locked while in use.
+
+Another program may have put a link, a pipe or a device in the place of such a file.
+"""
+
+import errno
+import os
+import stat
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+_REPLACING = threading.Lock()
+
+
+def open_private(
+    path: Path | str,
+    flags: int = os.O_RDONLY,
+    *,
+    directory: int | None = None,
+    follow_link: bool = False,
+) -> int:
+    """Open a regular file, relative to *directory*, and return its descriptor.
+
+    A last component that is a symbolic link is refused, unless *follow_link* is set.
+    Raises: OSError, with EINVAL for anything but a regular file.
+    """
+    # O_NONBLOCK: opening a pipe that nobody writes to would wait for ever.
+    flags |= os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY | (0 if follow_link else os.O_NOFOLLOW)
+    descriptor = os.open(path, flags, 0o600, dir_fd=directory)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "is not a regular file", str(path))
+    return descriptor
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Write beside *path*, then take its place: no reader, and no power cut, sees half a file.
+
+    The new file keeps the permissions of the old one. Raises: OSError.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    with _REPLACING:
+        beside.unlink(missing_ok=True)
+        try:
+            descriptor = open_private(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+            with os.fdopen(descriptor, "wb") as file:
+                with suppress(FileNotFoundError):
+                    os.fchmod(descriptor, stat.S_IMODE(path.stat().st_mode))
+                file.write(content)
+                file.flush()
+                os.fsync(descriptor)
+            beside.replace(path)
+        except OSError:
+            with suppress(OSError):
+                beside.unlink()
+            raise
+    _remove_leftovers(path)
+
+
+def _remove_leftovers(path: Path) -> None:
+    """Remove what writers that were killed have left beside *path*."""
+    for leftover in path.parent.glob(f".{path.name}.*"):
+        with suppress(OSError, ValueError, OverflowError):
+            try:
+                os.kill(int(leftover.suffix[1:]), 0)
+            except ProcessLookupError:
+                leftover.unlink()
+
+
+def lock_file(descriptor: int, *, wait: bool = True) -> None:
+    """Lock an open file for this process alone, until the descriptor is closed.
+
+    Raises: BlockingIOError if another process has it and *wait* is not set, OSError.
+    """
+    import fcntl  # a start that locks nothing does not need it
+
+    fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+
+
+@contextmanager
+def holding(path: Path) -> Iterator[None]:
+    """Hold the lock file *path*, making it and its folder; raises OSError."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    descriptor = open_private(path, os.O_RDWR | os.O_CREAT)
+    try:
+        lock_file(descriptor)
+        yield
+    finally:
+        os.close(descriptor)
