@@ -12,13 +12,14 @@ import repository
 def public_modules() -> list[str]:
     """Return the packages that others import: the core's front doors and the kits."""
     kits = [package.module for package in repository.plugins() if package.kind == "kit"]
-    return ["nanocoder", "nanocoder_testing", *kits]
+    return [*(package.module for package in repository.family()), *kits]
 
 
 def file_of(name: str) -> Path:
     top, *rest = name.split(".")
     package = next(package for package in repository.packages() if package.module == top)
-    return package.source.joinpath(*rest, "__init__.py")
+    stub = package.source.joinpath(*rest, "__init__.pyi")  # beside a door that loads names lazily
+    return stub if stub.is_file() else stub.with_suffix(".py")
 
 
 def statements(path: Path) -> Iterator[ast.stmt]:
@@ -31,7 +32,8 @@ def statements(path: Path) -> Iterator[ast.stmt]:
 
 def bound(node: ast.stmt, package: str) -> list[str]:
     """Return the names that a statement defines, or takes from its own package to show."""
-    if isinstance(node, ast.ImportFrom) and f"{node.module}.".startswith(f"{package}."):
+    family = tuple(f"{member.module}." for member in repository.family())
+    if isinstance(node, ast.ImportFrom) and f"{node.module}.".startswith((f"{package}.", *family)):
         return [alias.asname or alias.name for alias in node.names]
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return [node.name]

@@ -12,7 +12,7 @@ from nanocoder.session import read
 from nanocoder.session.changed import FileChange, Piece
 from nanocoder.session.records import encode
 from nanocoder.session.undoing import Undoing
-from nanocoder.workspace import Workspace
+from nanocoder_files import Workspace
 
 pytestmark = pytest.mark.timeout(60)
 DONE = {"text": "All done."}

@@ -15,7 +15,7 @@ from nanocoder_testing import Scripted, opened
 pytestmark = pytest.mark.finding("P2")
 
 WAIT_S = 30
-CHECK = "nanocoder.schema.check"
+CHECK = "nanocoder_schema.check"
 SOURCE = '''
 from nanocoder import hookimpl, tool
 {more}

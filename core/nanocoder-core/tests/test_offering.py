@@ -5,7 +5,7 @@ from typing import Annotated
 
 import pytest
 from nanocoder import Effect, Param, ProviderSpec, ToolCall, ToolResult, hookimpl, tool
-from nanocoder.schema import canonical_json
+from nanocoder_schema import canonical_json
 from nanocoder_testing import Scripted, opened, play
 
 EVERYDAY = ["grep", "read_file"]

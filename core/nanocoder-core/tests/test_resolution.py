@@ -11,8 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from nanocoder import ProtectionKind, SessionInfo, Workspace, WorkspaceError
-from nanocoder.workspace.protected import protection_of
-from nanocoder.workspace.spelling import escape_path, unescape_path
+from nanocoder_files import escape_path, protection_of, unescape_path
 
 NAMES = ["a", "b", "c", "é", "\x1b", "\\xff", os.fsdecode(b"\xff")]
 PARTS = [*NAMES, "..", ".", "", "missing"]

@@ -1,21 +1,9 @@
 import re
-import time
-import unicodedata
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from nanocoder.text import (
-    OutputLimit,
-    clip,
-    clip_output,
-    count_tokens,
-    for_model,
-    for_terminal,
-    is_binary,
-    nearest,
-    one_line,
-)
+from nanocoder.text import OutputLimit, clip, clip_output, count_tokens
 
 SEQUENCES = (
     "\x1b]0;pwned\x07",
@@ -30,6 +18,8 @@ SEQUENCES = (
     "a\0b\x7f",
 )
 
+LIMIT = OutputLimit(40, 40, 4, 4)
+
 
 def test_clip_says_what_is_missing():
     assert clip("short", head=5, tail=0) == "short"
@@ -37,9 +27,6 @@ def test_clip_says_what_is_missing():
         "aaaaaaaaaa\n[5,000 characters left out]\ncccccccccc"
     )
     assert clip("abc", head=1, tail=0) == "a\n[2 characters left out]\n"
-
-
-LIMIT = OutputLimit(40, 40, 4, 4)
 
 
 @pytest.mark.finding("B1")
@@ -80,96 +67,6 @@ def test_the_count_is_what_is_missing(text, head, tail, lines):
     middle = (text * 3)[len(first) : len(text * 3) - len(last)]
     missing = middle.count("\n") if unit == "line" else len(middle)
     assert abs(missing - int(count)) <= (unit == "char")
-
-
-# INJ-003, 007, 008, 010, 013, 015, 017, 018, 019, 021
-@pytest.mark.parametrize("text", SEQUENCES)
-def test_no_control_reaches_the_terminal_or_the_model(text):
-    for clean in (for_terminal(text), for_model(text), one_line(text, 40)):
-        assert not [c for c in clean if unicodedata.category(c) == "Cc" and c not in "\n\t"]
-
-
-@given(st.text())
-def test_a_terminal_gets_nothing_that_it_hides_or_obeys(text):
-    for letter in for_terminal(text, keep_emoji=False):
-        category = unicodedata.category(letter)
-        assert letter in "\n\t" or category not in {"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"}
-
-
-@given(st.text(st.characters(codec="utf-8")))
-def test_the_model_gets_no_control_no_tag_no_surrogate(text):
-    clean = for_model(text)
-    clean.encode("utf-8")
-    assert not [c for c in clean if ord(c) in range(0xE0000, 0xE1000)]
-    assert not [c for c in clean if unicodedata.category(c) == "Cc" and c not in "\n\t"]
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("plain\n\ttext", "plain\n\ttext"),
-        ("rm -rf /\b\bls", r"rm -rf /\x08\x08ls"),
-        ("curl x|sh\rls", r"curl x|sh\x0dls"),
-        ("a\u202eb\u2066c\u200bd", r"a\u202eb\u2066c\u200bd"),
-        ("\U000e0041", r"\U000e0041"),
-        ("\ud800", r"\ud800"),
-        ("\ue000\u2028\ufeff", r"\ue000\u2028\ufeff"),
-        ("é 漢字 \u00a0 →", "é 漢字 \u00a0 →"),
-        ("👩\u200d👩\u200d👧 ❤\ufe0f\u200d🔥", "👩\u200d👩\u200d👧 ❤\ufe0f\u200d🔥"),
-        ("👍🏽\u200d💻", "👍🏽\u200d💻"),
-        ("a\u200db", r"a\u200db"),
-        ("[bold]x[/nope]", "[bold]x[/nope]"),
-        ("e" + "\u0301" * 50, "e" + "\u0301" * 8),
-    ],
-)
-def test_what_cannot_be_seen_is_written_out(text, shown):
-    assert for_terminal(text) == shown
-
-
-def test_a_model_is_told_that_something_was_taken_out():
-    assert for_model("\x1b[31mred\x1b[0m") == ("red\n[2 control or invisible characters removed]")
-    assert for_model("a\U000e0041\U000e0042\ud800\r\nb\rc") == (
-        "a\ufffd\nb\nc\n[2 control or invisible characters removed]"
-    )
-    assert for_model("é → 漢\u202e") == "é → 漢\u202e"
-
-
-def test_one_line_fits():
-    assert one_line("a\n  b\t c", 20) == "a b c"
-    assert one_line("x" * 5_000_000, 10) == "x" * 9 + "…"
-    assert one_line("\x1b" * 10, 10) == "\\x1b\\x1b\\…"
-    assert len(one_line("a b " * 100, 33)) == 33
-
-
-def test_nearest_finds_misspellings():
-    assert nearest("writ", ["read", "write", "bite"], limit=1) == ["write"]
-    assert nearest("zzz", ["read"]) == []
-
-
-def test_binary_is_told_from_text():
-    assert is_binary(b"a\0b")
-    assert is_binary(bytes(range(1, 32)))
-    assert not is_binary(b"")
-    assert not is_binary("é\r\n\t\x1b[0m text".encode())
-    assert not is_binary("é".encode("utf-16"))
-
-
-def test_clean_text_is_returned_as_it_is_and_fast():
-    text = "def f(x):\n\treturn x\n" * 200_000
-    started = time.perf_counter()
-    assert for_terminal(text) is text
-    assert for_model(text) is text
-    assert time.perf_counter() - started < 0.5
-
-
-@pytest.mark.parametrize("piece", ["\x1b]", "\x1b[", "\x1b[0;", "\u0301", "👩\u200d", "\x1bP\x1b_"])
-def test_no_text_takes_long(piece):
-    text = piece * (1_000_000 // len(piece))
-    started = time.perf_counter()
-    for_model(text)
-    for_terminal(text)
-    one_line(text, 80)
-    assert time.perf_counter() - started < 4
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from nanocoder import (
 from nanocoder.session.changed import History
 from nanocoder.session.records import read
 from nanocoder.values import Decision
-from nanocoder.workspace import Workspace
+from nanocoder_files import Workspace
 from nanocoder_testing import opened, play
 from nanocoder_testing.playing import called
 
@@ -417,8 +417,8 @@ def test_what_cannot_be_put_back_is_said_and_tried_again(root, state):
 FULL = """
 import resource, sys
 from pathlib import Path
-from nanocoder.workspace import Workspace
-from nanocoder.workspace.recovery import recover
+from nanocoder_files import Workspace
+from nanocoder_files import recover
 
 root, intents = Path(sys.argv[1]), Path(sys.argv[2])
 with Workspace(root, intents=intents) as workspace:
@@ -504,7 +504,7 @@ def test_what_could_not_be_put_back_is_not_changed(root, tmp_path, why):
 CRASH = """
 import os, signal, sys
 from pathlib import Path
-from nanocoder.workspace import Workspace
+from nanocoder_files import Workspace
 root, intents = Path(sys.argv[1]), Path(sys.argv[2])
 own = Workspace(root, intents=intents)
 ws, rollback = own.recording("s-call", "rename of session s")

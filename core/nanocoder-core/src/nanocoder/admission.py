@@ -14,12 +14,13 @@ from types import TracebackType
 from typing import Any, Self
 
 from attrs import define, field
+from nanocoder_files import named_paths
+from nanocoder_schema import Shown
 
 from nanocoder.cancel import Cancel
 from nanocoder.errors import Cancelled, TimedOut, ToolError
 from nanocoder.tool import SessionInfo, Tool
-from nanocoder.values import Effect, Shown
-from nanocoder.workspace import named_paths
+from nanocoder.values import Effect
 
 LIMIT_ARGUMENT = "timeout_"
 """How arguments begin by which a model sets the limit of its own call."""

@@ -1,11 +1,12 @@
 """The limits of a run beside its turns: calls, tokens, money."""
 
 from attrs import define
+from nanocoder_schema import Shown
 
 from nanocoder.config.settings import CoreSettings
 from nanocoder.errors import UsageError
 from nanocoder.provider import Provider
-from nanocoder.values import Shown, Usage
+from nanocoder.values import Usage
 
 
 @define(eq=False, repr=False)

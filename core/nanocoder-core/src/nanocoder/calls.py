@@ -10,10 +10,11 @@ from functools import partial
 from typing import Any, TypeVar
 
 from attrs import evolve, frozen
+from nanocoder_schema import Shown
 
 from nanocoder.deadline import LateError, run_within
 from nanocoder.errors import NanocoderError, PluginError
-from nanocoder.values import Decision, Shown, Verdict
+from nanocoder.values import Decision, Verdict
 
 T = TypeVar("T")
 Report = Callable[[PluginError], None]

@@ -8,6 +8,7 @@ from collections.abc import Callable, Generator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from attrs import define, evolve, frozen
+from nanocoder_schema import Shown, Value, canonical_json, copied
 
 from nanocoder import calls
 from nanocoder.approvers import Approver, Approvers, Asker
@@ -16,7 +17,6 @@ from nanocoder.dryrun import foretold, is_performed
 from nanocoder.errors import ApprovalNeeded, Denied, ToolError
 from nanocoder.plugins import Plugins
 from nanocoder.rendering import Preview, Previews
-from nanocoder.schema import canonical_json, copied
 from nanocoder.stages import Watch
 from nanocoder.tool import ANY_TOOL, SessionInfo, Tool
 from nanocoder.values import (
@@ -27,14 +27,12 @@ from nanocoder.values import (
     Event,
     Question,
     Risk,
-    Shown,
     ToolCall,
-    Value,
     Verdict,
 )
 
 if TYPE_CHECKING:
-    from nanocoder.workspace.snapshot import Snapshot
+    from nanocoder_files import Snapshot
 
 Check = Callable[[Mapping[str, Any]], dict[str, Any]]
 

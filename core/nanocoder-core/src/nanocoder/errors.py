@@ -16,14 +16,27 @@
     * Cancelled             … because a person interrupted it
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
+from nanocoder_files import WorkspaceError
+from nanocoder_schema import BadArguments, NanocoderError, ToolError
 
-class NanocoderError(Exception):
-    """The root of the tree; never raised itself."""
-
-    error_class: str = "failed"
+__all__ = [
+    "ApprovalNeeded",
+    "BadArguments",
+    "Cancelled",
+    "ConfigError",
+    "Denied",
+    "NanocoderError",
+    "PersonError",
+    "PluginError",
+    "ProviderError",
+    "TimedOut",
+    "ToolError",
+    "UnknownTool",
+    "UsageError",
+    "WorkspaceError",
+]
 
 
 class PersonError(NanocoderError):
@@ -87,49 +100,10 @@ class ProviderError(PersonError):
         self.retry = retry
 
 
-class ToolError(NanocoderError):
-    """A tool could not do what was asked; the message is what the model reads.
-
-    Plugins raise this with an *error_class* of their own when none below fits; *data* is structured
-    detail.
-    """
-
-    error_class = "tool_failed"
-
-    def __init__(
-        self, message: str, *, error_class: str = "", data: Mapping[str, Any] | None = None
-    ) -> None:
-        super().__init__(message)
-        if error_class:
-            self.error_class = error_class
-        self.data: dict[str, Any] = dict(data or {})
-
-
-class BadArguments(ToolError):
-    """The arguments do not fit the schema; *problems* has a line for each fault."""
-
-    error_class = "invalid_arguments"
-
-    def __init__(self, problems: Sequence[str]) -> None:
-        super().__init__("\n".join(problems), data={"problems": list(problems)})
-        self.problems = tuple(problems)
-
-
 class UnknownTool(ToolError):
     """No tool has this name."""
 
     error_class = "unknown_tool"
-
-
-class WorkspaceError(ToolError):
-    """A path may not, or cannot, be used.
-
-    error_class is one of path_outside_workspace, symlink_loop, file_not_found, not_a_regular_file,
-    is_a_directory, not_a_directory, file_exists, too_large, stale_read, binary_file,
-    permission_denied, read_denied, disk_full, invalid_path, protected_path, io_error.
-    """
-
-    error_class = "path_outside_workspace"
 
 
 class Denied(ToolError):

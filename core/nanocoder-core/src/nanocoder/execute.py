@@ -15,6 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from attrs import evolve, field, frozen
+from nanocoder_schema import Value, copied, normalise
 
 from nanocoder import dryrun
 from nanocoder.admission import Admission
@@ -33,7 +34,6 @@ from nanocoder.results import (
     seen,
 )
 from nanocoder.running import Caller, Running, Said, TmpDir, inquiry
-from nanocoder.schema import copied, normalise
 from nanocoder.scope import Scope
 from nanocoder.stages import Watch
 from nanocoder.steps import refuse_step
@@ -44,10 +44,10 @@ from nanocoder.tool import (
     ToolInfo,
 )
 from nanocoder.transaction import Transaction, caught, ended
-from nanocoder.values import Event, ToolCall, ToolResult, Value
+from nanocoder.values import Event, ToolCall, ToolResult
 
 if TYPE_CHECKING:
-    from nanocoder.workspace import Workspace
+    from nanocoder_files import Workspace
 
 CLOSE_GRACE_S = 6.0
 """How long the end of a session waits for calls that were left behind.

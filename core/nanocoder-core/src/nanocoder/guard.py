@@ -5,8 +5,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from nanocoder_schema import canonical_json
+
 from nanocoder.errors import BadArguments
-from nanocoder.schema import canonical_json
 from nanocoder.tool import Tool
 from nanocoder.values import Effect, ToolCall, ToolResult
 

@@ -25,10 +25,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 import pluggy
 
 if TYPE_CHECKING:
+    from nanocoder_files import PathFilter
+
     from nanocoder.cancel import Cancel
     from nanocoder.offers import Command, Dialect, Resource, Sandbox, Screen
     from nanocoder.provider import ProviderSpec, Request
-    from nanocoder.readable import PathFilter
     from nanocoder.tool import SessionInfo, Tool
     from nanocoder.values import (
         ApprovalAnswer,

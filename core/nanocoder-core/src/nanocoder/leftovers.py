@@ -18,12 +18,12 @@ def take_back_what_was_killed(
     folder = intents_dir(environment)
     if folder is None or not folder.is_dir():
         return
-    from nanocoder.workspace import recovery  # mostly there is nothing
+    from nanocoder_files import forget_what_is_gone, recover  # mostly there is nothing
 
     try:
-        lines = recovery.recover(folder, root)
+        lines = recover(folder, root)
         if folder.is_dir():
-            recovery.forget_what_is_gone(folder, _ours(environment))
+            forget_what_is_gone(folder, _ours(environment))
     except (OSError, ToolError) as error:
         lines = [
             f"{folder}: unfinished changes of an earlier session could not be checked: {error}"

@@ -5,6 +5,7 @@ from collections.abc import Generator, Mapping
 from typing import Any
 
 from attrs import evolve, frozen
+from nanocoder_schema import Value, nearest
 
 from nanocoder import calls
 from nanocoder.cancel import Cancel
@@ -21,9 +22,8 @@ from nanocoder.provider import (
     TextDelta,
     ThinkingDelta,
 )
-from nanocoder.text import nearest
 from nanocoder.tool import SessionInfo
-from nanocoder.values import ToolCall, Usage, Value
+from nanocoder.values import ToolCall, Usage
 
 NO_MODEL = """No model is configured. Any of these gives you one:
 {ways}

@@ -4,12 +4,12 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from attrs import evolve
+from nanocoder_schema import told
 
 from nanocoder.errors import NanocoderError
 from nanocoder.offers import Dialect
 from nanocoder.provider import ToolDefinition
 from nanocoder.results import clean_and_clip, noted
-from nanocoder.schema import told
 from nanocoder.tool import ANY_TOOL, SessionInfo, Tool, ToolInfo
 from nanocoder.values import Effect, Message, Mode, ToolCall, ToolResult
 

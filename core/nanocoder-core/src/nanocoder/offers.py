@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from attrs import frozen
+from nanocoder_schema import Value
 
 from nanocoder.tool import SessionInfo, Tool
-from nanocoder.values import Event, ToolCall, ToolResult, Value
+from nanocoder.values import Event, ToolCall, ToolResult
 
 
 @frozen(eq=False, repr=False)

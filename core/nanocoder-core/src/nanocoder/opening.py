@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attrs import define, evolve, field
+from nanocoder_files import Readable
+from nanocoder_schema import nearest
 
 from nanocoder.admission import Admission
 from nanocoder.approvers import Approver, Asker
@@ -19,10 +21,8 @@ from nanocoder.errors import ConfigError, ToolError, UsageError
 from nanocoder.leftovers import take_back_what_was_killed
 from nanocoder.offers import Dialect, Sandbox
 from nanocoder.plugins import Plugins
-from nanocoder.readable import Readable
 from nanocoder.reading import SessionReadable
 from nanocoder.session import Journal, SessionStore, Transcript, repaired
-from nanocoder.text import nearest
 from nanocoder.tool import SessionInfo
 from nanocoder.toolnames import SURELY_MEANT, unknown_tools
 from nanocoder.values import Event, Message, Mode
@@ -30,8 +30,9 @@ from nanocoder.workspaces import open_workspace
 from nanocoder.wrapping import configure
 
 if TYPE_CHECKING:
+    from nanocoder_files import Workspace
+
     from nanocoder.child import Children
-    from nanocoder.workspace import Workspace
 
 RECORDED = frozenset(
     {

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from attrs import field, frozen
+from nanocoder_schema import Value
 
-from nanocoder.values import EMPTY, Message, ToolCall, Usage, Value
+from nanocoder.values import EMPTY, Message, ToolCall, Usage
 
 if TYPE_CHECKING:
     from nanocoder.cancel import Cancel

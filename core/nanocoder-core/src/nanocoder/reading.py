@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from nanocoder_files import PathFilter, Readable
+
 from nanocoder.calls import Implementation, attempt, problem_of, wrong_type
 from nanocoder.errors import PluginError
 from nanocoder.plugins import Plugins
-from nanocoder.readable import PathFilter, Readable
 from nanocoder.tool import SessionInfo
 
 HOOK = "nanocoder_readable"

@@ -5,16 +5,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from attrs import define, field, frozen
+from nanocoder_schema import Shown, Value
 
 from nanocoder import calls
 from nanocoder.calls import Implementation, Report
 from nanocoder.cancel import Cancel
 from nanocoder.errors import PluginError, ToolError
 from nanocoder.text import clip
-from nanocoder.values import Shown, Value
 
 if TYPE_CHECKING:
-    from nanocoder.workspace.snapshot import Snapshot
+    from nanocoder_files import Snapshot
 
 PREVIEW_TIMEOUT_S = 10.0
 """How long plugins may take to render what a call would do; then its arguments are shown."""
@@ -112,7 +112,7 @@ class Previews:
         *cancel* is set. The one that took so long is reported, and asked no more about this tool.
         A ToolError of the tool's own plugin is why the call cannot work. Raises: Cancelled.
         """
-        from nanocoder.workspace.snapshot import Snapshot  # few calls need it
+        from nanocoder_files import Snapshot  # few calls need it
 
         call, tool = arguments["call"], arguments["tool"]
         # Before any plugin has the arguments and may change them.

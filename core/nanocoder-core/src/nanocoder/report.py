@@ -4,11 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from attrs import define, field
+from nanocoder_schema import Shown
 
 from nanocoder.errors import NanocoderError, ProviderError
 from nanocoder.results import status_of
 from nanocoder.tool import Tool
-from nanocoder.values import Effect, Shown, StopReason, ToolCall, ToolResult, Usage
+from nanocoder.values import Effect, StopReason, ToolCall, ToolResult, Usage
 
 CONTEXT_FULL = (
     "; this conversation no longer fits into the context of the model, and every further prompt"

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from attrs import evolve
+from nanocoder_schema import canonical_json, for_model, unfit
 
 from nanocoder import calls
 from nanocoder.calls import problem_of
 from nanocoder.errors import NanocoderError, PluginError, ToolError
 from nanocoder.plugins import Plugins
 from nanocoder.returned import refuse_unsound
-from nanocoder.schema import canonical_json, unfit
-from nanocoder.text import OutputLimit, clip, clip_output, for_model
+from nanocoder.text import OutputLimit, clip, clip_output
 from nanocoder.tool import Tool
 from nanocoder.values import ToolCall, ToolResult
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from attrs import evolve
+from nanocoder_schema import canonical_json, unfit
 
-from nanocoder.schema import canonical_json, unfit
 from nanocoder.values import Attachment, ToolResult
 
 RESULT_FIELDS: Final[Mapping[str, type]] = {

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from attrs import define, field
+from nanocoder_schema import Shown
 
 from nanocoder.budget import Budget
 from nanocoder.cancel import Cancel
@@ -10,7 +11,7 @@ from nanocoder.guard import Guard
 from nanocoder.provider import Finished, ToolDefinition
 from nanocoder.report import Report
 from nanocoder.textcalls import FAILED, HINT, written_call
-from nanocoder.values import Shown, StopReason
+from nanocoder.values import StopReason
 
 MAX_CALLS = 128
 """How many calls of one reply run; a model that sends more does not read results."""

@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from attrs import define, evolve, field
+from nanocoder_schema import Shown
 
 from nanocoder.cancel import Cancel
 from nanocoder.consent import Ask
 from nanocoder.errors import Cancelled, TimedOut
 from nanocoder.tool import Tool
-from nanocoder.values import Event, Question, Shown, ToolCall, ToolResult
+from nanocoder.values import Event, Question, ToolCall, ToolResult
 
 T = TypeVar("T")
 Said = Event | Ask

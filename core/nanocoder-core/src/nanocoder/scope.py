@@ -4,15 +4,16 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from attrs import define, field
+from nanocoder_schema import Shown
 
 from nanocoder.consent import Granted
 from nanocoder.tool import ANY_TOOL, Tool
-from nanocoder.values import Effect, Shown
+from nanocoder.values import Effect
 
 if TYPE_CHECKING:
+    from nanocoder_files import Snapshot, Workspace
+
     from nanocoder.transaction import Transaction
-    from nanocoder.workspace import Workspace
-    from nanocoder.workspace.snapshot import Snapshot
 
 
 @define(eq=False, repr=False)

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from attrs import frozen
+from nanocoder_schema import Value
 
 from nanocoder import calls
 from nanocoder.errors import NanocoderError, ProviderError
 from nanocoder.models import Chosen, open_provider, usable
 from nanocoder.plugins import Plugins
 from nanocoder.provider import ModelInfo
-from nanocoder.values import Value
 
 LIMIT_S: Final = 4.0
 """So long the servers have to answer, all at once."""

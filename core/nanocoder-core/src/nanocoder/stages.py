@@ -4,8 +4,7 @@ import time
 from typing import Any
 
 from attrs import define, field
-
-from nanocoder.values import Shown
+from nanocoder_schema import Shown
 
 STAGES = ("bootstrap", "input", "policy", "execution", "output", "telemetry")
 """The workspace is there; what came in is understood; it may run; it ran; its one result is made;

@@ -5,27 +5,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
 from attrs import define, evolve, field, frozen
+from nanocoder_files import Readable
+from nanocoder_schema import Shown, Signature, Value
 
 from nanocoder.cancel import Cancel
 from nanocoder.errors import PluginError
-from nanocoder.readable import Readable
 from nanocoder.returned import as_result
-from nanocoder.schema import Signature
-from nanocoder.values import (
-    EMPTY,
-    Effect,
-    Mode,
-    Question,
-    Risk,
-    Shown,
-    ToolResult,
-    Value,
-)
+from nanocoder.values import EMPTY, Effect, Mode, Question, Risk, ToolResult
 
 if TYPE_CHECKING:
+    from nanocoder_files import ResolvedPath, Workspace
+
     from nanocoder.loop import Session
-    from nanocoder.workspace import Workspace
-    from nanocoder.workspace.resolution import ResolvedPath
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -83,7 +74,7 @@ class SessionInfo(Value):
         Nothing needs to exist, and any text is resolved. *literal* is for words of a command, in
         which `\xff` stands for nothing else.
         """
-        from nanocoder.workspace.resolution import resolver  # a start judges nothing
+        from nanocoder_files import resolver  # a start judges nothing
 
         own = tuple(map(str, self.own_folders))
         found = resolver(str(self.cwd), own, str(self.folder or ""), str(self.origin or ""))

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import attrs
+from nanocoder_schema import nearest
 
 from nanocoder.config import Config
 from nanocoder.plugins import Plugins
-from nanocoder.text import nearest
 
 SURELY_MEANT = 0.85
 """How alike two names are, from 0 to 1, when one is a slip of the other."""

@@ -15,9 +15,7 @@ from nanocoder.tool import Tool
 from nanocoder.values import Effect, Event, ToolCall, ToolResult
 
 if TYPE_CHECKING:
-    from nanocoder.workspace import Workspace
-    from nanocoder.workspace.replay import Restored
-    from nanocoder.workspace.rollback import Rollback
+    from nanocoder_files import Restored, Rollback, Workspace
 
 Steps = Generator[Said, None, ToolResult]
 

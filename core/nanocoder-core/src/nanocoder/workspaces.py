@@ -6,13 +6,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nanocoder_files import Readable
+
 from nanocoder.config import Config, own_folders
 from nanocoder.leftovers import intents_dir
-from nanocoder.readable import Readable
 
 if TYPE_CHECKING:
+    from nanocoder_files import Workspace
+
     from nanocoder.session import Journal
-    from nanocoder.workspace import Workspace
 
 
 def open_workspace(
@@ -29,7 +31,7 @@ def open_workspace(
     *readable* says what may be read, None: everything. *ours* says that *root* lies in such a place
     because a tool of this session put it there.
     """
-    from nanocoder.workspace import Workspace  # 14 modules that a run without calls does not need
+    from nanocoder_files import Workspace  # 14 modules that a run without calls does not need
 
     artifacts = journal.artifacts if journal is not None else None
     backups = artifacts / "backups" if artifacts is not None else None

@@ -99,7 +99,7 @@ def test_a_cancelled_call_ends_at_once(
 
     from nanocoder.errors import NanocoderError
     from nanocoder.tool import ToolContext
-    from nanocoder.workspace import Workspace
+    from nanocoder_files import Workspace
 
     tool = subject.tool(part)
     arguments = tool.signature.check(dict(tool.examples[0]))

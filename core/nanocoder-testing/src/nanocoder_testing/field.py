@@ -13,9 +13,9 @@ from typing import Any
 from attrs import define, field
 from nanocoder.deadline import idle_threads
 from nanocoder.results import OUTPUT_LIMIT
-from nanocoder.text import for_model
 from nanocoder.tool import Tool
 from nanocoder.values import Effect, Event, ToolResult
+from nanocoder_schema import for_model
 
 from nanocoder_testing.tree import tree_digest
 

@@ -13,7 +13,7 @@ import pytest
 
 if TYPE_CHECKING:
     from nanocoder.tool import ToolContext
-    from nanocoder.workspace import Workspace
+    from nanocoder_files import Workspace
 
     from nanocoder_testing.playing import Played
     from nanocoder_testing.subject import Subject
@@ -104,7 +104,7 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
 @pytest.fixture
 def workspace(tmp_path: Path) -> "Iterator[Workspace]":
     """Return an empty workspace; its `root` is the folder."""
-    from nanocoder.workspace import Workspace
+    from nanocoder_files import Workspace
 
     folder = tmp_path / "workspace"
     folder.mkdir()

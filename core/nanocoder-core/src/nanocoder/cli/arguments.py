@@ -5,8 +5,9 @@ import re
 from collections.abc import Callable, Collection
 from typing import Any, Final, NoReturn
 
+from nanocoder_schema import nearest
+
 from nanocoder.errors import UsageError
-from nanocoder.text import nearest
 
 MODES: Final = ("plan", "ask", "edits", "auto")
 SHELLS: Final = ("bash", "zsh", "fish", "tcsh")

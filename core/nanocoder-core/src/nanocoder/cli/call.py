@@ -6,11 +6,12 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+from nanocoder_schema import parse_json
+
 from nanocoder.cli.host import Host, stop
 from nanocoder.cli.output import answers, complain
 from nanocoder.errors import BadArguments, Cancelled, UnknownTool, UsageError
 from nanocoder.loop import Session
-from nanocoder.schema import parse_json
 
 EXIT_CODES = {
     "": 0,
@@ -74,6 +75,6 @@ def _print(data: Any) -> None:
     if data["status"] != "ok":
         complain(data["output"])
         return
-    from nanocoder.text import for_terminal
+    from nanocoder_schema import for_terminal
 
     sys.stdout.write(for_terminal(data["output"]).rstrip("\n") + "\n")

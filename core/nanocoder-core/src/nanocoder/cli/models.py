@@ -3,6 +3,8 @@
 import argparse
 import os
 
+from nanocoder_schema import nearest
+
 from nanocoder.cli.host import Host
 from nanocoder.cli.output import print_json, print_line, print_table
 from nanocoder.errors import PersonError, UsageError
@@ -14,7 +16,6 @@ from nanocoder.models import (
     open_provider,
     ways_to_a_model,
 )
-from nanocoder.text import nearest
 from nanocoder.tool import SessionInfo
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from typing import Any, Final, TextIO
 
-from nanocoder.text import for_terminal, one_line
+from nanocoder_schema import for_terminal, one_line
 
 GAP: Final = "  "
 VALUE_COLUMNS: Final = 60

@@ -7,6 +7,8 @@ from importlib import import_module
 from itertools import takewhile
 from typing import Any, Final
 
+from nanocoder_schema import nearest
+
 from nanocoder.cli.arguments import (
     COMMANDS,
     Parser,
@@ -15,7 +17,6 @@ from nanocoder.cli.arguments import (
     session_options,
 )
 from nanocoder.errors import UsageError
-from nanocoder.text import nearest
 
 DESCRIPTION: Final = "A coding agent for the terminal in which every capability is a plugin."
 EPILOG: Final = """Without a command, starts an interactive session here.

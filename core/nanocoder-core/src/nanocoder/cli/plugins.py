@@ -7,6 +7,8 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from nanocoder_schema import nearest
+
 from nanocoder.cli.host import Host
 from nanocoder.cli.inside import refuse_in_a_call
 from nanocoder.cli.output import complain, print_json, print_line, print_table
@@ -16,7 +18,6 @@ from nanocoder.errors import UsageError
 from nanocoder.plugins import Entry, Plugins
 from nanocoder.plugins.discovery import PREFIX, find_plugins, site_paths, start_files
 from nanocoder.plugins.lock import differences, installed_now, read_lock, write_lock
-from nanocoder.text import nearest
 
 CHANGING = frozenset(("install", "remove", "lock", "sync"))
 OFFERED = ("tools", "providers", "commands", "screens", "dialects", "sandboxes")

@@ -5,6 +5,8 @@ import json
 import sys
 from collections.abc import Iterable
 
+from nanocoder_schema import for_terminal, nearest, one_line
+
 from nanocoder.cli.host import Host, stop
 from nanocoder.cli.output import answers, brief, complain
 from nanocoder.cli.piped import prompt_of
@@ -13,7 +15,6 @@ from nanocoder.loop import Session
 from nanocoder.offers import Display
 from nanocoder.report import Report
 from nanocoder.signals import Signals
-from nanocoder.text import for_terminal, nearest, one_line
 from nanocoder.tool import SessionInfo
 from nanocoder.values import Event
 

@@ -6,12 +6,13 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from nanocoder_schema import one_line
+
 from nanocoder.cli.host import Host
 from nanocoder.cli.output import brief, print_json, print_line, print_table, terminal_width
 from nanocoder.cli.question import NEEDS_PERSON, is_agreed
 from nanocoder.errors import PersonError
 from nanocoder.session import SessionStore, SessionSummary, Transcript, encode_message, spoken
-from nanocoder.text import one_line
 from nanocoder.values import Message
 
 SHOWN_CHARS = 2_000

@@ -3,9 +3,10 @@
 import os
 import re
 
+from nanocoder_schema import nearest
+
 from nanocoder.errors import UsageError
 from nanocoder.plugins.discovery import site_paths
-from nanocoder.text import nearest
 
 PREFIX = "nanocoder_set_"
 SET = "nanocoder-set-"

@@ -5,13 +5,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from attrs import asdict
+from nanocoder_schema import nearest
 
 from nanocoder.cli.host import Host
 from nanocoder.cli.output import print_json, print_line, print_table
 from nanocoder.config import Wrap
 from nanocoder.errors import UsageError
 from nanocoder.opening import dialect_of
-from nanocoder.text import nearest
 from nanocoder.tool import Tool
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attrs import frozen
+from nanocoder_schema import Shown, Value
 
 from nanocoder.cli.host import Agree, Host, Say
 from nanocoder.cli.output import print_line
@@ -15,11 +16,10 @@ from nanocoder.plugins import Plugins
 from nanocoder.session import Journal, Record, SessionStore
 from nanocoder.session.changed import FileChange, History, Piece
 from nanocoder.session.undoing import Plan, Undoing, apart_from, beyond, refusal
-from nanocoder.values import Shown, Value
 from nanocoder.workspaces import open_workspace
 
 if TYPE_CHECKING:
-    from nanocoder.workspace import Workspace
+    from nanocoder_files import Workspace
 
 NOTHING = "nothing to undo: no file was changed, or everything was undone already"
 FORKED = "; this session is a fork: undo earlier changes in {}"

@@ -210,7 +210,7 @@ class Config:
         With a *cutoff* only those that are at least so alike to one of them, and that a person
         wrote: a stranger's file must not keep anybody from starting.
         """
-        from nanocoder.text import nearest  # only mistakes need it
+        from nanocoder_schema import nearest  # only mistakes need it
 
         return tuple(
             f"{layer.origin(('plugins', name))}: there is no plugin {name!r}"
@@ -333,7 +333,7 @@ def _odd_variables(environment: Mapping[str, str]) -> list[str]:
     odd = [name for name in environment if name.startswith("NANOCODER_") and name not in known]
     if not odd:
         return []
-    from nanocoder.text import nearest  # only mistakes need it
+    from nanocoder_schema import nearest  # only mistakes need it
 
     close = {name: nearest(name, known, limit=1, cutoff=0.85) for name in sorted(odd)}
     return [
@@ -346,7 +346,7 @@ def _odd_variables(environment: Mapping[str, str]) -> list[str]:
 def _checker(cls: type) -> Check:
     """Return a check of one field's value, by itself: so each problem is told with its own line."""
     # cattrs is behind this import; a start without plugin tables does not need it.
-    from nanocoder.schema import structure
+    from nanocoder_schema import structure
 
     def check(attribute: "Attribute[Any]", value: Any) -> Any:
         key = attribute.alias or attribute.name

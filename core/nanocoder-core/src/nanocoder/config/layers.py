@@ -4,12 +4,13 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
 from attrs import Attribute, frozen
+from nanocoder_schema import Shown
 
 from nanocoder.config.document import Document
 from nanocoder.config.origin import LayerName, Origin
 from nanocoder.config.settings import keys_of
 from nanocoder.errors import ConfigError, PersonError, UsageError
-from nanocoder.values import Mode, Shown
+from nanocoder.values import Mode
 
 MANY: Final = 8
 """How many keys a message still lists."""
@@ -197,7 +198,7 @@ def _union(current: Any, added: Any) -> Any:
 
 def hint(word: str, known: list[str]) -> str:
     """Return "; did you mean X?" for the known word nearest to *word*, else what is known."""
-    from nanocoder.text import nearest  # only mistakes need it
+    from nanocoder_schema import nearest  # only mistakes need it
 
     if close := nearest(word, known, limit=1):
         return f"; did you mean {close[0]!r}?"

@@ -3,8 +3,7 @@
 from typing import Literal
 
 from attrs import frozen
-
-from nanocoder.values import Value
+from nanocoder_schema import Value
 
 LayerName = Literal["default", "user", "project", "environment", "flag"]
 

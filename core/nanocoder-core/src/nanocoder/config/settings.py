@@ -24,8 +24,9 @@ from collections.abc import Mapping
 from typing import Any, Final, Literal
 
 from attrs import Attribute, field, fields, frozen
+from nanocoder_schema import Value
 
-from nanocoder.values import Mode, Value
+from nanocoder.values import Mode
 
 EVERYDAY = ("read_file", "write_file", "edit_file", "bash", "grep", "glob", "list_files")
 

@@ -3,8 +3,9 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from nanocoder_schema import nearest
+
 from nanocoder.plugins.manifest import Entry
-from nanocoder.text import nearest
 
 
 def unknown(name: str, tools: Collection[str], why: str) -> str:

@@ -45,7 +45,7 @@ def stub(
     name: str, entry: Entry, offer: Mapping[str, Any], load: Callable[[], Tool[..., Any]]
 ) -> Tool[..., Any]:
     """Return a plugin's tool as *offer* describes it; *load* is called at its first use."""
-    from nanocoder.schema import Signature
+    from nanocoder_schema import Signature
 
     return Tool(
         name=name,

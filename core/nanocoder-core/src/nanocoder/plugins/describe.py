@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any
 
 import pluggy
+from nanocoder_schema import canonical_json, nearest, told
 
 from nanocoder import hookspecs
 from nanocoder.calls import problem_of
@@ -20,8 +21,7 @@ from nanocoder.hookspecs import PROJECT, RANK, STYLES
 from nanocoder.offers import Command, Dialect, Resource, Sandbox, Screen
 from nanocoder.plugins.discovery import package_files
 from nanocoder.provider import ProviderSpec
-from nanocoder.schema import canonical_json, told
-from nanocoder.text import count_tokens, nearest
+from nanocoder.text import count_tokens
 from nanocoder.tool import Tool
 
 API_VERSION = 1

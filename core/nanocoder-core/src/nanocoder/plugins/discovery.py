@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
+from nanocoder_schema import Value
 
 from nanocoder.calls import problem_of
-from nanocoder.values import Value
 
 if TYPE_CHECKING:
     from importlib_metadata import Distribution

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from attrs import astuple, field, frozen
+from nanocoder_schema import Value
 
 from nanocoder.errors import PluginError
 from nanocoder.hookspecs import RANK
@@ -23,7 +24,7 @@ from nanocoder.plugins.discovery import (
     package_files,
 )
 from nanocoder.private_files import open_private, replace_file
-from nanocoder.values import EMPTY, Value
+from nanocoder.values import EMPTY
 from nanocoder.version import VERSION
 
 FORMAT = 6

@@ -235,7 +235,7 @@ class Plugins:
         owners = sorted({offered[name].plugin for name in tools if name in offered})
         waiting = [owner for owner in owners if owner in self.entries and owner not in self._loaded]
         modules = [self.entries[owner].module for owner in waiting]
-        return ["nanocoder.schema.check", *modules] if modules else []
+        return ["nanocoder_schema.check", *modules] if modules else []
 
     def why_absent(self, name: str, what: str = "tools") -> str:
         """Say why nobody offers *name*; nothing when no installed plugin knows of it."""

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from attrs import define, evolve, field, frozen
+from nanocoder_schema import Shown, Value
 
 from nanocoder.session.records import Record
-from nanocoder.values import Shown, Value
 
 
 @frozen(eq=False, repr=False)

@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from nanocoder.schema import canonical_json
+from nanocoder_schema import canonical_json
+
 from nanocoder.session.messages import spoken
 from nanocoder.session.transcript import Transcript
 from nanocoder.values import Message, ToolCall, ToolResult

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from attrs import frozen
+from nanocoder_schema import Shown, Value
 
 from nanocoder.errors import UsageError
-from nanocoder.values import Shown, Value
 
 MAX_LINE_BYTES: Final = 268_435_456
 MAX_MISSING: Final = 100_000

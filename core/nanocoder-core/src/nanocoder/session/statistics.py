@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from attrs import define, field, frozen
+from nanocoder_schema import Shown, Value
 
 from nanocoder.session.records import MAX_LINE_BYTES, SEAL, SEAL_BYTES, Record, decode
-from nanocoder.values import Shown, Value
 
 FINISHED: Final = re.compile(rb'^.{0,64}"kind":"call\.finished"')
 WIDTH: Final = math.log(1.01)

@@ -350,7 +350,7 @@ def _empty(path: Path) -> UsageError:
 
 
 def _hint(wanted: str, names: Sequence[str]) -> str:
-    from nanocoder.text import nearest  # only mistakes need it
+    from nanocoder_schema import nearest  # only mistakes need it
 
     close = nearest(wanted, names, limit=1)
     return f"; did you mean {close[0]}?" if close else "; `nanocoder sessions list` shows all"

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Final
 
 from attrs import frozen
+from nanocoder_schema import Value
 
 from nanocoder.session.records import Record, decode
 from nanocoder.session.transcript import titled
-from nanocoder.values import Value
 
 HEAD_BYTES: Final = 16_384
 TAIL_BYTES: Final = 8_192

@@ -4,12 +4,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from attrs import evolve, frozen
+from nanocoder_schema import Value, nearest
 
 from nanocoder.errors import UsageError
 from nanocoder.session.records import Record
 from nanocoder.stages import STAGES
-from nanocoder.text import nearest
-from nanocoder.values import Value
 
 OK, FAILED, NOT_REACHED, UNKNOWN = "ok", "failed", "not reached", "unknown"
 

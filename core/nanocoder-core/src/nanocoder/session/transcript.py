@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from attrs import define, evolve, field
+from nanocoder_schema import Shown
 
 from nanocoder.session.messages import decode_message, decode_result, decode_usage, spoken
 from nanocoder.session.records import Record
-from nanocoder.values import Message, Shown, ToolCall, ToolResult, Usage
+from nanocoder.values import Message, ToolCall, ToolResult, Usage
 
 INTERRUPTED: Final = "interrupted: the program ended before this call finished"
 TITLE_CHARS: Final = 80

@@ -7,15 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from attrs import define, evolve, field, frozen
+from nanocoder_schema import Shown, Value, counted
 
 from nanocoder.errors import PersonError, ToolError
 from nanocoder.session.changed import FileChange, Piece
 from nanocoder.session.journal import Journal
-from nanocoder.text import counted
-from nanocoder.values import Shown, Value
 
 if TYPE_CHECKING:
-    from nanocoder.workspace import Workspace
+    from nanocoder_files import Workspace
 
 ABSENT: Final = ""
 DIRECTORY: Final = "directory"
@@ -240,7 +239,7 @@ class Undoing:
 
     def _backup(self, change: FileChange) -> bytes:
         """Return the copy of what *change* replaced; raises ToolError when it is not whole."""
-        from nanocoder.workspace import MAX_BYTES  # who undoes has loaded it
+        from nanocoder_files import MAX_BYTES  # who undoes has loaded it
 
         gone = ToolError(f"the earlier copy of {change.path} is no longer kept")
         if self._backups is None or not BACKUP.fullmatch(change.backup):

@@ -1,0 +1,39 @@
+"""Files below one root, opened beneath a directory handle, changed as a whole or not at all."""
+
+# Where each name lives; types are in __init__.pyi.
+_NAMES = {
+    "nanocoder_files.content": "TextFile",
+    "nanocoder_files.entries": "Entry",
+    "nanocoder_files.errors": "WorkspaceError",
+    "nanocoder_files.gate": "LeftOut",
+    "nanocoder_files.named": "named_paths",
+    "nanocoder_files.protected": "Protection ProtectionKind fold_name protection_of",
+    "nanocoder_files.readable": "PathFilter Readable",
+    "nanocoder_files.reader": "MAX_BYTES",
+    "nanocoder_files.recovery": "forget_what_is_gone recover",
+    "nanocoder_files.replay": "Restored",
+    "nanocoder_files.resolution": "ResolvedPath resolver",
+    "nanocoder_files.rollback": "Rollback",
+    "nanocoder_files.snapshot": "Snapshot",
+    "nanocoder_files.spelling": "escape_path unescape_path",
+    "nanocoder_files.tree": "Files",
+    "nanocoder_files.workspace": "Workspace",
+    "nanocoder_files.writing": "Written",
+}
+_HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
+__all__ = sorted(_HOME)  # noqa: PLE0605 - the table is the one list
+
+
+def __getattr__(name: str) -> object:
+    module = _HOME.get(name)
+    if module is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(module), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,349 @@
+"""Opening below a directory handle, so that what was checked is what is used.
+
+A path that contains no link is one `openat2` call where the kernel has it. All others are walked
+one component at a time: each step opens relative to the step before and refuses links, which are
+read and resolved by hand inside the root. Nobody who swaps directories meanwhile can lead either
+way outside.
+"""
+
+import contextlib
+import errno
+import os
+import stat
+import sys
+from collections.abc import Callable
+from types import TracebackType
+from typing import Self
+
+from nanocoder_files.errors import WorkspaceError
+from nanocoder_files.protected import git_refused, is_git_name
+
+MAX_HOPS = 40
+MAX_RACES = 16
+
+# O_PATH opens a directory that may be searched but not listed; macOS has nothing like it.
+_SEARCH: int = getattr(os, "O_PATH", os.O_RDONLY)
+DIRECTORY = _SEARCH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+LISTING = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_ALWAYS = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NOCTTY
+# What the systems say of a link where O_NOFOLLOW and O_DIRECTORY forbid one.
+_PERHAPS_A_LINK = {errno.ENOTDIR, errno.ELOOP, errno.EMLINK}
+
+
+class Made(list[str]):
+    """The directories that were made on the way; *announce* is told of each before it is made."""
+
+    def __init__(self, announce: Callable[[str], None] | None = None) -> None:
+        super().__init__()
+        self.announce = announce
+
+
+class Place:
+    """A name in an open directory; *path* is where that is below the root, links resolved."""
+
+    __slots__ = ("_owned", "fd", "name", "path")
+
+    def __init__(self, fd: int, name: str, path: str, *, owned: bool) -> None:
+        self.fd = fd
+        self.name = name
+        self.path = path
+        self._owned = owned
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._owned:
+            os.close(self.fd)
+            self._owned = False
+
+    def stat(self) -> os.stat_result:
+        """Return what is there, itself: a link is not followed."""
+        return os.stat(self.name, dir_fd=self.fd, follow_symlinks=False)
+
+
+class Beneath:
+    """Opens below *root_fd* by walking; *root* is where that directory was found, its real path."""
+
+    def __init__(self, root_fd: int, root: str) -> None:
+        self.fd = root_fd
+        self.root = root
+        self._prefix = root.rstrip("/") + "/"
+        status = os.fstat(root_fd)
+        self._identity = (status.st_dev, status.st_ino)
+
+    def open(self, path: str, flags: int) -> tuple[int, str]:
+        """Open *path* and return the descriptor and the path with its links resolved.
+
+        Raises: WorkspaceError for an escape or a loop, OSError for everything else.
+        """
+        for _ in range(MAX_RACES):
+            with self.locate(path) as place:
+                try:
+                    return os.open(place.name, flags | _ALWAYS, dir_fd=place.fd), place.path
+                except OSError as error:
+                    # It has become a link since we looked.
+                    if error.errno not in {errno.ELOOP, errno.EMLINK} or not _link(place):
+                        raise
+        raise _loop(path)
+
+    def locate(self, path: str, *, follow: bool = True, made: Made | None = None) -> Place:
+        """Open the directory that holds *path*; with *follow*, what a final link points to.
+
+        With *made*, missing directories are created, and their paths appended to it.
+        """
+        return Walk(self, path, follow=follow, made=made).place()
+
+    def holds(self, path: str) -> bool:
+        """Tell whether something is at *path*; a link counts, wherever it leads."""
+        try:
+            with self.locate(path, follow=False) as place:
+                place.stat()
+        except (OSError, ValueError, WorkspaceError):
+            return False
+        return True
+
+    def inside(self, absolute: str) -> str:
+        """Return *absolute* relative to the root.
+
+        Raises: WorkspaceError when it is not below the root, whatever its spelling.
+        """
+        if absolute.startswith(self._prefix):
+            return absolute[len(self._prefix) :] or "."
+        # A root that was reached through a link has other spellings; its identity has not. What is
+        # found here only decides what is then opened beneath, so a change meanwhile gains nothing.
+        # In /proc and /dev lie magic links that depend on who looks.
+        if not absolute.startswith(("/proc/", "/dev/")):
+            for cut in _cuts(absolute):
+                if self._is_root(absolute[:cut]):
+                    return absolute[cut:].strip("/") or "."
+        raise outside(absolute, self.root)
+
+    def _is_root(self, path: str) -> bool:
+        try:
+            status = os.stat(path)
+        except (OSError, ValueError):
+            return False
+        return (status.st_dev, status.st_ino) == self._identity
+
+
+def _cuts(absolute: str) -> list[int]:
+    slashes = [index for index, letter in enumerate(absolute) if letter == "/" and index > 0]
+    return [*slashes, len(absolute)]
+
+
+class Walk:
+    """One walk: *pending* are the components still to go, last first; *trail* those behind us."""
+
+    def __init__(self, beneath: Beneath, path: str, *, follow: bool, made: Made | None) -> None:
+        self._beneath = beneath
+        self._path = path
+        self._follow = follow
+        self._made = made
+        self._pending = _components(path)
+        self._trail: list[str] = []
+        self._fd = beneath.fd
+        self._hops = 0
+
+    def place(self) -> Place:
+        """Go to the end and return it; raises what `Beneath.locate` raises."""
+        try:
+            while self._pending:
+                found = self._step(self._pending.pop())
+                if found:
+                    return found
+            return self._here(".", "/".join(self._trail) or ".")
+        except BaseException:
+            self._move(self._beneath.fd)
+            raise
+
+    def _step(self, name: str) -> Place | None:
+        if name == "..":
+            self._up()
+        elif self._pending:
+            self._down(name)
+        else:
+            target = read_link(name, self._fd) if self._follow else None
+            if target is None:
+                return self._here(name, "/".join([*self._trail, name]))
+            self._take(target)
+        return None
+
+    def _here(self, name: str, path: str) -> Place:
+        return Place(self._fd, name, path, owned=self._fd != self._beneath.fd)
+
+    def _down(self, name: str) -> None:
+        try:
+            fd = self._directory(name)
+        except OSError as error:
+            if error.errno not in _PERHAPS_A_LINK:
+                raise
+            target = read_link(name, self._fd)
+            if target is None and not _leads_on(name, self._fd):
+                raise
+            # Without a target it was a link a moment ago, and is something else now.
+            self._take(target or name)
+            return
+        self._move(fd)
+        self._trail.append(name)
+
+    def _directory(self, name: str) -> int:
+        try:
+            return os.open(name, DIRECTORY, dir_fd=self._fd)
+        except FileNotFoundError:
+            if self._made is None:
+                raise
+        self._make(name, self._made)
+        return os.open(name, DIRECTORY, dir_fd=self._fd)
+
+    def _make(self, name: str, made: Made) -> None:
+        if is_git_name(name):  # git would read its settings from there
+            raise git_refused(name)
+        path = "/".join([*self._trail, name])
+        if made.announce is not None:
+            made.announce(path)
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(name, dir_fd=self._fd)
+            made.append(path)
+
+    def _up(self) -> None:
+        if not self._trail:
+            raise outside(self._path, self._beneath.root)
+        # ".." of an open directory could have been moved outside; the way down again cannot.
+        self._pending.extend(reversed(self._trail[:-1]))
+        self._restart()
+
+    def _take(self, target: str) -> None:
+        self._hops += 1
+        if self._hops > MAX_HOPS:
+            raise _loop(self._path)
+        if target.startswith("/"):
+            try:
+                target = self._beneath.inside(target)
+            except WorkspaceError:
+                raise outside(self._path, self._beneath.root) from None
+            self._restart()
+        self._pending.extend(_components(target))
+
+    def _restart(self) -> None:
+        self._trail.clear()
+        self._move(self._beneath.fd)
+
+    def _move(self, fd: int) -> None:
+        if self._fd != self._beneath.fd:
+            os.close(self._fd)
+        self._fd = fd
+
+
+class KernelBeneath(Beneath):
+    """Asks the kernel first, and walks where a link or something else is in the way."""
+
+    def __init__(self, root_fd: int, root: str, openat2: "OpenAt2") -> None:
+        super().__init__(root_fd, root)
+        self._openat2 = openat2
+
+    def open(self, path: str, flags: int) -> tuple[int, str]:
+        """Open *path*; see `Beneath.open`."""
+        fd = self._openat2(self.fd, path, flags | _ALWAYS)
+        if fd < 0:
+            return super().open(path, flags)
+        return fd, (os.path.normpath(path) if ".." in path else path)
+
+    def locate(self, path: str, *, follow: bool = True, made: Made | None = None) -> Place:
+        """Open the directory that holds *path*; see `Beneath.locate`."""
+        head, _, name = path.rpartition("/")
+        if not head or ".." in path:
+            return super().locate(path, follow=follow, made=made)
+        fd = self._openat2(self.fd, head, DIRECTORY)
+        if fd < 0:
+            return super().locate(path, follow=follow, made=made)
+        if follow and read_link(name, fd) is not None:
+            os.close(fd)
+            return super().locate(path, follow=follow, made=made)
+        return Place(fd, name, path, owned=True)
+
+
+OpenAt2 = Callable[[int, str, int], int]
+
+
+def find_openat2(root_fd: int) -> OpenAt2 | None:
+    """Return openat2 for paths without links (a descriptor, or -1), or None where there is none."""
+    if sys.platform != "linux":
+        return None
+    import ctypes  # costs 5 ms, and a session that opens no file does not need it
+
+    number, beneath, no_magic_links, no_links = 437, 0x08, 0x02, 0x04
+
+    class How(ctypes.Structure):
+        _fields_ = (
+            ("flags", ctypes.c_uint64),
+            ("mode", ctypes.c_uint64),
+            ("resolve", ctypes.c_uint64),
+        )
+
+    try:
+        syscall = ctypes.CDLL(None, use_errno=True).syscall
+    except (OSError, AttributeError):
+        return None
+    syscall.restype = ctypes.c_long
+    syscall.argtypes = (
+        ctypes.c_long, ctypes.c_int, ctypes.c_char_p, ctypes.POINTER(How), ctypes.c_size_t
+    )  # fmt: skip
+    hows: dict[int, tuple[How, object]] = {}
+    size = ctypes.sizeof(How)
+
+    def openat2(dir_fd: int, path: str, flags: int) -> int:
+        known = hows.get(flags)
+        if known is None:
+            how = How(flags, 0, beneath | no_magic_links | no_links)
+            known = hows[flags] = (how, ctypes.byref(how))
+        fd: int = syscall(number, dir_fd, os.fsencode(path), known[1], size)
+        return fd
+
+    probe = openat2(root_fd, ".", DIRECTORY)
+    if probe < 0:  # an old kernel, or a container that forbids the call
+        return None
+    os.close(probe)
+    return openat2
+
+
+def outside(path: str, root: str) -> WorkspaceError:
+    """Return the error for a path that leads out of the workspace."""
+    return WorkspaceError(
+        f"{path!r} is outside the workspace; only files below it can be used",
+        error_class="path_outside_workspace",
+        data={"root": root},
+    )
+
+
+def _loop(path: str) -> WorkspaceError:
+    return WorkspaceError(f"{path!r} leads through too many links", error_class="symlink_loop")
+
+
+def _components(path: str) -> list[str]:
+    return [part for part in reversed(path.split("/")) if part not in {"", "."}]
+
+
+def read_link(name: str, dir_fd: int) -> str | None:
+    """Return what the link *name* says; None for anything else."""
+    try:
+        return os.readlink(name, dir_fd=dir_fd)
+    except (OSError, ValueError):  # ValueError: a NUL, or what no file system can encode
+        return None
+
+
+def _leads_on(name: str, dir_fd: int) -> bool:
+    try:
+        mode = os.stat(name, dir_fd=dir_fd, follow_symlinks=False).st_mode
+    except OSError:
+        return False
+    return stat.S_ISDIR(mode) or stat.S_ISLNK(mode)
+
+
+def _link(place: Place) -> bool:
+    return read_link(place.name, place.fd) is not None

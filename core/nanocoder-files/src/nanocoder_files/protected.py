@@ -1,0 +1,201 @@
+"""Names whose files decide what runs: git's, editors', shells', build servers', our own.
+
+This is the only list: the workspace, its tools and every policy ask it.
+"""
+
+import enum
+import re
+import unicodedata
+from collections.abc import Iterable
+
+from attrs import frozen
+from nanocoder_schema import Value
+
+from nanocoder_files.errors import WorkspaceError
+
+
+class ProtectionKind(enum.StrEnum):
+    """What would run, or be loosened, by a change of a protected file."""
+
+    GIT = "git"
+    REPOSITORY = "repository"
+    HOOK = "hook"
+    NANOCODER = "nanocoder"
+    STATE = "state"
+    AGENT = "agent"
+    EDITOR = "editor"
+    SHELL = "shell"
+    BUILD = "build"
+    TOOL = "tool"
+    PROGRAM = "program"
+
+
+@frozen(eq=False, repr=False)
+class Protection(Value):
+    """Why a file changes only when a person agrees; *reason* is a sentence without its full stop.
+
+    Of the kinds, GIT is git's own files, REPOSITORY a name that makes its directory a repository,
+    NANOCODER settings by name, STATE the folders where nanocoder keeps settings, sessions and
+    caches, PROGRAM what is installed.
+    """
+
+    kind: ProtectionKind
+    reason: str
+
+
+_GIT = Protection(ProtectionKind.GIT, "git's own files decide which programs git starts")
+_REPOSITORY = Protection(
+    ProtectionKind.REPOSITORY, "a file of that name can make its directory a git repository"
+)
+_HOOK = Protection(ProtectionKind.HOOK, "it decides which programs run at each commit")
+_OURS = Protection(ProtectionKind.NANOCODER, "nanocoder's own settings decide what may run")
+_AGENT = Protection(ProtectionKind.AGENT, "the settings of a coding agent decide what may run")
+_EDITOR = Protection(ProtectionKind.EDITOR, "the settings of an editor can start programs")
+_SHELL = Protection(ProtectionKind.SHELL, "shells run it when they start")
+_DIRENV = Protection(ProtectionKind.SHELL, "direnv runs it when a shell enters the directory")
+_LOGIN = Protection(ProtectionKind.SHELL, "it decides which programs start by themselves")
+_BUILD = Protection(ProtectionKind.BUILD, "a build server runs what it says")
+_TOOL = Protection(ProtectionKind.TOOL, "the settings of a tool can start programs")
+_WRAPPER = Protection(ProtectionKind.PROGRAM, "builds start it")
+_PACKAGES = Protection(
+    ProtectionKind.PROGRAM, "installed packages run with every program that imports them"
+)
+PROGRAM = Protection(ProtectionKind.PROGRAM, "installed programs run outside of any question")
+STATE = Protection(ProtectionKind.STATE, "nanocoder keeps its settings, sessions and caches there")
+
+# Names of files and directories that are protected wherever they are, with everything below them.
+_NAMES: dict[str, Protection] = {
+    **dict.fromkeys((".git", "git~1", ".gitconfig", ".gitattributes", ".gitmodules"), _GIT),
+    **dict.fromkeys((".husky", ".githooks", ".lefthook", ".overcommit.yml"), _HOOK),
+    **dict.fromkeys((*(f"{dot}lefthook.y{a}ml" for dot in ("", ".") for a in ("", "a")),), _HOOK),
+    ".nanocoder": _OURS,
+    **dict.fromkeys((".claude", ".codex", ".cursor", ".gemini", ".mcp.json", ".opencode"), _AGENT),
+    **dict.fromkeys((".aider.conf.yml", ".continue", ".kiro", ".roo", ".windsurf"), _AGENT),
+    **dict.fromkeys((".vscode", ".idea", ".devcontainer", ".devcontainer.json", ".zed"), _EDITOR),
+    **dict.fromkeys((".dir-locals.el", ".dir-locals-2.el", ".emacs", ".emacs.d"), _EDITOR),
+    **dict.fromkeys((".exrc", ".vimrc", ".gvimrc", ".nvimrc", ".nvim.lua", ".vim"), _EDITOR),
+    **dict.fromkeys((".bashrc", ".bash_profile", ".bash_login", ".bash_logout"), _SHELL),
+    **dict.fromkeys((".bash_aliases", ".profile", ".zshrc", ".zshenv", ".zprofile"), _SHELL),
+    **dict.fromkeys((".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc", ".login"), _SHELL),
+    **dict.fromkeys((".logout", ".inputrc", ".tmux.conf", ".screenrc"), _SHELL),
+    **dict.fromkeys((".envrc", ".direnv"), _DIRENV),
+    **dict.fromkeys((".xinitrc", ".xprofile", ".xsession"), _LOGIN),
+    **dict.fromkeys((".github", ".gitlab", ".gitlab-ci.yml", ".circleci", ".buildkite"), _BUILD),
+    **dict.fromkeys((".travis.yml", ".drone.yml", ".cirrus.yml", ".appveyor.yml"), _BUILD),
+    **dict.fromkeys((".forgejo", ".gitea", ".semaphore", ".teamcity", ".woodpecker"), _BUILD),
+    **dict.fromkeys((".woodpecker.yml", ".woodpecker.yaml", "appveyor.yml"), _BUILD),
+    **dict.fromkeys(("azure-pipelines.yml", "bitbucket-pipelines.yml", "jenkinsfile"), _BUILD),
+    **dict.fromkeys((".gdbinit", ".lldbinit", ".pdbrc", ".ripgreprc", ".curlrc", ".wgetrc"), _TOOL),
+    **dict.fromkeys((".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", ".bazelrc", ".mise.toml"), _TOOL),
+    "mise.toml": _TOOL,
+    **dict.fromkeys(("gradlew", "gradlew.bat", "mvnw", "mvnw.bat", "mvnw.cmd"), _WRAPPER),
+    **dict.fromkeys((".fleet", ".lvimrc", ".sublime-project"), _EDITOR),
+    **dict.fromkeys(("site-packages", "dist-packages"), _PACKAGES),
+    "pyvenv.cfg": PROGRAM,
+}
+_PRE_COMMIT = ".pre-commit"
+_EDITOR_ENDS = (".code-workspace", ".sublime-project")
+_VENV = frozenset(("bin", "lib", "lib64", "pyvenv.cfg", "scripts"))
+# What is protected in a directory of some name; that directory itself is, too, since one that is
+# moved to its place brings them along.
+_PAIRS: dict[str, tuple[frozenset[str], Protection]] = {
+    ".cargo": (frozenset(("bin", "config", "config.toml", "env")), _TOOL),
+    ".yarn": (frozenset(("plugins", "releases")), _TOOL),
+    ".config": (frozenset(("git", "mise", "pip")), _TOOL),
+    ".hg": (frozenset(("hgrc",)), _TOOL),
+    ".local": (frozenset(("bin",)), PROGRAM),
+    "node_modules": (frozenset((".bin",)), PROGRAM),
+    ".venv": (_VENV, PROGRAM),
+    "venv": (_VENV, PROGRAM),
+}
+_LOGIN_FOLDERS = frozenset(("autostart", "environment.d", "fish", "nvim", "systemd"))
+_GIT_NAMES = {".git", "git~1"}
+# Ignored inside names by macOS (HFS+), so that ".g<U+200C>it" is ".git" there.
+_INVISIBLE = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u206a-\u206f\ufeff]")
+
+
+def protection_of(path: str) -> Protection | None:
+    """Return why *path* is protected by its names; None when it is not.
+
+    Only names are looked at, so that files which do not exist yet are protected, too.
+    """
+    names = [fold_name(name) for name in path.split("/")]
+    for index, name in enumerate(names):
+        protection = _NAMES.get(name) or _paired(names, index)
+        if protection is None and name.startswith(_PRE_COMMIT):
+            protection = _HOOK
+        if protection is None and name.endswith(_EDITOR_ENDS):
+            protection = _EDITOR
+        if protection is not None:
+            return protection
+    # A directory with a HEAD is a repository for git, which then reads its config.
+    return _REPOSITORY if names[-1] == "head" else None
+
+
+def _paired(names: list[str], index: int) -> Protection | None:
+    name = names[index]
+    if name not in _PAIRS:
+        return None
+    below = names[index + 1 : index + 2]
+    if name == ".config" and below and below[0] in _LOGIN_FOLDERS:
+        return _LOGIN
+    children, protection = _PAIRS[name]
+    return protection if not below or below[0] in children else None
+
+
+def protection_in_venv(below: list[str]) -> Protection | None:
+    """Return why the names *below* a virtual environment are protected; [] is the directory."""
+    return PROGRAM if not below or fold_name(below[0]) in _VENV else None
+
+
+def is_git_name(name: str) -> bool:
+    """Tell whether some file system takes *name* for git's directory."""
+    return fold_name(name) in _GIT_NAMES
+
+
+def fold_name(name: str) -> str:
+    """Return *name* as the most forgiving file system compares it: case, Unicode, ends."""
+    if not name.isascii():
+        name = unicodedata.normalize("NFC", _INVISIBLE.sub("", name))
+    name = name.casefold()
+    # Windows drops trailing dots and spaces, and takes what follows a colon for a stream's name.
+    return name.partition(":")[0].rstrip(". ") or name
+
+
+def git_refused(path: str) -> WorkspaceError:
+    """Return the error for a change of git's directory itself."""
+    return WorkspaceError(
+        f"'{path}' belongs to git and cannot be made, moved or deleted here",
+        error_class="protected_path",
+    )
+
+
+def own_refused(path: str) -> WorkspaceError:
+    """Return the error for a change of what nanocoder itself keeps."""
+    return WorkspaceError(
+        f"'{path}' holds settings or state of nanocoder and cannot be changed by its tools",
+        error_class="protected_path",
+    )
+
+
+def touches(path: str, folders: Iterable[str]) -> bool:
+    """Tell whether absolute *path* is one of *folders*, lies in one, or holds one; any case."""
+    wanted = _folded_path(path) + "/"
+    return any(
+        wanted.startswith(folder + "/") or (folder + "/").startswith(wanted) for folder in folders
+    )
+
+
+def is_in(path: str, folders: Iterable[str]) -> bool:
+    """Tell whether absolute *path* is one of *folders* or lies in one; any case."""
+    place = _folded_path(path) + "/"
+    return any(place.startswith(folder + "/") for folder in folders)
+
+
+def folded_paths(paths: Iterable[str]) -> tuple[str, ...]:
+    """Prepare absolute paths for `touches`."""
+    return tuple(_folded_path(path) for path in paths)
+
+
+def _folded_path(path: str) -> str:
+    return "/".join(fold_name(part) for part in path.split("/") if part) or "/"

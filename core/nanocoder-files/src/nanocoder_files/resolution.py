@@ -1,0 +1,253 @@
+"""Where a path leads: the walk of the workspace, for those who judge before anything is opened."""
+
+import os
+import sys
+from collections.abc import Iterable
+from functools import lru_cache
+
+from attrs import frozen
+from nanocoder_schema import Value
+
+from nanocoder_files import protected
+from nanocoder_files.beneath import LISTING, Beneath, Walk, read_link
+from nanocoder_files.errors import WorkspaceError
+from nanocoder_files.protected import (
+    PROGRAM,
+    STATE,
+    Protection,
+    protection_in_venv,
+    protection_of,
+)
+from nanocoder_files.spelling import MAX_PATH_BYTES, read_back, tidy
+
+VENV_MARK = "pyvenv.cfg"
+OUTSIDE = "path_outside_workspace"
+
+
+@frozen(eq=False, repr=False)
+class ResolvedPath(Value):
+    """Where a path leads, by the walk with which the workspace opens files.
+
+    *names* are all names that the walk gave the file, without "." and "..": first as it is spelled,
+    then after each link, last the real one. They are relative to the workspace for what lies in it,
+    "." for itself, and absolute for anything else. *place* is the real one, absolute. *places* are
+    all of them, absolute, and in a
+    sub-agent's copy of a workspace also where they come from. *is_inside*: the walk never left the
+    workspace, so that its tools may open the file. *exists*: something is there. *protection* says
+    why the file changes only when a person agrees, None when it is not protected; *is_private*
+    that it is in a folder where nanocoder keeps settings and sessions, other than the session's
+    own.
+    """
+
+    names: tuple[str, ...]
+    place: str
+    places: tuple[str, ...]
+    is_inside: bool
+    exists: bool
+    protection: Protection | None = None
+    is_private: bool = False
+
+    @property
+    def path(self) -> str:
+        """The real name: relative to the workspace, or absolute."""
+        return self.names[-1]
+
+
+class Trace(Walk):
+    """A walk that notes each name of its path, and goes on where nothing exists."""
+
+    def __init__(self, beneath: Beneath, path: str, *, follow: bool = True) -> None:
+        super().__init__(beneath, path, follow=follow, made=None)
+        self.names: list[str] = []
+        self.exists = False
+        self.loop: WorkspaceError | None = None
+        self._missing: list[str] = []
+
+    def run(self) -> bool:
+        """Go to the end; return False for a path that leads out."""
+        self._note()
+        try:
+            while self._pending:
+                self._advance(self._pending.pop())
+            self.exists = not self._missing
+        except WorkspaceError as error:
+            if error.error_class == OUTSIDE:
+                return False
+            # Nothing can be opened behind a loop: what is left is named as it is spelled.
+            self.loop = error
+            self._missing += [part for part in self._pending[::-1] if part != ".."]
+        finally:
+            self._move(self._beneath.fd)
+        self.names = self.names or [self._name()]
+        return True
+
+    def _advance(self, name: str) -> None:
+        if name == "..":
+            if self._missing:
+                self._missing.pop()
+            else:
+                self._up()
+            self._note()
+        elif self._missing:  # what does not exist holds no links
+            self._missing.append(name)
+        elif (target := self._link(name)) is not None:
+            self._take(target)
+            self._note()
+        else:
+            self._enter(name)
+
+    def _link(self, name: str) -> str | None:
+        return read_link(name, self._fd) if self._follow or self._pending else None
+
+    def _enter(self, name: str) -> None:
+        try:
+            if self._pending:
+                self._move(self._directory(name))
+            else:
+                os.stat(name, dir_fd=self._fd, follow_symlinks=False)
+        except (OSError, ValueError):  # missing, no directory, forbidden, or no name at all
+            self._missing.append(name)
+        else:
+            self._trail.append(name)
+
+    def _note(self) -> None:
+        if ".." in self._pending:
+            return
+        name = self._name()
+        if self.names[-1:] != [name]:
+            self.names.append(name)
+
+    def _name(self) -> str:
+        return "/".join([*self._trail, *self._missing, *self._pending[::-1]]) or "."
+
+
+class DiskTrace(Trace):
+    """The same on the whole disk: above its root there is itself."""
+
+    def _up(self) -> None:
+        if self._trail:
+            super()._up()
+
+
+class Resolver:
+    """Resolves paths for the workspace *root*.
+
+    *own* are the folders where nanocoder keeps its settings and sessions, *readable* the one among
+    them that is the session's, *origin* the workspace that *root* is a copy of.
+    """
+
+    def __init__(
+        self, root: str, own: Iterable[str] = (), readable: str = "", origin: str = ""
+    ) -> None:
+        self.root = os.path.realpath(root)
+        self.own = protected.folded_paths(map(os.path.realpath, own))
+        self._holds_own = protected.touches(self.root, self.own)
+        self._programs = _running()
+        self._readable = protected.folded_paths([os.path.realpath(readable)] if readable else ())
+        self._origin = Resolver(origin) if origin else None
+
+    def resolve(self, path: str, directory: str = ".", *, literal: bool = False) -> ResolvedPath:
+        """Return where *path* of *directory* leads; see `SessionInfo.resolve`."""
+        path = os.path.join(directory, path)
+        try:
+            fd = os.open(self.root, LISTING)
+        except OSError:  # there is no workspace, so all is outside
+            return self._outside(path, literal=literal)
+        try:
+            return self.beneath(Beneath(fd, self.root), path, literal=literal)
+        finally:
+            os.close(fd)
+
+    def beneath(self, beneath: Beneath, path: str, *, literal: bool = False) -> ResolvedPath:
+        """Return where *path* leads in a workspace that is open already."""
+        try:
+            trace = Trace(beneath, _raw(beneath, path, literal=literal))
+        except WorkspaceError:
+            return self._outside(path, literal=literal)
+        if not trace.run():
+            return self._outside(path, literal=literal)
+        names = trace.names
+        places = [_joined(self.root, name) for name in names]
+        if self._origin is not None:
+            places += [place for name in names for place in self._origin.resolve(name).places]
+        return self._judged(names, places, is_inside=True, exists=trace.exists)
+
+    def _outside(self, path: str, *, literal: bool) -> ResolvedPath:
+        fd = os.open("/", LISTING)
+        try:
+            disk = Beneath(fd, "/")
+            trace = DiskTrace(disk, _raw(disk, os.path.join(self.root, path), literal=literal))
+            trace.run()
+        finally:
+            os.close(fd)
+        places = [_joined("/", name) for name in trace.names]
+        names = [_relative(place, self.root) for place in places]
+        return self._judged(names, places, is_inside=False, exists=trace.exists)
+
+    def _judged(
+        self, names: list[str], places: list[str], *, is_inside: bool, exists: bool
+    ) -> ResolvedPath:
+        place = _joined(self.root, names[-1])
+        is_own = (self._holds_own or not is_inside) and protected.is_in(place, self.own)
+        is_private = is_own and not protected.is_in(place, self._readable)
+        why = STATE if is_own else self._protection(names, place)
+        return ResolvedPath(tuple(names), place, tuple(places), is_inside, exists, why, is_private)
+
+    def _protection(self, names: list[str], place: str) -> Protection | None:
+        for name in names:
+            if why := protection_of(name):
+                return why
+        if names[-1] == ".":
+            return None
+        return PROGRAM if place in self._programs else self._installed(names[-1])
+
+    def _installed(self, real: str) -> Protection | None:
+        """Return why *real* is protected as a part of what is installed; by what it is there."""
+        if real.startswith("/"):
+            return None
+        parts = real.split("/")
+        folder = self.root
+        for at, part in enumerate(parts):
+            if len(folder) > MAX_PATH_BYTES:  # the system finds nothing by a longer name
+                return None
+            if self._is_venv(folder) and (why := protection_in_venv(parts[at : at + 1])):
+                return why
+            folder = f"{folder}/{part}"
+        return PROGRAM if self._is_venv(folder) else None
+
+    def _is_venv(self, folder: str) -> bool:
+        return folder in self._programs or os.path.exists(f"{folder}/{VENV_MARK}")
+
+
+@lru_cache(maxsize=64)
+def resolver(root: str, own: tuple[str, ...], readable: str, origin: str) -> Resolver:
+    """Return what resolves the paths of a session; its own places are looked up once."""
+    return Resolver(root, own, readable, origin)
+
+
+def _raw(beneath: Beneath, path: str, *, literal: bool) -> str:
+    """Return *path* relative to the root of *beneath*; raises WorkspaceError where it is not."""
+    if path.startswith("/"):
+        path = beneath.inside(path)
+    path = tidy(path)
+    return path if literal else read_back(path, beneath.holds)
+
+
+def _joined(root: str, name: str) -> str:
+    """Return *name*, which has no "..", as an absolute path."""
+    if name[0] == "/":
+        return name
+    return root if name == "." else f"{root}/{name}" if root != "/" else f"/{name}"
+
+
+def _relative(place: str, root: str) -> str:
+    if place == root:
+        return "."
+    prefix = root.rstrip("/") + "/"
+    return place.removeprefix(prefix)
+
+
+@lru_cache(maxsize=1)
+def _running() -> frozenset[str]:
+    """Return where the program that runs now is, and the directory of its packages."""
+    return frozenset(os.path.realpath(path) for path in (*sys.argv[:1], sys.prefix) if path)

@@ -1,0 +1,226 @@
+"""One open directory and the paths below it."""
+
+import errno
+import os
+import stat as mode_of
+from collections.abc import Iterable
+from pathlib import Path
+
+from nanocoder_files import protected, spelling
+from nanocoder_files.beneath import (
+    LISTING,
+    Beneath,
+    KernelBeneath,
+    Made,
+    Place,
+    find_openat2,
+    outside,
+)
+from nanocoder_files.content import digest
+from nanocoder_files.errors import WorkspaceError
+from nanocoder_files.problems import MAX_NAMES_COMPARED, problem
+from nanocoder_files.protected import Protection
+from nanocoder_files.resolution import ResolvedPath, Resolver, Trace
+from nanocoder_files.snapshot import RECORDING, Seen
+
+# Without O_NONBLOCK, opening a pipe waits for somebody who writes.
+READ = os.O_RDONLY | os.O_NONBLOCK
+
+
+class Root:
+    """The handle of a workspace. Only a *raw* path, one that `raw` has checked, is opened."""
+
+    def __init__(self, root: Path, *, force_walk: bool, extra_protected: Iterable[str]) -> None:
+        self.path = Path(os.path.realpath(root))
+        try:
+            self.fd = os.open(self.path, LISTING)
+        except OSError as error:
+            raise problem(error, str(root)) from error
+        self._prefix = f"{self.path}/".replace("//", "/")
+        self._resolver = Resolver(str(self.path), extra_protected)
+        self._force_walk = force_walk
+        self._beneath: Beneath | None = None
+
+    def close(self) -> None:
+        """Close the handle; a second call changes nothing."""
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
+            self._beneath = None  # its number may soon be another file's
+
+    @property
+    def beneath(self) -> Beneath:
+        """What opens files below the root; found out when the first file is opened."""
+        if self.fd < 0:
+            raise WorkspaceError("the workspace is closed", error_class="io_error")
+        if self._beneath is None:
+            openat2 = None if self._force_walk else find_openat2(self.fd)
+            if openat2:
+                self._beneath = KernelBeneath(self.fd, str(self.path), openat2)
+            else:
+                self._beneath = Beneath(self.fd, str(self.path))
+        return self._beneath
+
+    def raw(self, path: str) -> str:
+        """Check and tidy *path*, and make it relative; raises WorkspaceError."""
+        spelling.check(path)
+        given = path
+        if path.startswith("/"):
+            # Only the beginning is cut off here; what is left is opened beneath like any other.
+            inside = path.startswith(self._prefix)
+            path = path[len(self._prefix) :] if inside else self.beneath.inside(path)
+            path = path.lstrip("/") or "."
+        raw = spelling.tidy(path)
+        if ".." in raw and _climbs(raw):
+            raise outside(given, str(self.path))
+        return spelling.read_back(raw, self.beneath.holds)
+
+    def resolved(self, raw: str, *, follow: bool = True) -> str:
+        """Return *raw* with its links followed, as far as it exists; raises WorkspaceError.
+
+        Without *follow* the last name may be a link.
+        """
+        try:
+            with self.beneath.locate(raw, follow=follow) as place:
+                return place.path
+        except OSError:  # something on the way does not exist, or is forbidden
+            trace = Trace(self.beneath, raw, follow=follow)
+        if not trace.run():
+            raise outside(spelling.escape_path(raw), str(self.path))
+        if trace.loop is not None:
+            raise trace.loop
+        return trace.names[-1]
+
+    def resolve(self, path: str) -> ResolvedPath:
+        """Return where *path*, as anybody may write it, leads."""
+        return self._resolver.beneath(self.beneath, path)
+
+    def protection(self, raw: str) -> Protection | None:
+        """Return why *raw* is protected, as it is spelled or where its links lead."""
+        resolved = self._resolver.beneath(self.beneath, raw, literal=True)
+        if protected.touches(self._prefix + resolved.path, self._resolver.own):
+            return protected.STATE
+        return resolved.protection
+
+    def refuse_own(self, path: str) -> None:
+        """Raise protected_path for a *path*, links resolved, that is nanocoder's own."""
+        if protected.touches(self._prefix + path, self._resolver.own):
+            raise protected.own_refused(spelling.escape_path(path))
+
+    def place(self, raw: str, *, follow: bool = True, made: Made | None = None) -> Place:
+        """Open the directory that holds *raw*; see `Beneath.locate`. Raises WorkspaceError."""
+        try:
+            return self.beneath.locate(raw, follow=follow, made=made)
+        except OSError as error:
+            raise self.problem(error, raw) from error
+
+    def open_file(self, raw: str) -> tuple[int, str, os.stat_result]:
+        """Open a regular file; return descriptor, path with links resolved, status."""
+        try:
+            fd, canonical = self.beneath.open(raw, READ)
+        except OSError as error:
+            if error.errno == errno.ENOENT:
+                self.note(raw)
+            raise self.problem(error, raw) from error
+        status = os.fstat(fd)
+        self.note(raw, status)
+        if not mode_of.S_ISREG(status.st_mode):
+            os.close(fd)
+            raise _not_regular(raw, status)
+        return fd, canonical, status
+
+    def open_directory(self, raw: str) -> int:
+        """Open a directory for listing; raises WorkspaceError."""
+        try:
+            return self.beneath.open(raw, LISTING)[0]
+        except OSError as error:
+            raise self.problem(error, raw) from error
+
+    def status(self, raw: str) -> os.stat_result:
+        """Return the status of what *raw* leads to; raises WorkspaceError."""
+        with self.place(raw) as place:
+            try:
+                status = place.stat()
+            except OSError as error:
+                if error.errno == errno.ENOENT:
+                    self.note(raw)
+                raise self.problem(error, raw) from error
+        self.note(raw, status)
+        return status
+
+    def mode(self, raw: str) -> int:
+        """Return the mode of what *raw* leads to, 0 when nothing is there.
+
+        It does not look for names like a missing one, as `status` does.
+        """
+        try:
+            with self.beneath.locate(raw) as place:
+                status = place.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            self.note(raw)
+            return 0
+        except OSError as error:
+            raise self.problem(error, raw) from error
+        self.note(raw, status)
+        return status.st_mode
+
+    def note(
+        self,
+        raw: str,
+        status: os.stat_result | None = None,
+        data: bytes | None = None,
+        *,
+        is_known: bool = True,
+    ) -> None:
+        """Add to a preview that is being made what was seen at *raw*: None, nothing is there."""
+        snapshot = RECORDING.get()
+        if snapshot is None:
+            return
+        try:
+            path = self.resolved(raw)
+        except WorkspaceError:
+            path = ""  # a link that leads out of here, or round in circles
+        seen = Seen(path, status, "" if data is None else digest(data), is_known)
+        snapshot.add(str(self.path), raw, seen)
+
+    def problem(self, error: OSError, raw: str) -> WorkspaceError:
+        """Translate *error*; for a missing file, look for names that are like it."""
+        names = self._neighbours(raw) if error.errno == errno.ENOENT else []
+        return problem(error, spelling.escape_path(raw), names)
+
+    def _neighbours(self, raw: str) -> list[str]:
+        head = raw
+        while head:
+            head = head.rpartition("/")[0]
+            try:
+                fd = self.beneath.open(head or ".", LISTING)[0]
+            except FileNotFoundError:
+                continue
+            except (OSError, WorkspaceError):
+                return []
+            # Compared is the first name that is missing; what would follow it is of no use.
+            try:
+                names = os.listdir(fd)[:MAX_NAMES_COMPARED]
+            finally:
+                os.close(fd)
+            return [spelling.escape_path(f"{head}/{name}" if head else name) for name in names]
+        return []
+
+
+def _climbs(raw: str) -> bool:
+    """Tell whether the ".." in *raw* lead above the root, even if every name were a directory."""
+    depth = 0
+    for part in raw.split("/"):
+        depth += -1 if part == ".." else 1
+        if depth < 0:
+            return True
+    return False
+
+
+def _not_regular(raw: str, status: os.stat_result) -> WorkspaceError:
+    path = spelling.escape_path(raw)
+    if mode_of.S_ISDIR(status.st_mode):
+        return WorkspaceError(f"'{path}' is a directory, not a file", error_class="is_a_directory")
+    return WorkspaceError(
+        f"'{path}' is a pipe, socket or device, not a file", error_class="not_a_regular_file"
+    )

@@ -1,0 +1,130 @@
+"""The files that a preview was made from, so that only what a person saw is changed."""
+
+import os
+import stat as mode_of
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Final
+
+from attrs import frozen
+from nanocoder_schema import Value
+
+from nanocoder_files.errors import WorkspaceError
+from nanocoder_files.spelling import escape_path
+
+RECORDING: "Final[ContextVar[Snapshot | None]]" = ContextVar("nanocoder_snapshot", default=None)
+"""The preview that is being made on this thread."""
+
+
+@frozen(eq=False, repr=False)
+class Seen(Value):
+    """What a path was when a preview looked at it.
+
+    *path* has its links resolved, "" when they led nowhere. *status* is None when nothing was
+    there; *is_known* is False where only the path was resolved. *digest* is of a file that was
+    read.
+    """
+
+    path: str
+    status: os.stat_result | None = None
+    digest: str = ""
+    is_known: bool = True
+
+    def matches(self, path: str, status: os.stat_result | None, now: Callable[[], str]) -> bool:
+        """Tell whether *path*, links resolved, still is what was seen; *now* takes its digest."""
+        if self.path != path:
+            # A link itself is deleted or moved: what it leads to does not matter, unless somebody
+            # has put a file in its place.
+            return status is not None and mode_of.S_ISLNK(status.st_mode)
+        if not self.is_known:
+            return True
+        if self.status is None or status is None:
+            return self.status is status
+        if self.digest and (current := now()):
+            return current == self.digest
+        return _version(self.status) == _version(status)
+
+
+class Snapshot:
+    """What one preview saw: every file and directory that it opened or looked at.
+
+    Plugins need not know of it: a `Workspace` that is used while a preview is recorded notes what
+    is read through it, and the workspace of the call that follows compares.
+    """
+
+    def __init__(self) -> None:
+        self._seen: dict[tuple[str, str], Seen] = {}
+        self._lock = threading.Lock()
+
+    def __bool__(self) -> bool:
+        """Tell whether anything was seen."""
+        return bool(self._seen)
+
+    @contextmanager
+    def recording(self) -> Iterator[None]:
+        """Note what this thread sees of any workspace."""
+        token = RECORDING.set(self)
+        try:
+            yield
+        finally:
+            RECORDING.reset(token)
+
+    def copy(self) -> "Snapshot":
+        """Return a copy that a preview which is late adds nothing to."""
+        other = Snapshot()
+        with self._lock:
+            other._seen = dict(self._seen)
+        return other
+
+    def add(self, root: str, raw: str, seen: Seen) -> None:
+        """Remember what was seen first; the content of a file adds to that."""
+        with self._lock:
+            before = self._seen.get((root, raw))
+            if before is None or not before.is_known or (seen.digest and not before.digest):
+                self._seen[root, raw] = seen
+
+    def check(
+        self,
+        root: str,
+        raw: str,
+        path: str,
+        status: os.stat_result | None,
+        now: Callable[[], str] = str,
+    ) -> None:
+        """Raise WorkspaceError (stale_read) unless *raw*, which is *path*, is what was seen."""
+        for seen in self._about(root, raw, path):
+            if not seen.matches(path, status, now):
+                raise WorkspaceError(
+                    f"{escape_path(path)!r} has changed since this call was shown for approval, so"
+                    " nothing was done; look at it again, then repeat the call if it still fits",
+                    error_class="stale_read",
+                )
+
+    def forget(self, *paths: str) -> None:
+        """Expect nothing of *paths* any more: the call itself has changed them."""
+        with self._lock:
+            self._seen = {
+                key: seen
+                for key, seen in self._seen.items()
+                if not {key[1], seen.path} & set(paths)
+            }
+
+    def clear(self) -> None:
+        """Expect nothing any more: a process of the call may have changed anything."""
+        with self._lock:
+            self._seen = {}
+
+    def _about(self, root: str, raw: str, path: str) -> list[Seen]:
+        with self._lock:
+            if (root, raw) in self._seen:
+                return [self._seen[root, raw]]
+            return [seen for key, seen in self._seen.items() if (key[0], seen.path) == (root, path)]
+
+
+def _version(status: os.stat_result) -> tuple[int, ...]:
+    """Return what tells a file from what replaced it; a directory may get other content."""
+    if mode_of.S_ISDIR(status.st_mode):
+        return (status.st_dev, status.st_ino)
+    return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)

@@ -1,0 +1,133 @@
+r"""How paths are written: what a model may send, and how unusual names are shown.
+
+Inside, names that are not UTF-8 carry Python's lone surrogates, as everywhere in `os`. Outside no
+such character appears, since JSON and terminals choke on it: a byte 0xFF is written `\xff`. Nor
+does a line break, an escape or a character that changes the direction of text, with which a name
+could pass for another name or for a line of output: they are written `\x0a`, `\x1b`, `\u202e`. All
+of it is read back: `unescape_path` is the inverse of `escape_path`.
+"""
+
+import os
+import re
+import sys
+from collections.abc import Callable
+
+from nanocoder_schema import is_hidden
+
+from nanocoder_files.errors import WorkspaceError
+
+MAX_PATH_BYTES = 4_096
+
+_REFUSED = re.compile("[\0\ud800-\udfff]")
+# A run of bytes above 0x7f is one match: together they may be UTF-8.
+_ESCAPED = re.compile(
+    r"(?:\\x[89a-f][0-9a-f])+|\\x(?:0[1-9a-f]|1[0-9a-f]|5c|7f)|\\u[0-9a-f]{4}|\\U[0-9a-f]{8}"
+)
+_UNTIDY = re.compile(r"//|(?:^|/)\.{1,2}(?:/|$)|/$")
+
+
+def check(path: str) -> None:
+    """Refuse what no file can be called.
+
+    Raises: WorkspaceError (invalid_path).
+    """
+    if not path:
+        raise _invalid("the path is empty; use '.' for the workspace itself")
+    if not path.isascii() or "\0" in path:
+        found = _REFUSED.search(path)
+        if found:
+            raise _invalid(f"the path contains U+{ord(found[0]):04X}, which no file name can hold")
+    # A character takes at most four bytes, so that most paths need not be encoded to be measured.
+    if len(path) * 4 > MAX_PATH_BYTES and len(os.fsencode(path)) > MAX_PATH_BYTES:
+        raise _invalid(f"the path is longer than {MAX_PATH_BYTES} bytes")
+
+
+def tidy(path: str) -> str:
+    """Drop empty and "." components; ".." stays, because a link may stand before it."""
+    if not _UNTIDY.search(path):
+        return path
+    return "/".join(part for part in path.split("/") if part not in {"", "."}) or "."
+
+
+def escape_path(raw: str) -> str:
+    r"""Return *raw* with escapes for bytes that are not UTF-8 and for what a terminal hides.
+
+    A backslash that would be read as the beginning of an escape becomes `\x5c`.
+    """
+    if "\\" not in raw and raw.isprintable():
+        return raw
+    raw = _ESCAPED.sub(_protect_backslash, raw)
+    if raw.isprintable():
+        return raw
+    return "".join(map(_shown_letter, raw))
+
+
+def has_escapes(path: str) -> bool:
+    r"""Tell whether *path* could be one that `escape_path` has written."""
+    return "\\" in path and _ESCAPED.search(path) is not None
+
+
+def unescape_path(path: str) -> str:
+    r"""Return the name that `escape_path` has written as *path*; its inverse.
+
+    An escape that it never writes is left alone: `\x41`, and bytes that are valid UTF-8 in their
+    place, such as `\xc3\xa9`.
+    """
+    return _ESCAPED.sub(_unescaped_run, path) if "\\" in path else path
+
+
+def read_back(path: str, exists: Callable[[str], bool]) -> str:
+    r"""Return *path* with its escapes read, but for a name that only *exists* as it is written."""
+    if not has_escapes(path):
+        return path
+    way = ""
+    for part in path.split("/"):
+        name = unescape_path(part)
+        if name != part and exists(way + part) and not exists(way + name):
+            name = part
+        way += f"{name}/"
+    return way[:-1]
+
+
+def _shown_letter(letter: str) -> str:
+    if _is_byte(letter):
+        return f"\\x{os.fsencode(letter)[0]:02x}"
+    if letter.isprintable() or not is_hidden(letter):
+        return letter
+    if letter.isascii():
+        return f"\\x{ord(letter):02x}"
+    # Any other character is more than one byte: `\x80` is a byte alone.
+    return f"\\u{ord(letter):04x}" if letter <= "\uffff" else f"\\U{ord(letter):08x}"
+
+
+def _is_byte(letter: str) -> bool:
+    """Tell whether *letter* is how Python writes a byte that is not UTF-8."""
+    return "\udc80" <= letter <= "\udcff"
+
+
+def _protect_backslash(found: re.Match[str]) -> str:
+    return found[0].replace("\\", "\\x5c")
+
+
+def _unescaped_run(found: re.Match[str]) -> str:
+    escape = found[0]
+    if escape[1] != "x":
+        code = int(f"0x{escape[2:]}", 0)
+        letter = chr(code) if code <= sys.maxunicode else ""
+        # A lone surrogate is in no name.
+        is_ours = letter.encode(errors="ignore") and _shown_letter(letter) == escape
+        return letter if is_ours else escape
+    data = bytes.fromhex(escape.replace("\\x", ""))
+    if data.isascii():
+        return data.decode()
+    # Bytes that are UTF-8 together were not written by `escape_path`.
+    letters = os.fsdecode(data)
+    return "".join(one if _is_byte(one) else _as_bytes(one) for one in letters)
+
+
+def _as_bytes(letter: str) -> str:
+    return "".join(f"\\x{byte:02x}" for byte in letter.encode())
+
+
+def _invalid(message: str) -> WorkspaceError:
+    return WorkspaceError(message, error_class="invalid_path")

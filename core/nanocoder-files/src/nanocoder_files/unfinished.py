@@ -1,0 +1,119 @@
+"""The file that a write is making beside the one it will replace: a kill leaves it there.
+
+Each workspace notes its path outside of itself, in a file that is locked while its process lives
+and empty between two writes. A later session in the same directory removes what such a note names.
+"""
+
+import contextlib
+import os
+import stat as mode_of
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+from nanocoder_files import held
+from nanocoder_files.beneath import Beneath, Place
+from nanocoder_files.errors import WorkspaceError
+from nanocoder_files.writing import stray_owner, temporary_name
+
+SUFFIX: Final = ".writing"
+END: Final = b"\0"
+"""Ends the directory and the path in a note: no name has it."""
+MAX_NOTE_BYTES: Final = 65_536
+
+
+class Unfinished:
+    """The note of one workspace in *root*, made below *base* at the first write.
+
+    Without a *base* nothing is noted.
+    """
+
+    def __init__(self, base: Path | None = None, root: Path = Path()) -> None:
+        self._base = base
+        self._root = root
+        self._path = Path()
+        self._fd = -1
+        # A late thread may still write while the session closes.
+        self._lock = threading.Lock()
+
+    @contextlib.contextmanager
+    def file(self, place: Place) -> Iterator[str]:
+        """Return the name of a new file beside *place*; it is noted until the write is over."""
+        name = temporary_name(place.name)
+        # Without the note a kill would leave the file; that is no reason not to write it.
+        with self._lock, contextlib.suppress(OSError):
+            self._note(place.path.removesuffix(place.name) + name)
+        try:
+            yield name
+        finally:
+            with self._lock, contextlib.suppress(OSError):
+                if self._fd >= 0:
+                    os.ftruncate(self._fd, 0)
+
+    def _note(self, path: str) -> None:
+        if self._base is None:
+            return
+        if self._fd < 0:
+            folder = held.folder_of(self._base, self._root)
+            self._path, self._fd = held.made(folder, str(os.getpid()), SUFFIX)
+        os.write(self._fd, bytes(self._root) + END + os.fsencode(path) + END)
+
+    def close(self) -> None:
+        """Remove the note; a later write makes another."""
+        with self._lock:
+            if self._fd >= 0:
+                _remove(self._path, self._fd)
+                self._fd = -1
+                held.tidied(self._path.parent)
+
+
+def noted(folder: Path) -> Iterator[str]:
+    """Yield the paths that dead processes have noted in *folder*, and forget each; raises OSError.
+
+    A note is forgotten when the next one is asked for.
+    """
+    for path, fd in held.ownerless(folder, SUFFIX):
+        root_and_path = _content(fd)
+        if root_and_path is not None:
+            yield os.fsdecode(root_and_path[1])
+        _remove(path, fd)
+
+
+def discard(folder: Path, is_over: Callable[[str], bool]) -> None:
+    """Remove the notes of dead processes that name no file, or one of a root that is over.
+
+    Raises: OSError.
+    """
+    for path, fd in held.ownerless(folder, SUFFIX):
+        root_and_path = _content(fd)
+        if root_and_path is None or is_over(os.fsdecode(root_and_path[0])):
+            _remove(path, fd)
+        else:
+            os.close(fd)
+
+
+def clear(beneath: Beneath, path: str) -> None:
+    """Remove the file that a dead process has noted, if it is there and can be one of ours."""
+    with (
+        contextlib.suppress(OSError, ValueError, WorkspaceError),
+        beneath.locate(path, follow=False) as place,
+    ):
+        is_where_it_was = place.path == path  # no folder on the way has become a link
+        is_file = mode_of.S_ISREG(place.stat().st_mode)
+        if is_where_it_was and is_file and stray_owner(place.name):
+            os.unlink(place.name, dir_fd=place.fd)
+
+
+def _content(fd: int) -> tuple[bytes, bytes] | None:
+    """Return the directory and the path in a note; None where it names no file."""
+    match os.pread(fd, MAX_NOTE_BYTES, 0).split(END):
+        case [root, path, b""] if path:
+            return root, path
+    return None
+
+
+def _remove(path: Path, fd: int) -> None:
+    with contextlib.suppress(OSError):
+        path.unlink()
+    os.close(fd)

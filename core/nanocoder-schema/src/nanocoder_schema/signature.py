@@ -1,0 +1,116 @@
+"""Arguments defined by a function's signature or by an attrs class.
+
+Nothing is inspected before it is asked for.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from nanocoder_schema.errors import BadArguments
+
+if TYPE_CHECKING:
+    from nanocoder_schema.json_schema import Description
+
+T = TypeVar("T")
+
+
+class Signature:
+    """The parameters of one tool: its JSON Schema, and the check of what a model sends."""
+
+    def __init__(self, make_class: Callable[[], type]) -> None:
+        self._make_class = make_class
+
+    @classmethod
+    def of_function(
+        cls, function: Callable[..., Any], *, skip: Collection[str] = ("ctx",)
+    ) -> "Signature":
+        """Take the parameters of *function*, without those named in *skip*."""
+
+        def make() -> type:
+            from nanocoder_schema.annotations import parameters_of
+
+            return parameters_of(function, frozenset(skip))
+
+        return cls(make)
+
+    @classmethod
+    def of_class(cls, attrs_class: type) -> "Signature":
+        """Take the fields of an attrs class as parameters."""
+        return cls(lambda: attrs_class)
+
+    @cached_property
+    def parameters(self) -> type:
+        """The attrs class that holds the arguments."""
+        return self._make_class()
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of the parameters, in their order."""
+        from attrs import fields
+
+        return tuple(field.name for field in fields(self.parameters) if field.init)
+
+    @cached_property
+    def json_schema(self) -> dict[str, Any]:
+        """The closed object schema of the arguments; treat it as read-only."""
+        return self._description.schema
+
+    def check(self, arguments: Any) -> dict[str, Any]:
+        """Return the keyword arguments for the handler, defaults filled in.
+
+        Raises: BadArguments with every problem at once, each naming its parameter.
+        """
+        return self._check(arguments)
+
+    def empty_options(self, arguments: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return the options that are filled with a zero or nothing which they may not be.
+
+        Small models fill in every option that they are told of; such a one was not meant.
+        """
+        from attrs import NOTHING, fields
+
+        empty = [name for name, value in arguments.items() if _is_empty(value)]
+        if not empty:
+            return ()
+        optional = {one.name for one in fields(self.parameters) if one.default is not NOTHING}
+        try:
+            self.check(arguments)
+        except BadArguments as error:
+            unfit = {line.partition(":")[0] for line in error.problems}
+            return tuple(name for name in empty if name in optional and name in unfit)
+        return ()
+
+    @property
+    def untyped(self) -> tuple[str, ...]:
+        """The places whose type has no JSON form; the schema leaves them open."""
+        return self._description.untyped
+
+    @cached_property
+    def _description(self) -> "Description":
+        # attrs and inspect cost time; a start with a warm manifest cache needs no schema.
+        from nanocoder_schema.json_schema import describe
+
+        return describe(self.parameters)
+
+    @cached_property
+    def _check(self) -> Callable[[Any], dict[str, Any]]:
+        # cattrs costs 40 ms to import; the first request to a model leaves without it.
+        from nanocoder_schema.check import checker
+
+        return checker(self.parameters)
+
+
+def _is_empty(value: Any) -> bool:
+    """Tell whether *value* is a zero, or a text, list or object with nothing in it."""
+    return not value and value is not None and not isinstance(value, bool)
+
+
+def structure(cls: type[T], data: Mapping[str, Any], *, where: str = "") -> T:
+    """Turn a table of settings into *cls*, an attrs class, as strictly as arguments are checked.
+
+    Raises: BadArguments with every problem at once; *where* is put before each name.
+    """
+    from nanocoder_schema.check import structured
+
+    return structured(cls, data, where)

@@ -1,0 +1,120 @@
+r"""Text that somebody else wrote, made harmless for a terminal and for a model."""
+
+import re
+import unicodedata
+from collections.abc import Iterable
+
+# Escapes: C0 except "\n" and "\t", DEL. In text that is not ASCII the rest is found by category.
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
+_BEYOND_ASCII = re.compile("[^\x00-\x7f]+")
+_MARK = "[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
+_STACKED_MARKS = re.compile(f"({_MARK}{{8}}){_MARK}+")
+_HIDDEN = frozenset({"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"})
+_JOINER = "\u200d"
+_PICTURES = frozenset({"So", "Sk"})
+_EMOJI_STYLE = "\ufe0f"
+
+# Terminal sequences as a whole, so that no "[31m" is left; then single controls.
+_SEQUENCES = re.compile(
+    "\x1b\\[[0-?]*[ -/]*[@-~]"
+    "|\x1b[\\]PX^_][^\x07\x1b\x9c]*(?:\x07|\x1b\\\\|\x9c)"
+    "|\x1b[ -/]*[0-~]"
+    "|[\x00-\x08\x0b-\x1f\x7f-\x9f]"
+)
+# Characters that no font shows and that can carry a message to a model all the same.
+_SMUGGLED = re.compile("[\U000e0000-\U000e0fff]")
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+def for_terminal(text: str, *, keep_emoji: bool = True) -> str:
+    r"""Make every character visible that a terminal could obey or hide.
+
+    Controls except "\n" and "\t", bidi, zero width, private, unassigned and tag characters become
+    escapes such as \x1b and \u202e. With *keep_emoji* the joiners inside emoji stay.
+    """
+    if _CONTROLS.search(text):
+        text = _CONTROLS.sub(_escape, text)
+    if text.isascii():
+        return text
+    text = _STACKED_MARKS.sub(r"\1", text)
+    return _BEYOND_ASCII.sub(lambda run: _visible(run[0], keep_emoji=keep_emoji), text)
+
+
+def is_hidden(letter: str) -> bool:
+    """Tell whether a terminal could obey *letter*, or show nothing for it."""
+    return unicodedata.category(letter) in _HIDDEN
+
+
+def _visible(run: str, *, keep_emoji: bool) -> str:
+    if run.isprintable():
+        return run
+    return "".join(
+        letter
+        if not is_hidden(letter) or (keep_emoji and letter == _JOINER and _joins(run, index))
+        else _escaped(letter)
+        for index, letter in enumerate(run)
+    )
+
+
+def _joins(run: str, index: int) -> bool:
+    """Tell whether the joiner at *index* stands between two parts of an emoji."""
+    if index == 0 or index + 1 == len(run):
+        return False
+    before, after = run[index - 1], run[index + 1]
+    return unicodedata.category(after) == "So" and (
+        before == _EMOJI_STYLE or unicodedata.category(before) in _PICTURES
+    )
+
+
+def _escape(found: re.Match[str]) -> str:
+    return _escaped(found[0])
+
+
+def _escaped(letter: str) -> str:
+    code = ord(letter)
+    if letter <= "\xff":
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if letter <= "\uffff" else f"\\U{code:08x}"
+
+
+def for_model(text: str) -> str:
+    r"""Take out what only deceives: terminal sequences, controls, tag characters.
+
+    "\r\n" and a lone "\r" become "\n", lone surrogates U+FFFD. A last line says how many sequences
+    and characters were taken out, if any were.
+    """
+    if text.isascii() and not _CONTROLS.search(text):
+        return text
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    text, controls = _SEQUENCES.subn("", text)
+    smuggled = 0
+    if not text.isascii():
+        text = _SURROGATES.sub("\ufffd", text)
+        text, smuggled = _SMUGGLED.subn("", text)
+    removed = controls + smuggled
+    if not removed:
+        return text
+    return f"{text}\n[{removed:,} control or invisible characters removed]"
+
+
+def one_line(text: str, width: int) -> str:
+    """Return *text* for a terminal on one line of at most *width* characters."""
+    # Escapes only make text longer, and nobody wants to clean a megabyte for eighty characters.
+    line = for_terminal(" ".join(text[: 8 * width].split()))
+    return line if len(line) <= width and len(text) <= 8 * width else line[: width - 1] + "…"
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a number with its noun, "1 byte" or "2,000 bytes"."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def nearest(word: str, choices: Iterable[str], *, limit: int = 3, cutoff: float = 0.6) -> list[str]:
+    """Return the *choices* that look most like *word*, best first."""
+    from difflib import get_close_matches  # only mistakes need it
+
+    known = list(choices)
+    close = get_close_matches(word, known, n=len(known) or 1, cutoff=cutoff)
+    # Two letters in the wrong order are the likeliest slip: "modle" is "model" rather than "mode".
+    return sorted(close, key=lambda choice: sorted(choice) != sorted(word))[:limit]
