@@ -3,12 +3,12 @@
 import errno
 import os
 import re
-import stat
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
 from nanocoder.errors import ConfigError
+from nanocoder.private_files import open_private
 
 MAX_BYTES: Final = 1_048_576
 
@@ -65,7 +65,7 @@ def read_user_file(path: Path) -> Document | None:
     file: the rules that stood there would be gone without a word.
     """
     try:
-        content = _content(path, os.O_RDONLY)
+        content = _content(path, follow_link=True)
     except UnreadableError as error:
         raise ConfigError(f"{path}: {error}") from None
     if content is not None:
@@ -93,7 +93,7 @@ def read_project_bytes(folder: Path) -> bytes | None:
     except OSError as error:
         raise UnreadableError(f"cannot be read: {error.strerror}") from None
     try:
-        return _content(Path("config.toml"), os.O_RDONLY | os.O_NOFOLLOW, directory)
+        return _content(Path("config.toml"), directory, follow_link=False)
     finally:
         os.close(directory)
 
@@ -103,21 +103,17 @@ def project_file(folder: Path) -> Path:
     return folder / ".nanocoder" / "config.toml"
 
 
-def _content(path: Path, flags: int, directory: int | None = None) -> bytes | None:
+def _content(path: Path, directory: int | None = None, *, follow_link: bool) -> bytes | None:
     try:
-        # O_NONBLOCK: opening a FIFO nobody writes to would wait for ever.
-        descriptor = os.open(
-            path, flags | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY, dir_fd=directory
-        )
+        descriptor = open_private(path, directory=directory, follow_link=follow_link)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        if error.errno == errno.ELOOP and flags & os.O_NOFOLLOW:
+        if error.errno == errno.EINVAL:
+            raise UnreadableError("is not a regular file") from None
+        if error.errno == errno.ELOOP and not follow_link:
             raise UnreadableError("is a symbolic link, which is not followed") from None
         raise UnreadableError(f"cannot be read: {error.strerror}") from None
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise UnreadableError("is not a regular file")
     with os.fdopen(descriptor, "rb") as file:
         content = file.read(MAX_BYTES + 1)
     if len(content) > MAX_BYTES:

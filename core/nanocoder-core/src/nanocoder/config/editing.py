@@ -2,7 +2,6 @@
 
 import json
 import os
-import tempfile
 import tomllib
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -13,6 +12,7 @@ from attrs import frozen
 
 from nanocoder.config.document import TOKENS, Document, key_of, statements
 from nanocoder.errors import ConfigError
+from nanocoder.private_files import replace_file
 
 BARE: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
 
@@ -55,23 +55,9 @@ def save(document: Document) -> None:
     """Write the file in one step, through a link to where it is; raises ConfigError."""
     path = Path(os.path.realpath(document.path))
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        mode = path.stat().st_mode & 0o777 if path.exists() else 0o600
-        descriptor, beside = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    except OSError as error:
-        raise ConfigError(f"cannot write {path}: {error.strerror}") from None
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(document.text)
-            file.flush()
-            os.fsync(descriptor)
-        os.chmod(beside, mode)
-        os.replace(beside, path)
+        replace_file(path, document.text.encode())
     except OSError as error:
         raise ConfigError(f"cannot write {path}: {error.strerror}; nothing was changed") from None
-    finally:
-        with suppress(FileNotFoundError):
-            os.unlink(beside)
 
 
 @frozen

@@ -14,6 +14,7 @@ from typing import Any
 from nanocoder.config.document import UnreadableError, read_project_bytes
 from nanocoder.config.places import state_dir
 from nanocoder.errors import ConfigError
+from nanocoder.private_files import holding, open_private, replace_file
 
 MAX_BYTES = 16_777_216
 
@@ -80,7 +81,7 @@ def _digest_of(content: bytes) -> str:
 def _read(path: Path) -> dict[str, Any]:
     """Return the trusted folders; a file that makes no sense trusts nothing."""
     try:
-        with path.open("rb") as file:
+        with os.fdopen(open_private(path), "rb") as file:
             folders = json.loads(file.read(MAX_BYTES))["folders"]
     except (FileNotFoundError, ValueError, KeyError, TypeError, RecursionError):
         return {}
@@ -90,38 +91,11 @@ def _read(path: Path) -> dict[str, Any]:
 @contextmanager
 def _changing(environment: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     """Hand out the trusted folders for changing: locked, freshly read, replaced in one step."""
-    import fcntl  # only those who change trust wait for locks
-
     path = state_dir(environment) / "trusted.json"
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        lock = os.open(
-            path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600
-        )
-    except OSError as error:
-        raise ConfigError(f"cannot write {path}: {error.strerror}") from None
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        folders = _read(path)
-        yield folders
-        _replace(path, json.dumps({"folders": folders}, indent=1, sort_keys=True).encode())
+        with holding(path.with_suffix(".lock")):
+            folders = _read(path)
+            yield folders
+            replace_file(path, json.dumps({"folders": folders}, indent=1, sort_keys=True).encode())
     except OSError as error:
         raise ConfigError(f"cannot write {path}: {error.strerror}; nothing was changed") from None
-    finally:
-        os.close(lock)
-
-
-def _replace(path: Path, content: bytes) -> None:
-    """Write beside *path*, then take its place, so that no reader ever sees half a file."""
-    beside = path.with_suffix(f".{os.getpid()}.new")
-    try:
-        descriptor = os.open(
-            beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
-        )
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(descriptor)
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)

@@ -1,7 +1,5 @@
 """The journal of one session: appended to, never rewritten, owned by one process at a time."""
 
-import errno
-import fcntl
 import os
 import re
 import stat
@@ -14,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from nanocoder.errors import UsageError
+from nanocoder.private_files import lock_file, open_private
 from nanocoder.session.records import Record, Scan, encode, read
 
 Warn = Callable[[str], None]
@@ -189,19 +188,15 @@ def locked(path: Path, flags: int = 0) -> int:
 
     Raises: UsageError (session_in_use) when somebody else has it, OSError.
     """
-    wanted = flags | os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    descriptor = os.open(path, wanted, 0o600)
+    descriptor = open_private(path, flags | os.O_RDWR | os.O_APPEND)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock_file(descriptor, wait=False)
     except BlockingIOError:
         os.close(descriptor)
         raise _in_use(path) from None
     except OSError:
         os.close(descriptor)
         raise
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise OSError(errno.EINVAL, "this is not a regular file")
     return descriptor
 
 
@@ -247,7 +242,7 @@ def _written(folder: Path, name: str, data: bytes) -> Path:
     while True:
         path = folder / (f"{number}-{stem}" if number else stem)
         try:
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            descriptor = open_private(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
         except FileExistsError:
             number += 1
             continue

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from nanocoder.private_files import open_private
 from nanocoder.values import Attachment, Message, ToolCall, ToolResult, Usage
 
 Keep = Callable[[str, bytes], str]
@@ -165,10 +166,6 @@ def _decode_attachment(data: Mapping[str, Any], artifacts: Path | None) -> Attac
     return Attachment(str(data.get("media_type", "")), content, str(data.get("name", "")))
 
 
-def _opener(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
-
-
 def _content(data: Mapping[str, Any], artifacts: Path | None) -> bytes:
     if "artifact" not in data:
         return base64.b64decode(data["base64"], validate=True)
@@ -176,5 +173,5 @@ def _content(data: Mapping[str, Any], artifacts: Path | None) -> bytes:
         raise KeyError("artifact")
     # The name alone, and no link: a journal that was tampered with must not reach other files.
     path = artifacts / Path(data["artifact"]).name
-    with open(path, "rb", opener=_opener) as file:
+    with os.fdopen(open_private(path), "rb") as file:
         return file.read(MAX_ARTIFACT_BYTES)

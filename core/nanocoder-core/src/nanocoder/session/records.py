@@ -4,9 +4,9 @@ A reader takes every line that is whole: each has its own checksum and its numbe
 line loses itself alone. A line with a number that was passed already is none of the journal's.
 """
 
+import errno
 import json
 import os
-import stat
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,6 +16,7 @@ from attrs import frozen
 from nanocoder_schema import Shown, Value
 
 from nanocoder.errors import UsageError
+from nanocoder.private_files import open_private
 
 MAX_LINE_BYTES: Final = 268_435_456
 MAX_MISSING: Final = 100_000
@@ -61,12 +62,11 @@ class Scan(Shown):
 def read(path: Path) -> list[Record]:
     """Return the whole records of a journal; raises UsageError if it is no file."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = open_private(path)
     except OSError as error:
+        if error.errno == errno.EINVAL:
+            raise UsageError(f"{path}: this is not a regular file, so it is no journal") from None
         raise UsageError(f"{path}: the journal cannot be read: {error.strerror}") from None
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise UsageError(f"{path}: this is not a regular file, so it is no journal")
     with os.fdopen(descriptor, "rb") as file:
         return scan(file).records
 

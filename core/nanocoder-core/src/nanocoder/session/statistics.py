@@ -7,7 +7,6 @@ kept in buckets one per cent wide, so that neither long journals nor many of the
 import math
 import os
 import re
-import stat
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -17,6 +16,7 @@ from typing import Any, Final
 from attrs import define, field, frozen
 from nanocoder_schema import Shown, Value
 
+from nanocoder.private_files import open_private
 from nanocoder.session.records import MAX_LINE_BYTES, SEAL, SEAL_BYTES, Record, decode
 
 FINISHED: Final = re.compile(rb'^.{0,64}"kind":"call\.finished"')
@@ -145,14 +145,12 @@ def statistics(folder: Path, *, since: float = 0.0, tool: str = "") -> Statistic
 def _finished(path: Path, since: float) -> Iterator[Record | None]:
     """Yield the record of each call that ended, and None for each line that is not whole."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        file = os.fdopen(open_private(path), "rb")
     except OSError:
         return
-    found = os.fstat(descriptor)
-    if not stat.S_ISREG(found.st_mode) or found.st_mtime < since:
-        os.close(descriptor)
-        return
-    with os.fdopen(descriptor, "rb") as file:
+    with file:
+        if os.fstat(file.fileno()).st_mtime < since:
+            return
         while line := file.readline(MAX_LINE_BYTES):
             if FINISHED.match(line):
                 yield decode(line)

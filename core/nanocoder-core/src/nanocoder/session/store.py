@@ -11,6 +11,7 @@ from typing import BinaryIO, Final
 
 from nanocoder.config.places import state_dir
 from nanocoder.errors import ConfigError, UsageError
+from nanocoder.private_files import open_private
 from nanocoder.session.journal import Journal, Warn, locked, private_directory
 from nanocoder.session.messages import encode_message
 from nanocoder.session.records import Record, Scan, read, scan
@@ -305,7 +306,7 @@ def _copy(file: BinaryIO, copy: Path) -> None:
     import shutil  # it brings compressors along, and damage is rare
 
     copy.unlink(missing_ok=True)
-    descriptor = os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    descriptor = open_private(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
     with os.fdopen(descriptor, "wb") as target:
         file.seek(0)
         shutil.copyfileobj(file, target)

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import stat
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -11,6 +10,7 @@ from typing import Final
 from attrs import frozen
 from nanocoder_schema import Value
 
+from nanocoder.private_files import open_private
 from nanocoder.session.records import Record, decode
 from nanocoder.session.transcript import titled
 
@@ -48,18 +48,16 @@ class SessionSummary(Value):
 def summary_of(path: Path) -> SessionSummary | None:
     """Summarise the journal at *path*; None when it is no journal, whatever else it is."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = open_private(path)
     except OSError:
         return None
     try:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
-            return None
+        status = os.fstat(descriptor)
         head = os.pread(descriptor, HEAD_BYTES, 0)
         first = decode(head[: head.find(b"\n") + 1])
         if first is None:
             return None
-        return _summary(path.stem, first, head, _last(descriptor, found.st_size) or first, found)
+        return _summary(path.stem, first, head, _last(descriptor, status.st_size) or first, status)
     except OSError:
         return None
     finally:
@@ -67,7 +65,7 @@ def summary_of(path: Path) -> SessionSummary | None:
 
 
 def _summary(
-    session_id: str, first: Record, head: bytes, last: Record, found: os.stat_result
+    session_id: str, first: Record, head: bytes, last: Record, status: os.stat_result
 ) -> SessionSummary:
     prompt = _prompt(head)
     return SessionSummary(
@@ -78,7 +76,7 @@ def _summary(
         str(first.data.get("model", "")),
         last.title or str(first.data.get("title", "")) or titled(prompt),
         last.turn,
-        found.st_size,
+        status.st_size,
         str(first.data.get("forked_from", "")),
         prompt,
     )
