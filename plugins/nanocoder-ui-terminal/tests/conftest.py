@@ -124,10 +124,10 @@ def cache(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def workspace(tmp_path) -> Path:
-    made = tmp_path / "workspace"
-    made.mkdir()
-    (made / "hello.py").write_text("print('hello')\n")
-    return made
+    folder = tmp_path / "workspace"
+    folder.mkdir()
+    (folder / "hello.py").write_text("print('hello')\n")
+    return folder
 
 
 @pytest.fixture
@@ -139,19 +139,19 @@ def state(tmp_path) -> Path:
 def start(tmp_path, workspace, cache):
     """Start nanocoder in a terminal on a script of turns; *words* is the command line."""
     ours = ("NANOCODER_", "XDG_")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     for name in ("VISUAL", "EDITOR", "NO_COLOR"):
-        kept.pop(name, None)
+        environment.pop(name, None)
     places = {"CONFIG": tmp_path / "config", "STATE": tmp_path / "state", "CACHE": cache}
-    kept |= {f"XDG_{name}_HOME": str(path) for name, path in places.items()}
-    kept |= {"TERM": "xterm-256color", "LC_ALL": "C.UTF-8"}
+    environment |= {f"XDG_{name}_HOME": str(path) for name, path in places.items()}
+    environment |= {"TERM": "xterm-256color", "LC_ALL": "C.UTF-8"}
     started = []
 
     def begin(words, *turns, env=None, **size):
         script = tmp_path / "turns.json"
         script.write_text(json.dumps({"turns": list(turns)}))
         model = {"NANOCODER_MODEL": f"scripted/{script}"}
-        talk = Talk(words, workspace, kept | model | (env or {}), **size)
+        talk = Talk(words, workspace, environment | model | (env or {}), **size)
         started.append(talk)
         return talk
 

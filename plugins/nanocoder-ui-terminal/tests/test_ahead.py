@@ -4,8 +4,8 @@ import io
 import json
 
 import pytest
-from nanocoder_ui_terminal.ahead import Ahead
-from nanocoder_ui_terminal.mentions import Typed
+from nanocoder_ui_terminal.mentioned_files import Typed
+from nanocoder_ui_terminal.prompt_queue import PromptQueue
 from nanocoder_ui_terminal.terminal import Terminal
 
 pytestmark = [pytest.mark.timeout(90), pytest.mark.finding("F13")]
@@ -85,8 +85,8 @@ def test_after_ctrl_z_and_fg_what_is_typed_is_queued_as_before(chat, state):
 
 
 @pytest.fixture
-def ahead():
-    return Ahead()
+def queue():
+    return PromptQueue()
 
 
 @pytest.mark.parametrize(
@@ -101,39 +101,39 @@ def ahead():
         ([b"\x1b[200~a\rb", b"\rc\x1b[20", b"1~\r"], "a\nb\nc"),
     ],
 )
-def test_keys_make_the_line_however_they_arrive(ahead, pieces, text):
+def test_keys_make_the_line_however_they_arrive(queue, pieces, text):
     for piece in pieces:
-        ahead.feed(piece)
-    typed = ahead.next()
+        queue.feed(piece)
+    typed = queue.next()
     assert typed is not None
     assert typed.text == text
-    assert ahead.next() is None
+    assert queue.next() is None
 
 
-def test_a_long_paste_is_a_short_sign_until_it_is_sent(ahead):
+def test_a_long_paste_is_a_short_sign_until_it_is_sent(queue):
     text = "\n".join(f"row {number}" for number in range(500))
-    ahead.feed(f"\x1b[200~{text}\n\x1b[201~".encode())
-    assert ahead.lines(Terminal(io.StringIO())) == ["\u203a [pasted 501 lines]"]
-    ahead.feed(b"\r")
-    [line] = ahead.lines(Terminal(io.StringIO()))
+    queue.feed(f"\x1b[200~{text}\n\x1b[201~".encode())
+    assert queue.lines(Terminal(io.StringIO())) == ["\u203a [pasted 501 lines]"]
+    queue.feed(b"\r")
+    [line] = queue.lines(Terminal(io.StringIO()))
     assert line.startswith("queued: row 0 row 1")
     assert len(line) < 80
-    ahead.feed(b"\x7f")
-    assert ahead.lines(Terminal(io.StringIO())) == ["\u203a [pasted 500 lines]"]
-    assert ahead.take().text == text
+    queue.feed(b"\x7f")
+    assert queue.lines(Terminal(io.StringIO())) == ["\u203a [pasted 500 lines]"]
+    assert queue.take().text == text
 
 
-def test_of_many_prompts_the_first_are_shown_and_all_come_back(ahead):
-    ahead.feed(b"".join(b"prompt %d\r" % number for number in range(5)) + b"half")
-    lines = ahead.lines(Terminal(io.StringIO()))
+def test_of_many_prompts_the_first_are_shown_and_all_come_back(queue):
+    queue.feed(b"".join(b"prompt %d\r" % number for number in range(5)) + b"half")
+    lines = queue.lines(Terminal(io.StringIO()))
     assert lines[2:] == ["queued: prompt 2", "… 2 more queued", "\u203a half"]
-    assert ahead.take() == Typed("prompt 0\nprompt 1\nprompt 2\nprompt 3\nprompt 4\nhalf")
-    assert ahead.take() == Typed("")
+    assert queue.take() == Typed("prompt 0\nprompt 1\nprompt 2\nprompt 3\nprompt 4\nhalf")
+    assert queue.take() == Typed("")
 
 
-def test_of_a_long_line_the_end_is_shown(ahead):
-    ahead.feed(f"{'wide ' * 40}日本 end".encode())
-    [line] = ahead.lines(Terminal(io.StringIO()))
+def test_of_a_long_line_the_end_is_shown(queue):
+    queue.feed(f"{'wide ' * 40}日本 end".encode())
+    [line] = queue.lines(Terminal(io.StringIO()))
     assert line.startswith("\u203a …")
     assert line.endswith("日本 end")
     assert len(line) <= 79

@@ -5,7 +5,7 @@ import re
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from nanocoder_ui_terminal.answer import Answer
+from nanocoder_ui_terminal.answer_text import Answer
 from nanocoder_ui_terminal.terminal import columns_of
 
 PARTS = [
@@ -32,9 +32,9 @@ def drawn(text, width, piece):
 @given(st.lists(st.sampled_from(PARTS), max_size=30), st.sampled_from([19, 40, 79]))
 def test_pieces_come_to_the_same_lines_as_the_whole_inside_the_edges(parts, width):
     text = "".join(parts)
-    whole = drawn(text, width, len(text) or 1)
-    assert drawn(text, width, 3) == whole
-    for line in whole:
+    at_once = drawn(text, width, len(text) or 1)
+    assert drawn(text, width, 3) == at_once
+    for line in at_once:
         plain = STYLE.sub("", line)
         assert plain.isprintable()
         assert columns_of(plain) <= width

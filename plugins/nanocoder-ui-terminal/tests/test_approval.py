@@ -175,9 +175,9 @@ def test_the_folder_is_named_once(run, workspace):
 def test_a_command_is_shown_whole_however_long_it_is(run):
     command = "echo " + " ".join(f"word{number}" for number in range(400)) + " ; touch end"
     talk = run(call("bash", command=command), DONE).see("Approve?")
-    shown = "".join(line.removeprefix("│ ") for line in talk.text.splitlines())
-    assert "touch end" in shown
-    assert "word200" in shown
+    screen = "".join(line.removeprefix("│ ") for line in talk.text.splitlines())
+    assert "touch end" in screen
+    assert "word200" in screen
     talk.type("n").see("All done.")
 
 
@@ -227,8 +227,8 @@ def test_what_a_command_hides_behind_blanks_is_in_view(run, blank):
     talk = run(call("bash", command=command), DONE, rows=24, columns=80).see("Approve?")
     assert "make test" in talk.text
     assert hidden in talk.text
-    shown = "".join(line.removeprefix("│ ") for line in talk.text.splitlines())
-    assert shown.count("4,000 ") == 2
+    screen = "".join(line.removeprefix("│ ") for line in talk.text.splitlines())
+    assert screen.count("4,000 ") == 2
     talk.type("n").see("All done.")
 
 

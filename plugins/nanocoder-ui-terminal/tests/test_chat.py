@@ -335,7 +335,7 @@ def test_without_a_terminal_it_says_what_to_do_instead(workspace):
     import subprocess
     import sys
 
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "nanocoder"],
         cwd=workspace,
         stdin=subprocess.DEVNULL,
@@ -343,8 +343,8 @@ def test_without_a_terminal_it_says_what_to_do_instead(workspace):
         text=True,
         check=False,
     )
-    assert done.returncode == 2
-    assert "nanocoder run" in done.stderr
+    assert process.returncode == 2
+    assert "nanocoder run" in process.stderr
 
 
 def pasted(text):

@@ -6,7 +6,7 @@ import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from nanocoder_ui_terminal.choosing import age, size
+from nanocoder_ui_terminal.choices import age, size
 
 pytestmark = [pytest.mark.timeout(90), pytest.mark.finding("F8")]
 HI = {"text": "Hello there."}

@@ -5,7 +5,7 @@ import io
 import pytest
 from nanocoder import Event
 from nanocoder_ui_terminal import Settings
-from nanocoder_ui_terminal.calls import Call, Shown, returned_lines, running_line
+from nanocoder_ui_terminal.call_lines import Call, LineLimits, returned_lines, running_line
 from nanocoder_ui_terminal.screen import TextScreen
 from nanocoder_ui_terminal.terminal import Terminal
 
@@ -55,8 +55,8 @@ def test_a_short_call_says_what_it_found_in_place_of_milliseconds(now):
     call = Call("grep", {"pattern": "add"}, started=100.0)
     now[0] += 0.048
     data = {**RETURNED, "metadata": {"summary": "4 matches"}}
-    shown = returned_lines(call, data, Terminal(io.StringIO()), Shown(12, 6))
-    assert shown == ["• grep add  4 matches"]
+    lines = returned_lines(call, data, Terminal(io.StringIO()), LineLimits(12, 6))
+    assert lines == ["• grep add  4 matches"]
 
 
 @pytest.mark.finding("D25")
@@ -64,5 +64,5 @@ def test_the_lines_that_were_cut_before_are_counted(now):
     lines = [f"row {number}" for number in range(2_000)]
     output = "\n".join([*lines[:1_500], "[1,003 lines left out]", *lines[1_500:]])
     data = {**RETURNED, "output": output, "metadata": {"exit_code": 0}}
-    shown = returned_lines(Call("bash", {}), data, Terminal(io.StringIO()), Shown(12, 6))
-    assert shown[1].strip() == "… 2,997 more lines"
+    drawn = returned_lines(Call("bash", {}), data, Terminal(io.StringIO()), LineLimits(12, 6))
+    assert drawn[1].strip() == "… 2,997 more lines"

@@ -59,11 +59,11 @@ def test_what_the_provider_has_to_say_stands_above_the_answer(run):
 
 
 def test_markdown_is_drawn_the_same_whether_it_streams_or_not(run):
-    whole = run({"text": MARKDOWN})
-    assert whole.end() == 0
+    at_once = run({"text": MARKDOWN})
+    assert at_once.end() == 0
     streamed = run({"text": MARKDOWN, "deltas": 200})
     assert streamed.end() == 0
-    expected = whole.text.rpartition("\n")[0]
+    expected = at_once.text.rpartition("\n")[0]
     assert streamed.text.rpartition("\n")[0] == expected
     for part in ("Plan\n", "I found two problems:", " 1. first", "  def f():", "Last\nline."):
         assert part in expected
@@ -75,8 +75,8 @@ def test_twenty_thousand_pieces_are_drawn_whole(run):
     text = "\n\n".join(f"Paragraph {number} of many words." for number in range(1_000))
     talk = run({"text": text, "deltas": 20_000}, rows=30)
     assert talk.end() == 0
-    found = [line for line in talk.text.splitlines() if line.startswith("Paragraph")]
-    assert found == [f"Paragraph {number} of many words." for number in range(1_000)]
+    paragraphs = [line for line in talk.text.splitlines() if line.startswith("Paragraph")]
+    assert paragraphs == [f"Paragraph {number} of many words." for number in range(1_000)]
 
 
 HOSTILE = (
@@ -91,10 +91,10 @@ def test_hostile_text_of_the_model_is_shown_inert(run):
     assert talk.end() == 0
     for bad in ("\x1b]", "\x1b[2J", "\x9b", "\u202e", "\u200b", "\x07", "\b"):
         assert bad not in talk.raw
-    for shown in ("\\x1b[2J", "\\x1b]52;c;eA==\\x07", "\\u202eevil", "[bold]no[/bold]"):
-        assert shown in talk.text
-    for shown in ("&#x202e;", "<b>html</b>", "[image: pic]"):
-        assert shown in talk.text
+    for text in ("\\x1b[2J", "\\x1b]52;c;eA==\\x07", "\\u202eevil", "[bold]no[/bold]"):
+        assert text in talk.text
+    for text in ("&#x202e;", "<b>html</b>", "[image: pic]"):
+        assert text in talk.text
 
 
 # INJ-040, 053

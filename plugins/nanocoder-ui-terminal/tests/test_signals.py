@@ -48,9 +48,9 @@ def test_a_signal_at_a_later_prompt_ends_the_conversation(chat, number, code):
 @pytest.mark.finding("R2")
 @pytest.mark.finding("R1")
 @pytest.mark.parametrize(("number", "code"), ENDINGS)
-@pytest.mark.parametrize("shown", ["go", "waiting"])
-def test_a_signal_in_a_run_ends_the_conversation(chat, number, code, shown):
-    talk = chat(LATE).type("go").see(shown)
+@pytest.mark.parametrize("message", ["go", "waiting"])
+def test_a_signal_in_a_run_ends_the_conversation(chat, number, code, message):
+    talk = chat(LATE).type("go").see(message)
     talk.signal(number)
     assert talk.end() == code
     assert "bug" not in talk.text

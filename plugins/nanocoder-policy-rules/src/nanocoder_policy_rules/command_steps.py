@@ -19,7 +19,7 @@ from nanocoder_policy_rules.shell import compiled
 if TYPE_CHECKING:
     from nanocoder import ResolvedPath
 
-    from nanocoder_policy_rules.judge import Case
+    from nanocoder_policy_rules.case import Case
 
 MAX_PATHS: Final = 4_000
 _TABLE: Final = "plugins.policy-rules"

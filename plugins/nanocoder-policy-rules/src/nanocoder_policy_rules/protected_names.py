@@ -11,7 +11,7 @@ from nanocoder_policy_rules.command_steps import MAX_PATHS
 if TYPE_CHECKING:
     from nanocoder import ResolvedPath
 
-    from nanocoder_policy_rules.judge import Case
+    from nanocoder_policy_rules.case import Case
 
 _RULE: Final = "protected names"
 _DEFAULT: Final = "default"

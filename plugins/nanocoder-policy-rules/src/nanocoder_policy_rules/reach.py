@@ -12,7 +12,7 @@ from nanocoder_policy_rules.shell import compiled
 if TYPE_CHECKING:
     from nanocoder import ResolvedPath
 
-    from nanocoder_policy_rules import Settings
+    from nanocoder_policy_rules.settings import Settings
 
 HERE: Final = "."
 MAX_SEARCHED: Final = 20_000

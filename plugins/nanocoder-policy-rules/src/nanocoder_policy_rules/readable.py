@@ -15,7 +15,7 @@ from nanocoder_policy_rules.suspects import suspects
 from nanocoder_policy_rules.wildcards import Glob
 
 if TYPE_CHECKING:
-    from nanocoder_policy_rules import Settings
+    from nanocoder_policy_rules.settings import Settings
 
 _BY_NAME: Final = "name"
 """A reader with this argument looks for something by its name: rules for it are of names."""

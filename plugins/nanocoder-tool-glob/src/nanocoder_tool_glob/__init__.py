@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-from attrs import frozen
 from nanocoder import (
     Effect,
     Tool,
@@ -12,23 +11,11 @@ from nanocoder import (
     hookimpl,
     tool,
 )
-from nanocoder_kit_glob import SKIPPED
+
+from nanocoder_tool_glob.settings import Settings
 
 if TYPE_CHECKING:
     from nanocoder_tool_glob.finding import Found
-
-
-@frozen
-class Settings:
-    """What `[plugins.tool-glob]` may set.
-
-    At most *max_results* files are named, the newest of those found; after *max_matches* files the
-    search ends. Directories with a name in *skip* are not gone into.
-    """
-
-    max_results: int = 1_000
-    skip: tuple[str, ...] = tuple(sorted(SKIPPED))
-    max_matches: int = 5_000
 
 
 @tool(

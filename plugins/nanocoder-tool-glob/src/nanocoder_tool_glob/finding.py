@@ -3,16 +3,13 @@
 import posixpath
 from collections.abc import Iterable, Iterator
 from heapq import nsmallest
-from typing import TYPE_CHECKING
 
 from attrs import frozen
 from nanocoder import Files, LeftOut, ToolContext, ToolError
 from nanocoder_kit_glob import BadPattern, split_base
 
+from nanocoder_tool_glob.settings import Settings
 from nanocoder_tool_glob.wanted import Wanted, wanted
-
-if TYPE_CHECKING:
-    from nanocoder_tool_glob import Settings
 
 
 @frozen
@@ -29,7 +26,7 @@ class Found:
     is_complete: bool = True
 
 
-def find(ctx: ToolContext, pattern: str, path: str, settings: "Settings") -> Found:
+def find(ctx: ToolContext, pattern: str, path: str, settings: Settings) -> Found:
     """Find files.
 
     Raises: ToolError for a pattern that is none, WorkspaceError for a *path* that is no directory.

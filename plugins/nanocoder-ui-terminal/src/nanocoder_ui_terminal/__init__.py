@@ -69,9 +69,9 @@ def nanocoder_ask(question: Question, session: SessionInfo, cancelled: Cancel) -
     """Put a tool's question to the person at the terminal; None when there is nobody."""
     if not session.interactive:
         return None
-    from nanocoder_ui_terminal.inquiry import inquire  # few tools ask
+    from nanocoder_ui_terminal.question import ask_question  # few tools ask
 
-    return inquire(question, cancelled)
+    return ask_question(question, cancelled)
 
 
 def _open_screen(info: SessionInfo, settings: Any) -> Any:

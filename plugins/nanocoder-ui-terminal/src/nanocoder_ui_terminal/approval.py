@@ -1,4 +1,4 @@
-"""The question whether a call may run. Everything that is not a clear yes is a no."""
+"""The question whether a call may run. Each answer that is not a clear yes is a no."""
 
 import signal
 import sys
@@ -9,9 +9,9 @@ from typing import Any, Final, Protocol
 from attrs import define
 from nanocoder import ApprovalAnswer, ApprovalRequest, Cancel, for_terminal
 
-from nanocoder_ui_terminal.answering import StoppedError, line_mode, read_line
 from nanocoder_ui_terminal.editor import Draft
-from nanocoder_ui_terminal.preview import barred, preview_lines, question
+from nanocoder_ui_terminal.line_input import StoppedError, line_mode, read_line
+from nanocoder_ui_terminal.preview import add_bar, describe_request, preview_lines
 from nanocoder_ui_terminal.terminal import Terminal, is_terminal
 
 YES: Final = ("y", "yes")
@@ -33,24 +33,24 @@ UNCLEAR: Final = (
     "approve",
     "approved",
 )
-"""What sounds like a yes and is none of the words of the prompt: it is asked again, once."""
+"""Words that sound like a yes but are not offered by the prompt: the question is put once more."""
 UNCLEAR_NOTE: Final = "{!r} is neither yes nor no: type y to approve, n to refuse"
 ALL_SHOWN: Final = "nothing is left out above"
 MORE: Final = "[Enter: next page, b(ack)]"
 MIN_PAGE: Final = 5
 MAX_QUESTIONS: Final = 100
-"""How often one request is put again, after edits that came to nothing."""
+"""One request is put at most this often, since an edit may change nothing."""
 
 
 class Limits(Protocol):
-    """The setting that the question looks at."""
+    """The setting that the question reads."""
 
     @property
     def preview_lines(self) -> int: ...  # noqa: D102
 
 
 @define
-class _Asked:
+class _OpenRequest:
     """One request on the terminal, with the draft of its arguments."""
 
     request: ApprovalRequest
@@ -62,7 +62,7 @@ class _Asked:
     quits: bool = False
     was_unclear: bool = False
 
-    def answer(self, typed: str) -> ApprovalAnswer | None:
+    def interpret(self, typed: str) -> ApprovalAnswer | None:
         """Return what *typed* means; None asks again."""
         word, _, rest = typed.strip().partition(" ")
         word = word.casefold()
@@ -73,27 +73,27 @@ class _Asked:
                 self.terminal.write(f"{self.terminal.paint(ALL_SHOWN, 'dim')}\n")
             return None
         if word in EDIT and not rest:
-            return self._edited()
+            return self._edit()
         if word in YES + ALWAYS and not rest:
-            return self._made(approved=True, always=word in ALWAYS)
+            return self._make_answer(approved=True, always=word in ALWAYS)
         if word in QUIT and not rest:
             self.quits = True
-            return self.refusal()
+            return self.refuse()
         if not self.was_unclear and word in YES + ALWAYS + UNCLEAR and typed.isprintable():
             self.was_unclear = True
-            said = for_terminal(typed.strip())
-            self.terminal.write(f"{self.terminal.paint(UNCLEAR_NOTE.format(said), 'yellow')}\n")
+            text = for_terminal(typed.strip())
+            self.terminal.write(f"{self.terminal.paint(UNCLEAR_NOTE.format(text), 'yellow')}\n")
             return None
-        return self._made(approved=False, reason=_reason(word, rest, typed))
+        return self._make_answer(approved=False, reason=_reason(word, rest, typed))
 
     @property
     def prompt(self) -> str:
-        """What may be answered."""
+        """The answers that the person may give."""
         return f"[y/n/e(dit)/a(lways){'/s(how all)' if self.clipped else ''}/q(uit)]"
 
-    def refusal(self, why: str = "") -> ApprovalAnswer:
+    def refuse(self, why: str = "") -> ApprovalAnswer:
         """Return a no."""
-        return self._made(approved=False, reason=why)
+        return self._make_answer(approved=False, reason=why)
 
     def _show_all(self) -> None:
         """Show the whole preview, one page at a time."""
@@ -101,21 +101,21 @@ class _Asked:
         page = max(MIN_PAGE, self.terminal.size[1] - 2)
         for start in range(0, len(lines), page):
             end = min(len(lines), start + page)
-            self.terminal.write(barred(lines[start:end], self.request, self.terminal))
+            self.terminal.write(add_bar(lines[start:end], self.request, self.terminal))
             if end < len(lines):
                 where = f"Lines {start + 1:,}-{end:,} of {len(lines):,}."
                 typed = read_line(self.terminal, where, MORE, self.cancelled, self.deadline)
                 if typed.strip():
                     break
 
-    def _edited(self) -> ApprovalAnswer | None:
+    def _edit(self) -> ApprovalAnswer | None:
         arguments, problem = self.draft.edit(self.cancelled)
         if arguments is None:
             self.terminal.write(f"{self.terminal.paint(problem, 'yellow')}\n")
             return None
-        return self._made(approved=True, arguments=arguments)
+        return self._make_answer(approved=True, arguments=arguments)
 
-    def _made(
+    def _make_answer(
         self,
         *,
         approved: bool,
@@ -129,43 +129,43 @@ class _Asked:
 
 
 def ask(request: ApprovalRequest, settings: Limits, cancelled: Cancel) -> ApprovalAnswer | None:
-    """Put *request* to whoever sits at the terminal; None when there is none."""
+    """Put *request* to the person at the terminal; return None without a terminal."""
     if not (is_terminal(sys.stdin) and is_terminal(sys.stdout)):
         return None
     terminal = Terminal.of_process()
-    asked = _Asked(request, terminal, Draft(request.call.arguments), cancelled)
-    answer = _answered(asked, settings)
-    if asked.quits:
-        signal.raise_signal(signal.SIGINT)  # ends what Ctrl-C would end without the question
+    question = _OpenRequest(request, terminal, Draft(request.call.arguments), cancelled)
+    answer = _ask_until_answered(question, settings)
+    if question.quits:
+        signal.raise_signal(signal.SIGINT)  # it ends the run, as Ctrl-C does outside of a question
     return answer
 
 
-def _answered(asked: _Asked, settings: Limits) -> ApprovalAnswer:
-    request, terminal = asked.request, asked.terminal
-    asked.deadline = time.monotonic() + request.timeout_s if request.timeout_s else None
+def _ask_until_answered(question: _OpenRequest, settings: Limits) -> ApprovalAnswer:
+    request, terminal = question.request, question.terminal
+    question.deadline = time.monotonic() + request.timeout_s if request.timeout_s else None
     try:
         with line_mode():
-            text, asked.clipped = question(request, terminal, settings.preview_lines)
+            text, question.clipped = describe_request(request, terminal, settings.preview_lines)
             terminal.write(text)
             for _ in range(MAX_QUESTIONS):
                 typed = read_line(
-                    terminal, "Approve?", asked.prompt, asked.cancelled, asked.deadline
+                    terminal, "Approve?", question.prompt, question.cancelled, question.deadline
                 )
-                answer = asked.answer(typed)
+                answer = question.interpret(typed)
                 if answer is not None:
                     return answer
-        return asked.refusal("asked too often")
+        return question.refuse("asked too often")
     except TimeoutError:
         why = f"nobody answered within {request.timeout_s:g} s"
         terminal.write(f"\n{terminal.paint(why, 'yellow')}\n")
-        return asked.refusal(why)
+        return question.refuse(why)
     except (StoppedError, EOFError):
         terminal.write("\n")
-        return asked.refusal()
+        return question.refuse()
 
 
 def _reason(word: str, rest: str, typed: str) -> str:
-    """Return what the model reads beside a no: what was typed, unless it began like a yes."""
+    """Return the reason that goes with a no: the typed text, unless it began like a yes."""
     if word in NO:
         return rest.strip()
     if word in YES + ALWAYS + UNCLEAR + EDIT + SHOW or not typed.isprintable():

@@ -10,11 +10,11 @@ from nanocoder import Workspace, WorkspaceError
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
-from nanocoder_ui_terminal.choosing import Value
+from nanocoder_ui_terminal.choices import Value
 
 FRAGMENT: Final = re.compile(r'(?:^|\s)@("?)([^\s"]*)$')
 SKIPPED: Final = frozenset({"__pycache__", "node_modules", ".venv", "venv", ".tox", ".nox"})
-"""Folders of files that nobody wrote, also where no `.gitignore` names them."""
+"""Folders of generated files, left out even where no `.gitignore` names them."""
 MAX_FILES: Final = 20_000
 MAX_WALK_S: Final = 1.0
 FRESH_S: Final = 15.0
@@ -22,7 +22,7 @@ MAX_OFFERED: Final = 50
 
 
 class Files:
-    """The files of a workspace, looked up again when what we know is old."""
+    """The files of a workspace, listed again when the list is old."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -31,25 +31,25 @@ class Files:
 
     def matching(self, fragment: str) -> Iterator[str]:
         """Yield files whose path holds *fragment*, those whose name begins with it first."""
-        wanted = fragment.casefold()
-        found = [path for path in self._listed() if wanted in path.casefold()]
-        found.sort(key=lambda path: (not _begins(path, wanted), path.count("/"), path))
-        yield from found[:MAX_OFFERED]
+        folded = fragment.casefold()
+        paths = [path for path in self._list() if folded in path.casefold()]
+        paths.sort(key=lambda path: (not _name_begins(path, folded), path.count("/"), path))
+        yield from paths[:MAX_OFFERED]
 
-    def _listed(self) -> Sequence[str]:
+    def _list(self) -> Sequence[str]:
         if time.monotonic() - self._at > FRESH_S:
-            self._known = list(self._walked())
+            self._known = list(self._walk())
             self._at = time.monotonic()
         return self._known
 
-    def _walked(self) -> Iterator[str]:
+    def _walk(self) -> Iterator[str]:
         deadline = time.monotonic() + MAX_WALK_S
         try:
             with Workspace(self._root) as workspace:
                 for number, entry in enumerate(workspace.walk(skip=SKIPPED, details=False)):
                     if number >= MAX_FILES or time.monotonic() > deadline:
                         return
-                    # A name that cannot be shown as it is cannot be offered.
+                    # A name with unprintable characters cannot be typed, so it is not offered.
                     if entry.kind == "file" and entry.path.isprintable():
                         yield entry.path
         except WorkspaceError:
@@ -93,21 +93,21 @@ class ChatCompleter(Completer):
                 if command.startswith(name):
                     yield Completion(f"/{command}", -len(text) - 1, display_meta=meaning)
             return
-        for value in _fitting(self._values(name), argument.casefold()):
+        for value in _filter(self._values(name), argument.casefold()):
             yield Completion(
                 value.text,
                 -len(argument),
-                display=value.shown or value.text,
+                display=value.label or value.text,
                 display_meta=value.meaning,
             )
 
 
-def _fitting(values: Iterable[Value], wanted: str) -> list[Value]:
-    """Return the values that begin with *wanted*; where none does, those that it is a part of."""
-    known = list(values)
-    begin = [value for value in known if value.text.casefold().startswith(wanted)]
-    return begin or [one for one in known if wanted in f"{one.text} {one.shown}".casefold()]
+def _filter(values: Iterable[Value], text: str) -> list[Value]:
+    """Return the values that begin with *text*; where none does, those that it is a part of."""
+    choices = list(values)
+    begin = [value for value in choices if value.text.casefold().startswith(text)]
+    return begin or [value for value in choices if text in f"{value.text} {value.label}".casefold()]
 
 
-def _begins(path: str, wanted: str) -> bool:
-    return path.rpartition("/")[2].casefold().startswith(wanted)
+def _name_begins(path: str, prefix: str) -> bool:
+    return path.rpartition("/")[2].casefold().startswith(prefix)

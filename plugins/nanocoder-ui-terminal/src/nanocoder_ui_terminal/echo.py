@@ -1,4 +1,4 @@
-"""What the keyboard does while we draw: the terminal shows nothing of it, and we may read it."""
+"""The keyboard while we draw: the terminal does not echo it, and we may read it."""
 
 import os
 import select
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Final
 
-from nanocoder_ui_terminal.pasting import PASTE_OFF, PASTE_ON
+from nanocoder_ui_terminal.pastes import PASTE_OFF, PASTE_ON
 from nanocoder_ui_terminal.terminal import Terminal, is_terminal
 
 READ_BYTES: Final = 65_536
@@ -22,8 +22,8 @@ class Echo:
 
     def __init__(self, terminal: Terminal, *, keys: bool = False) -> None:
         self._terminal = terminal
-        self._wanted = terminal.moves and is_terminal(sys.stdin)
-        self._keys = keys and self._wanted
+        self._can_switch = terminal.moves and is_terminal(sys.stdin)
+        self._keys = keys and self._can_switch
         self._before: list[Any] | None = None
         self._ended = threading.Event()
         self._wake: tuple[int, ...] = os.pipe() if self._keys else ()
@@ -35,13 +35,15 @@ class Echo:
 
     def off(self) -> None:
         """Do not show what is typed; Ctrl-C keeps its meaning."""
-        if not self._wanted or self._before is not None:
+        if not self._can_switch or self._before is not None:
             return
         import termios  # nothing else needs it, and it is not everywhere
 
         try:
             before = termios.tcgetattr(sys.stdin.fileno())
-            termios.tcsetattr(sys.stdin.fileno(), termios.TCSADRAIN, self._quiet(before))
+            termios.tcsetattr(
+                sys.stdin.fileno(), termios.TCSADRAIN, self._attributes_without_echo(before)
+            )
         except (termios.error, OSError):
             return
         self._before = before
@@ -72,9 +74,9 @@ class Echo:
         with suppress(termios.error, OSError):
             is_ours = os.tcgetpgrp(descriptor) == os.getpgrp()
             if is_ours and termios.tcgetattr(descriptor)[3] & termios.ECHO:
-                wanted, self._before = self._before, None
+                original, self._before = self._before, None
                 self.off()
-                self._before = wanted
+                self._before = original
 
     def wait(self, seconds: float) -> bool:
         """Wait for a key, the time, or `end`; tells whether there is something to read."""
@@ -95,18 +97,18 @@ class Echo:
         return typed
 
     def end(self) -> None:
-        """Let whoever waits go on."""
+        """End `wait` in another thread."""
         self._ended.set()
         if self._wake:
             os.write(self._wake[1], b"\0")
 
     def close(self) -> None:
-        """Let go of what `wait` needs; nobody waits any more."""
+        """Close the descriptors of `wait`, which must not run any more."""
         for descriptor in self._wake:
             os.close(descriptor)
         self._wake = ()
 
-    def _quiet(self, before: list[Any]) -> list[Any]:
+    def _attributes_without_echo(self, before: list[Any]) -> list[Any]:
         import termios
 
         quiet = [*before[:6], list(before[6])]
@@ -119,8 +121,8 @@ class Echo:
 
 
 @contextmanager
-def enter_kept() -> Iterator[None]:
-    """Let Enter and Ctrl-J stay apart, also while no prompt is there yet to tell them apart."""
+def keep_enter_apart() -> Iterator[None]:
+    """Keep Enter and Ctrl-J apart, also before the first prompt tells them apart."""
     import termios
 
     descriptor = sys.stdin.fileno()

@@ -1,4 +1,4 @@
-"""Arguments in the person's own editor, in a file that nobody else can read."""
+"""Arguments in the person's own editor, in a file that only its owner can read."""
 
 import os
 import shlex
@@ -12,27 +12,27 @@ from typing import Any, Final
 
 from nanocoder import BadArguments, Cancel, for_terminal
 
-from nanocoder_ui_terminal import blocks
+from nanocoder_ui_terminal import argument_text
 
 DEFAULT_EDITOR: Final = "vi"
 MAX_BYTES: Final = 8_388_608
 
 
 class Draft:
-    """The arguments of one call as they are edited; what is broken is kept for the next try."""
+    """The arguments of one call while they are edited; a broken text stays for the next try."""
 
     def __init__(self, arguments: Mapping[str, Any]) -> None:
         self._arguments = dict(arguments)
-        self._text = blocks.as_text(self._arguments)
+        self._text = argument_text.format_arguments(self._arguments)
 
     def edit(self, cancelled: Cancel) -> tuple[dict[str, Any] | None, str]:
-        """Open the editor; returns the new arguments, or None and what is wrong.
+        """Open the editor; return the new arguments, or None and the problem.
 
         The editor is ended when *cancelled* is set.
         """
         try:
-            self._text = _edited(self._text, cancelled)
-            values = blocks.parse(self._text)
+            self._text = _edit_text(self._text, cancelled)
+            values = argument_text.parse_arguments(self._text)
         except BadArguments as error:
             return None, f"not JSON, nothing is changed: {for_terminal(str(error))}"
         except (OSError, ValueError) as error:
@@ -44,7 +44,7 @@ class Draft:
         return values, ""
 
 
-def _edited(text: str, cancelled: Cancel) -> str:
+def _edit_text(text: str, cancelled: Cancel) -> str:
     """Return *text* as the editor left it; raises OSError, ValueError."""
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or DEFAULT_EDITOR
     words = shlex.split(editor)

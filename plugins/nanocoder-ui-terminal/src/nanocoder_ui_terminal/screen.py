@@ -1,35 +1,35 @@
-"""A run on the terminal: the answer as it is written, a line for each call, and what goes on."""
+"""A run on the terminal: the answer as it is written, a line for each call, and a status line."""
 
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 from nanocoder import Event
 
-from nanocoder_ui_terminal.ahead import Ahead
-from nanocoder_ui_terminal.answer import Answer
-from nanocoder_ui_terminal.calls import (
+from nanocoder_ui_terminal.answer_text import Answer
+from nanocoder_ui_terminal.call_lines import (
     MAX_DEPTH,
     Call,
-    Shown,
+    LineLimits,
     clock,
     duration,
     returned_lines,
     running_line,
 )
 from nanocoder_ui_terminal.echo import Echo
-from nanocoder_ui_terminal.lines import in_conversation, message_lines, one_line
-from nanocoder_ui_terminal.live import Live
+from nanocoder_ui_terminal.live_lines import LiveLines
+from nanocoder_ui_terminal.prompt_queue import PromptQueue
 from nanocoder_ui_terminal.terminal import Terminal, cut
+from nanocoder_ui_terminal.text_lines import message_lines, one_line, use_chat_commands
 
 TICK_S: Final = 0.1
 QUIET_S: Final = 0.15
-"""For so long nothing is said of what is going on; most tools are done by then."""
+"""The status line waits this long to appear; most tools are finished by then."""
 MAX_RUNNING_LINES: Final = 8
 CHARS_PER_TOKEN: Final = 4
 MAX_FILES: Final = 3
-"""So many changed files are named at the end of a run."""
+"""The summary of a run names at most this many changed files."""
 NAME_COLUMNS: Final = 200
 MIN_BUSY_COLUMNS: Final = 12
 STOPS: Final = "Ctrl-C stops"
@@ -44,7 +44,7 @@ ENDINGS: Final = {
 
 
 class Limits(Protocol):
-    """The settings that a screen looks at."""
+    """The settings that a screen reads."""
 
     @property
     def diff_lines(self) -> int: ...  # noqa: D102
@@ -55,10 +55,10 @@ class Limits(Protocol):
 class TextScreen:
     """Draws one session. A thread of its own keeps the clock on the screen going.
 
-    With *errors* the message of a run that failed is shown, too; the command line shows its own.
-    With *plans* it is said that nothing was changed, whatever the model says of it. *folder* is
-    named beside the files that a run changed. What is typed meanwhile goes to *ahead*, if there is
-    one, and is shown below the run.
+    With *errors* the message of a failed run is shown, too; the command line shows its own.
+    *unchanged* names what keeps the session from changing anything; the summary then says that
+    nothing was changed, since the model may claim otherwise. *folder* is named beside the files
+    that a run changed. Keys typed meanwhile go to *queue*, if there is one; it is shown below.
     """
 
     def __init__(
@@ -69,16 +69,16 @@ class TextScreen:
         errors: bool = False,
         unchanged: str = "",
         folder: str = "",
-        ahead: Ahead | None = None,
+        queue: PromptQueue | None = None,
     ) -> None:
         self._terminal = terminal
-        self._ahead = ahead
+        self._queue = queue
         self._errors = errors
         self._unchanged = unchanged
         self._folder = folder
-        self._shown = Shown(settings.diff_lines, settings.output_lines)
-        self._live = Live(terminal)
-        self._echo = Echo(terminal, keys=ahead is not None)
+        self._limits = LineLimits(settings.diff_lines, settings.output_lines)
+        self._live = LiveLines(terminal)
+        self._echo = Echo(terminal, keys=queue is not None)
         self._answer = Answer(colour=terminal.colour)
         self._open: list[str] = []
         self._calls: dict[str, Call] = {}
@@ -92,21 +92,22 @@ class TextScreen:
         self._stopped = threading.Event()
         self._ticker: threading.Thread | None = None
         self._tick = 0
+        self._reactions = self._reactions_by_kind()
 
     def show(self, event: Event) -> None:
-        """Show an event; those that mean nothing to a person are passed over."""
-        react = getattr(self, f"_on_{event.kind.replace('.', '_')}", None)
+        """Show an event; kinds that mean nothing to a person are ignored."""
+        react = self._reactions.get(event.kind)
         with self._lock:
             self._leave_out_waiting(event)
             if react is not None:
                 react(event)
 
     def close(self) -> None:
-        """Show what is left and give the terminal back."""
+        """Show the rest of the answer and give the terminal back."""
         self._stopped.set()
         with self._lock:
             self._finish_answer()
-            self._rest()
+            self._go_idle()
         self._echo.end()
         if self._ticker is not None:
             self._ticker.join()
@@ -118,22 +119,43 @@ class TextScreen:
             lines = message_lines(text, self._terminal.width)
             self._commit([self._terminal.paint(line, *styles) for line in lines], "note")
 
+    def _reactions_by_kind(self) -> Mapping[str, Callable[[Event], None]]:
+        return {
+            "run.started": self._on_run_started,
+            "request.started": self._on_request_started,
+            "request.retrying": self._on_request_retrying,
+            "request.finished": self._on_request_finished,
+            "thinking": self._on_thinking,
+            "text": self._on_text,
+            "notice": self._on_notice,
+            "call.received": self._on_call_received,
+            "call.started": self._on_call_started,
+            "call.progress": self._on_call_progress,
+            "call.approval_requested": self._on_question,
+            "call.asked": self._on_question,
+            "call.answered": self._on_call_answered,
+            "call.approved": self._on_call_approved,
+            "call.edited": self._on_call_edited,
+            "call.returned": self._on_call_returned,
+            "run.finished": self._on_run_finished,
+        }
+
     def _on_run_started(self, _event: Event) -> None:
         self._began = time.monotonic()
         self._tokens = 0
 
     def _on_request_started(self, event: Event) -> None:
         self._written = 0
-        self._start("waiting")
+        self._set_busy("waiting")
         if self._ticker is None and self._terminal.moves:
-            # A model may be loaded now, for seconds, and a thread be held up by it.
+            # Loading a model may take seconds and hold up other threads, so the first frame is now.
             self._busy = f"waiting for {one_line(str(event.data.get('model', '')), MODEL_COLUMNS)}"
             self._since -= QUIET_S
             self._paint()
             self._answer.prepare()
             ticker = threading.Thread(target=self._run_clock, daemon=True)
             ticker.start()
-            self._ticker = ticker  # only one that runs can be waited for
+            self._ticker = ticker  # a thread that never started cannot be joined
 
     def _on_thinking(self, event: Event) -> None:
         self._busy = "thinking"
@@ -141,11 +163,11 @@ class TextScreen:
 
     def _on_notice(self, event: Event) -> None:
         self._finish_answer()
-        self.say(in_conversation(event.data["text"]), "yellow")
+        self.say(use_chat_commands(event.data["text"]), "yellow")
 
     def _on_request_retrying(self, event: Event) -> None:
         self._finish_answer()
-        self.say(in_conversation(event.data["message"]), "yellow")
+        self.say(use_chat_commands(event.data["message"]), "yellow")
         self._busy = "waiting"
 
     def _on_text(self, event: Event) -> None:
@@ -162,7 +184,7 @@ class TextScreen:
         self._finish_answer()
         if event.data.get("truncated"):
             self.say("the reply was cut off by the model's token limit", "yellow")
-        self._start("")
+        self._set_busy("")
 
     def _on_call_received(self, event: Event) -> None:
         parent = self._calls.get(event.data.get("parent", ""))
@@ -190,46 +212,44 @@ class TextScreen:
             return
         if event.kind == "call.progress":
             return
-        asked, now = self._asking[1], time.monotonic()
+        asked_at, now = self._asking[1], time.monotonic()
         self._asking = None
-        self._began += now - asked
+        self._began += now - asked_at
         for call in self._calls.values():
             if call.started:
-                # One that began while the person was asked has waited for the rest only.
-                call.started += now - max(asked, call.started)
+                # A call that began during the question waited only for the rest of it.
+                call.started += now - max(asked_at, call.started)
 
-    def _on_call_approval_requested(self, event: Event) -> None:
-        # Whoever asks draws below; from here on nothing may move.
+    def _on_question(self, event: Event) -> None:
+        # The question is drawn below by another part of us; until its answer nothing may move.
         self._asking = event.call_id, time.monotonic()
         self._finish_answer()
-        self._rest()
+        self._go_idle()
         if self._last:
             self._terminal.write("\n")
         self._last = "question"
 
-    _on_call_asked = _on_call_approval_requested
-
     def _on_call_answered(self, _event: Event) -> None:
-        self._start("working")
+        self._set_busy("working")
 
     def _on_call_approved(self, event: Event) -> None:
         call = self._calls.get(event.call_id)
         if call is not None:
             call.approved = True
-        self._start("working")
+        self._set_busy("working")
 
     def _on_call_edited(self, _event: Event) -> None:
-        # What runs is not what the preview showed, so its result is shown in full.
-        self._start("working")
+        # The edited call is not what the preview showed, so its result is shown in full.
+        self._set_busy("working")
 
     def _on_call_returned(self, event: Event) -> None:
         call = self._calls.pop(event.call_id, None)
         if call is None:
             call = Call(event.data["tool"], {})
-        lines = returned_lines(call, event.data, self._terminal, self._shown)
+        lines = returned_lines(call, event.data, self._terminal, self._limits)
         self._commit(lines, "call")
         if not self._calls:
-            self._start("")
+            self._set_busy("")
 
     def _on_run_finished(self, event: Event) -> None:
         self._finish_answer()
@@ -238,10 +258,10 @@ class TextScreen:
         if ending and not error:
             self.say(ending, "yellow")
         if error and self._errors:
-            self.say(in_conversation(error["message"]), "red")
+            self.say(use_chat_commands(error["message"]), "red")
         summary = message_lines(self._summary(report), self._terminal.width)
         self._commit([self._terminal.paint(line, "dim") for line in summary], "summary")
-        self._rest()
+        self._go_idle()
 
     def _summary(self, report: Mapping[str, Any]) -> str:
         usage, dot = report["usage"], f" {self._terminal.sign('dot')} "
@@ -255,29 +275,29 @@ class TextScreen:
             words.append(f"${report['cost']:.4f}")
         words.append(duration(time.monotonic() - self._began))
         if report["files_changed"]:
-            words.append(self._changed(report["files_changed"]))
+            words.append(self._describe_changes(report["files_changed"]))
         elif self._unchanged:
             words.append(f"{self._unchanged}: nothing was changed")
         return dot.join(words)
 
-    def _changed(self, files: Sequence[str]) -> str:
+    def _describe_changes(self, files: Sequence[str]) -> str:
         names = ", ".join(one_line(name, NAME_COLUMNS) for name in files[:MAX_FILES])
         more = f" and {len(files) - MAX_FILES} more" if len(files) > MAX_FILES else ""
         return f"changed {names}{more}{f' in {self._folder}' if self._folder else ''}"
 
-    def _start(self, what: str) -> None:
-        self._busy = what
+    def _set_busy(self, activity: str) -> None:
+        self._busy = activity
         self._since = time.monotonic()
         self._echo.off()
 
-    def _rest(self) -> None:
+    def _go_idle(self) -> None:
         self._busy = ""
         self._open = []
         self._live.update(())
         self._echo.on()
 
     def _commit(self, lines: Sequence[str], kind: str) -> None:
-        """Write lines that stay, apart from what is of another kind."""
+        """Write lines that stay, with an empty line before those of another kind."""
         gap = self._gap_before(kind)
         self._last = kind
         self._paint([*gap, *lines])
@@ -296,29 +316,29 @@ class TextScreen:
             self._commit(lines, "text")
 
     def _paint(self, stay: Sequence[str] = ()) -> None:
-        ahead = self._ahead if self._echo.reads else None
-        typed = ahead.lines(self._terminal) if ahead else []
-        is_typing = ahead is not None and ahead.is_typing
-        self._live.update(stay, [*self._below(len(typed)), *typed], cursor=is_typing)
+        queue = self._queue if self._echo.reads else None
+        typed = queue.lines(self._terminal) if queue else []
+        is_typing = queue is not None and queue.is_typing
+        self._live.update(stay, [*self._moving_lines(len(typed)), *typed], cursor=is_typing)
 
-    def _below(self, taken: int) -> list[str]:
-        """Return what is shown below all that stays: the open answer, and what goes on.
+    def _moving_lines(self, typed_lines: int) -> list[str]:
+        """Return the lines below those that stay: the open answer, and running calls or a status.
 
-        So many lines are *taken* by what is typed.
+        The line that the person types takes *typed_lines* of the screen.
         """
         if not self._terminal.moves or not self._busy:
             return []
         lines = []
         if self._open:
-            room = max(1, self._terminal.size[1] - MAX_RUNNING_LINES - 4 - taken)
+            room = max(1, self._terminal.size[1] - MAX_RUNNING_LINES - 4 - typed_lines)
             lines = [*self._gap_before("text"), *self._open[-room:]]
         if time.monotonic() - self._since < QUIET_S:
             return lines
         running = [call for call in self._calls.values() if call.started]
         spinner = self._terminal.spinner(self._tick)
         if running:
-            shown = running[-MAX_RUNNING_LINES:]
-            below = [running_line(call, spinner, self._terminal) for call in shown]
+            latest = running[-MAX_RUNNING_LINES:]
+            below = [running_line(call, spinner, self._terminal) for call in latest]
             return [*lines, *([""] if lines else self._gap_before("call")), *below]
         return [*lines, *([""] if lines or self._last else []), self._status(spinner)]
 
@@ -331,7 +351,7 @@ class TextScreen:
         if tokens:
             words.append(f"{tokens:,} tokens")
         rest = "".join(f" {self._terminal.sign('dot')} {word}" for word in [*words, STOPS])
-        # Of the model's name less is needed than of how to stop it.
+        # The key that stops the run matters more than the end of the model's name.
         room = max(MIN_BUSY_COLUMNS, self._terminal.width - len(rest))
         text = cut(cut(f"{spinner} {self._busy}", room) + rest, self._terminal.width)
         return self._terminal.paint(text, "dim")
@@ -343,8 +363,8 @@ class TextScreen:
                 if self._stopped.is_set():
                     return
                 self._echo.keep()
-                if self._ahead is not None and is_key:
-                    self._ahead.feed(self._echo.read())
+                if self._queue is not None and is_key:
+                    self._queue.feed(self._echo.read())
                 if not self._busy:
                     continue
                 self._tick += not is_key

@@ -1,4 +1,4 @@
-"""The terminal as we use it: size, styles, and characters that it can show."""
+"""The terminal: its size, styles, and the characters that it can show."""
 
 import os
 import sys
@@ -24,7 +24,7 @@ GLYPHS: Final[Mapping[str, tuple[str, str]]] = {
     "more": ("…", "..."),
     "prompt": ("\u203a", ">"),
 }
-"""Each sign, and what stands for it where the encoding is not UTF-8."""
+"""Each sign, and its replacement where the encoding is not UTF-8."""
 
 SPINNER: Final = ("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", "|/-\\")
 MIN_WIDTH: Final = 20
@@ -85,7 +85,7 @@ class Terminal:
 
 
 def is_terminal(stream: TextIO | None) -> bool:
-    """Tell whether *stream* is a terminal; one that is closed is none."""
+    """Tell whether *stream* is a terminal; a closed stream is none."""
     try:
         return stream is not None and os.isatty(stream.fileno())
     except (OSError, ValueError):
@@ -100,7 +100,7 @@ def columns_of(text: str) -> int:
 
 
 def cut(text: str, columns: int, more: str = "…") -> str:
-    """Return what of *text* fits into *columns*, and a sign that there is more."""
+    """Return the beginning of *text* that fits into *columns*, and a sign if there is more."""
     if columns_of(text) <= columns:
         return text
     room = max(0, columns - len(more))
@@ -112,7 +112,7 @@ def cut(text: str, columns: int, more: str = "…") -> str:
     return text
 
 
-def folded(text: str, columns: int) -> list[str]:
+def fold(text: str, columns: int) -> list[str]:
     """Break one line into lines of at most *columns*, wherever they are full; loses nothing."""
     if text.isascii():
         return [text[at : at + columns] for at in range(0, len(text), columns)] or [""]

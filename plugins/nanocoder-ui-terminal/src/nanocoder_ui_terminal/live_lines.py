@@ -6,7 +6,7 @@ from typing import Final
 
 from nanocoder_ui_terminal.terminal import Terminal, columns_of
 
-# A terminal that knows them shows a frame at once; the others ignore them.
+# Terminals that know these codes show a frame at once; the others ignore them.
 BEGIN_FRAME: Final = "\x1b[?2026h"
 END_FRAME: Final = "\x1b[?2026l"
 HIDE_CURSOR: Final = "\x1b[?25l"
@@ -15,7 +15,7 @@ CLEAR_DOWN: Final = "\x1b[J"
 STYLE: Final = re.compile(r"\x1b\[[\d;]*m")
 
 
-class Live:
+class LiveLines:
     """Lines at the bottom; where the cursor cannot move, only lines that stay are written."""
 
     def __init__(self, terminal: Terminal) -> None:
@@ -37,17 +37,17 @@ class Live:
             return
         if not text and list(lines) == self._lines:
             return
-        shown = SHOW_CURSOR if cursor or not lines else HIDE_CURSOR
-        frame = self._erased() + text + "\n".join(lines)
+        cursor_code = SHOW_CURSOR if cursor or not lines else HIDE_CURSOR
+        frame = self._erase_code() + text + "\n".join(lines)
         self._lines, self._columns = list(lines), self._terminal.size[0]
-        self._terminal.write(f"{BEGIN_FRAME}{frame}{shown}{END_FRAME}")
+        self._terminal.write(f"{BEGIN_FRAME}{frame}{cursor_code}{END_FRAME}")
 
-    def _erased(self) -> str:
+    def _erase_code(self) -> str:
         if not self._lines:
             return ""
         rows, columns = len(self._lines), self._terminal.size[0]
         if columns < self._columns:
-            # The window became narrower: what we wrote as one line takes several.
+            # The window became narrower, so each of our lines may now take several rows.
             widths = (columns_of(STYLE.sub("", line)) for line in self._lines)
             rows = sum(max(1, -(-width // columns)) for width in widths)
         up = f"\x1b[{rows - 1}A" if rows > 1 else ""

@@ -1,4 +1,4 @@
-"""What a call looks like: a line while it runs, one when it is over, a little of its result."""
+"""A call on the screen: a line while it runs, one when it ends, and the start of its result."""
 
 import re
 import time
@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from attrs import define, evolve, frozen
 
-from nanocoder_ui_terminal.lines import brief, one_line, shown_lines
 from nanocoder_ui_terminal.terminal import Terminal, columns_of, cut
+from nanocoder_ui_terminal.text_lines import brief, highlight_lines, one_line
 
 MAX_DEPTH: Final = 6
 INDENT: Final = "  "
@@ -16,11 +16,11 @@ NAME_COLUMNS: Final = 40
 REASON_COLUMNS: Final = 300
 MIN_BRIEF_COLUMNS: Final = 10
 TAIL_CHARS: Final = 20_000
-"""So much of an output is looked at for its last lines."""
+"""The last lines of an output are taken from this many characters."""
 CLIPPED: Final = re.compile(r"^\[([\d,]{1,20}) lines? left out(?:; [^\n]*)?\]$", re.MULTILINE)
 MINUTE_S: Final = 60
 LONG_S: Final = 1.0
-"""What takes less time says so only where there is nothing else to say."""
+"""A shorter call shows its duration only where there is nothing else to show."""
 PRECISE_S: Final = 10
 STATUS_STYLES: Final = {"ok": "green", "error": "red"}
 REFUSALS: Final = ("denied", "approval_needed")
@@ -40,7 +40,7 @@ class Call:
 
 
 @frozen
-class Shown:
+class LineLimits:
     """How many lines of a diff, of a command's output and of an error are shown."""
 
     diff: int
@@ -57,26 +57,35 @@ def running_line(call: Call, spinner: str, terminal: Terminal) -> str:
 
 
 def returned_lines(
-    call: Call, data: Mapping[str, Any], terminal: Terminal, shown: Shown
+    call: Call, data: Mapping[str, Any], terminal: Terminal, limits: LineLimits
 ) -> list[str]:
-    """Return what stays of a call: its outcome and, beneath, the lines that matter."""
+    """Return the lines that stay: the outcome of a call and, below it, the lines that matter."""
     status = str(data["status"])
     sign = terminal.sign("call" if status == "ok" else "failed")
     style = STATUS_STYLES.get(status, "yellow")
     if status in REFUSALS:
-        # The reason is the person's own, or a rule's: all of it matters.
+        # The person or a rule wrote the reason, so all of it is shown.
         head = _line(call, terminal.paint(sign, style), "", terminal, style)
         reason = one_line(str(data["output"]), min(REASON_COLUMNS, terminal.width - 2))
         return [head, INDENT * (call.depth + 1) + terminal.paint(reason, style)]
     outcome = "  ".join(_outcome(call, data, status))
     words_style = "dim" if status == "ok" else style
-    line = _line(_titled(call, data), terminal.paint(sign, style), outcome, terminal, words_style)
+    line = _line(
+        _without_diff_arguments(call, data),
+        terminal.paint(sign, style),
+        outcome,
+        terminal,
+        words_style,
+    )
     indent = INDENT * (call.depth + 1)
-    return [line, *(indent + one for one in _body(call, data, status, terminal, shown))]
+    return [
+        line,
+        *(indent + body_line for body_line in _body(call, data, status, terminal, limits)),
+    ]
 
 
 def clock(seconds: float) -> str:
-    """Return a time that goes on, in whole seconds."""
+    """Return a running time in whole seconds."""
     minutes, rest = divmod(int(seconds), MINUTE_S)
     return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"
 
@@ -92,20 +101,24 @@ def duration(seconds: float) -> str:
 
 
 def _line(call: Call, sign: str, tail: str, terminal: Terminal, style: str) -> str:
-    """Return sign, name, what it is about, and in *style* the tail; never too long."""
+    """Return sign, name, arguments and, in *style*, the tail; never wider than the terminal."""
     name = one_line(call.tool, NAME_COLUMNS)
     indent = INDENT * call.depth
     used = columns_of(indent + name) + 3
     tail = cut(tail, max(0, terminal.width - used - MIN_BRIEF_COLUMNS - 2))
     room = terminal.width - used - (columns_of(tail) + 2 if tail else 0)
-    about = brief(call.arguments, max(MIN_BRIEF_COLUMNS, room))
+    arguments = brief(call.arguments, max(MIN_BRIEF_COLUMNS, room))
     head = f"{indent}{sign} {terminal.paint(name, 'bold')}"
     return "".join(
-        [head, f" {about}" if about else "", f"  {terminal.paint(tail, style)}" if tail else ""]
+        [
+            head,
+            f" {arguments}" if arguments else "",
+            f"  {terminal.paint(tail, style)}" if tail else "",
+        ]
     )
 
 
-def _titled(call: Call, data: Mapping[str, Any]) -> Call:
+def _without_diff_arguments(call: Call, data: Mapping[str, Any]) -> Call:
     """Leave out the arguments that a diff shows."""
     if data["metadata"].get("added") is None:
         return call
@@ -133,18 +146,18 @@ def _outcome(call: Call, data: Mapping[str, Any], status: str) -> list[str]:
 
 
 def _body(
-    call: Call, data: Mapping[str, Any], status: str, terminal: Terminal, shown: Shown
+    call: Call, data: Mapping[str, Any], status: str, terminal: Terminal, limits: LineLimits
 ) -> Sequence[str]:
     metadata, output = data["metadata"], str(data["output"])
     diff = metadata.get("diff") or _diff_of_new(call, metadata)
     if status == "error":
-        return _last_lines(output, shown.error, terminal)
+        return _last_lines(output, limits.error, terminal)
     if isinstance(diff, str) and diff and not call.approved:
-        return _first_lines(diff, shown.diff, terminal)
+        return _first_lines(diff, limits.diff, terminal)
     if "exit_code" in metadata:
-        return _last_lines(output, shown.output, terminal)
-    told = metadata.get("shown")
-    return _first_lines(told, shown.diff, terminal) if isinstance(told, str) and told else ()
+        return _last_lines(output, limits.output, terminal)
+    note = metadata.get("shown")
+    return _first_lines(note, limits.diff, terminal) if isinstance(note, str) and note else ()
 
 
 def _diff_of_new(call: Call, metadata: Mapping[str, Any]) -> str:
@@ -157,29 +170,29 @@ def _diff_of_new(call: Call, metadata: Mapping[str, Any]) -> str:
 
 
 def _first_lines(text: str, limit: int, terminal: Terminal) -> list[str]:
-    lines = list(shown_lines(text.rstrip("\n"), _room(terminal), terminal))
+    lines = list(highlight_lines(text.rstrip("\n"), _room(terminal), terminal))
     if len(lines) <= limit + 1:
         return lines
-    return [*lines[:limit], _left_out(len(lines) - limit, terminal)]
+    return [*lines[:limit], _more_lines_note(len(lines) - limit, terminal)]
 
 
 def _last_lines(text: str, limit: int, terminal: Terminal) -> list[str]:
     text = text.rstrip("\n")
-    lines = list(shown_lines(text[-TAIL_CHARS:], _room(terminal), terminal)) if text else []
-    kept = [terminal.paint(line, "dim") for line in lines]
-    if len(kept) <= limit + 1:
-        return kept
-    above = text[:-TAIL_CHARS].count("\n") + len(kept) - limit + _clipped_before(text)
-    return [_left_out(above, terminal), *kept[len(kept) - limit :]]
+    lines = list(highlight_lines(text[-TAIL_CHARS:], _room(terminal), terminal)) if text else []
+    painted = [terminal.paint(line, "dim") for line in lines]
+    if len(painted) <= limit + 1:
+        return painted
+    above = text[:-TAIL_CHARS].count("\n") + len(painted) - limit + _clipped_before(text)
+    return [_more_lines_note(above, terminal), *painted[len(painted) - limit :]]
 
 
 def _clipped_before(text: str) -> int:
-    """Return how many lines of an output were left out before it came here."""
+    """Return how many lines the tool itself left out of its output."""
     counts = (int(count.replace(",", "")) for count in CLIPPED.findall(text))
     return sum(count - 1 for count in counts)
 
 
-def _left_out(count: int, terminal: Terminal) -> str:
+def _more_lines_note(count: int, terminal: Terminal) -> str:
     return terminal.paint(f"{terminal.sign('more')} {count:,} more lines", "dim")
 
 

@@ -1,33 +1,33 @@
-"""`/undo` and `/redo`: the host does it, here it is shown and asked."""
+"""`/undo` and `/redo`: the host does it; this asks the person first and shows the outcome."""
 
 from typing import TYPE_CHECKING, Final
 
 from nanocoder import NanocoderError
 
-from nanocoder_ui_terminal.answering import StoppedError, line_mode, read_line
-from nanocoder_ui_terminal.lines import in_conversation
+from nanocoder_ui_terminal.line_input import StoppedError, line_mode, read_line
+from nanocoder_ui_terminal.text_lines import use_chat_commands
 
 if TYPE_CHECKING:
     from nanocoder import Cancel
 
-    from nanocoder_ui_terminal.chat import Conversation
+    from nanocoder_ui_terminal.conversation import Conversation
     from nanocoder_ui_terminal.terminal import Terminal
 
 QUESTION: Final = "Restore these files?"
 
 
-def put_back(conversation: "Conversation", *, redo: bool, force: bool = False) -> None:
-    """Undo the last run of the session, or take the last undo back, if the person agrees."""
+def restore_files(conversation: "Conversation", *, redo: bool, force: bool = False) -> None:
+    """Undo the last run of the session, or redo what was undone, if the person agrees."""
 
     def agree() -> bool:
-        return _agreed(conversation.terminal, conversation.leaving)
+        return _ask(conversation.terminal, conversation.leaving)
 
     try:
         paths = conversation.host.undo(
             conversation.session, conversation.show_change, agree, redo=redo, force=force
         )
     except NanocoderError as error:
-        conversation.say(in_conversation(str(error)), "yellow")
+        conversation.say(use_chat_commands(str(error)), "yellow")
         return
     if not paths:
         conversation.say("Nothing was changed.")
@@ -39,7 +39,7 @@ def put_back(conversation: "Conversation", *, redo: bool, force: bool = False) -
     )
 
 
-def _agreed(terminal: "Terminal", cancelled: "Cancel") -> bool:
+def _ask(terminal: "Terminal", cancelled: "Cancel") -> bool:
     try:
         with line_mode():
             typed = read_line(terminal, QUESTION, "[y/n]", cancelled).strip().casefold()

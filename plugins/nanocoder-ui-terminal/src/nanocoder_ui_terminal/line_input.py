@@ -1,4 +1,4 @@
-"""A line that a person types in answer to a question."""
+"""A line that a person types to answer a question."""
 
 import os
 import select
@@ -30,7 +30,7 @@ def read_line(
     for Ctrl-C or when *cancelled* is set.
     """
     terminal.write(f"{terminal.paint(words, 'bold')} {rest} ")
-    _forget_typed()
+    _discard_typed()
     descriptor = sys.stdin.fileno()
     line = b""
     while not line.endswith(b"\n") and len(line) < MAX_ANSWER_BYTES:
@@ -47,7 +47,7 @@ def read_line(
 
 
 def _wait_for_input(descriptor: int, cancelled: Cancel, deadline: float | None) -> None:
-    # Looked at often enough: a signal only sets *cancelled*, and that wakes no select.
+    # A signal only sets *cancelled*, which does not wake select; so the wait is short.
     while not select.select([descriptor], [], [], LOOK_S)[0]:
         if cancelled.is_set():
             raise StoppedError
@@ -55,8 +55,8 @@ def _wait_for_input(descriptor: int, cancelled: Cancel, deadline: float | None) 
             raise TimeoutError
 
 
-def _forget_typed() -> None:
-    """Take back what was typed before the question could be read."""
+def _discard_typed() -> None:
+    """Discard keys that were typed before the question could be read."""
     import termios  # only terminals have it
 
     termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
@@ -72,13 +72,13 @@ def line_mode() -> Iterator[None]:
 
     descriptor = sys.stdin.fileno()
     before = termios.tcgetattr(descriptor)
-    wanted = list(before)
-    wanted[0] |= termios.ICRNL
-    wanted[3] |= termios.ICANON | termios.ECHO | termios.ECHOE | termios.ISIG
-    wanted[6] = list(before[6])
-    wanted[6][termios.VINTR] = os.fpathconf(descriptor, "PC_VDISABLE").to_bytes()
-    wanted[6][termios.VEOL] = CTRL_C
-    termios.tcsetattr(descriptor, termios.TCSAFLUSH, wanted)
+    attributes = list(before)
+    attributes[0] |= termios.ICRNL
+    attributes[3] |= termios.ICANON | termios.ECHO | termios.ECHOE | termios.ISIG
+    attributes[6] = list(before[6])
+    attributes[6][termios.VINTR] = os.fpathconf(descriptor, "PC_VDISABLE").to_bytes()
+    attributes[6][termios.VEOL] = CTRL_C
+    termios.tcsetattr(descriptor, termios.TCSAFLUSH, attributes)
     try:
         yield
     finally:

@@ -1,4 +1,4 @@
-"""Names of hosts that look like another: their ASCII form, for whoever has to agree."""
+"""Names of hosts that look like another: their ASCII form, for the person who approves a call."""
 
 import re
 import unicodedata
@@ -15,7 +15,7 @@ ENDINGS: Final = frozenset(
         *("site", "store", "tech", "top", "tv", "uk", "us", "xyz"),
     ]
 )
-"""After a dot these make a host of a word that is in the letters of another script."""
+"""A word in another script's letters counts as a host if it ends in a dot and one of these."""
 
 
 def look_alikes(text: str) -> list[str]:
@@ -30,24 +30,26 @@ def look_alikes(text: str) -> list[str]:
 
 
 def _hosts(text: str) -> Iterator[tuple[str, bool]]:
-    """Yield what may be a host, and whether it stands where only a host can."""
+    """Yield each possible host, and whether it is in a place where only a host can be."""
     if text.isascii() and "xn--" not in text.casefold():
         return
-    for found in _candidate().finditer(text):
-        host = found[2].strip(".\u3002\uff0e\uff61-")
+    for match in _candidate().finditer(text):
+        host = match[2].strip(".\u3002\uff0e\uff61-")
         if not host.isascii() or "xn--" in host.casefold():
-            yield host, bool(found[1])
+            yield host, bool(match[1])
 
 
 def _note(host: str, *, is_address: bool) -> str:
     labels = re.split("[.\u3002\uff0e\uff61]", unicodedata.normalize("NFKC", host).casefold())
     if host.isascii():
-        shown = ".".join(map(_decoded, labels))
-        return f"[{host} is shown as {shown} by some programs]" if shown != host.casefold() else ""
+        decoded = ".".join(map(_decoded, labels))
+        return (
+            f"[{host} is shown as {decoded} by some programs]" if decoded != host.casefold() else ""
+        )
     scripts = sorted({script for label in labels[:-1] or labels for script in _scripts(label)})
     is_mixed = any(len(_scripts(label)) > 1 for label in labels)
-    poses = labels[-1] in ENDINGS and scripts != [LATIN]
-    if not (is_address or is_mixed or poses):
+    is_posing = labels[-1] in ENDINGS and scripts != [LATIN]
+    if not (is_address or is_mixed or is_posing):
         return ""
     letters = " and ".join(script.capitalize() for script in scripts)
     return f"[the host {host} is {'.'.join(map(_encoded, labels))}: {letters} letters]"
@@ -74,6 +76,6 @@ def _scripts(label: str) -> set[str]:
 
 @cache
 def _candidate() -> re.Pattern[str]:
-    # Behind "//" or "@" stands a host; elsewhere it is words with dots between them.
+    # After "//" or "@" comes a host; elsewhere only words with dots between them are taken for one.
     dot = "[.\u3002\uff0e\uff61]"
     return re.compile(rf"(//(?:[^/@\s]*@)?|@)?((?:[\w-]+{dot})+[\w-]+|(?<=//)[\w-]+)")

@@ -1,4 +1,4 @@
-"""Files that a prompt names with an @: they travel with it, read by the tool that reads."""
+"""Files that a prompt names with an @: the tool that reads files adds them to it."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -16,7 +16,7 @@ MAX_MENTIONS: Final = 10
 
 @frozen
 class Typed:
-    """What was entered; *pasted* are the parts that came from a clipboard."""
+    """A prompt that was entered; *pasted* are the parts that came from a clipboard."""
 
     text: str
     pasted: Sequence[str] = ()
@@ -24,7 +24,7 @@ class Typed:
 
 @frozen
 class Mention:
-    """A file, and the lines of it that are meant; 0 and 0 are all."""
+    """A file, and the lines of it to send; 0 and 0 mean all of them."""
 
     path: str
     first: int = 0
@@ -32,13 +32,13 @@ class Mention:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """What the tool that reads is asked for."""
+        """The arguments for the tool that reads."""
         if not self.first:
             return {"path": self.path}
         return {"path": self.path, "offset": self.first, "limit": self.last - self.first + 1}
 
     def __str__(self) -> str:
-        """Return what stands above the text of the file."""
+        """Return the heading above the text of the file."""
         if not self.first:
             return self.path
         lines = f"lines {self.first}-{self.last}" if self.last > self.first else f"line {self.last}"
@@ -47,52 +47,52 @@ class Mention:
 
 @frozen
 class Prompt:
-    """A prompt with the texts of its files beneath, and what of them is no text."""
+    """A prompt with the texts of its files below, and their pictures as attachments."""
 
     text: str
     attachments: tuple[Attachment, ...] = ()
 
 
-def mentioned(typed: Typed, workspace: Workspace) -> list[Mention]:
+def find_mentions(typed: Typed, workspace: Workspace) -> list[Mention]:
     """Return the files of the workspace that *typed* names, each once.
 
-    What was pasted names none: its author need not be the person who sends it.
+    A pasted text names none, since its author may be a stranger.
     """
-    found = dict.fromkeys(_candidates(_own(typed), workspace))
-    return list(found)[:MAX_MENTIONS]
+    mentions = dict.fromkeys(_candidates(_without_pastes(typed), workspace))
+    return list(mentions)[:MAX_MENTIONS]
 
 
-def missing(typed: Typed, workspace: Workspace) -> list[str]:
-    """Return what *typed* names like a file and what is none of the workspace."""
-    found = {}
-    for quoted, bare in MENTION.findall(_own(typed)):
+def find_missing(typed: Typed, workspace: Workspace) -> list[str]:
+    """Return the names in *typed* that look like a file but match none of the workspace."""
+    names = {}
+    for quoted, bare in MENTION.findall(_without_pastes(typed)):
         name = quoted or bare.rstrip(PUNCTUATION)
-        looks_so = bool(quoted) or "/" in name or "." in name
+        looks_like_file = bool(quoted) or "/" in name or "." in name
         exists = _is_folder(name, workspace) or any(
-            _mention(one, workspace) for one in (name, bare)
+            _mention(candidate, workspace) for candidate in (name, bare)
         )
-        if looks_so and not exists:
-            found[name] = True
-    return list(found)[:MAX_MENTIONS]
+        if looks_like_file and not exists:
+            names[name] = True
+    return list(names)[:MAX_MENTIONS]
 
 
-def with_files(
+def attach_files(
     typed: Typed, session: Session, show: Callable[[Event], Any], say: Callable[[str], Any]
 ) -> Prompt:
     """Return the text with the mentioned files beneath, and pictures attached.
 
-    *show* sees the calls that read them, *say* hears of names that no file has.
+    *show* gets the events of the calls that read them, *say* a message for each missing file.
     """
     text = typed.text
     if "@" not in text or READER not in session.tools:
         return Prompt(text)
     with Workspace(session.info.cwd) as workspace:
-        mentions = mentioned(typed, workspace)
-        for name in missing(typed, workspace):
+        mentions = find_mentions(typed, workspace)
+        for name in find_missing(typed, workspace):
             say(f"@{name}: there is no such file here; only the name is sent")
-        for name in folders(typed, workspace):
+        for name in find_folders(typed, workspace):
             say(f"@{name} is a folder: its name is sent, its files are not; name a file to send it")
-        for pasted in pasted_files(typed, workspace):
+        for pasted in find_pasted(typed, workspace):
             say(f"@{pasted.path} was pasted, so the file is not sent; type its name to send it")
     attachments: list[Attachment] = []
     for mention in mentions:
@@ -105,24 +105,27 @@ def with_files(
     return Prompt(text, tuple(attachments))
 
 
-def folders(typed: Typed, workspace: Workspace) -> list[str]:
+def find_folders(typed: Typed, workspace: Workspace) -> list[str]:
     """Return the folders of the workspace that *typed* names."""
-    names = (quoted or bare.rstrip(PUNCTUATION) for quoted, bare in MENTION.findall(_own(typed)))
+    names = (
+        quoted or bare.rstrip(PUNCTUATION)
+        for quoted, bare in MENTION.findall(_without_pastes(typed))
+    )
     return list(dict.fromkeys(name for name in names if _is_folder(name, workspace)))
 
 
-def pasted_files(typed: Typed, workspace: Workspace) -> list[Mention]:
-    """Return the files that an @ names only with what was pasted."""
-    own = mentioned(typed, workspace)
-    every = mentioned(Typed(typed.text), workspace) if typed.pasted else []
+def find_pasted(typed: Typed, workspace: Workspace) -> list[Mention]:
+    """Return the files that an @ names only in pasted text."""
+    own = find_mentions(typed, workspace)
+    every = find_mentions(Typed(typed.text), workspace) if typed.pasted else []
     return [path for path in every if path not in own]
 
 
-def _own(typed: Typed) -> str:
+def _without_pastes(typed: Typed) -> str:
     """Return what was typed without what was pasted."""
     text, changed = typed.text, []
     for part in typed.pasted:
-        # The ends of what is entered lose their blanks.
+        # The prompt was stripped, so a paste at its ends may have lost blanks.
         form = next((form for form in (part, part.strip()) if form and form in text), "")
         if form:
             text = text.replace(form, " ")
@@ -130,9 +133,9 @@ def _own(typed: Typed) -> str:
             changed.append(part)
     if not changed:
         return text
-    # A paste that was edited: what begins as in the paste was not typed.
+    # The paste was edited after it came in, so a name that begins as in the paste was not typed.
     return MENTION.sub(
-        lambda found: " " if any(found[0][:2] in part for part in changed) else found[0], text
+        lambda match: " " if any(match[0][:2] in part for part in changed) else match[0], text
     )
 
 
@@ -140,20 +143,20 @@ def _candidates(text: str, workspace: Workspace) -> Iterator[Mention]:
     for match in MENTION.finditer(text):
         quoted, bare = match.groups()
         names = (quoted,) if quoted else (bare, bare.rstrip(PUNCTUATION))
-        found = (_mention(name, workspace) for name in names)
-        yield from [mention for mention in found if mention is not None][:1]
+        mentions = (_mention(name, workspace) for name in names)
+        yield from [mention for mention in mentions if mention is not None][:1]
 
 
 def _mention(name: str, workspace: Workspace) -> Mention | None:
     """Return the file that *name* is, or the lines of one: `a.py:10-12`, `a.py#L10`."""
     if _is_file(name, workspace):
         return Mention(name)
-    found = LINES.fullmatch(name)
-    if found is None or not _is_file(found[1], workspace):
+    match = LINES.fullmatch(name)
+    if match is None or not _is_file(match[1], workspace):
         return None
-    first = int(found[2] or found[4])
-    last = int(found[3] or found[5] or first)
-    return Mention(found[1], first, last) if 0 < first <= last else None
+    first = int(match[2] or match[4])
+    last = int(match[3] or match[5] or first)
+    return Mention(match[1], first, last) if 0 < first <= last else None
 
 
 def _is_folder(path: str, workspace: Workspace) -> bool:

@@ -18,22 +18,24 @@ BARE: Final = "_NO_NEWLINE"
 OPENING: Final = re.compile(r"^(?P<before>.*)<<(?P<tag>END(?:_NO_NEWLINE)?\d*)$")
 
 
-def as_text(arguments: Mapping[str, Any]) -> str:
-    """Return *arguments* for reading; characters that could deceive the reader are escapes."""
+def format_arguments(arguments: Mapping[str, Any]) -> str:
+    """Return *arguments* for reading; characters that could deceive the reader are escaped."""
     blocks: dict[str, str] = {}
-    text = json.dumps(_without_blocks(dict(arguments), blocks), indent=2, ensure_ascii=False)
-    shown = "".join(one if one == "\n" or one.isprintable() else _escaped(one) for one in text)
-    lines = (_with_block(line, blocks) for line in shown.split("\n"))
+    text = json.dumps(_take_out_blocks(dict(arguments), blocks), indent=2, ensure_ascii=False)
+    readable = "".join(
+        letter if letter == "\n" or letter.isprintable() else _escape(letter) for letter in text
+    )
+    lines = (_put_back_block(line, blocks) for line in readable.split("\n"))
     return "\n".join(lines) + "\n"
 
 
-def parse(text: str) -> Any:
-    """Return what *text* says; raises BadArguments."""
-    return parse_json("\n".join(_plain(text.split("\n"))))
+def parse_arguments(text: str) -> Any:
+    """Return the value that *text* describes; raises BadArguments."""
+    return parse_json("\n".join(_expand_blocks(text.split("\n"))))
 
 
-def _with_block(line: str, blocks: Mapping[str, str]) -> str:
-    """Return *line* with the block that it names; a value is the last of its line."""
+def _put_back_block(line: str, blocks: Mapping[str, str]) -> str:
+    """Return *line* with the block whose name it ends with."""
     value = line.removesuffix(",")
     name = value[-NAME_CHARS - 1 : -1]
     if name not in blocks:
@@ -41,12 +43,12 @@ def _with_block(line: str, blocks: Mapping[str, str]) -> str:
     return value[: -NAME_CHARS - 2] + _block(blocks[name], line[len(value) :])
 
 
-def _without_blocks(value: Any, blocks: dict[str, str]) -> Any:
-    """Return *value* with a name, which nobody can guess, for each text that becomes a block."""
+def _take_out_blocks(value: Any, blocks: dict[str, str]) -> Any:
+    """Return *value* with a random, unguessable name for each text that becomes a block."""
     if isinstance(value, dict):
-        return {key: _without_blocks(one, blocks) for key, one in value.items()}
+        return {key: _take_out_blocks(part, blocks) for key, part in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_without_blocks(one, blocks) for one in value]
+        return [_take_out_blocks(part, blocks) for part in value]
     if not isinstance(value, str) or not _is_block(value):
         return value
     name = os.urandom(NAME_CHARS // 2).hex()
@@ -55,7 +57,7 @@ def _without_blocks(value: Any, blocks: dict[str, str]) -> Any:
 
 
 def _is_block(text: str) -> bool:
-    return "\n" in text[:-1] and all(one in "\n\t" or one.isprintable() for one in text)
+    return "\n" in text[:-1] and all(letter in "\n\t" or letter.isprintable() for letter in text)
 
 
 def _block(text: str, comma: str) -> str:
@@ -67,8 +69,8 @@ def _block(text: str, comma: str) -> str:
     return f"<<{tag}\n{text.removesuffix(chr(10))}\n{tag}{comma}"
 
 
-def _plain(lines: Sequence[str]) -> Iterator[str]:
-    """Yield the lines with each block as a JSON text; one that has no end stays as it is."""
+def _expand_blocks(lines: Sequence[str]) -> Iterator[str]:
+    """Yield the lines with each block as a JSON text; a block without an end stays as it is."""
     place = 0
     while place < len(lines):
         opening = OPENING.match(lines[place])
@@ -89,5 +91,5 @@ def _end(lines: Sequence[str], start: int, tag: str) -> int:
     return next(ends, 0)
 
 
-def _escaped(letter: str) -> str:
+def _escape(letter: str) -> str:
     return json.dumps(letter)[1:-1] if letter != "\x7f" else "\\u007f"

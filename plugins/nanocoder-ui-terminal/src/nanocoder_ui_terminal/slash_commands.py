@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, Final
 from attrs import frozen
 from nanocoder import Mode, PersonError
 
-from nanocoder_ui_terminal.choosing import TITLE_COLUMNS, Value
-from nanocoder_ui_terminal.lines import in_conversation, one_line
-from nanocoder_ui_terminal.mentions import Typed
-from nanocoder_ui_terminal.reloading import reload
-from nanocoder_ui_terminal.undoing import put_back
+from nanocoder_ui_terminal.choices import TITLE_COLUMNS, Value
+from nanocoder_ui_terminal.mentioned_files import Typed
+from nanocoder_ui_terminal.reload import reload_configuration
+from nanocoder_ui_terminal.text_lines import one_line, use_chat_commands
+from nanocoder_ui_terminal.undo import restore_files
 
 if TYPE_CHECKING:
-    from nanocoder_ui_terminal.chat import Conversation
+    from nanocoder_ui_terminal.conversation import Conversation
 
 KEYS: Final = (
     ("Enter", "send; during a run: queue for after it"),
@@ -28,7 +28,7 @@ KEYS: Final = (
     ("Ctrl-D", "leave"),
 )
 FORCE: Final = "--force"
-"""Put back files, too, that were changed since."""
+"""Put back files that were changed since, too."""
 GO_AHEAD: Final = "Go ahead with this plan."
 
 
@@ -52,7 +52,7 @@ class SlashCommand:
 
 
 def act(conversation: "Conversation", line: str) -> Next | None:
-    """Do what *line* says; returns how to go on if not with the same session."""
+    """Run the command in *line*; return how to go on if not with the same session."""
     name, _, argument = line[1:].partition(" ")
     name = name.casefold()
     command = COMMANDS.get(ALIASES.get(name, name))
@@ -64,12 +64,12 @@ def act(conversation: "Conversation", line: str) -> Next | None:
     try:
         return command.act(conversation, argument.strip())
     except PersonError as error:
-        conversation.say(in_conversation(str(error)), "yellow")
+        conversation.say(use_chat_commands(str(error)), "yellow")
         return None
 
 
 def values_for(conversation: "Conversation", name: str) -> Iterable[Value]:
-    """Return what a command may be given, for completion."""
+    """Return the values that a command takes, for completion."""
     if name in {"mode", "go"}:
         return [Value(str(mode)) for mode in Mode]
     if name == "model":
@@ -80,7 +80,9 @@ def values_for(conversation: "Conversation", name: str) -> Iterable[Value]:
 
 
 def _help(conversation: "Conversation", _argument: str) -> None:
-    rows = [(f"/{name} {one.takes}".rstrip(), one.meaning) for name, one in COMMANDS.items()]
+    rows = [
+        (f"/{name} {command.takes}".rstrip(), command.meaning) for name, command in COMMANDS.items()
+    ]
     conversation.show_table([*rows, ("", ""), *KEYS])
 
 
@@ -100,7 +102,10 @@ def _model(conversation: "Conversation", argument: str) -> None:
         conversation.find_model()
         conversation.say(f"Switched to {session.info.model}")
         return
-    conversation.models.show()
+    current = conversation.model
+    conversation.say(f"Current model: {current or 'none'}")
+    conversation.show_table(conversation.models.rows(current))
+    conversation.say("To change it: /model PROVIDER/MODEL (Tab completes)")
 
 
 def _mode(conversation: "Conversation", argument: str) -> None:
@@ -138,10 +143,10 @@ def _cost(conversation: "Conversation", _argument: str) -> None:
 
 
 def _resume(conversation: "Conversation", argument: str) -> Next | None:
-    found = conversation.sessions.find(argument)
-    if argument and len(found) == 1:
-        return Next(found[0].id)
-    _show_sessions(conversation, argument, found)
+    matches = conversation.sessions.find(argument)
+    if argument and len(matches) == 1:
+        return Next(matches[0].id)
+    _show_sessions(conversation, argument, matches)
     return None
 
 
@@ -149,12 +154,13 @@ def _sessions(conversation: "Conversation", argument: str) -> None:
     _show_sessions(conversation, argument, conversation.sessions.find(argument))
 
 
-def _show_sessions(conversation: "Conversation", wanted: str, found: Sequence[Any]) -> None:
-    if found:
-        conversation.sessions.show(found)
+def _show_sessions(conversation: "Conversation", query: str, matches: Sequence[Any]) -> None:
+    if matches:
+        width = conversation.terminal.width
+        conversation.show_table(conversation.sessions.rows(matches, width))
         conversation.say("To resume one: /resume NUMBER")
-    elif wanted:
-        conversation.say(f"No earlier session here fits {one_line(wanted, 40)!r}", "yellow")
+    elif query:
+        conversation.say(f"No earlier session here fits {one_line(query, 40)!r}", "yellow")
     else:
         conversation.say("No earlier session in this directory")
 
@@ -173,15 +179,15 @@ def _undo(conversation: "Conversation", argument: str) -> None:
             f"/undo takes {FORCE} or nothing, not {one_line(argument, TITLE_COLUMNS)!r}"
         )
         return
-    put_back(conversation, redo=False, force=argument == FORCE)
+    restore_files(conversation, redo=False, force=argument == FORCE)
 
 
 def _redo(conversation: "Conversation", _argument: str) -> None:
-    put_back(conversation, redo=True)
+    restore_files(conversation, redo=True)
 
 
 def _reload(conversation: "Conversation", _argument: str) -> None:
-    reload(conversation)
+    reload_configuration(conversation)
 
 
 def _clear(_conversation: "Conversation", _argument: str) -> Next:

@@ -6,16 +6,16 @@ from typing import Final
 
 from nanocoder import Cancel, Question
 
-from nanocoder_ui_terminal.answering import StoppedError, line_mode, read_line
-from nanocoder_ui_terminal.lines import message_lines
+from nanocoder_ui_terminal.line_input import StoppedError, line_mode, read_line
 from nanocoder_ui_terminal.terminal import Terminal, is_terminal
+from nanocoder_ui_terminal.text_lines import message_lines
 
 MAX_TRIES: Final = 100
 USUAL_LIMIT_S: Final = Question("").timeout_s
 
 
-def inquire(question: Question, cancelled: Cancel) -> str | None:
-    """Return the answer; None when nobody is there, wants to, or does in time."""
+def ask_question(question: Question, cancelled: Cancel) -> str | None:
+    """Return the answer; None without a terminal, after Ctrl-C, or when the time is over."""
     if not (is_terminal(sys.stdin) and is_terminal(sys.stdout)):
         return None
     terminal = Terminal.of_process()
@@ -26,7 +26,7 @@ def inquire(question: Question, cancelled: Cancel) -> str | None:
             _show(question, terminal)
             for _ in range(MAX_TRIES):
                 typed = read_line(terminal, "Answer?", _hint(question), cancelled, deadline)
-                answer = _meant(typed.strip(), question)
+                answer = _interpret(typed.strip(), question)
                 if answer:
                     return answer
     except (StoppedError, EOFError, TimeoutError):
@@ -52,12 +52,12 @@ def _hint(question: Question) -> str:
 
 
 def _limit_s(question: Question) -> float:
-    """Return the limit in seconds; 0, which is none, where nobody chose another than the usual."""
+    """Return the limit in seconds; 0 means none, and so does the default of `Question`."""
     return 0.0 if question.timeout_s == USUAL_LIMIT_S else question.timeout_s
 
 
-def _meant(typed: str, question: Question) -> str:
-    """Return the choice that a number or a text names, or one's own words; "" for neither."""
+def _interpret(typed: str, question: Question) -> str:
+    """Return the choice that *typed* names, else *typed* if that is allowed, else ""."""
     if typed.isdecimal() and 1 <= int(typed) <= len(question.choices):
         return question.choices[int(typed) - 1]
     for choice in question.choices:

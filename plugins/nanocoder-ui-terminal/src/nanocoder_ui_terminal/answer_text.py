@@ -1,18 +1,18 @@
-"""An answer while it arrives: what can no longer change, and what is still being written."""
+"""An answer while it arrives: lines that can no longer change, and those still being written."""
 
 import re
 import threading
 import time
 from typing import TYPE_CHECKING, Final
 
-from nanocoder_ui_terminal.lines import drawable
+from nanocoder_ui_terminal.text_lines import clean
 
 if TYPE_CHECKING:
-    from nanocoder_ui_terminal.page import Pages
+    from nanocoder_ui_terminal.markdown_lines import MarkdownRenderer
 
 MIN_INTERVAL_S: Final = 0.033
 COST_FACTOR: Final = 4
-"""Drawing takes at most one part in so many of the time."""
+"""After a frame, the pause is this many times as long as drawing took."""
 
 
 OPEN_CHARS: Final = 50_000
@@ -24,16 +24,16 @@ class Answer:
 
     def __init__(self, *, colour: bool) -> None:
         self._colour = colour
-        self._pages: Pages | None = None
+        self._renderer: MarkdownRenderer | None = None
         self._pieces: list[str] = []
         self._text = ""
         self._due = 0.0
         self._has_lines = False
 
     def prepare(self) -> None:
-        """Import the renderer beside the wait for the first words."""
-        if self._pages is None:
-            threading.Thread(target=lambda: self.pages, daemon=True).start()
+        """Import the renderer while the first words are awaited."""
+        if self._renderer is None:
+            threading.Thread(target=lambda: self.renderer, daemon=True).start()
 
     def feed(self, piece: str) -> None:
         """Add a piece."""
@@ -47,38 +47,40 @@ class Answer:
         """Return the lines that stay, each once, and those that are still open."""
         started = time.monotonic()
         self._take()
-        done, rest = self.pages.parts(drawable(self._text))
+        complete, rest = self.renderer.split_complete(clean(self._text))
         stay: list[str] = []
-        if done:
-            stay = self._lines(done, width)
-            self._text = self._text.split("\n", done.count("\n"))[-1]
+        if complete:
+            stay = self._lines(complete, width)
+            self._text = self._text.split("\n", complete.count("\n"))[-1]
             if number := NUMBER.match(rest):  # a list that was cut goes on counting
                 self._text = NUMBER.sub(number[0], self._text, count=1)
         self._has_lines = self._has_lines or bool(stay)
-        # Of what is still open only the end is on the screen.
-        opened = self._lines(rest[-OPEN_CHARS:], width)
+        # Only the end of the open part can be on the screen.
+        open_lines = self._lines(rest[-OPEN_CHARS:], width)
         ended = time.monotonic()
         self._due = ended + max(MIN_INTERVAL_S, COST_FACTOR * (ended - started))
-        return stay, opened
+        return stay, open_lines
 
     def finish(self, width: int) -> list[str]:
-        """Return all lines that are left and start anew."""
+        """Return the remaining lines and start again."""
         self._take(last=True)
         if not self._text.strip():
             self._text, self._has_lines = "", False
             return []
-        lines = self._lines(drawable(self._text), width)
+        lines = self._lines(clean(self._text), width)
         self._text, self._has_lines, self._due = "", False, 0.0
         return lines
 
     @property
-    def pages(self) -> "Pages":
-        """The renderer, imported when the first text has come."""
-        if self._pages is None:
-            from nanocoder_ui_terminal.page import Pages  # rich takes a tenth of a second
+    def renderer(self) -> "MarkdownRenderer":
+        """The renderer, imported when the first text arrives."""
+        if self._renderer is None:
+            from nanocoder_ui_terminal.markdown_lines import (
+                MarkdownRenderer,
+            )  # rich takes a tenth of a second
 
-            self._pages = Pages(colour=self._colour)
-        return self._pages
+            self._renderer = MarkdownRenderer(colour=self._colour)
+        return self._renderer
 
     def _take(self, *, last: bool = False) -> None:
         new = "".join(self._pieces)
@@ -90,5 +92,5 @@ class Answer:
         self._text += new.replace("\r\n", "\n")
 
     def _lines(self, text: str, width: int) -> list[str]:
-        lines = self.pages.lines(text, width) if text.strip() else []
+        lines = self.renderer.lines(text, width) if text.strip() else []
         return ["", *lines] if lines and self._has_lines else lines

@@ -1,4 +1,4 @@
-"""Where a person types: several lines, a history, completion, a line that says how things stand."""
+"""The prompt where a person types: several lines, a history, completion and a status line."""
 
 import os
 from collections.abc import Callable
@@ -17,8 +17,8 @@ from prompt_toolkit.keys import Keys
 from prompt_toolkit.styles import Style
 
 from nanocoder_ui_terminal.completion import ChatCompleter
-from nanocoder_ui_terminal.mentions import Typed
-from nanocoder_ui_terminal.pasting import Pastes
+from nanocoder_ui_terminal.mentioned_files import Typed
+from nanocoder_ui_terminal.pastes import Pastes
 
 LEAVE: Final = "Ctrl-C again, or Ctrl-D, leaves"
 LOOK: Final = {
@@ -34,10 +34,10 @@ LOOK: Final = {
 }
 
 
-class Entry:
+class PromptInput:
     """The line of input.
 
-    *toolbar* says what stands below it, *next_mode* is what Shift-Tab does. When *leaving* is set
+    *toolbar* returns the text below it, *next_mode* is what Shift-Tab does. When *leaving* is set
     the line is given up, as at the end of the input.
     """
 
@@ -56,7 +56,7 @@ class Entry:
         self._leaving = leaving
         leaving.on_set(self._leave_soon)
         self._prompt: PromptSession[str] = PromptSession(
-            history=_history(history),
+            history=_open_history(history),
             completer=completer,
             complete_in_thread=True,
             complete_while_typing=True,
@@ -75,7 +75,7 @@ class Entry:
     def read(self, begun: Typed) -> Typed:
         """Return what was entered; raises EOFError when the person wants to leave.
 
-        *begun* is what the line holds already.
+        *begun* is the text that the line already has.
         """
         self._pastes.clear()
         self._wants_to_leave = False
@@ -96,11 +96,11 @@ class Entry:
                 return typed
 
     def remember(self, typed: Typed) -> None:
-        """Keep in the history what was entered elsewhere."""
+        """Add to the history what was entered elsewhere."""
         self._prompt.history.append_string(typed.text)
 
     def _look_whether_to_leave(self) -> None:
-        # From here on `_leave_soon` finds the loop of the prompt; before, it did not.
+        # A signal before this moment found no loop of the prompt to stop.
         if self._leaving.is_set():
             self._leave_soon()
 
@@ -118,7 +118,7 @@ class Entry:
 
     def _keys(self, next_mode: Callable[[], None]) -> KeyBindings:
         keys = KeyBindings()
-        # Elsewhere, as in the search of the history, keys have their own meaning.
+        # Elsewhere, such as in the history search, keys have their own meaning.
         types = has_focus(DEFAULT_BUFFER)
 
         @keys.add("enter", filter=types & ~completion_is_selected)
@@ -155,7 +155,7 @@ class Entry:
         return keys
 
     def _clear(self, event: KeyPressEvent) -> None:
-        """Empty the line; leave when it was empty before, and the person was told so."""
+        """Empty the line; leave if it was empty and the toolbar has said how to leave."""
         if not event.current_buffer.text and self._wants_to_leave:
             event.app.exit(exception=EOFError)
             return
@@ -166,12 +166,12 @@ class Entry:
         self._wants_to_leave = self._wants_to_leave and not buffer.text
 
     def _paste(self, event: KeyPressEvent) -> None:
-        # Without the event no menu opens for what the paste ends with.
+        # Without the event no completion menu opens for the end of the paste.
         event.current_buffer.insert_text(self._pastes.put(event.data), fire_event=False)
 
 
-def _history(path: Path | None) -> History:
-    """Return the history in *path*, which nobody else can read; in memory where that fails."""
+def _open_history(path: Path | None) -> History:
+    """Return the history in *path*, readable only by its owner; in memory where that fails."""
     if path is None:
         return InMemoryHistory()
     try:

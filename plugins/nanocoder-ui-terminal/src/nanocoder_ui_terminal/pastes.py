@@ -1,12 +1,12 @@
-"""What comes from a clipboard: known as such, and folded while it waits to be sent."""
+"""Pasted text: told apart from typed text, and folded until it is sent."""
 
 from typing import Final
 
-from nanocoder_ui_terminal.mentions import Typed
+from nanocoder_ui_terminal.mentioned_files import Typed
 
 PASTE_ON: Final = "\x1b[?2004h"
 PASTE_OFF: Final = "\x1b[?2004l"
-"""Have the terminal say where a paste begins and ends, or not."""
+"""The terminal marks where a paste begins and ends, or stops doing so."""
 FOLDED_LINES: Final = 20
 FOLDED_CHARS: Final = 2_000
 
@@ -19,24 +19,24 @@ class Pastes:
         self._folded: dict[str, str] = {}
 
     def clear(self) -> None:
-        """Forget what was pasted, but not what the signs of long pastes mean."""
+        """Forget the pastes, but not the texts that the signs of long pastes mean."""
         self._parts.clear()
 
     def put(self, text: str) -> str:
-        """Note a paste and return what the line gets for it."""
+        """Remember a paste and return the text that the line shows for it."""
         text = text.replace("\r\n", "\n").replace("\r", "\n")
         self._parts.append(text)
         return self._fold(text)
 
     def put_back(self, typed: Typed) -> str:
-        """Return the line that *typed* was made of; `typed` makes it of it again."""
+        """Return the line that *typed* came from; `typed` reverses this."""
         text = typed.text
         for part in filter(None, map(str.strip, typed.pasted)):
             text = text.replace(part, self.put(part))
         return text
 
     def typed(self, line: str) -> Typed:
-        """Return the prompt of a line: long pastes in full, what was pasted beside it."""
+        """Return the prompt of a line: long pastes in full, and a list of all pastes."""
         for sign, pasted in self._folded.items():
             if sign in line:
                 line = line.replace(sign, pasted)

@@ -1,13 +1,13 @@
-"""What a person types while the model works: shown below the run, and sent after it."""
+"""Prompts typed while the model works: shown below the run, and sent after it."""
 
 import codecs
 import re
 from typing import Final
 
-from nanocoder_ui_terminal.lines import drawable, one_line
-from nanocoder_ui_terminal.mentions import Typed
-from nanocoder_ui_terminal.pasting import Pastes
+from nanocoder_ui_terminal.mentioned_files import Typed
+from nanocoder_ui_terminal.pastes import Pastes
 from nanocoder_ui_terminal.terminal import Terminal, columns_of
+from nanocoder_ui_terminal.text_lines import clean, one_line
 
 MAX_SHOWN: Final = 3
 QUEUED: Final = "queued: "
@@ -27,7 +27,7 @@ LAST_WORD: Final = re.compile(r"\S*\s*\Z")
 UP: Final = ("\x1b[A", "\x1bOA")
 
 
-class Ahead:
+class PromptQueue:
     """Prompts that wait for the end of a run, and the line that is being typed.
 
     Enter queues the line. On an empty line Backspace and Up bring the last queued prompt back.
@@ -41,14 +41,14 @@ class Ahead:
         self._unread = ""
 
     def feed(self, data: bytes) -> None:
-        """Take what came from the keyboard."""
+        """Process bytes from the keyboard."""
         text = self._decoder.decode(data)
-        # A lone Escape begins no key when something else follows it later.
+        # An Escape alone begins no key when another character follows it later.
         text = text if self._unread == "\x1b" and text[:1] not in "[O" else self._unread + text
         self._unread = ""
-        begun = text.rfind(PASTE_BEGINS)
-        if begun >= 0 and PASTE_ENDS not in text[begun:]:
-            text, self._unread = text[:begun], text[begun:]
+        paste_start = text.rfind(PASTE_BEGINS)
+        if paste_start >= 0 and PASTE_ENDS not in text[paste_start:]:
+            text, self._unread = text[:paste_start], text[paste_start:]
         elif unfinished := UNFINISHED.search(text):
             text, self._unread = text[: unfinished.start()], unfinished[0]
         for key in KEY.finditer(text):
@@ -58,35 +58,35 @@ class Ahead:
                 self._press(key[0])
 
     def next(self) -> Typed | None:
-        """Return the prompt that was queued first, and keep it no longer."""
+        """Remove and return the prompt that was queued first."""
         return self._queue.pop(0) if self._queue else None
 
     def take(self) -> Typed:
-        """Return all that is queued or half typed as one text, and keep none of it."""
+        """Remove all that is queued or half typed and return it as one text."""
         if self._line:
-            self._queue.append(self._entered())
-        taken = Typed(
+            self._queue.append(self._take_line())
+        prompt = Typed(
             "\n".join(typed.text for typed in self._queue),
             tuple(part for typed in self._queue for part in typed.pasted),
         )
         self._queue.clear()
-        return taken
+        return prompt
 
     @property
     def is_typing(self) -> bool:
-        """Tell whether a line is begun: the cursor belongs behind it."""
+        """Tell whether the person has begun a line: the cursor belongs behind it."""
         return bool(self._line)
 
     def lines(self, terminal: Terminal) -> list[str]:
-        """Return what is shown of it; the last line is the one that is being typed."""
-        shown = self._queue[:MAX_SHOWN]
-        lines = [f"{QUEUED}{one_line(typed.text, terminal.width - len(QUEUED))}" for typed in shown]
+        """Return the queue as lines; the last is the one that is being typed."""
+        room = terminal.width - len(QUEUED)
+        lines = [f"{QUEUED}{one_line(typed.text, room)}" for typed in self._queue[:MAX_SHOWN]]
         if len(self._queue) > MAX_SHOWN:
             lines.append(f"{terminal.sign('more')} {len(self._queue) - MAX_SHOWN} more queued")
         lines = [terminal.paint(line, "dim") for line in lines]
         if self._line:
             sign = terminal.paint(terminal.sign("prompt"), "cyan", "bold")
-            lines.append(f"{sign} {_end_of(self._line, terminal)}")
+            lines.append(f"{sign} {_visible_end(self._line, terminal)}")
         return lines
 
     def _press(self, key: str) -> None:
@@ -109,19 +109,19 @@ class Ahead:
         if self._line.endswith("\\"):
             self._line = f"{self._line[:-1]}\n"
         elif self._line.strip():
-            self._queue.append(self._entered())
+            self._queue.append(self._take_line())
 
-    def _entered(self) -> Typed:
+    def _take_line(self) -> Typed:
         typed = self._pastes.typed(self._line)
         self._pastes.clear()
         self._line = ""
         return typed
 
 
-def _end_of(line: str, terminal: Terminal) -> str:
+def _visible_end(line: str, terminal: Terminal) -> str:
     """Return the end of a line, where the cursor is, as far as it fits."""
     room = terminal.width - 3
-    text = drawable(line[-4 * room :].replace("\n", " "))
+    text = clean(line[-4 * room :].replace("\n", " "))
     if columns_of(text) <= room and len(line) <= 4 * room:
         return text
     while columns_of(text) >= room:

@@ -1,4 +1,4 @@
-"""Text of others as lines for the terminal: made safe, folded, coloured where it is a diff."""
+"""Foreign text as lines for the terminal: made safe, folded, and coloured where it is a diff."""
 
 import json
 import re
@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from nanocoder import for_terminal
 
-from nanocoder_ui_terminal.terminal import Terminal, cut, folded
+from nanocoder_ui_terminal.terminal import Terminal, cut, fold
 
 TAB_COLUMNS: Final = 4
 CHOOSE_HERE: Final = "Then: /model PROVIDER/MODEL"
@@ -20,10 +20,10 @@ SHORT_COLUMNS: Final = 40
 HUNK: Final = re.compile(r"^@@ -\d", re.MULTILINE)
 MAX_NESTED: Final = 4
 MAX_PARTS: Final = 20
-"""Of a long list no more is looked at: it stands on one line."""
+"""Only so many parts of a long list are read, since it is shown on one line."""
 
 
-def drawable(text: str) -> str:
+def clean(text: str) -> str:
     """Return *text* safe to show, and as wide as we think it is.
 
     Terminals do not agree on how wide emoji are that are joined; unjoined they do.
@@ -33,27 +33,27 @@ def drawable(text: str) -> str:
 
 def one_line(text: str, columns: int) -> str:
     """Return the beginning of *text* on one line of at most *columns*, safe to show."""
-    # Nobody wants to clean a megabyte for eighty columns; the escapes only make it longer.
-    line = drawable(" ".join(text[: 8 * columns].split()))
+    # Cleaning a megabyte for eighty columns would be slow, and cleaning never shortens a text much.
+    line = clean(" ".join(text[: 8 * columns].split()))
     return cut(line, columns)
 
 
 def plain_lines(text: str, columns: int) -> Iterator[str]:
-    """Yield *text* as safe lines of at most *columns*; everything is there."""
-    for line in drawable(text).expandtabs(TAB_COLUMNS).split("\n"):
-        yield from folded(line, columns)
+    """Yield *text* as safe lines of at most *columns*; nothing is left out."""
+    for line in clean(text).expandtabs(TAB_COLUMNS).split("\n"):
+        yield from fold(line, columns)
 
 
 def message_lines(text: str, columns: int) -> Iterator[str]:
     """Yield a message as safe lines, broken between words where it can be."""
-    for line in drawable(text).split("\n"):
+    for line in clean(text).split("\n"):
         indent = line[: len(line) - len(line.lstrip(" "))]
         for part in textwrap.wrap(line, columns, subsequent_indent=indent) or [""]:
-            yield from folded(part, columns)
+            yield from fold(part, columns)
 
 
-def in_conversation(text: str) -> str:
-    """Return an error's *text* with the conversation's words instead of the command line's."""
+def use_chat_commands(text: str) -> str:
+    """Return an error's *text* with the conversation's commands in place of the command line's."""
     text = re.sub(r" \(of --model [^)\n]*\)", "", text)
     text = re.sub(r"^Then run the same command again.*$", CHOOSE_HERE, text, flags=re.MULTILINE)
     return text.replace("--model ", "/model ")
@@ -64,7 +64,7 @@ def is_diff(text: str) -> bool:
     return HUNK.search(text) is not None
 
 
-def shown_lines(text: str, columns: int, terminal: Terminal) -> Iterator[str]:
+def highlight_lines(text: str, columns: int, terminal: Terminal) -> Iterator[str]:
     """Yield *text* as `plain_lines` does, with the colours of a diff if it is one."""
     if not is_diff(text):
         yield from plain_lines(text, columns)
@@ -77,29 +77,29 @@ def shown_lines(text: str, columns: int, terminal: Terminal) -> Iterator[str]:
             yield terminal.paint(part, *styles) if styles else part
 
 
-def without_removed(diff: str) -> str:
-    """Return *diff* with one line for each file that is removed, in place of its content."""
+def shorten_removals(diff: str) -> str:
+    """Return *diff* with one line for each removed file, in place of its content."""
     lines = diff.split("\n")
     starts = [place for place in range(len(lines) - 1) if _is_header(lines, place)]
-    shown = lines[: starts[0]] if starts else lines
+    result = lines[: starts[0]] if starts else lines
     for start, end in pairwise([*starts, len(lines)]):
         part = lines[start:end]
         if part[1] == "+++ /dev/null":
             count = sum(line.startswith("-") for line in part[2:])
-            part = [_removed(part[0].removeprefix("--- ").removeprefix("a/"), count)]
-        shown = [*shown, *part]
-    return "\n".join(shown)
+            part = [_removal_line(part[0].removeprefix("--- ").removeprefix("a/"), count)]
+        result = [*result, *part]
+    return "\n".join(result)
 
 
 def _is_header(lines: Sequence[str], place: int) -> bool:
     return lines[place].startswith("--- ") and lines[place + 1].startswith("+++ ")
 
 
-def _removed(path: str, count: int) -> str:
+def _removal_line(path: str, count: int) -> str:
     return f"delete {path} ({count:,} line{'' if count == 1 else 's'})"
 
 
-def clipped(lines: Sequence[str], limit: int, note: str) -> list[str]:
+def clip_middle(lines: Sequence[str], limit: int, note: str) -> list[str]:
     """Return the first two thirds and the last third of *limit* lines; *note* takes a number.
 
     The first line and the last two are always there.
@@ -113,7 +113,7 @@ def clipped(lines: Sequence[str], limit: int, note: str) -> list[str]:
 
 
 def brief(arguments: Any, columns: int) -> str:
-    """Say on one line what a call is about: its first text, then what else is short."""
+    """Describe the arguments of a call on one line: the first one, then other short ones."""
     if not isinstance(arguments, dict):
         return ""
     return cut("  ".join(_brief_parts(arguments.items(), columns)), columns)
@@ -121,21 +121,21 @@ def brief(arguments: Any, columns: int) -> str:
 
 def _brief_parts(items: Iterable[tuple[str, Any]], columns: int) -> Iterator[str]:
     for place, (key, value) in enumerate(items):
-        text = _said(value)
+        text = _in_words(value)
         if place == 0:
             yield one_line(text, columns)
         elif "\n" not in text and len(text) <= SHORT_COLUMNS:
             yield f"{one_line(key, SHORT_COLUMNS)}={one_line(text, SHORT_COLUMNS)}"
 
 
-def _said(value: Any, depth: int = 0) -> str:
-    """Return a value in words: of a list every part, of an object what its first field says."""
+def _in_words(value: Any, depth: int = 0) -> str:
+    """Return a value in words: a list as its parts, an object as its first field."""
     if isinstance(value, str):
         return value
     if depth < MAX_NESTED and isinstance(value, (list, tuple)):
-        return ", ".join(_said(part, depth + 1) for part in value[:MAX_PARTS])
+        return ", ".join(_in_words(part, depth + 1) for part in value[:MAX_PARTS])
     if depth < MAX_NESTED and isinstance(value, dict) and value:
-        return _said(next(iter(value.values())), depth + 1)
+        return _in_words(next(iter(value.values())), depth + 1)
     return json.dumps(value, ensure_ascii=False, default=str)
 
 

@@ -28,7 +28,7 @@ from rich.table import Table
 from rich.text import Text
 from rich.theme import Theme
 
-from nanocoder_ui_terminal.lines import plain_lines
+from nanocoder_ui_terminal.text_lines import plain_lines
 
 THEME: Final = Theme(
     {
@@ -148,7 +148,7 @@ class _Page(Markdown):
     def _flatten_tokens(self, tokens: Iterable[Token]) -> Iterable[Token]:
         for token in super()._flatten_tokens(tokens):
             if token.type == "softbreak":
-                # Models end lines where they mean them to end.
+                # Models mean their line ends, so a soft break is shown as one.
                 token.type = "hardbreak"
             elif token.type == "image":
                 token.type, token.tag = "text", ""
@@ -156,7 +156,7 @@ class _Page(Markdown):
             yield token
 
 
-class Pages:
+class MarkdownRenderer:
     """Makes lines of Markdown. *colour* False leaves every style out."""
 
     def __init__(self, *, colour: bool) -> None:
@@ -178,20 +178,20 @@ class Pages:
             _environ={},
         )
 
-    def parts(self, text: str) -> tuple[str, str]:
-        """Cut safe text into whole blocks, which nothing that follows changes, and the rest."""
+    def split_complete(self, text: str) -> tuple[str, str]:
+        """Split safe text into complete blocks, which later text cannot change, and the rest."""
         if _is_plain(text):
             end = text.rfind("\n") + 1
             return text[:end], text[end:]
         tokens = self._parser.parse(text)
         lines = text.split("\n")
-        # A block of which not even the first line is whole may yet belong to the one before.
-        whole = [token for token in tokens if token.map and token.map[0] < len(lines) - 1]
-        starts = [token.map[0] for token in whole if _opens(token)]  # type: ignore[index]
+        # A block whose first line is unfinished may still belong to the block before it.
+        complete = [token for token in tokens if token.map and token.map[0] < len(lines) - 1]
+        starts = [token.map[0] for token in complete if _opens_block(token)]  # type: ignore[index]
         if len(starts) == 1 and len(text) > LONG_LIST_CHARS:
-            # A long list is one block: it is cut between its items.
-            starts = [token.map[0] for token in whole if _is_item(token)]  # type: ignore[index]
-            _number_on(lines, starts, tokens[0])
+            # A long list is one block, so it is cut between its items.
+            starts = [token.map[0] for token in complete if _is_item(token)]  # type: ignore[index]
+            _carry_number(lines, starts, tokens[0])
         if len(starts) > 1:
             return "\n".join(lines[: starts[-1]]) + "\n", "\n".join(lines[starts[-1] :])
         return "", text
@@ -204,44 +204,45 @@ class Pages:
         return [line for piece in pieces if piece for line in ["", *piece]][1:]
 
     def _pieces(self, text: str) -> Iterator[str]:
-        """Cut a text that is too long to be parsed at once where a block begins."""
+        """Split a text that is too long to be parsed at once where a block begins."""
         while len(text) > PIECE_CHARS:
             end = text.rfind("\n", 0, PIECE_CHARS) + 1 or PIECE_CHARS
-            done, rest = self.parts(text[:end])
-            if not done:
-                done, rest = text[:end], ""
-            yield done
+            piece, rest = self.split_complete(text[:end])
+            if not piece:
+                piece, rest = text[:end], ""
+            yield piece
             text = rest + text[end:]
         yield text
 
     def _lines(self, text: str, width: int) -> list[str]:
         tokens = [] if _is_plain(text) else self._parser.parse(text)
-        # The parser drops what is nested deeper than it goes; nothing may be hidden like that.
+        # The parser drops text that is nested too deeply; plain lines show all of it.
         if tokens and max(token.level for token in tokens) < MAX_LEVEL:
             try:
-                return self._drawn(_Page(tokens), width)
+                return self._render(_Page(tokens), width)
             except Exception:  # noqa: BLE001, S110 - odd text must not end a session
                 pass
         return list(plain_lines(text.strip("\n"), width))
 
-    def _drawn(self, what: Markdown, width: int) -> list[str]:
+    def _render(self, page: Markdown, width: int) -> list[str]:
         options = self._console.options.update(width=width, height=None)
-        rows = self._console.render_lines(what, options, pad=False)
+        rows = self._console.render_lines(page, options, pad=False)
         lines = [
-            "".join(self._styled(Segment.adjust_line_length(row, width, pad=False))) for row in rows
+            "".join(self._style_row(Segment.adjust_line_length(row, width, pad=False)))
+            for row in rows
         ]
         while lines and not lines[-1]:
             lines.pop()
         return list(dropwhile(lambda line: not line, lines))
 
-    def _styled(self, row: Iterable[Segment]) -> Iterable[str]:
+    def _style_row(self, row: Iterable[Segment]) -> Iterable[str]:
         segments = list(Segment.simplify(row))
         while segments and not segments[-1].text.strip():
             segments.pop()
         for place, (text, style, _) in enumerate(segments, 1):
             if place == len(segments):
                 text = text.rstrip()  # noqa: PLW2901 - rich fills its lines
-            # The last gate: whatever a renderer put together, only our own styles get through.
+            # The last gate: only our own styles get through, whatever a renderer produced.
             safe = for_terminal(text).replace("\t", " ")
             if style is None or self._colour is None:
                 yield safe
@@ -249,7 +250,7 @@ class Pages:
                 yield style.render(safe, color_system=self._colour)
 
 
-def _opens(token: Token) -> bool:
+def _opens_block(token: Token) -> bool:
     return token.level == 0 and token.nesting >= 0 and token.map is not None
 
 
@@ -257,8 +258,8 @@ def _is_item(token: Token) -> bool:
     return token.type == "list_item_open" and token.level == 1 and token.map is not None
 
 
-def _number_on(lines: list[str], starts: Sequence[int], head: Token) -> None:
-    """Give the last item of a list its number: it will be the first one of what remains."""
+def _carry_number(lines: list[str], starts: Sequence[int], head: Token) -> None:
+    """Give the last item of a list its number, since it begins the text that remains."""
     if head.type == "ordered_list_open" and starts:
         number = int(head.attrs.get("start", 1)) + len(starts) - 1
         lines[starts[-1]] = re.sub(r"\d+", str(number), lines[starts[-1]], count=1)

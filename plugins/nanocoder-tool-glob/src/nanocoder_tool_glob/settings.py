@@ -1,0 +1,17 @@
+"""The settings of glob."""
+
+from attrs import frozen
+from nanocoder_kit_glob import SKIPPED
+
+
+@frozen
+class Settings:
+    """What `[plugins.tool-glob]` may set.
+
+    At most *max_results* files are named, the newest of those found; after *max_matches* files the
+    search ends. Directories with a name in *skip* are not gone into.
+    """
+
+    max_results: int = 1_000
+    skip: tuple[str, ...] = tuple(sorted(SKIPPED))
+    max_matches: int = 5_000

@@ -1,0 +1,148 @@
+"""What the person may choose from: the models of each provider, and the earlier sessions."""
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final
+
+from attrs import frozen
+from nanocoder import counted
+
+from nanocoder_ui_terminal.text_lines import one_line, use_chat_commands
+
+FRESH_S: Final = 60.0
+MAX_MODELS: Final = 20
+MAX_SESSIONS: Final = 15
+MAX_DIGITS: Final = 2
+NAME_COLUMNS: Final = 60
+TITLE_COLUMNS: Final = 50
+MIN_TITLE_COLUMNS: Final = 12
+BESIDE_TITLE: Final = len("15    59 min ago  15 turns  100 kB  20261122-044755-ghdn")
+MINUTE_S, HOUR_S, DAY_S = 60, 3_600, 86_400
+KILOBYTE: Final = 1_000
+
+
+@frozen
+class Value:
+    """What a command may be given: *text* is typed, *label* and *meaning* are in the menu."""
+
+    text: str
+    label: str = ""
+    meaning: str = ""
+
+
+class Models:
+    """The models that can be chosen in a conversation, looked up again when they are old."""
+
+    def __init__(self, look_up: Callable[[], Iterable[Any]]) -> None:
+        self._look_up = look_up
+        self._served: Sequence[Any] = ()
+        self._looked_up_at = float("-inf")
+
+    def values(self) -> list[Value]:
+        """Return them all, for completion."""
+        return [
+            Value(f"{served.provider}/{model.name}", meaning=_describe_model(model))
+            for served in self._fresh()
+            for model in served.models
+        ]
+
+    def rows(self, current: str) -> list[tuple[str, str]]:
+        """Return a row for each model, *current* marked, and for each provider's problem."""
+        return [row for served in self._fresh() for row in _provider_rows(served, current)]
+
+    def _fresh(self) -> Sequence[Any]:
+        if time.monotonic() - self._looked_up_at > FRESH_S:
+            self._served = sorted(self._look_up(), key=lambda served: not served.is_usable)
+            self._looked_up_at = time.monotonic()
+        return self._served
+
+
+class Sessions:
+    """The earlier sessions of a directory. Their numbers are those of the list shown last."""
+
+    def __init__(self, list_all: Callable[[], Iterable[Any]], own_id: str) -> None:
+        self._list_all = list_all
+        self._own_id = own_id
+        self._numbered: list[str] = []
+
+    def values(self) -> list[Value]:
+        """Return the latest, for completion."""
+        return [
+            Value(session.id, one_line(session.title, TITLE_COLUMNS), age(session.updated))
+            for session in self.find("")[:MAX_SESSIONS]
+        ]
+
+    def find(self, query: str) -> list[Any]:
+        """Return the sessions that a number of the list, the start of an ID or title words mean.
+
+        An empty query means all. The current session is never among them.
+        """
+        sessions = [each for each in self._list_all() if each.turns and each.id != self._own_id]
+        if query.isdecimal() and len(query) <= MAX_DIGITS:
+            ids = self._numbered or [session.id for session in sessions]
+            number = int(query)
+            return [session for session in sessions if session.id in ids[number - 1 : number]]
+        by_id = [session for session in sessions if session.id.startswith(query)]
+        return by_id or [session for session in sessions if session.matches(query.split())]
+
+    def rows(self, sessions: Sequence[Any], width: int) -> list[tuple[str, ...]]:
+        """Return a row for each of the first sessions, *width* columns wide, and number them."""
+        listed = sessions[:MAX_SESSIONS]
+        self._numbered = [session.id for session in listed]
+        columns = max(MIN_TITLE_COLUMNS, min(TITLE_COLUMNS, width - BESIDE_TITLE))
+        return [(str(number), *_cells(each, columns)) for number, each in enumerate(listed, 1)]
+
+
+def _cells(session: Any, columns: int) -> tuple[str, ...]:
+    return (
+        one_line(session.title, columns),
+        age(session.updated),
+        counted(session.turns, "turn"),
+        size(session.size),
+        session.id,
+    )
+
+
+def age(at: float) -> str:
+    """Return how long ago a time was, roughly."""
+    seconds = max(0, int(time.time() - at))
+    if seconds < MINUTE_S:
+        return "just now"
+    if seconds < HOUR_S:
+        return f"{seconds // MINUTE_S} min ago"
+    if seconds < DAY_S:
+        return f"{seconds // HOUR_S} h ago"
+    days = seconds // DAY_S
+    return f"{counted(days, 'day')} ago"
+
+
+def size(count: int) -> str:
+    """Return a number of bytes, roughly."""
+    if count < KILOBYTE:
+        return counted(count, "byte")
+    if count < KILOBYTE**2:
+        return f"{count / KILOBYTE:.0f} kB"
+    return f"{count / KILOBYTE**2:.1f} MB"
+
+
+def _provider_rows(served: Any, current: str) -> list[tuple[str, str]]:
+    models = {f"{served.provider}/{model.name}": model for model in served.models}
+    names = [name for place, name in enumerate(models) if place < MAX_MODELS or name == current]
+    rows = [
+        (
+            one_line(name, NAME_COLUMNS),
+            _describe_model(models[name], is_current=name == current),
+        )
+        for name in names
+    ]
+    if len(models) > len(names):
+        rows.append((f"{served.provider}/...", f"{len(models) - len(names):,} more"))
+    if served.problem:
+        why = use_chat_commands(served.problem)
+        rows.append((served.provider, why if served.is_usable else f"not ready: {why}"))
+    return rows
+
+
+def _describe_model(model: Any, *, is_current: bool = False) -> str:
+    context = f"{model.context:,} tokens" if model.context else ""
+    return ", ".join(filter(None, ["current" if is_current else "", context, model.description]))

@@ -1,0 +1,147 @@
+"""One session as the person sees it: messages, prompts and their runs."""
+
+from collections.abc import Iterable, Sequence
+from signal import SIGINT
+from typing import Any
+
+from nanocoder import Cancel, Event, Mode, PersonError, Session, StopReason, Usage
+
+from nanocoder_ui_terminal.choices import Models, Sessions
+from nanocoder_ui_terminal.mentioned_files import Typed, attach_files
+from nanocoder_ui_terminal.prompt_queue import PromptQueue
+from nanocoder_ui_terminal.screen import TextScreen, conversation_tokens
+from nanocoder_ui_terminal.table import table_lines
+from nanocoder_ui_terminal.terminal import Terminal
+from nanocoder_ui_terminal.text_lines import (
+    highlight_lines,
+    message_lines,
+    shorten_removals,
+    use_chat_commands,
+)
+
+
+class Conversation:
+    """One session as the person sees it."""
+
+    def __init__(self, host: Any, session: Session, terminal: Terminal, settings: Any) -> None:
+        self.host = host
+        self.session = session
+        self.terminal = terminal
+        self.usage = Usage()
+        self.context = 0
+        """How many tokens the conversation has, as of the latest reply."""
+        self.model = ""
+        self.asked_model = ""
+        self.leaving = Cancel()
+        """Set when a signal ends the conversation: each question to the person gives up."""
+        self.queue = PromptQueue()
+        self.ended_well = False
+        """Whether the latest run ended by itself, so that queued prompts may follow."""
+        self.models = Models(lambda: host.models(session))
+        self.sessions = Sessions(host.sessions, session.id)
+        self._is_running = False
+        self._settings = settings
+        self._news: list[str] = []
+        self._notices: list[str] = []
+        self._report_count = len(session.plugins.reports)
+
+    def find_model(self) -> str:
+        """Look up which model would be asked; return why there is none, or ""."""
+        self.model = ""
+        try:
+            self.model = str(self.session.chosen)
+        except PersonError as error:
+            return use_chat_commands(str(error))
+        return ""
+
+    def take_over(self, before: "Conversation") -> None:
+        """Keep the mode and the model that the person set in the conversation *before*."""
+        self.session.set_mode(before.session.info.mode)
+        if before.asked_model:
+            try:
+                self.session.set_model(before.asked_model)
+                self.asked_model = before.asked_model
+            except PersonError as error:
+                self.say(use_chat_commands(str(error)), "yellow")
+
+    def say(self, text: str, *styles: str) -> None:
+        """Show a message."""
+        lines = message_lines(text, self.terminal.width)
+        self.show_lines(self.terminal.paint(line, *(styles or ("dim",))) for line in lines)
+
+    def say_notices(self) -> None:
+        """Say which rules do not apply, each once."""
+        for line in self.host.notices(self.session):
+            if line not in self._notices:
+                self._notices.append(line)
+                self.say(line, "yellow")
+
+    def show_change(self, text: str) -> None:
+        """Show a message, as a diff if it is one; a removed file is shown as one line."""
+        self.show_lines(highlight_lines(shorten_removals(text), self.terminal.width, self.terminal))
+
+    def show_table(self, rows: Sequence[Sequence[str]]) -> None:
+        """Show rows in aligned columns."""
+        self.show_lines(table_lines(rows, self.terminal))
+
+    def show_lines(self, lines: Iterable[str]) -> None:
+        """Show lines that are safe and fit, and an empty one below."""
+        self.terminal.write("".join(f"{line}\n" for line in lines) + "\n")
+
+    def tell_model(self, news: str) -> None:
+        """Send *news* along with the next prompt."""
+        self._news.append(news)
+
+    def obey(self, number: int) -> None:
+        """React to a signal: Ctrl-C stops a run, every other signal ends the conversation."""
+        if number != SIGINT:
+            self.leaving.set()
+        if self._is_running or number != SIGINT:
+            self.session.interrupt(signal=number)
+
+    def work(self, typed: Typed) -> None:
+        """Run one prompt; those that were queued meanwhile follow only if it ends well."""
+        screen = TextScreen(
+            self.terminal,
+            self._settings,
+            errors=True,
+            unchanged=self.session.info.changes_nothing_by,
+            queue=self.queue,
+        )
+        self._is_running, self.ended_well = True, False
+        try:
+            self._show_run(typed, screen)
+        except PersonError as error:
+            screen.say(use_chat_commands(str(error)), "yellow")
+        finally:
+            self._is_running = False
+            screen.close()
+            self.terminal.write("\n")
+        self._suggest_go()
+        self.find_model()
+        for report in self.session.plugins.reports[self._report_count :]:
+            self.say(str(report), "yellow")
+        self._report_count = len(self.session.plugins.reports)
+
+    def _suggest_go(self) -> None:
+        is_plan = self.session.info.mode is Mode.PLAN
+        if is_plan and self.session.messages and self.session.messages[-1].role == "assistant":
+            self.say("/go carries out this plan in mode ask, /go edits lets files change unasked")
+
+    def _show_run(self, typed: Typed, screen: TextScreen) -> None:
+        def show(event: Event) -> None:
+            if event.kind != "notice" or event.data["text"] not in self._notices:
+                screen.show(event)  # the others were said at the start
+
+        prompt = attach_files(typed, self.session, show, lambda text: screen.say(text, "yellow"))
+        text = "\n\n".join([*self._news, prompt.text])
+        self._news.clear()
+        attachments = prompt.attachments
+        for event in self.session.run(text, attachments=attachments, typed=typed.text):
+            if self.host.signals.number:  # it may have come just before the run began
+                self.session.interrupt(signal=self.host.signals.number)
+            show(event)
+            if event.kind == "request.finished":
+                self.context = conversation_tokens(event.data["usage"])
+        self.usage += self.session.report.usage
+        self.ended_well = self.session.report.stop_reason is StopReason.DONE
