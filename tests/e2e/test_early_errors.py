@@ -104,7 +104,7 @@ def test_nobody_is_asked_about_a_call_that_cannot_work(root):
 
 
 def test_what_was_impossible_with_a_person_is_impossible_without_one(root):
-    """The preview finds what the handler would have found: mode auto asks nobody."""
+    """The preview finds what the handler would have found: mode auto does not ask."""
     early, late = [], []
     for mode, found in (("ask", early), ("auto", late)):
         with opened(root, plugins=TOOLS, approve=Person(agrees=False), mode=mode) as (session, _):

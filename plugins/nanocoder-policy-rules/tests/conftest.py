@@ -21,7 +21,7 @@ def _tool(name: str, risk: str, effects: set[str], **more: Any) -> Tool[..., Any
 
 @pytest.fixture
 def tools() -> dict[str, Tool[..., Any]]:
-    made = [
+    all_tools = [
         _tool("read_file", "safe", {"read"}),
         _tool("grep", "safe", {"read"}),
         _tool("todo_write", "safe", {"write"}),
@@ -37,7 +37,7 @@ def tools() -> dict[str, Tool[..., Any]]:
         _tool("batch", "medium", {"read", "write", "execute"}, composed_of=("*",)),
         _tool("careful", "safe", {"read"}, confirm=lambda arguments: bool(arguments.get("big"))),
     ]
-    return {one.name: one for one in made}
+    return {tool.name: tool for tool in all_tools}
 
 
 @pytest.fixture
@@ -50,10 +50,12 @@ def judge(tmp_path: Path, tools: dict[str, Tool[..., Any]]) -> Judge:
         lists = {
             key: tuple(value) for key, value in settings.items() if not isinstance(value, bool)
         }
-        made = Settings(**{**settings, **lists})
+        parsed = Settings(**{**settings, **lists})
         session = SessionInfo("s", tmp_path, Mode(mode), agent=agent)
-        reading = nanocoder_readable(tools, session, made)
+        reading = nanocoder_readable(tools, session, parsed)
         session = attrs.evolve(session, readable=Readable([("policy-rules", reading)]))
-        return nanocoder_before_execute(ToolCall("1", name, arguments), tools[name], session, made)
+        return nanocoder_before_execute(
+            ToolCall("1", name, arguments), tools[name], session, parsed
+        )
 
     return ask

@@ -133,8 +133,8 @@ def test_a_denied_command_is_found_behind_everything(wrapper, mode, judge):
         text = wrapper.format(command)
         verdict = judge("bash", {"command": text}, mode, deny=[denied], allow=["bash"])
         assert (str(verdict.decision), verdict.rule) == ("deny", denied), text
-        asked = judge("bash", {"command": text}, mode, ask=[denied], allow=["bash"])
-        assert (str(asked.decision), asked.rule) == ("ask", denied), text
+        asking = judge("bash", {"command": text}, mode, ask=[denied], allow=["bash"])
+        assert (str(asking.decision), asking.rule) == ("ask", denied), text
 
 
 @pytest.mark.finding("C4")

@@ -31,8 +31,8 @@ CALLS = {
     ],
 )
 def test_what_each_mode_says(mode, expected, judge):
-    said = [str(judge(name, arguments, mode).decision) for name, arguments in CALLS.items()]
-    assert said == expected.split()
+    decisions = [str(judge(name, arguments, mode).decision) for name, arguments in CALLS.items()]
+    assert decisions == expected.split()
 
 
 @pytest.mark.finding("N3")
@@ -41,8 +41,8 @@ def test_a_safe_tool_that_reaches_the_network_asks(mode, judge):
     verdict = judge("web_search", {"query": "x"}, mode)
     assert str(verdict.decision) == "ask"
     assert verdict.reason == f"web_search reaches the network, so mode {mode} needs your approval"
-    allowed = judge("web_search", {"query": "x"}, mode, allow=["web_search"])
-    assert str(allowed.decision) == "allow"
+    verdict = judge("web_search", {"query": "x"}, mode, allow=["web_search"])
+    assert str(verdict.decision) == "allow"
 
 
 def test_plan_mode_says_why(judge):
@@ -175,8 +175,10 @@ def test_secrets_of_ones_own_are_added_and_replace_the_usual_ones_only_on_reques
     environment = {"HOME": str(home), "PATH": os.environ["PATH"]}
     for name in (".env", "vault.txt"):
         called = [*command, json.dumps({"path": name})]
-        done = subprocess.run(called, cwd=work, env=environment, capture_output=True, check=False)
-        assert done.returncode == (6 if name in denied else 0), done.stderr
+        process = subprocess.run(
+            called, cwd=work, env=environment, capture_output=True, check=False
+        )
+        assert process.returncode == (6 if name in denied else 0), process.stderr
 
 
 PROTECTED = [

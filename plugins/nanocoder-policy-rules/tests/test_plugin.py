@@ -31,8 +31,8 @@ def test_it_imports_nothing_slow():
         "slow = {'asyncio', 'httpx', 'rich', 'cattrs', 'inspect', 'subprocess'}\n"
         "print(sorted(slow & set(sys.modules)))"
     )
-    found = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
-    assert "cattrs" not in found.stdout
-    assert "asyncio" not in found.stdout
+    assert "cattrs" not in process.stdout
+    assert "asyncio" not in process.stdout

@@ -130,7 +130,7 @@ def test_a_link_is_what_it_leads_to(tmp_path, judge):
 
 
 @pytest.mark.contract("MA-107")
-@pytest.mark.parametrize("given", ["secrets/k.txt", "{root}/secrets/k.txt", "a/../Secrets/./k.txt"])
+@pytest.mark.parametrize("path", ["secrets/k.txt", "{root}/secrets/k.txt", "a/../Secrets/./k.txt"])
 @pytest.mark.parametrize(
     ("pattern", "is_named"),
     [
@@ -147,12 +147,12 @@ def test_a_link_is_what_it_leads_to(tmp_path, judge):
         ("/secrets/**", False),
     ],
 )
-def test_an_absolute_glob_holds_inside_the_workspace(tmp_path, judge, given, pattern, is_named):
+def test_an_absolute_glob_holds_inside_the_workspace(tmp_path, judge, path, pattern, is_named):
     (tmp_path / "secrets").mkdir()
     (tmp_path / "secrets/k.txt").touch()
     (tmp_path / "root").symlink_to(tmp_path)
     names = {"root": tmp_path, "link": tmp_path / "root", "above": tmp_path.parent}
-    rule, path = f"read_file({pattern.format(**names)})", given.format(**names)
+    rule, path = f"read_file({pattern.format(**names)})", path.format(**names)
     expected = "deny" if is_named else "allow"
     assert decision(judge("read_file", {"path": path}, deny=[rule])) == expected
     assert decision(judge("read_file", {"path": path}, "auto", ask=[rule])) == (
@@ -184,8 +184,8 @@ def test_a_workspace_that_is_reached_by_a_link_is_the_place_it_leads_to(tmp_path
         assert decision(verdict) == "deny"
 
 
-@pytest.mark.parametrize("given", ["secrets/k", "{copy}/secrets/k", "a/../Secrets/k", "alias/k"])
-def test_an_absolute_glob_holds_for_the_same_place_of_a_copy(tmp_path, tools, given):
+@pytest.mark.parametrize("path", ["secrets/k", "{copy}/secrets/k", "a/../Secrets/k", "alias/k"])
+def test_an_absolute_glob_holds_for_the_same_place_of_a_copy(tmp_path, tools, path):
     """As in a sub-agent's worktree; below it, and not for what only looks like it."""
     ours, copy = tmp_path / "ours", tmp_path / "copy"
     for root in (ours, copy):
@@ -193,7 +193,7 @@ def test_an_absolute_glob_holds_for_the_same_place_of_a_copy(tmp_path, tools, gi
         (root / "alias").symlink_to("secrets")
     (tmp_path / "link").symlink_to("ours")
     session = SessionInfo("s", copy, Mode.AUTO, agent="build", parent="p", origin=ours)
-    call = ToolCall("1", "write_file", {"path": given.format(copy=copy), "content": ""})
+    call = ToolCall("1", "write_file", {"path": path.format(copy=copy), "content": ""})
     for where, expected in (
         (f"{ours}/secrets/**", "deny"),
         (f"{tmp_path}/link/secrets/*", "deny"),
@@ -234,8 +234,8 @@ def test_every_path_of_a_call_counts(judge):
     assert decision(judge("apply_patch", patch, deny=["apply_patch(secrets/**)"])) == "deny"
     empty = {"patch": "diff --git a/secrets/x b/secrets/x\r\ndeleted file mode 100644\r\n"}
     assert decision(judge("apply_patch", empty, deny=["apply_patch(secrets/**)"])) == "deny"
-    renamed = {"patch": "diff --git a/c b/d\nrename from c\nrename to secrets/d\n"}
-    assert decision(judge("apply_patch", renamed, deny=["apply_patch(secrets/**)"])) == "deny"
+    renaming = {"patch": "diff --git a/c b/d\nrename from c\nrename to secrets/d\n"}
+    assert decision(judge("apply_patch", renaming, deny=["apply_patch(secrets/**)"])) == "deny"
 
 
 # SHELL-188

@@ -1,4 +1,4 @@
-"""What a tool may do, what needs a person, and what never happens: modes and rules."""
+"""Modes and rules: which calls a tool may make, which need a person, which never run."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Patterns for web addresses: scheme, host by its labels, port and path, each compared apart.
+"""Patterns for web addresses: scheme, labels of the host, port and path are compared one by one.
 
 `https://docs.python.org/*`, `*://example.org/*`, `*.example.org`, `example.org:8080`. A pattern
 without a scheme is for http and https, one without a path for the whole site. `*` at the beginning
@@ -11,12 +11,12 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from nanocoder_policy_rules.shell import compiled
+from nanocoder_policy_rules.shell import compile_once
 
 _PATTERN = r"(?:([A-Za-z*][A-Za-z0-9+.*-]*)://)?(\[[^\]/?#]*\]|[^/?#:]*)(?::(\d+|\*))?([/?#].*)?"
 _ODD = r"[\s\\\x00-\x20\x7f-\uffff]|%(?![0-9A-Fa-f]{2})"
 _SCHEME = r"^([A-Za-z][A-Za-z0-9+.-]*):/*(?!\d+(?:/|$))"
-_DOTS: Final = ".\u3002\uff0e\uff61"  # all of them end a label
+_DOTS: Final = ".\u3002\uff0e\uff61"  # each of them ends a label
 _PORTS: Final = {"http": "80", "https": "443", "ws": "80", "wss": "443", "ftp": "21"}
 _WEB: Final = frozenset(("http", "https"))
 
@@ -31,7 +31,7 @@ class Address(NamedTuple):
 
 
 class Pattern(NamedTuple):
-    """A pattern for addresses; *port* is "" where none is written, *path* "" for all."""
+    """A pattern for addresses; *port* "" stands for the default one, *path* "" for every path."""
 
     scheme: str
     labels: tuple[str, ...]
@@ -39,13 +39,13 @@ class Pattern(NamedTuple):
     path: str
 
     def denies(self, text: str) -> bool:
-        """Tell whether this is about the address *text*; in doubt it is."""
+        """Tell whether this may be about the address *text*; doubt counts as yes."""
         readings = list(_readings(text))
         return not readings or any(self._is_about(address) for address in readings)
 
     def allows(self, text: str) -> bool:
-        """Tell whether *text* is surely one of the addresses; in doubt it is not."""
-        address = None if compiled(_ODD).search(text) else address_of(text)
+        """Tell whether *text* is certainly one of the addresses; doubt counts as no."""
+        address = None if compile_once(_ODD).search(text) else address_of(text)
         if address is None or "@" in text.partition("://")[2].partition("/")[0]:
             return False
         from urllib.parse import unquote
@@ -65,32 +65,32 @@ class Pattern(NamedTuple):
             return False
         if not self._is_host(address.host) or self.port not in ("", "*", address.port):
             return False
-        paths = (address.path, _decoded(address.path))
+        paths = (address.path, _decode_path(address.path))
         return not self.path or any(fnmatchcase(path, self.path) for path in paths)
 
     def _is_host(self, host: str) -> bool:
         if self.labels == ("*",):
             return True
         labels = host.split(".")
-        wanted = self.labels
-        if wanted[0] == "*":
-            wanted = wanted[1:]
-            labels = labels[-len(wanted) :] if len(labels) > len(wanted) else []
-        return len(labels) == len(wanted) and all(map(fnmatchcase, labels, wanted))
+        pattern = self.labels
+        if pattern[0] == "*":
+            pattern = pattern[1:]
+            labels = labels[-len(pattern) :] if len(labels) > len(pattern) else []
+        return len(labels) == len(pattern) and all(map(fnmatchcase, labels, pattern))
 
 
 @lru_cache(maxsize=1_024)
 def pattern(text: str) -> Pattern | None:
     """Read a pattern for addresses; None when *text* is a pattern for other texts."""
-    found = compiled(_PATTERN).fullmatch(text.strip())
-    if found is None or not found[2]:
+    match = compile_once(_PATTERN).fullmatch(text.strip())
+    if match is None or not match[2]:
         return None
-    if not (found[1] or found[3] or "." in found[2] or found[2].startswith("[")):
+    if not (match[1] or match[3] or "." in match[2] or match[2].startswith("[")):
         return None
-    scheme = (found[1] or "*").lower()
-    port = found[3] or ""
-    labels = tuple(_host(found[2]).split("."))
-    path = "" if found[4] in (None, "/*", "/**") else found[4]
+    scheme = (match[1] or "*").lower()
+    port = match[3] or ""
+    labels = tuple(_host(match[2]).split("."))
+    path = "" if match[4] in (None, "/*", "/**") else match[4]
     return Pattern(scheme, labels, "" if port == _PORTS.get(scheme) else port, path)
 
 
@@ -111,16 +111,16 @@ def address_of(text: str) -> Address | None:
 
 
 def _readings(text: str) -> Iterator[Address]:
-    """Yield what programs make of an address: some read a backslash as `/`, or need no scheme."""
-    bare = compiled(r"[\t\r\n]").sub("", text)
+    """Yield readings of an address: some programs take a backslash as `/` or need no scheme."""
+    bare = compile_once(r"[\t\r\n]").sub("", text)
     slashes = bare.replace("\\", "/").strip()
-    whole = compiled(_SCHEME).sub(r"\1://", slashes)
-    for spelling in dict.fromkeys((bare, slashes, whole, f"https://{bare.lstrip('/')}")):
+    with_slashes = compile_once(_SCHEME).sub(r"\1://", slashes)
+    for spelling in dict.fromkeys((bare, slashes, with_slashes, f"https://{bare.lstrip('/')}")):
         if address := address_of(spelling):
             yield address
 
 
-def _decoded(path: str) -> str:
+def _decode_path(path: str) -> str:
     import posixpath
     from urllib.parse import unquote
 
@@ -129,7 +129,7 @@ def _decoded(path: str) -> str:
 
 
 def _host(host: str) -> str:
-    """Return *host* as it is looked up: IDNA, lower case, one spelling for a number."""
+    """Return *host* as programs look it up: IDNA, lower case, one spelling for a number."""
     from urllib.parse import unquote
 
     host = unquote(host).lower().strip("[]").rstrip(_DOTS)
@@ -149,7 +149,7 @@ def _number(host: str) -> str:
     """Return the usual spelling of an address of four bytes or of sixteen, else *host*."""
     import socket
 
-    if compiled(r"(?:0x[0-9a-f]+|\d+)(?:\.(?:0x[0-9a-f]+|\d+)){0,3}").fullmatch(host):
+    if compile_once(r"(?:0x[0-9a-f]+|\d+)(?:\.(?:0x[0-9a-f]+|\d+)){0,3}").fullmatch(host):
         try:
             return socket.inet_ntoa(socket.inet_aton(host))
         except OSError:

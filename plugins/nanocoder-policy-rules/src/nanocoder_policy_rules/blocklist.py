@@ -1,16 +1,16 @@
-"""Commands that end a machine or a home, which nobody means an agent to run, in any mode.
+"""Commands that destroy a machine or a home, which an agent must not run in any mode.
 
-Like every rule that forbids, this looks at what the text could be hiding, and rather finds once too
-much. It cannot find what a command computes when it runs.
+Like every rule that forbids, this searches for what the text could be hiding, and prefers a false
+alarm. It cannot find what a command computes when it runs.
 """
 
 from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise
 from typing import Final
 
+from nanocoder_policy_rules.command_search import LEADING, Segment, Text, program
 from nanocoder_policy_rules.removal import Removal
-from nanocoder_policy_rules.search import LEADING, Segment, Text, program
-from nanocoder_policy_rules.shell import compiled
+from nanocoder_policy_rules.shell import compile_once
 
 _LITTER = r"\\\n|[\\'\"]"
 _FUNCTION = r"(?<![\w:.])([\w:.]{1,64})\(\)\{"
@@ -31,53 +31,53 @@ _EXPECTS_PROGRAM: Final = LEADING | {"-c", "-e", "-exec", "--exec", "-S", "busyb
 _SCRIPTS: Final = frozenset(("npm", "yarn", "pnpm", "bun", "deno", "composer"))
 
 
-def blocked(text: str, taken_apart: Text, removal: Removal) -> str:
-    """Return what a command would destroy, "" when it is none of these."""
-    bare = compiled(_LITTER).sub("", text)
+def describe_damage(text: str, parsed: Text, removal: Removal) -> str:
+    """Describe what a command would destroy, or return ""."""
+    bare = compile_once(_LITTER).sub("", text)
     if _is_bomb("".join(bare.split())):
         return "starts itself again and again"
-    if disk := compiled(_ONTO_DISK).search(bare):
+    if disk := compile_once(_ONTO_DISK).search(bare):
         return f"overwrites the disk {disk[0].lstrip('>|& ')}"
-    if deed := removal.destroys(taken_apart):
+    if deed := removal.destroys(parsed):
         return deed
-    if _DAMAGING.isdisjoint(taken_apart.words) and not any(_formats(bare)):
+    if _DAMAGING.isdisjoint(parsed.words) and not any(_formats(bare)):
         return ""
-    return next(filter(None, map(_deed, taken_apart.segments)), "")
+    return next(filter(None, map(_describe_segment, parsed.segments)), "")
 
 
 def _formats(text: str) -> Iterator[str]:
-    """Yield which families of programs that format a disk *text* names."""
+    """Yield the families of disk formatting programs that *text* names."""
     return (name for name in ("mkfs.", "newfs_") if name in text)
 
 
 def _is_bomb(text: str) -> bool:
     """Tell whether a function starts itself twice: `name(){ name|name& }`."""
-    functions = islice(compiled(_FUNCTION).finditer(text), _MAX_FUNCTIONS)
+    functions = islice(compile_once(_FUNCTION).finditer(text), _MAX_FUNCTIONS)
     return any(text.find(f"{name[1]}|{name[1]}&", name.end()) >= 0 for name in functions)
 
 
-def _deed(segment: Segment) -> str:
+def _describe_segment(segment: Segment) -> str:
     words = segment.words
-    for at, word in enumerate(words[:1] if segment.known else words):
-        if deed := _damage(program(word), words, at):
+    for at, word in enumerate(words[:1] if segment.sure else words):
+        if deed := _describe_program(program(word), words, at):
             return deed
     return ""
 
 
-def _damage(name: str, words: Sequence[str], at: int) -> str:
+def _describe_program(name: str, words: Sequence[str], at: int) -> str:
     if name not in _DAMAGING and not name.startswith(("mkfs.", "newfs_")):
         return ""
     arguments = words[at + 1 :]
     if name == "kill":
         return "ends every process of the user" if "-1" in arguments[1:] else ""
     operands = [word for word in arguments if not word.startswith("-")]
-    disks = filter(compiled(_DISK).fullmatch, _written(name, operands))
+    disks = filter(compile_once(_DISK).fullmatch, _write_operands(name, operands))
     if disk := next(disks, ""):
         return f"overwrites the disk {disk}"
-    return _powers_off(name, arguments, words[:at])
+    return _describe_power_off(name, arguments, words[:at])
 
 
-def _written(name: str, operands: Sequence[str]) -> Sequence[str]:
+def _write_operands(name: str, operands: Sequence[str]) -> Sequence[str]:
     """Return the operands that a program writes to."""
     if name == "dd":  # "=" may have ended a word
         split = [word for before, word in pairwise(operands) if before == "of"]
@@ -88,11 +88,11 @@ def _written(name: str, operands: Sequence[str]) -> Sequence[str]:
     return operands if formats else ()
 
 
-def _powers_off(name: str, arguments: Sequence[str], before: Sequence[str]) -> str:
-    # The words are ordinary ones: only where a program is expected do they count, or with a time.
+def _describe_power_off(name: str, arguments: Sequence[str], before: Sequence[str]) -> str:
+    # These are ordinary words, so they count only where a program is expected, or with a time.
     is_run = "run" in before and _SCRIPTS.isdisjoint(before)
     is_expected = is_run or not before or not _EXPECTS_PROGRAM.isdisjoint(before)
-    has_time = bool(arguments) and compiled(_POWER_TIMES).fullmatch(arguments[0]) is not None
+    has_time = bool(arguments) and compile_once(_POWER_TIMES).fullmatch(arguments[0]) is not None
     if name in _POWER and (is_expected or has_time):
         return "switches the machine off"
     operands = [word for word in arguments if not word.startswith("-")]

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from nanocoder import Effect, SessionInfo, Tool, ToolCall, named_paths
 
-from nanocoder_policy_rules import expansion, paths, programs, rules, shell
-from nanocoder_policy_rules.commands import are_safe
+from nanocoder_policy_rules import expansion, paths, rules, shell, workspace_programs
+from nanocoder_policy_rules.command_search import Text
 from nanocoder_policy_rules.reach import Reach
+from nanocoder_policy_rules.reading_commands import are_safe
 from nanocoder_policy_rules.removal import Removal
 from nanocoder_policy_rules.rules import SHELL, Rule
-from nanocoder_policy_rules.search import Text
 from nanocoder_policy_rules.settings import Settings
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ ANY_TOOL: Final = "*"
 
 
 class Case:
-    """One call with everything that is asked of it, each worked out once and only when needed."""
+    """One call and facts about it, each worked out once and only when needed."""
 
     def __init__(
         self, call: ToolCall, tool: Tool[..., Any], session: SessionInfo, settings: Settings
@@ -35,20 +35,20 @@ class Case:
         self.settings = settings
 
     def fitting(self, texts: Sequence[str]) -> list[Rule]:
-        """Return those of the rules that are about the tool and the agent."""
-        found = map(rules.rule, texts)
-        return [one for one in found if one.names(self.call.name) and one.is_for(self.agent)]
+        """Return the rules that are about the tool and the agent."""
+        parsed = map(rules.rule, texts)
+        return [rule for rule in parsed if rule.names(self.call.name) and rule.is_for(self.agent)]
 
     def forbidding(self, texts: Sequence[str]) -> list[Rule]:
-        """Return the same, and rules for commands of the shell where another tool runs one."""
+        """Return the same, and rules for shell commands where another tool runs a command."""
         if not self.started or self.command:
             return self.fitting(texts)
-        found = map(rules.rule, texts)
+        parsed = map(rules.rule, texts)
         return [
-            one
-            for one in found
-            if one.is_for(self.agent)
-            and (one.names(self.call.name) or (one.pattern and one.names(SHELL)))
+            rule
+            for rule in parsed
+            if rule.is_for(self.agent)
+            and (rule.names(self.call.name) or (rule.pattern and rule.names(SHELL)))
         ]
 
     @cached_property
@@ -72,7 +72,7 @@ class Case:
 
     @cached_property
     def text(self) -> Text:
-        """The command, taken apart, to look for what is denied."""
+        """The command, split up to search it for denied commands."""
         return Text(self.started, self.simples if self.command else None)
 
     @cached_property
@@ -80,12 +80,12 @@ class Case:
         """All words that the command could be hiding, and the names that a shell makes of some."""
         words = list(self.text.words)
         if self.simples is not None and self.command:
-            return words  # its wildcards are in quotes
-        return words + expansion.expanded(words, self.reach.folder, self.text.directories)
+            return words  # the wildcards of a recognised command are in quotes
+        return words + expansion.expand(words, self.reach.folder, self.text.directories)
 
     @cached_property
     def removal(self) -> Removal:
-        """What the command removes."""
+        """The judge of what the command removes."""
         root = str(self.session.cwd)
         return Removal(root, os.path.join(root, self.directory))
 
@@ -97,16 +97,19 @@ class Case:
 
     @cached_property
     def own_program(self) -> str:
-        """The program in the workspace that stands for one of the command's, or nothing."""
+        """The program in the workspace that would run as one of the command's, or ""."""
         path = os.environ.get("PATH", "")
-        found = (programs.in_workspace(one.words, self.session, path) for one in self.simples or ())
-        return next(filter(None, found), "")
+        paths = (
+            workspace_programs.find_in_workspace(simple.words, self.session, path)
+            for simple in self.simples or ()
+        )
+        return next(filter(None, paths), "")
 
     @cached_property
     def paths(self) -> "list[ResolvedPath]":
         """The paths among the arguments, resolved as the workspace opens them."""
         if ANY_TOOL in self.tool.composed_of:
-            return []  # those of its calls, each of which is judged by itself
+            return []  # each of its calls is judged by itself
         return [self.session.resolve(path) for path in named_paths(self.call.arguments)]
 
     @cached_property
@@ -116,15 +119,15 @@ class Case:
 
     @cached_property
     def reach(self) -> Reach:
-        """What the command may read."""
+        """The judge of what the command may read."""
         return Reach(self.session, self.settings, self.directory)
 
     @cached_property
     def missing(self) -> str:
-        """The one path that the call names to read it, when nothing is there; or ""."""
+        """The only path that a reading call names, if it does not exist; or ""."""
         only = paths.only_path(self.call.arguments) if self.tool.is_read_only else ""
         return only if only and not self.session.resolve(only).exists else ""
 
-    def secret_in(self, written: Iterable[str]) -> str:
+    def secret_in(self, names: Iterable[str]) -> str:
         """Return the name in some paths that is secret, or ""."""
-        return paths.secret(written, self.settings.all_secrets, self.settings.not_secrets)
+        return paths.secret(names, self.settings.all_secrets, self.settings.not_secrets)

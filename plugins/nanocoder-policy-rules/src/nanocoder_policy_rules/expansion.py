@@ -1,6 +1,7 @@
-"""What a shell makes of words with wildcards: the names on the disk that they fit.
+"""Expand words with wildcards as a shell does, to names on the disk.
 
-Only where a name begins with a letter, as in `.g*/config` and `id_r?a`: `*` and `.*` name nothing.
+Only names that begin with a letter are expanded, as in `.g*/config` and `id_r?a`: `*` and `.*` hide
+no particular name.
 """
 
 import os
@@ -17,17 +18,17 @@ _MAX_PARTS: Final = 16
 _MAX_FOLDERS: Final = 200
 
 
-def expanded(words: Sequence[str], folder: str, entered: Sequence[str]) -> list[str]:
-    """Return the paths that *words* stand for in *folder*, or in one that is *entered* from it."""
+def expand(words: Sequence[str], folder: str, entered: Sequence[str]) -> list[str]:
+    """Return the paths that *words* expand to in *folder*, or in one that is *entered* from it."""
     wild = [word for word in words if _names_something(word)]
     budget = iter(range(_MAX_FOLDERS))
-    found = (
+    paths = (
         os.path.join(directory, path)
         for directory in ("", *entered)
         for word in wild
         for path in _matches(word.split("/"), os.path.join(folder, directory), budget)
     )
-    return list(islice(found, _MAX_MATCHES))
+    return list(islice(paths, _MAX_MATCHES))
 
 
 def _names_something(word: str) -> bool:
@@ -40,9 +41,9 @@ def _names_something(word: str) -> bool:
 
 
 def _matches(parts: Sequence[str], folder: str, budget: Iterator[int]) -> Iterator[str]:
-    """Yield the paths below *folder* that fit *parts*; what has no wildcard need not exist.
+    """Yield the paths below *folder* that match *parts*; parts without a wildcard need not exist.
 
-    Each folder that is looked through takes one of the *budget*.
+    Each folder that is listed takes one of the *budget*.
     """
     fixed = next((at for at, part in enumerate(parts) if not _WILD.isdisjoint(part)), len(parts))
     start = "/".join(parts[:fixed]) or ("/" if fixed else "")
@@ -64,5 +65,5 @@ def _names(folder: str) -> list[str]:
     try:
         with os.scandir(folder) as entries:
             return [entry.name for entry in islice(entries, _MAX_NAMES)]
-    except (OSError, ValueError):  # missing, no folder, not for us, or no name at all
+    except (OSError, ValueError):  # missing, no folder, unreadable, or not a valid name
         return []

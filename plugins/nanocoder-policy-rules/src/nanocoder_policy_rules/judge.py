@@ -1,4 +1,4 @@
-"""The order in which a call is looked at: what forbids comes first, what allows last."""
+"""The steps of judging a call in their order: what forbids comes first, what allows last."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
@@ -17,9 +17,9 @@ from nanocoder_policy_rules import (
     rules,
 )
 from nanocoder_policy_rules.case import ANY_TOOL, Case
+from nanocoder_policy_rules.command_search import Match
 from nanocoder_policy_rules.protected_names import needs_person
 from nanocoder_policy_rules.rules import SHELL, Rule
-from nanocoder_policy_rules.search import Match
 
 if TYPE_CHECKING:
     from nanocoder import ResolvedPath
@@ -38,40 +38,40 @@ def judge(case: Case) -> Verdict:
         verdict = step(case)
         if verdict is not None:
             return verdict
-    return _asks(case)
+    return _ask(case)
 
 
-def _denied_by_rule(case: Case) -> Verdict | None:
-    return _by_rule(case, case.settings.deny, Decision.DENY)
+def _deny_by_rule(case: Case) -> Verdict | None:
+    return _apply_rules(case, case.settings.deny, Decision.DENY)
 
 
-def _secret(case: Case) -> Verdict | None:
-    found = case.secret_in(name for path in case.paths for name in path.names)
-    if not found and case.started:
-        found = case.secret_in(case.words)
-    if not found:
+def _deny_secret(case: Case) -> Verdict | None:
+    secret = case.secret_in(name for path in case.paths for name in path.names)
+    if not secret and case.started:
+        secret = case.secret_in(case.words)
+    if not secret:
         return None
-    reason = paths.WHY_DENIED.format(found)
-    if case.missing:  # that is no secret, and a model that knows it looks elsewhere
+    reason = paths.WHY_DENIED.format(secret)
+    if case.missing:  # not a secret; a model that knows it is missing looks elsewhere
         reason = f"there is no file {case.missing!r}, and {reason}"
-    return Verdict(Decision.DENY, reason, rule=f"secrets: {found}", source=_DEFAULT)
+    return Verdict(Decision.DENY, reason, rule=f"secrets: {secret}", source=_DEFAULT)
 
 
-def _unreadable(case: Case) -> Verdict | None:
-    return _about_reading(case, case.session.readable.refuses, Decision.DENY)
+def _deny_reading(case: Case) -> Verdict | None:
+    return _judge_reading(case, case.session.readable.refuses, Decision.DENY)
 
 
-def _asked_to_read(case: Case) -> Verdict | None:
-    return _about_reading(case, case.session.readable.asks, Decision.ASK)
+def _ask_about_reading(case: Case) -> Verdict | None:
+    return _judge_reading(case, case.session.readable.asks, Decision.ASK)
 
 
-def _about_reading(
+def _judge_reading(
     case: Case, question: Callable[[str], str], decision: Decision
 ) -> Verdict | None:
-    """Judge a tool that reads, or a command, by what all policies say of the paths it names."""
+    """Judge a tool that reads, or a command, by what all policies say about the paths it names."""
     if case.tool.is_read_only:
         resolved: Iterable[ResolvedPath] = case.paths
-    elif len(case.paths) > 1:  # what is moved, or copied, can be read afterwards
+    elif len(case.paths) > 1:  # a file that is moved or copied can be read afterwards
         resolved = [path for path in case.paths if path.exists]
     else:
         resolved = command_steps.paths_in_words(case)
@@ -81,10 +81,10 @@ def _about_reading(
     return None
 
 
-def _planning(case: Case) -> Verdict | None:
+def _deny_in_plan(case: Case) -> Verdict | None:
     if case.mode != Mode.PLAN or case.tool.is_read_only:
         return None
-    # What only calls other tools is judged by those; what wants consent acts by itself.
+    # A tool that only calls others is judged by their calls, unless it asks for consent itself.
     if ANY_TOOL in case.tool.composed_of and not _wants_consent(case):
         return None
     deeds = [deed for effect, deed in _DEEDS.items() if effect in case.tool.effects]
@@ -92,38 +92,38 @@ def _planning(case: Case) -> Verdict | None:
     return Verdict(Decision.DENY, reason, source="mode plan")
 
 
-def _asked_by_rule(case: Case) -> Verdict | None:
-    return _by_rule(case, case.settings.ask, Decision.ASK)
+def _ask_by_rule(case: Case) -> Verdict | None:
+    return _apply_rules(case, case.settings.ask, Decision.ASK)
 
 
-def _perhaps_forbidden(case: Case) -> Verdict | None:
+def _ask_when_unsure(case: Case) -> Verdict | None:
     if not case.started:
         return None
-    for one in case.forbidding((*case.settings.deny, *case.settings.ask)):
-        if _fits(one, case) is Match.MAYBE:
+    for rule in case.forbidding((*case.settings.deny, *case.settings.ask)):
+        if _fits(rule, case) is Match.MAYBE:
             reason = (
-                f"the rule {one.text!r} may be about it: a part of the command is computed only "
+                f"the rule {rule.text!r} may be about it: a part of the command is computed only "
                 "when it runs, so it needs your approval"
             )
-            return _verdict(one, case, Decision.ASK, reason)
+            return _verdict(rule, case, Decision.ASK, reason)
     return None
 
 
-def _allowed_by_rule(case: Case) -> Verdict | None:
+def _allow_by_rule(case: Case) -> Verdict | None:
     fitting = case.fitting(case.settings.allow)
-    for one in fitting:
-        if not one.pattern or (case.call.name != SHELL and _allows(one, case)):
-            return command_steps.by_rule(one)
-    return command_steps.allowed(case, fitting)
+    for rule in fitting:
+        if not rule.pattern or (case.call.name != SHELL and _allows(rule, case)):
+            return command_steps.verdict_of_rule(rule)
+    return command_steps.allow_by_rules(case, fitting)
 
 
-def _only_calls(case: Case) -> Verdict | None:
+def _allow_calling(case: Case) -> Verdict | None:
     if ANY_TOOL not in case.tool.composed_of:
         return None
     return Verdict(Decision.ALLOW, "each of its calls is judged by itself", source=_DEFAULT)
 
 
-def _confirms(case: Case) -> Verdict | None:
+def _ask_to_confirm(case: Case) -> Verdict | None:
     if case.mode == Mode.AUTO or not _wants_consent(case):
         return None
     return Verdict(Decision.ASK, f"{case.call.name} needs these arguments confirmed", source="tool")
@@ -134,13 +134,13 @@ def _wants_consent(case: Case) -> bool:
     return confirm is not None and confirm(case.call.arguments)
 
 
-def _automatic(case: Case) -> Verdict | None:
+def _allow_in_auto(case: Case) -> Verdict | None:
     if case.mode != Mode.AUTO:
         return None
-    return Verdict(Decision.ALLOW, "mode auto asks nobody", source="mode auto")
+    return Verdict(Decision.ALLOW, "mode auto does not ask", source="mode auto")
 
 
-def _harmless(case: Case) -> Verdict | None:
+def _allow_safe(case: Case) -> Verdict | None:
     tool = case.tool
     if tool.risk is not Risk.SAFE or not tool.effects or tool.effects & _REACHES_OUT:
         return None
@@ -149,7 +149,7 @@ def _harmless(case: Case) -> Verdict | None:
     return Verdict(Decision.ALLOW, f"{tool.name} is rated safe", source=_DEFAULT)
 
 
-def _edit(case: Case) -> Verdict | None:
+def _allow_edits(case: Case) -> Verdict | None:
     tool = case.tool
     changes_files = Effect.WRITE in tool.effects and not tool.effects & {
         Effect.EXECUTE,
@@ -162,7 +162,7 @@ def _edit(case: Case) -> Verdict | None:
     return Verdict(Decision.ALLOW, "mode edits allows changes to files", source="mode edits")
 
 
-def _asks(case: Case) -> Verdict:
+def _ask(case: Case) -> Verdict:
     tool = case.tool
     rating = f"is rated {tool.risk}" if tool.effects else _UNDECLARED
     if tool.risk is Risk.SAFE and Effect.NETWORK in tool.effects:
@@ -173,61 +173,61 @@ def _asks(case: Case) -> Verdict:
 
 
 _STEPS: tuple[Callable[[Case], Verdict | None], ...] = (
-    _denied_by_rule,
-    command_steps.blocked,
-    _secret,
-    _unreadable,
-    _planning,
+    _deny_by_rule,
+    command_steps.deny_damage,
+    _deny_secret,
+    _deny_reading,
+    _deny_in_plan,
     needs_person,
-    _asked_by_rule,
-    _asked_to_read,
-    _perhaps_forbidden,
-    _allowed_by_rule,
-    command_steps.cannot_be_undone,
-    _confirms,
-    _only_calls,
-    command_steps.only_reads,
-    _automatic,
-    _harmless,
-    _edit,
+    _ask_by_rule,
+    _ask_about_reading,
+    _ask_when_unsure,
+    _allow_by_rule,
+    command_steps.ask_about_lasting,
+    _ask_to_confirm,
+    _allow_calling,
+    command_steps.allow_reading,
+    _allow_in_auto,
+    _allow_safe,
+    _allow_edits,
 )
 
 
-def _by_rule(case: Case, texts: Sequence[str], decision: Decision) -> Verdict | None:
-    for one in case.forbidding(texts):
-        if _fits(one, case) is Match.YES:
+def _apply_rules(case: Case, texts: Sequence[str], decision: Decision) -> Verdict | None:
+    for rule in case.forbidding(texts):
+        if _fits(rule, case) is Match.YES:
             verb = "forbids it" if decision is Decision.DENY else "needs your approval"
-            return _verdict(one, case, decision, f"the rule {one.text!r} {verb}")
+            return _verdict(rule, case, decision, f"the rule {rule.text!r} {verb}")
     return None
 
 
-def _verdict(one: Rule, case: Case, decision: Decision, reason: str) -> Verdict:
+def _verdict(rule: Rule, case: Case, decision: Decision, reason: str) -> Verdict:
     pierces = decision is Decision.ASK and case.settings.ask_in_steps
-    kind = "deny" if one.text in case.settings.deny else "ask"
-    return Verdict(decision, reason, one.text, f"{_TABLE}.{kind}", pierces=pierces)
+    kind = "deny" if rule.text in case.settings.deny else "ask"
+    return Verdict(decision, reason, rule.text, f"{_TABLE}.{kind}", pierces=pierces)
 
 
-def _fits(one: Rule, case: Case) -> Match:
-    """Tell how certainly a rule that forbids is about this call; in doubt it is."""
-    if not one.pattern:
+def _fits(rule: Rule, case: Case) -> Match:
+    """Tell how certainly a rule that forbids is about this call."""
+    if not rule.pattern:
         return Match.YES
-    match = case.text.match(one.words) if case.started else Match.NO
+    match = case.text.match(rule.words) if case.started else Match.NO
     if match is Match.YES or case.command:
         return match
-    return max(match, Match.YES if _names_argument(one, case) else Match.NO)
+    return max(match, Match.YES if _names_argument(rule, case) else Match.NO)
 
 
-def _names_argument(one: Rule, case: Case) -> bool:
+def _names_argument(rule: Rule, case: Case) -> bool:
     if case.paths:
-        is_named = any(rules.names_path(one, path.names) for path in case.paths)
+        is_named = any(rules.names_path(rule, path.names) for path in case.paths)
         places = [path.places for path in case.paths]
-        return is_named or (one.is_absolute and rules.names_place(one, places))
-    return rules.names_argument(one, case.call.arguments, any_of=True)
+        return is_named or (rule.is_absolute and rules.names_place(rule, places))
+    return rules.names_argument(rule, case.call.arguments, any_of=True)
 
 
-def _allows(one: Rule, case: Case) -> bool:
-    """Tell whether a rule that allows is about the whole of this call; in doubt it is not."""
+def _allows(rule: Rule, case: Case) -> bool:
+    """Tell whether a rule that allows covers all of this call; doubt counts as no."""
     if case.paths:
         names = (name for path in case.paths for name in path.names)
-        return all(rules.names_path(one, (name,)) for name in names)
-    return rules.names_argument(one, case.call.arguments, any_of=False)
+        return all(rules.names_path(rule, (name,)) for name in names)
+    return rules.names_argument(rule, case.call.arguments, any_of=False)

@@ -1,8 +1,8 @@
-"""What of a word of a command a program may take for a path."""
+"""Parts of a command's word that a program may take for a path."""
 
 from collections.abc import Iterator
 
-from nanocoder_policy_rules.shell import compiled
+from nanocoder_policy_rules.shell import compile_once
 
 _SEPARATORS = r"[=,:@]"
 _BEHIND_LETTERS = r"-(?:[A-Za-z]{1,3}(?=/)|[^./]*+(?=\.\./))(.*)"  # -rt/x, -xC../x
@@ -11,16 +11,16 @@ _WEB = r"(?:git\+)?(?:https?|ssh|git|ftps?|wss?)://[^/@]+(?:/.*)?"
 
 def paths_in(word: str) -> Iterator[str]:
     """Yield each part of *word* that can be a path: `of=x`, `-t/x`, `-C../x`, `host:x`, `a,b`."""
-    if compiled(_WEB).fullmatch(word):
+    if compile_once(_WEB).fullmatch(word):
         return
     yield word
     if word[:1] == "-" and word[:2] != "--":
         yield word[2:]
-        if path := compiled(_BEHIND_LETTERS).match(word):
+        if path := compile_once(_BEHIND_LETTERS).match(word):
             yield path[1]
-    for separator in compiled(_SEPARATORS).finditer(word):
+    for separator in compile_once(_SEPARATORS).finditer(word):
         tail = word[separator.end() :]
-        if compiled(_WEB).fullmatch(tail):
+        if compile_once(_WEB).fullmatch(tail):
             return
         yield tail
-        yield compiled(_SEPARATORS).split(tail, maxsplit=1)[0]
+        yield compile_once(_SEPARATORS).split(tail, maxsplit=1)[0]

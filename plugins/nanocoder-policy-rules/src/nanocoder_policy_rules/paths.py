@@ -1,4 +1,4 @@
-"""Paths in arguments, and which names among them are secret or protected."""
+"""Paths in arguments: which names in them are secret, which paths are protected."""
 
 import os
 import posixpath
@@ -26,15 +26,15 @@ WHY_DENIED: Final = (
 NOT_SECRETS: Final = (".env.example", ".env.sample", ".env.template", ".env.dist", "*.pub")
 
 OURS = "nanocoder's own settings decide what may run"
-# Where our own settings and trust are; variables have lost their sign in the words of a command.
+# Folders of our own settings and trust. A variable in the words of a command has lost its "$".
 _OWN_PLACES: Final = frozenset(
     (folder, "nanocoder")
     for folder in (".config", "state", ".cache", "xdg_config_home", "xdg_state_home")
 )
-# What git reads in its directory to know which programs to start.
+# Git reads these names in its directory to know which programs to start.
 _DECIDING: Final = ("hooks", "config", "config.worktree", "commondir")
 _GIT: Final = (".git", "git~1")
-# What is put there, or in git's directory itself, may bring hooks along.
+# A file that is put here, or in git's directory itself, may bring hooks along.
 _STORES: Final[tuple[list[str], ...]] = ([], ["modules"], ["worktrees"])
 LOOSENING: Final = (
     *(("nanocoder", "config", action) for action in ("trust", "set", "unset")),
@@ -70,16 +70,16 @@ def names(path: str) -> list[str]:
 
 
 def secret(paths: Iterable[str], secrets: tuple[str, ...], but: tuple[str, ...]) -> str:
-    """Return the first name in *paths* that *secrets* have and *but* has not, or ""."""
+    """Return the first name in *paths* that is in *secrets* and not in *but*, or ""."""
     text = _joined(paths)
-    for found in _any_of(secrets).finditer(text):
-        if not _any_of(but).match(text, found.start()):
-            return found[0].rstrip(". ")
+    for match in _any_of(secrets).finditer(text):
+        if not _any_of(but).match(text, match.start()):
+            return match[0].rstrip(". ")
     return ""
 
 
 def _joined(paths: Iterable[str]) -> str:
-    """Return all names in *paths*, one in a line: one search looks at them all."""
+    """Return all names in *paths*, one in a line, so that one search covers them all."""
     text = "/".join(paths)
     if not text.isascii():
         text = "/".join(map(fold_name, text.split("/")))
@@ -89,8 +89,8 @@ def _joined(paths: Iterable[str]) -> str:
 def protection_of_word(word: str, resolved: "ResolvedPath") -> str:
     """Return why a word of a command, *resolved*, names something protected, or "".
 
-    Commands often name `.git`, to leave it out; only its programs and settings count here. Nor does
-    it matter that they name installed programs: they run them.
+    Commands often name `.git` to leave it out, and installed programs to run them. So only the
+    programs and settings in `.git` count here.
     """
     from nanocoder import ProtectionKind
 
@@ -108,8 +108,8 @@ def protection_of_word(word: str, resolved: "ResolvedPath") -> str:
 def protection_of_target(resolved: "ResolvedPath", *, starts: bool) -> str:
     """Return why nothing may be written to a place, *resolved*, or "".
 
-    It is git's directory itself, or one that git keeps there for a submodule or a worktree; or,
-    when something *starts* from it, a program that is installed.
+    Protected are git's directory itself, those in it for submodules and worktrees and, when
+    something *starts* from the place, installed programs.
     """
     from nanocoder import ProtectionKind
 
@@ -128,7 +128,7 @@ def _is_store(path: str) -> bool:
 
 
 def _decides(path: str) -> bool:
-    """Tell whether git reads from *path* what to run."""
+    """Tell whether git reads *path* to know which programs to start."""
     components = names(path)
     if ".git" not in components:
         return True
@@ -136,24 +136,24 @@ def _decides(path: str) -> bool:
     return any(_fits_one_of(name, _DECIDING) for name in after if name.strip("*?"))
 
 
-def _fits_one_of(name: str, wanted: Iterable[str]) -> bool:
-    """Tell whether *name*, which a shell may expand, is one of the *wanted*."""
-    return any(fnmatchcase(each, name) for each in wanted)
+def _fits_one_of(name: str, known_names: Iterable[str]) -> bool:
+    """Tell whether *name*, which a shell may expand, is one of *known_names*."""
+    return any(fnmatchcase(each, name) for each in known_names)
 
 
 def _is_own(components: list[str]) -> bool:
-    """Tell whether a path with these *components* leads to where we were told to keep our own."""
+    """Tell whether a path with these *components* leads into our own folders."""
     if "nanocoder" not in components:
         return False
     path = f"{posixpath.normpath('/'.join(components))}/"
-    told = filter(None, map(os.environ.get, ("XDG_CONFIG_HOME", "XDG_STATE_HOME")))
-    places = ("/".join(names(os.path.join(each, "nanocoder"))) for each in told)
+    folders = filter(None, map(os.environ.get, ("XDG_CONFIG_HOME", "XDG_STATE_HOME")))
+    places = ("/".join(names(os.path.join(each, "nanocoder"))) for each in folders)
     return any(f"{posixpath.normpath(place)}/" in path for place in places)
 
 
 @lru_cache(maxsize=32)
 def _any_of(patterns: tuple[str, ...]) -> re.Pattern[str]:
-    """Make one expression for a line that is one of the names, with what file systems ignore."""
+    """Return one expression for lines that are one of the names; endings may be ignored ones."""
     bodies = map(_name_like, patterns)
     return re.compile(f"^(?:{'|'.join(bodies) or '(?!)'})[. ]*+(?::[^\n]*)?$", re.MULTILINE)
 
@@ -161,8 +161,8 @@ def _any_of(patterns: tuple[str, ...]) -> re.Pattern[str]:
 def _name_like(pattern: str) -> str:
     """Return an expression for names like *pattern*.
 
-    What stands between two wildcards is taken where it comes first, and stays there: that is as
-    good as any other place, and trying them all would not end with a dozen wildcards.
+    Text between two wildcards matches at its first place and stays there. That is as good as any
+    other place, and trying them all would not end with a dozen wildcards.
     """
     first, *rest = (re.escape(part) for part in fold_name(pattern).split("*"))
     if not rest:

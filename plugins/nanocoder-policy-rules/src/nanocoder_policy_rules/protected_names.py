@@ -1,11 +1,11 @@
-"""The step of judging that is about protected names: what decides what runs later."""
+"""The step of judging for protected names: files that decide what runs later."""
 
 import os
 from typing import TYPE_CHECKING, Final
 
 from nanocoder import Decision, Mode, Verdict
 
-from nanocoder_policy_rules import expansion, paths, repository, shell, writing
+from nanocoder_policy_rules import expansion, git_settings, paths, shell, written_files
 from nanocoder_policy_rules.command_steps import MAX_PATHS
 
 if TYPE_CHECKING:
@@ -18,87 +18,90 @@ _DEFAULT: Final = "default"
 
 
 def needs_person(case: "Case") -> Verdict | None:
-    """Let a person decide about what decides what runs, whatever a rule allows."""
+    """Ask a person about files that decide what runs, even if a rule allows the call."""
     if case.tool.is_read_only:
         return None
     for path in case.paths:
         if path.protection is not None:
-            return _needs_person(case, _with_end(path), path.protection.reason)
+            return _ask_person(case, _with_end(path), path.protection.reason)
     if not case.started or case.is_safe:
         return None
     return (
-        _protected_word(case) or _protected_target(case) or _loosened(case) or _reprogrammed(case)
+        _protected_word(case)
+        or _protected_target(case)
+        or _loosening_command(case)
+        or _setting_of_git(case)
     )
 
 
 def _with_end(path: "ResolvedPath") -> str:
-    """Return a path as it is spelled, and where it leads by the links in it."""
+    """Return a path as it is spelled, and the end of the links in it."""
     spelled = repr(path.names[0])
     return spelled if path.path == path.names[0] else f"{spelled}, which leads to {path.path!r},"
 
 
 def _protected_word(case: "Case") -> Verdict | None:
-    values = (value for word in case.words for value in writing.attached(word))
+    values = (value for word in case.words for value in written_files.attached_values(word))
     words = dict.fromkeys([*case.words, *values])
     places = case.reach.places(words, case.text.directories)
     for number, (word, path) in enumerate(places):
         if number > MAX_PATHS:
-            text = shell.clipped(case.started)
-            return _needs_person(case, repr(text), "it names too many files to check each")
+            text = shell.clip_line(case.started)
+            return _ask_person(case, repr(text), "it names too many files to check each")
         if not case.reach.is_output(path) and (why := paths.protection_of_word(word, path)):
-            return _needs_person(case, repr(word), why)
+            return _ask_person(case, repr(word), why)
     return None
 
 
 def _protected_target(case: "Case") -> Verdict | None:
     """Look for a command that changes git's directory, or a program that is installed."""
     entered = case.text.directories
-    for number, target in enumerate(dict.fromkeys(writing.targets(case.text))):
+    for number, target in enumerate(dict.fromkeys(written_files.targets(case.text))):
         if number > MAX_PATHS:
-            text = shell.clipped(case.started)
-            return _needs_person(case, repr(text), "it changes too many files to check each")
-        names = [target.word, *expansion.expanded([target.word], case.reach.folder, entered)]
+            text = shell.clip_line(case.started)
+            return _ask_person(case, repr(text), "it changes too many files to check each")
+        names = [target.word, *expansion.expand([target.word], case.reach.folder, entered)]
         for name in (os.path.join(folder, name) for folder in ("", *entered) for name in names):
             why = paths.protection_of_target(case.reach.operand(name), starts=target.may_start)
             if why:
-                return _needs_person(case, repr(target.word), why)
-    return _unpacked(case)
+                return _ask_person(case, repr(target.word), why)
+    return _unpacking_command(case)
 
 
-def _unpacked(case: "Case") -> Verdict | None:
+def _unpacking_command(case: "Case") -> Verdict | None:
     """Look for a command that unpacks files in a protected directory that it has entered."""
-    if writing.UNPACKING.isdisjoint(case.text.words):
+    if written_files.UNPACKING.isdisjoint(case.text.words):
         return None
     if not any(
-        name in writing.UNPACKING
+        name in written_files.UNPACKING
         for each in case.text.segments
-        for name, _ in writing.writers(each)
+        for name, _ in written_files.writers(each)
     ):
         return None
     for folder in case.text.directories:
         if why := paths.protection_of_target(case.reach.operand(folder), starts=True):
-            return _needs_person(case, repr(folder), why)
+            return _ask_person(case, repr(folder), why)
     return None
 
 
-def _loosened(case: "Case") -> Verdict | None:
+def _loosening_command(case: "Case") -> Verdict | None:
     """Look for a command that lets nanocoder itself do more."""
     if "nanocoder" not in case.text.words:
         return None
     loosening = next(filter(case.text.match, paths.LOOSENING), None)
-    return _needs_person(case, repr(" ".join(loosening)), paths.OURS) if loosening else None
+    return _ask_person(case, repr(" ".join(loosening)), paths.OURS) if loosening else None
 
 
-def _reprogrammed(case: "Case") -> Verdict | None:
+def _setting_of_git(case: "Case") -> Verdict | None:
     """Look for a command that sets which programs git starts later."""
     words = case.text.words
     if "git" not in words or not {"config", "init", "clone"} & words.keys():
         return None
-    setting = next(filter(None, map(repository.set_program, case.text.segments)), "")
-    return _needs_person(case, repr(setting), repository.STARTS) if setting else None
+    setting = next(filter(None, map(git_settings.setting_of_program, case.text.segments)), "")
+    return _ask_person(case, repr(setting), git_settings.STARTS) if setting else None
 
 
-def _needs_person(case: "Case", what: str, why: str) -> Verdict:
+def _ask_person(case: "Case", what: str, why: str) -> Verdict:
     reason = f"{what} is protected: {why}"
     if case.mode == Mode.AUTO:
         reason = f"{reason}; only a person can approve it, and mode auto does not ask"

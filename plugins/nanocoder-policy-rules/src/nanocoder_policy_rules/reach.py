@@ -1,4 +1,4 @@
-"""What a command may read: the files that it names, and those below a folder that it searches."""
+"""Judge which files a command may read, by name or by a search through folders."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from nanocoder import SessionInfo
 
 from nanocoder_policy_rules import paths
-from nanocoder_policy_rules.shell import compiled
+from nanocoder_policy_rules.shell import compile_once
 
 if TYPE_CHECKING:
     from nanocoder import ResolvedPath
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 HERE: Final = "."
 MAX_SEARCHED: Final = 20_000
-"""A search through more names than this is not looked at beforehand, so it asks."""
+"""A search through more names than this is not checked beforehand, so it asks."""
 
-# Names that decide what runs have a dot or a sign in them, but for these.
+# Protected names have a dot or a sign in them, except for these.
 _PLAIN_WORD = r"[A-Za-z0-9_+%^\\-]*"
 _DOTLESS: Final = frozenset(("jenkinsfile",))
 
 
 class Reading(Protocol):
-    """Tells what may be read; a path is as a command has it, in a directory as `cd` was given."""
+    """Tells what may be read; paths are as in the command, directories as given to `cd`."""
 
     def may_read(self, path: str, directory: str) -> bool:
         """Tell whether the contents of a file, or the names in a folder, may be read."""
@@ -33,13 +33,13 @@ class Reading(Protocol):
     def may_search(self, path: str, directory: str, *, hidden: bool, follows: bool = False) -> bool:
         """Tell whether all files below a folder may be read; with *hidden* the hidden ones, too.
 
-        *follows*: so are links.
+        With *follows* the command follows links.
         """
         ...
 
 
 class Anywhere:
-    """Lets everything be read: for what is asked of a command besides its paths."""
+    """Allows every path: for questions about a command in which its paths do not matter."""
 
     def may_read(self, path: str, directory: str) -> bool:  # noqa: ARG002
         """Allow it."""
@@ -58,7 +58,7 @@ class Anywhere:
 
 
 class Reach:
-    """What a command that starts in *directory* of a session may read."""
+    """Judges what a command that starts in *directory* of a session may read."""
 
     def __init__(self, session: SessionInfo, settings: "Settings", directory: str) -> None:
         self._session = session
@@ -69,7 +69,7 @@ class Reach:
         """Where the command starts."""
 
     def operand(self, word: str) -> "ResolvedPath":
-        """Resolve a word of the command as the program does that gets it."""
+        """Resolve a word of the command as the program that gets it does."""
         if word not in self._operands:
             self._operands[word] = self._session.resolve(word, self._start, literal=True)
         return self._operands[word]
@@ -77,9 +77,9 @@ class Reach:
     def places(
         self, words: Iterable[str], directories: Iterable[str]
     ) -> "Iterator[tuple[str, ResolvedPath]]":
-        """Yield *words* with where they lead, from the start and in the *directories* of a `cd`.
+        """Yield *words* with the paths that they name, from the start or a `cd` to *directories*.
 
-        Left out are words that name nothing that is there or matters; most do not.
+        Words that name nothing existing or protected are left out, as most words do.
         """
         several = list(words)
         for word in several:
@@ -90,18 +90,18 @@ class Reach:
                 yield word, self.operand(os.path.join(directory, word))
 
     def may_read(self, path: str, directory: str) -> bool:
-        """Tell whether a command may read *path* of *directory*: inside, and no rule is against it.
+        """Tell whether a command may read *path* of *directory*: inside, and no rule forbids it.
 
-        *directory* is what a `cd` was given. A shell drops `link/..` there by the letters, and
-        programs follow the link: what is read both ways has to be fine.
+        *directory* is the argument of a `cd`. A shell removes `link/..` from it as text, but
+        programs follow the link, so both readings have to be allowed.
         """
         return all(self._may_read(each) for each in self._ways(path, directory))
 
     def may_search(self, path: str, directory: str, *, hidden: bool, follows: bool = False) -> bool:
         """Tell whether a command may read everything below *path*.
 
-        With *hidden* it reads hidden files, too. A program that *follows* links may read nothing
-        where there is one: it could lead anywhere.
+        With *hidden* it reads hidden files, too. A program that *follows* links may not read where
+        there is a link, since it could lead anywhere.
         """
         if not self.may_read(path, directory):
             return False
@@ -114,11 +114,11 @@ class Reach:
         return outputs is not None and os.path.dirname(path.path) == os.path.realpath(outputs)
 
     def _ways(self, path: str, directory: str) -> "list[ResolvedPath]":
-        written = os.path.join(directory, path) if directory != HERE else path
-        ways = {written}
-        if ".." in written:
+        joined = os.path.join(directory, path) if directory != HERE else path
+        ways = {joined}
+        if ".." in joined:
             by_letters = os.path.normpath(directory)
-            ways |= {os.path.normpath(written), os.path.join(by_letters, path)}
+            ways |= {os.path.normpath(joined), os.path.join(by_letters, path)}
         return [self.operand(way) for way in ways]
 
     def _may_read(self, path: "ResolvedPath") -> bool:
@@ -134,21 +134,21 @@ class Reach:
     def _may_search(self, top: str, *, hidden: bool, links: bool) -> bool:
         root = os.path.realpath(self._session.cwd)
         private = {os.path.realpath(folder) for folder in self._session.own_folders}
-        seen = 0
+        count = 0
         for folder, names, has_links in _folders(top, hidden=hidden):
             if links and has_links:
                 return False
-            seen += len(names)
+            count += len(names)
             relative = os.path.relpath(folder, root) if folder != root else ""
             left_out = self._session.readable.left_out(relative, names, asks=True)
-            if left_out or folder in private or seen > MAX_SEARCHED:
+            if left_out or folder in private or count > MAX_SEARCHED:
                 return False
         return True
 
 
 def _could_lead(word: str, folder: str) -> bool:
-    """Tell whether a word could be a path: something is there, or the name matters."""
-    if compiled(_PLAIN_WORD).fullmatch(word) is None or word.casefold() in _DOTLESS:
+    """Tell whether a word could be a path: it exists, or its name may be protected."""
+    if compile_once(_PLAIN_WORD).fullmatch(word) is None or word.casefold() in _DOTLESS:
         return True
     return os.path.lexists(os.path.join(folder, word))
 
@@ -160,8 +160,8 @@ def _folders(top: str, *, hidden: bool) -> Iterator[tuple[str, list[str], bool]]
         folder = waiting.pop()
         try:
             with os.scandir(folder) as entries:
-                shown = [each for each in entries if hidden or not each.name.startswith(".")]
-        except OSError:  # a file, missing, or not for us: nor for the command
+                listed = [each for each in entries if hidden or not each.name.startswith(".")]
+        except OSError:  # a file, missing, or unreadable for us and so for the command
             continue
-        waiting += [each.path for each in shown if each.is_dir(follow_symlinks=False)]
-        yield folder, [each.name for each in shown], any(each.is_symlink() for each in shown)
+        waiting += [each.path for each in listed if each.is_dir(follow_symlinks=False)]
+        yield folder, [each.name for each in listed], any(each.is_symlink() for each in listed)

@@ -1,6 +1,6 @@
-"""Which paths nobody may read: secrets, and what a rule keeps from a tool that reads.
+"""Which paths no tool may read: secrets, and paths that a rule keeps from a tool that reads.
 
-A rule for one reader holds for all: what `read_file` may not read, `grep` does not find.
+A rule for one reader holds for all: `grep` does not find what `read_file` may not read.
 """
 
 import os
@@ -10,22 +10,22 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from nanocoder import Effect, PathFilter, SessionInfo, Tool, named_paths, unescape_path
 
 from nanocoder_policy_rules import paths, rules
+from nanocoder_policy_rules.candidate_names import select_candidates
 from nanocoder_policy_rules.rules import Rule
-from nanocoder_policy_rules.suspects import suspects
 from nanocoder_policy_rules.wildcards import Glob
 
 if TYPE_CHECKING:
     from nanocoder_policy_rules.settings import Settings
 
 _BY_NAME: Final = "name"
-"""A reader with this argument looks for something by its name: rules for it are of names."""
+"""A tool with this argument looks things up by name, so rules for it are not about paths."""
 
 
 class Guard(NamedTuple):
-    """A rule as *glob*, for relative or for absolute paths, and where it can fit.
+    """A rule as *glob*, for relative or for absolute paths, and where it can match.
 
-    *prefix* is how every path begins that it fits, up to a "/" or ""; *name* is a pattern for the
-    last name of each, or of the folder that it lies in; "*" when that may be any.
+    *prefix* begins every path that it matches, up to a "/" or ""; *name* is a pattern for the last
+    name of each, or of its folder; "*" when it may be any.
     """
 
     text: str
@@ -36,7 +36,7 @@ class Guard(NamedTuple):
 
 
 class ReadingRules(PathFilter):
-    """What the settings say of paths in one session."""
+    """The rules of the settings for paths in one session."""
 
     def __init__(
         self, session: SessionInfo, settings: "Settings", tools: Mapping[str, Tool[..., Any]]
@@ -50,16 +50,16 @@ class ReadingRules(PathFilter):
         self._settings = settings
         self._denying = guards(settings.deny)
         self._asking = guards(settings.ask)
-        # A sub-agent's copy is held by the rules for the place that it was copied from.
+        # The rules for the original place also hold for the copy that a sub-agent works in.
         roots = [os.path.normpath(root) for root in (session.cwd, session.origin) if root]
-        self._roots = [rules.folded_path(f"{root}/".replace("//", "/")) for root in roots]
+        self._roots = [rules.fold_path(f"{root}/".replace("//", "/")) for root in roots]
 
     def refuses(self, path: str) -> str:
         """Name the secret, or the rule that denies."""
         path = unescape_path(path)
-        found = paths.secret((path,), self._settings.all_secrets, self._settings.not_secrets)
-        if found:
-            return paths.WHY_DENIED.format(found)
+        name = paths.secret((path,), self._settings.all_secrets, self._settings.not_secrets)
+        if name:
+            return paths.WHY_DENIED.format(name)
         text = self._fitting(self._denying, path)
         return f"the rule {text!r} forbids it" if text else ""
 
@@ -69,18 +69,18 @@ class ReadingRules(PathFilter):
         return f"the rule {text!r} asks a person" if text else ""
 
     def suspects(self, folder: str, names: Sequence[str]) -> Iterable[str]:
-        """Return the names that are like a secret's, or like those that a rule is about."""
+        """Return the names that may be a secret's, or that a rule may be about."""
         patterns = list(self._settings.all_secrets)
         if guards := [*self._denying, *self._asking]:
-            here = f"{rules.folded_path(folder)}/" if folder else ""
+            here = f"{rules.fold_path(folder)}/" if folder else ""
             patterns += [guard.name for guard in guards if self._is_near(guard, here)]
-        return suspects(names, tuple(patterns))
+        return select_candidates(names, tuple(patterns))
 
     def _fitting(self, guards: Sequence[Guard], path: str) -> str:
         """Return the rule among *guards* that fits *path*, or ""."""
         if not guards:
             return ""
-        folded = rules.folded_path(path)
+        folded = rules.fold_path(path)
         for guard in guards:
             if any(guard.glob.fits(root + folded) for root in self._starts(guard)):
                 return guard.text
@@ -110,7 +110,7 @@ def _for_readers(
     for rule in map(rules.rule, texts):
         if not rule.pattern or not rule.is_for(agent):
             continue
-        # In doubt it forbids: a tool that is not here now may be a reader.
+        # A rule for a tool that is not installed counts, too: that tool may be a reader.
         is_unknown = rule.tool not in tools and {"*", "?"}.isdisjoint(rule.tool)
         if is_unknown or any(map(rule.names, readers)):
             yield rule
@@ -125,9 +125,9 @@ def _guards(rule: Rule) -> Iterator[Guard]:
 
 
 def _guard(rule: Rule, pattern: str) -> Guard:
-    tidy = rules.tidy(pattern)
-    # A folder that is refused is refused with what lies below: it is enough to know the folder.
-    folder = tidy
+    normal = rules.normalise(pattern)
+    # A refused folder is refused with everything below it, so the folder is enough.
+    folder = normal
     while folder.endswith("/**"):
         folder = folder.removesuffix("/**")
     wild = next((at for at, letter in enumerate(folder) if letter in "*?"), len(folder))

@@ -1,4 +1,4 @@
-"""What a command removes: the words are resolved in the directory in which it would run."""
+"""Judge what a command removes; its words are resolved in the directory where it would run."""
 
 import os
 import posixpath
@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from enum import IntEnum
 from typing import Final
 
-from nanocoder_policy_rules.search import Segment, Text, program
-from nanocoder_policy_rules.shell import compiled
+from nanocoder_policy_rules.command_search import Segment, Text, program
+from nanocoder_policy_rules.shell import compile_once
 
 _HOME = r"~[\w.-]*|\$\{?HOME\}?|/(?:home|Users)/[^/]+"
 _PLACES: Final = frozenset(
@@ -19,7 +19,7 @@ _PLACES: Final = frozenset(
     )
 )
 _RECURSIVE: Final = {"rm": "rR", "chmod": "R", "chown": "R", "chgrp": "R"}
-# Functions of common languages that remove a folder with all that is in it.
+# Functions of common languages that remove a folder and everything in it.
 _REMOVERS: Final = frozenset(("rmtree", "rmSync", "rmdirSync", "remove_dir_all", "rm_rf", "rimraf"))
 _REMOVING: Final = _REMOVERS.union(_RECURSIVE, ("find", "rsync"))
 _GIT_STORES: Final = (".git", ".git/objects", ".git/refs")
@@ -38,7 +38,7 @@ _MAX_PATH_CHARS: Final = 4_096
 
 
 class Extent(IntEnum):
-    """How much goes with what a command removes."""
+    """How much is lost when a command removes something."""
 
     NOTHING = 0
     FILES = 1  # of the workspace, all of them
@@ -55,14 +55,14 @@ class Removal:
         self._resolved = 0
 
     def destroys(self, text: Text) -> str:
-        """Return what is removed that nobody can bring back, in words, or ""."""
-        found = (deed for deed, extent in self._deeds(text) if extent >= Extent.WORKSPACE)
-        return next(found, "")
+        """Describe a removal that no undo reverts, or return ""."""
+        deeds = (deed for deed, extent in self._deeds(text) if extent >= Extent.WORKSPACE)
+        return next(deeds, "")
 
     def empties(self, text: Text) -> str:
-        """Return how the workspace is emptied, in words, or ""."""
-        found = (deed for deed, extent in self._deeds(text) if extent == Extent.FILES)
-        return next(found, "")
+        """Describe how the command empties the workspace, or return ""."""
+        deeds = (deed for deed, extent in self._deeds(text) if extent == Extent.FILES)
+        return next(deeds, "")
 
     def _deeds(self, text: Text) -> Iterator[tuple[str, Extent]]:
         programs = (word.rpartition(".")[2] for word in text.words)
@@ -76,17 +76,17 @@ class Removal:
             before = directories
             for at, name in _programs(segment):
                 if name in _CHANGES_DIRECTORY:
-                    directories = self._changed(directories, _target(segment.words, at))
+                    directories = self._enter_directory(directories, _target(segment.words, at))
                     continue
                 arguments = segment.words[at + 1 :]
                 if operands := _operands(name, arguments):
                     yield from self._extents(name, operands, arguments, directories)
-            # Only behind `&&` is it certain that the directory was there.
+            # Only after `&&` is it certain that the directory existed.
             if following is None or following.join != "&&":
                 directories = list(dict.fromkeys([*directories, *before]))[:_MAX_DIRECTORIES]
 
-    def _changed(self, directories: Sequence[str], target: str) -> list[str]:
-        # By a longer name the system finds no directory, so that it stays the same.
+    def _enter_directory(self, directories: Sequence[str], target: str) -> list[str]:
+        # A longer path names no directory, so `cd` fails and the directory stays the same.
         changed = (
             directory
             if len(directory) + len(target) > _MAX_PATH_CHARS
@@ -112,7 +112,7 @@ class Removal:
                 yield f"{verb} {word!r} and everything in it", extent
 
     def _extent(self, word: str, directory: str) -> Extent:
-        """Return how much goes when *word* is removed in *directory*."""
+        """Return how much is lost when *word* is removed in *directory*."""
         path = word.removeprefix("$") if word.startswith("$/") else word
         if _is_vital(path):
             return Extent.SYSTEM
@@ -153,9 +153,10 @@ def is_recursive(arguments: Sequence[str], letters: str) -> bool:
 def _programs(segment: Segment) -> list[tuple[int, str]]:
     """Return where the programs are that change the directory or remove something.
 
-    Of very many that remove, the first have the most operands, and the last the fewest tests.
+    A long list is cut in the middle: the first programs have the most operands, the last ones the
+    fewest tests.
     """
-    words = segment.words[:1] if segment.known else segment.words
+    words = segment.words[:1] if segment.sure else segment.words
     named = [(at, program(word)) for at, word in enumerate(words)]
     removing = [at for at, name in named if name.rpartition(".")[2] in _REMOVING]
     looked_at = {*removing[:_MAX_LOOKED_AT], *removing[-_MAX_LOOKED_AT:]}
@@ -169,19 +170,19 @@ def _target(words: Sequence[str], at: int) -> str:
 
 
 def _operands(name: str, arguments: Sequence[str]) -> list[str]:
-    """Return what *name* removes or opens, [] when it does neither."""
+    """Return what *name* removes or makes accessible, [] if it does neither."""
     operands = [word for word in arguments if not word.startswith("-")]
     if name in _RECURSIVE:
         return operands if is_recursive(arguments, _RECURSIVE[name]) else []
     if name == "find":
         return [] if {"-delete", "rm", "shred", "unlink"}.isdisjoint(arguments) else operands
-    if name == "rsync":  # what it does not find at its source
+    if name == "rsync":  # it deletes there what its source does not have
         return operands[-1:] if any(word.startswith("--del") for word in arguments) else []
     return operands[:1] if name.rpartition(".")[2] in _REMOVERS else []
 
 
 def _is_narrow(arguments: Sequence[str], extent: Extent) -> bool:
-    """Tell whether find looks for some files only."""
+    """Tell whether find selects only some files."""
     for at, word in enumerate(arguments):
         is_negated = at > 0 and arguments[at - 1] in {"!", "-not"}
         if word in _NAME_TESTS and not is_negated:
@@ -198,5 +199,7 @@ def _is_vital(word: str) -> bool:
     if slash and (last[:1] in {"*", "?", "["} or last[:2] in {".*", ".?", ".["}):
         word = head or "/"
     path = posixpath.normpath(word).replace("//", "/")
-    is_home = path == os.path.expanduser("~") != "/" or compiled(_HOME).fullmatch(path) is not None
+    is_home = (
+        path == os.path.expanduser("~") != "/" or compile_once(_HOME).fullmatch(path) is not None
+    )
     return path in _PLACES or is_home

@@ -1,7 +1,7 @@
-"""Rules as they are written: `TOOL` or `TOOL(PATTERN)`, and `@AGENT` behind either.
+"""Rules as they are written: `TOOL` or `TOOL(PATTERN)`, and `@AGENT` after either.
 
 For `bash` the pattern is words: the beginning of a command, `*` for one word, or at the end for
-whatever follows. For tools with paths it is a glob of paths in the workspace, for an argument `url`
+any words. For tools with paths it is a glob of paths in the workspace, for an argument `url`
 a pattern for addresses, and for others a glob of an argument. An agent is the name of a sub-agent's
 profile, or `main`; a rule without one is for all.
 """
@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 from nanocoder import fold_name
 
 from nanocoder_policy_rules import addresses, paths, runners
-from nanocoder_policy_rules.shell import Simple, compiled
+from nanocoder_policy_rules.shell import Simple, compile_once
 from nanocoder_policy_rules.wildcards import Glob
 
 _NAME = r"[A-Za-z0-9_*?.-]+"
@@ -29,8 +29,7 @@ _MAIN: Final = (_ADDRESS, "query", "name", "action", "pattern", "description")
 class Rule(NamedTuple):
     """One rule.
 
-    *text* is as written; *pattern* is "" when every call of the tool is meant, and *agent* when
-    every agent is.
+    *text* is as written; *pattern* is "" for every call of the tool, *agent* is "" for every agent.
     """
 
     text: str
@@ -46,7 +45,7 @@ class Rule(NamedTuple):
 
     @property
     def is_bare(self) -> bool:
-        """Tell whether this is about the tool and nothing else; `(**)` is about any path."""
+        """Tell whether the rule has only a tool; `(**)` is about any path."""
         return not self.pattern and "(" not in self.text
 
     @property
@@ -59,25 +58,25 @@ class Rule(NamedTuple):
         return self.tool == tool or fnmatchcase(tool, self.tool)
 
     def is_for(self, agent: str) -> bool:
-        """Tell whether this rule is about *agent*, which is "" for the main one."""
+        """Tell whether this rule is about *agent*, which is "" for the main rule."""
         return not self.agent or fnmatchcase(agent or MAIN_AGENT, self.agent)
 
 
 @lru_cache(maxsize=1_024)
 def rule(text: str) -> Rule:
-    """Read a rule; raises ValueError, naming it."""
-    found = compiled(_RULE).fullmatch(text)
-    if found is None:
+    """Parse a rule; raises ValueError, naming it."""
+    match = compile_once(_RULE).fullmatch(text)
+    if match is None:
         raise ValueError(
             f"rule {text!r} is not of the form TOOL, TOOL(PATTERN) or TOOL(PATTERN) @AGENT"
         )
-    pattern = found[2]
+    pattern = match[2]
     if pattern is not None and not pattern.strip():
         raise ValueError(
             f"rule {text!r} has an empty pattern; remove the brackets, or give a pattern"
         )
-    said = "" if pattern in (None, "*", "**") else pattern.strip()
-    return Rule(text, found[1], said, found[3] or "")
+    pattern_text = "" if pattern in (None, "*", "**") else pattern.strip()
+    return Rule(text, match[1], pattern_text, match[3] or "")
 
 
 def tool_of(text: str) -> str:
@@ -87,68 +86,68 @@ def tool_of(text: str) -> str:
 
 
 def allow_rule(text: str) -> Rule:
-    """Read a rule that allows; raises ValueError when it could fit no command, or any."""
-    made = rule(text)
-    if not made.pattern or not made.names(SHELL):
-        return made
-    if not {*"*?["}.isdisjoint(made.words[0] if made.words else "*") and made.tool == SHELL:
+    """Parse a rule that allows; raises ValueError when it could match no command, or any."""
+    parsed = rule(text)
+    if not parsed.pattern or not parsed.names(SHELL):
+        return parsed
+    if not {*"*?["}.isdisjoint(parsed.words[0] if parsed.words else "*") and parsed.tool == SHELL:
         raise ValueError(f"rule {text!r} allows programs by a wildcard; name the program")
-    if made.tool == SHELL and (problem := runners.problem(made.words, made.pattern)):
+    if parsed.tool == SHELL and (problem := runners.problem(parsed.words, parsed.pattern)):
         raise ValueError(f"rule {text!r} can never allow a command: {problem}")
-    return made
+    return parsed
 
 
-def allows_command(one: Rule, simple: Simple) -> bool:
-    """Tell whether a rule names the beginning of one recognised command, and all it does."""
-    return runners.fits(one.words, simple.words)
+def allows_command(rule: Rule, simple: Simple) -> bool:
+    """Tell whether a rule names the beginning of a recognised command, and everything it does."""
+    return runners.fits(rule.words, simple.words)
 
 
-def names_path(one: Rule, spellings: Sequence[str]) -> bool:
-    """Tell whether a rule's glob is for a path; without a slash it is for names at any depth."""
-    if not one.pattern:
+def names_path(rule: Rule, spellings: Sequence[str]) -> bool:
+    """Tell whether a rule's glob matches a path; without a slash it matches names at any depth."""
+    if not rule.pattern:
         return True
-    return any(glob(one.pattern).fits(folded_path(path)) for path in spellings)
+    return any(glob(rule.pattern).fits(fold_path(path)) for path in spellings)
 
 
-def names_place(one: Rule, places: Iterable[Sequence[str]]) -> bool:
-    """Tell whether a rule's absolute glob is for one of *places*; in doubt it is."""
-    globs = [glob(each) for each in paths.globs(os.path.expanduser(one.pattern))]
-    return any(each.fits(folded_path(path)) for place in places for path in place for each in globs)
+def names_place(rule: Rule, places: Iterable[Sequence[str]]) -> bool:
+    """Tell whether a rule's absolute glob may match one of *places*."""
+    globs = [glob(each) for each in paths.globs(os.path.expanduser(rule.pattern))]
+    return any(each.fits(fold_path(path)) for place in places for path in place for each in globs)
 
 
-def folded_path(path: str) -> str:
-    """Return *path* with each of its names folded."""
+def fold_path(path: str) -> str:
+    """Return *path* with each of its names folded as `fold_name` does."""
     return "/".join(fold_name(name) for name in path.split("/"))
 
 
-def tidy(pattern: str) -> str:
-    """Return a glob of paths as it is compared; without a slash it is for names at any depth."""
-    pattern = folded_path(pattern.strip().removeprefix("./").rstrip("/"))
+def normalise(pattern: str) -> str:
+    """Return a glob of paths in its normal form; without a slash it is for names at any depth."""
+    pattern = fold_path(pattern.strip().removeprefix("./").rstrip("/"))
     return pattern if "/" in pattern else f"**/{pattern}"
 
 
 @lru_cache(maxsize=1_024)
 def glob(pattern: str) -> Glob:
     """Return the glob of *pattern*."""
-    return Glob(tidy(pattern))
+    return Glob(normalise(pattern))
 
 
-def names_argument(one: Rule, arguments: Mapping[str, Any], *, any_of: bool) -> bool:
-    """Tell whether a rule's pattern is for the main argument, or for *any_of* them."""
-    if not one.pattern:
+def names_argument(rule: Rule, arguments: Mapping[str, Any], *, any_of: bool) -> bool:
+    """Tell whether a rule's pattern matches the main argument, or with *any_of* any argument."""
+    if not rule.pattern:
         return True
     texts = {key: value for key, value in arguments.items() if isinstance(value, str)}
     if any_of:
-        return any(_denies_argument(one, key, text) for key, text in texts.items())
+        return any(_denies_argument(rule, key, text) for key, text in texts.items())
     key = next((key for key in _MAIN if key in texts), "")
     if key == _ADDRESS:
-        address = addresses.pattern(one.pattern)
+        address = addresses.pattern(rule.pattern)
         return address is not None and address.allows(texts[key])
-    return bool(key) and fnmatchcase(texts[key], one.pattern)
+    return bool(key) and fnmatchcase(texts[key], rule.pattern)
 
 
-def _denies_argument(one: Rule, key: str, text: str) -> bool:
-    address = addresses.pattern(one.pattern) if key == _ADDRESS else None
+def _denies_argument(rule: Rule, key: str, text: str) -> bool:
+    address = addresses.pattern(rule.pattern) if key == _ADDRESS else None
     if address is not None and address.denies(text):
         return True
-    return fnmatchcase(text, one.pattern) or fnmatchcase(text.casefold(), one.pattern.casefold())
+    return fnmatchcase(text, rule.pattern) or fnmatchcase(text.casefold(), rule.pattern.casefold())

@@ -1,13 +1,13 @@
-"""What a rule that allows a command has to name: programs that run others, options that do."""
+"""The words that a rule must name to allow a command: programs and options that run others."""
 
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from typing import Final
 
-from nanocoder_policy_rules import git, shell
-from nanocoder_policy_rules.shell import compiled
+from nanocoder_policy_rules import git_words, shell
+from nanocoder_policy_rules.shell import compile_once
 
-# What runs other programs, or code in its arguments: a rule has to say which.
+# These run other programs, or code in their arguments, so a rule has to say which.
 RUNNERS: Final = frozenset(
     {
         *("bash", "sh", "dash", "zsh", "fish", "ksh", "busybox", "env", "sudo", "doas", "su"),
@@ -21,14 +21,14 @@ RUNNERS: Final = frozenset(
         *("xdg-open", "osascript", "powershell", "pwsh", "curl", "wget"),
     }
 )
-# Of these the second word is only how they run the third.
+# The second word of these only says how they run the third.
 _RUNNING_WORDS: Final = {
     **dict.fromkeys(("docker", "podman"), frozenset(("run", "exec", "compose", "container"))),
     **dict.fromkeys(("uv", "poetry", "pipx"), frozenset(("run", "tool"))),
     **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), frozenset(("exec", "x", "dlx"))),
     "kubectl": frozenset(("exec", "run")),
 }
-# The rest is the shell's own; nanocoder would change what it may do itself.
+# These are the shell's own, except for nanocoder, which could change what it may do itself.
 UNRULED: Final = frozenset(
     {
         *("eval", "exec", "source", ".", "builtin", "command", "coproc", "trap", "alias"),
@@ -41,8 +41,8 @@ UNRULED: Final = frozenset(
 _GIT_RUNNERS: Final = frozenset(
     ("config", "bisect", "submodule", "filter-branch", "rebase", "difftool", "mergetool", "alias")
 )
-# By these a program that a rule allows runs another one, writes elsewhere, follows links out, or
-# destroys; a rule allows them only by name. "-x" is a letter among others, "--x" may be cut short.
+# With these options an allowed program runs another one, writes elsewhere, follows links out, or
+# destroys; a rule allows them only by name. "-x" may be joined to others, "--x" abbreviated.
 _RISKY: Final = {
     "date": ("-s", "--set"),
     "du": ("-L", "--dereference"),
@@ -59,7 +59,11 @@ _RISKY: Final = {
     "tar": (
         *("-I", "-F", "--to-command", "--use-compress-program", "--checkpoint-action"),
         *("--info-script", "--new-volume-script", "--rsh-command", "--rmt-command"),
-        *("-P", "--absolute-names", "--remove-files"),  # out of the workspace, and what it packs
+        *(
+            "-P",
+            "--absolute-names",
+            "--remove-files",
+        ),  # writing outside the workspace, deleting what it packs
     ),
     "tree": ("-o", "-l"),
     "xxd": ("-r",),
@@ -80,7 +84,7 @@ _RISKY_GIT: Final = {
     "tag": ("-d", "-f", "--delete", "--force"),
 }
 _CHAINS: Final = ("&&", "||", ";", "|")
-_CHANGED = r"[$`~><&(){}\\#!]"  # a shell makes something else of these
+_CHANGED = r"[$`~><&(){}\\#!]"  # a shell replaces these
 
 
 def problem(words: Sequence[str], pattern: str) -> str:
@@ -90,9 +94,9 @@ def problem(words: Sequence[str], pattern: str) -> str:
         return f"each part of a chain needs a rule of its own, without {sign!r}"
     if "'" in pattern or '"' in pattern:
         return "write the words without quotes"
-    if sign := "".join(compiled(_CHANGED).findall(pattern)[:1]):
+    if sign := "".join(compile_once(_CHANGED).findall(pattern)[:1]):
         return f"a command with {sign!r} is not recognised, so only the rule `bash` allows it"
-    if compiled(shell.ASSIGNMENT).fullmatch(program):
+    if compile_once(shell.ASSIGNMENT).fullmatch(program):
         return "a command that begins with NAME=value is not recognised; only `bash` allows it"
     if program in UNRULED:
         return f"{program} decides what later commands do, so only the rule `bash` allows it"
@@ -141,32 +145,37 @@ _EXAMPLES: Final = {
 
 
 def _names_something(word: str) -> bool:
-    """Tell whether a word of a rule says what is run: no option, number, variable or wildcard."""
+    """Tell whether a word of a rule names a program: no option, number, variable or wildcard."""
     is_wild = not {*"*?["}.isdisjoint(word)
     is_number = word[:1].isdigit() and word.rstrip("smhd").replace(".", "").isdigit()
     return bool(word) and not (is_wild or is_number or word[0] == "-" or "=" in word)
 
 
-def fits(wanted: Sequence[str], words: Sequence[str]) -> bool:
-    """Tell whether a rule's words are the beginning of a command, and it does not do more."""
-    if not wanted or words[0] in UNRULED or len(wanted) > len(words) or wanted[0] != words[0]:
+def fits(rule_words: Sequence[str], words: Sequence[str]) -> bool:
+    """Tell whether a rule's words begin a command that does nothing beyond them."""
+    if (
+        not rule_words
+        or words[0] in UNRULED
+        or len(rule_words) > len(words)
+        or rule_words[0] != words[0]
+    ):
         return False
-    if problem(wanted, ""):
+    if problem(rule_words, ""):
         return False
-    if not all(fnmatchcase(word, want) for want, word in zip(wanted, words, strict=False)):
+    if not all(fnmatchcase(word, want) for want, word in zip(rule_words, words, strict=False)):
         return False
-    return not risky_option(words, wanted)
+    return not risky_option(words, rule_words)
 
 
 def risky_option(words: Sequence[str], named: Sequence[str]) -> str:
-    """Return the option by which a command does more than its program's name says, or "".
+    """Return the option with which a command does more than its program's name says, or "".
 
-    Options that a rule has *named* are not meant.
+    Options that a rule has *named* do not count.
     """
     rest = [word for word in words[1:] if word not in named]
     program = words[0].rpartition("/")[2]
     if program == "git" and len(words) > 1:
-        running = git.running_option([words[1], *rest])
+        running = git_words.running_option([words[1], *rest])
         options = _RISKY_GIT.get(words[1], ())
         refspec = next((word for word in rest if words[1] == "push" and word[:1] in "+:"), "")
         return running or refspec or _first_of(options, rest)

@@ -1,8 +1,8 @@
-"""A strict recogniser of shell commands: what it does not know for certain, it does not know.
+"""A strict recogniser of shell commands: a text that it does not know for certain is unknown.
 
 It reads a small part of the language in which every character has one meaning: plain and quoted
 words without expansions, joined by `&&`, `||`, `;` and `|`, and three harmless redirections. All
-else, from `$` to a newline, makes the whole text unknown. So there is nothing to be out-guessed.
+else, from `$` to a newline, makes the whole text unknown. So no trick can be misread as harmless.
 """
 
 import re
@@ -25,7 +25,7 @@ ASSIGNMENT: Final = r"[A-Za-z_][A-Za-z0-9_]*\+?=.*"
 
 
 class Simple(NamedTuple):
-    """One program and its arguments, quotes removed; *join* stands before it, "" at the start."""
+    """One program and its arguments, quotes removed; *join* is before it, "" at the start."""
 
     join: str
     words: tuple[str, ...]
@@ -44,32 +44,32 @@ def unknown_part(text: str) -> tuple[str, str]:
     """Return the first part of *text* that is not recognised, and the command it is in."""
     position = _read(text)[1]
     if len(text) > MAX_CHARS:
-        return f"{len(text):,} characters", clipped(text)
+        return f"{len(text):,} characters", clip_line(text)
     start = end = 0
-    for end_of_command in compiled(_ENDS).finditer(text):
+    for end_of_command in compile_once(_ENDS).finditer(text):
         end = end_of_command.start()
         if end > position:
             break
         start = end_of_command.end()
     else:
         end = len(text)
-    return text[position : position + 1].strip(" "), clipped(text[start:end] or text)
+    return text[position : position + 1].strip(" "), clip_line(text[start:end] or text)
 
 
-def clipped(text: str) -> str:
+def clip_line(text: str) -> str:
     """Return *text* as one short line."""
     line = " ".join(text.split())
     return line if len(line) <= SHOWN_CHARS else f"{line[:SHOWN_CHARS]}…"
 
 
 def _read(text: str) -> tuple[list[Simple] | None, int]:
-    """Return the commands of *text*, and where it stops being known."""
+    """Return the commands of *text*, and the position where recognition stops."""
     if len(text) > MAX_CHARS:
         return None, MAX_CHARS
     simples: list[Simple] = []
     words: list[str] = []
     join, position, is_apart = "", 0, True
-    next_token = compiled(_WORDS).match
+    next_token = compile_once(_WORDS).match
     while position < len(text):
         token = next_token(text, position)
         if token is None:
@@ -88,17 +88,17 @@ def _read(text: str) -> tuple[list[Simple] | None, int]:
         is_apart = token.lastgroup == "space"
     if words or join != ";":
         simples.append(Simple(join, tuple(words)))
-    # An empty command is a mistake, or something that we do not see.
+    # An empty command is a mistake, or hides something that this does not recognise.
     return (simples if all(simple.words for simple in simples) else None), position
 
 
 def _word(raw: str, *, is_first: bool) -> str:
     """Return a word without its quotes; "" for a first word that hides the program."""
-    if is_first and ("'" in raw or '"' in raw or compiled(ASSIGNMENT).fullmatch(raw)):
+    if is_first and ("'" in raw or '"' in raw or compile_once(ASSIGNMENT).fullmatch(raw)):
         return ""
     if "'" not in raw and '"' not in raw:
         return raw
-    return compiled(_QUOTED).sub(_inside, raw)
+    return compile_once(_QUOTED).sub(_inside, raw)
 
 
 def _inside(quoted: re.Match[str]) -> str:
@@ -106,6 +106,6 @@ def _inside(quoted: re.Match[str]) -> str:
 
 
 @cache
-def compiled(expression: str) -> re.Pattern[str]:
+def compile_once(expression: str) -> re.Pattern[str]:
     """Return *expression*, compiled at its first use: this module is imported at every start."""
     return re.compile(expression)

@@ -1,4 +1,4 @@
-"""The terminal: conversations, streamed answers, and the questions to whoever sits there.
+"""The terminal: conversations, streamed answers, and questions to the person there.
 
 Nothing here imports rich or prompt_toolkit before something is drawn or typed.
 """

@@ -1,4 +1,4 @@
-"""Which program a command would start: one in the workspace is whatever somebody put there."""
+"""Which program a command would start: one in the workspace may be anyone's."""
 
 import os
 from collections.abc import Sequence
@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from nanocoder import SessionInfo
 
 BUILT_IN = frozenset({"echo", "false", "printf", "pwd", "test", "true"})
-"""Programs that the shell is itself, whatever lies on PATH."""
+"""Programs that are built into the shell, so that PATH does not matter."""
 
 
-def in_workspace(words: Sequence[str], session: SessionInfo, path: str) -> str:
-    """Return where the program of a command is found if that is in the workspace, or nothing.
+def find_in_workspace(words: Sequence[str], session: SessionInfo, path: str) -> str:
+    """Return the path of a command's program if it is in the workspace, else "".
 
-    Entries that are relative are skipped: commands get none of them.
+    Relative entries of PATH are skipped, since commands run without them.
     """
     if words[0] in BUILT_IN:
         return ""
@@ -24,6 +24,6 @@ def in_workspace(words: Sequence[str], session: SessionInfo, path: str) -> str:
 
 
 def _is_below(program: str, session: SessionInfo) -> bool:
-    """Tell whether *program* is in the workspace, as its path is written or as its links lead."""
+    """Tell whether *program* is in the workspace, by its path or by the end of its links."""
     names = session.resolve(program, literal=True).names
     return any(not name.startswith("/") for name in names)

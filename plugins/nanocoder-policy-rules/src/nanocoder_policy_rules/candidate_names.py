@@ -1,4 +1,4 @@
-"""The names of a folder that one of many patterns may fit, found without an expression.
+"""Names of a folder that one of many patterns may match, found without a regular expression.
 
 An expression for twenty patterns takes ten times as long, and a search goes through 50,000 names.
 """
@@ -11,7 +11,7 @@ from nanocoder import fold_name
 
 
 class Edges(NamedTuple):
-    """How names begin, or end, that one of some patterns fits; *is_any* when they may be any."""
+    """Beginnings and ends of names that some patterns match; *is_any* when all names may match."""
 
     is_any: bool
     starts: tuple[str, ...]
@@ -19,16 +19,16 @@ class Edges(NamedTuple):
     ends: tuple[str, ...]
 
 
-def suspects(names: Sequence[str], patterns: tuple[str, ...]) -> Sequence[str]:
-    """Return all *names* that one of *patterns* with `*` fits, and perhaps some others."""
+def select_candidates(names: Sequence[str], patterns: tuple[str, ...]) -> Sequence[str]:
+    """Return all *names* that one of *patterns* with `*` matches, and perhaps some others."""
     is_any, starts, first, ends = _edges(patterns)
     if is_any:
         return names
     text = "\n".join(names).casefold()
-    if "\\" in text:  # the names are written with escapes for what is ignored in them
+    if "\\" in text:  # such names have escapes for characters that file systems ignore
         return names
     lines = text.split("\n")
-    # What file systems ignore: other letters for the same name, ends such as "." and ":stream".
+    # File systems ignore some differences of letters, and ends such as "." and ":stream".
     if not text.isascii() or len(lines) != len(names) or ":" in text or _has_odd_end(text):
         lines = [fold_name(name.replace("\n", " ")) for name in names]
     return [

@@ -1,14 +1,14 @@
-"""What a repository's own settings let git start: `git status` alone can run a program.
+"""Programs that a repository's own settings let git start: even `git status` can run one.
 
-The settings are found as git finds them. What is in doubt counts: a question too many costs a look.
+The settings are found as git finds them. Doubt counts as yes: a false alarm costs only a look.
 """
 
 import os
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from nanocoder_policy_rules.search import Segment
-from nanocoder_policy_rules.shell import compiled
+from nanocoder_policy_rules.command_search import Segment
+from nanocoder_policy_rules.shell import compile_once
 
 STARTS: Final = "that setting decides which programs git starts"
 # The value of each of these keys is a program, or names one, or more settings.
@@ -19,8 +19,8 @@ _KEYS: Final = (
     *("alternaterefscommand", "worktreeconfig"),
 )
 _SECTIONS: Final = ("include", "includeif", "alias", "filter")
-# A section and a key may stand on one line. A value that is a truth starts nothing; a backslash
-# behind it would go on with the next line.
+# A section and a key may be on one line. A boolean value starts nothing; a backslash after it would
+# continue on the next line.
 _PROGRAMS = (
     r"(?im)(?:^|\])[ \t]*(?:"
     rf"({'|'.join(_KEYS)})[ \t]*=(?![ \t]*(?:true|false|yes|no|on|off|[01])?[ \t]*(?:[#;]|$))"
@@ -32,7 +32,7 @@ _PLACE = r"(?im)(?:^|\])[ \t]*worktree[ \t]*=[ \t]*(.*?)[ \t]*$"
 _HEAD = r"ref:[ \t]*refs/|[0-9a-f]{40}"
 _MAX_BYTES: Final = 262_144
 _HOOKS: Final = ("post-index-change", "reference-transaction")
-"""Hooks that commands run which only look."""
+"""Hooks that even reading commands run."""
 
 _MAKES: Final = frozenset(("init", "clone"))
 _READS: Final = frozenset(("get", "--get", "--get-all", "--get-regexp", "--unset", "--list", "-l"))
@@ -41,7 +41,7 @@ _READS: Final = frozenset(("get", "--get", "--get-all", "--get-regexp", "--unset
 class _Store(NamedTuple):
     """A directory in which git keeps a repository.
 
-    *common* is what several worktrees share, *folder* the one that was looked at to find it.
+    *common* is the directory that several worktrees share, *folder* the one that led to it.
     """
 
     path: str
@@ -51,13 +51,15 @@ class _Store(NamedTuple):
 
 def setting_that_runs(folder: str) -> str:
     """Return the setting of the repository around *folder* that starts a program, or ""."""
-    return next((found for store in _stores_above(folder) if (found := _running(store))), "")
+    return next(
+        (setting for store in _stores_above(folder) if (setting := _running_setting(store))), ""
+    )
 
 
-def set_program(segment: Segment) -> str:
-    """Return the key that a `git config` sets if git starts a program by it, or ""; or an option.
+def setting_of_program(segment: Segment) -> str:
+    """Return the key or option in *segment* that sets a program for git, or "".
 
-    By `--template` a repository gets the hooks that are in a folder.
+    With `--template` a new repository gets the hooks that are in a folder.
     """
     if "git" in segment.vocabulary and not _MAKES.isdisjoint(segment.vocabulary):
         option = next((word for word in segment.words if word.startswith("--te")), "")
@@ -73,35 +75,35 @@ def _is_program(key: str) -> bool:
     return section in _SECTIONS or (bool(section) and last in _KEYS)
 
 
-def _running(store: _Store) -> str:
+def _running_setting(store: _Store) -> str:
     for place in dict.fromkeys((store.common, store.path)):
         for name in ("config", "config.worktree"):
             text = _text(os.path.join(place, name))
             if len(text) == _MAX_BYTES:
-                return name  # what follows is not looked at
-            if found := compiled(_PROGRAMS).search(text):
-                return str(next(filter(None, found.groups())))
-            if any(not _is_here(found[1], store) for found in compiled(_PLACE).finditer(text)):
+                return name  # the rest of a huge file is not read, so it may hide a program
+            if match := compile_once(_PROGRAMS).search(text):
+                return str(next(filter(None, match.groups())))
+            if any(not _is_here(match[1], store) for match in compile_once(_PLACE).finditer(text)):
                 return "worktree"
     hooks = (hook for hook in _HOOKS if os.path.exists(os.path.join(store.common, "hooks", hook)))
     return next(hooks, "")
 
 
 def _is_here(place: str, store: _Store) -> bool:
-    """Tell whether a setting names the directory in which the repository was found."""
+    """Tell whether a setting names the directory where the repository was found."""
     return os.path.realpath(os.path.join(store.path, place)) == os.path.realpath(store.folder)
 
 
 def _stores_above(folder: str) -> Iterator[_Store]:
     """Yield each directory that git may take for the repository that *folder* is in."""
     while True:
-        # A directory with a HEAD is a repository by itself, when it has no ".git".
+        # Without a ".git" a directory with a HEAD is itself a repository.
         for place in (os.path.join(folder, ".git"), folder):
             store = _store(place, folder)
             if not os.path.isfile(os.path.join(store.path, "HEAD")):
                 continue
             yield store
-            if _is_whole(store):
+            if _is_complete(store):
                 return
         above = os.path.dirname(folder)
         if above == folder:
@@ -116,15 +118,15 @@ def _store(place: str, folder: str) -> _Store:
     return _Store(place, os.path.join(place, shared) if shared else place, folder)
 
 
-def _is_whole(store: _Store) -> bool:
-    """Tell whether git takes this for a repository; otherwise it looks further up."""
-    if compiled(_HEAD).match(_text(os.path.join(store.path, "HEAD"))) is None:
+def _is_complete(store: _Store) -> bool:
+    """Tell whether git accepts this as a repository; otherwise it searches further up."""
+    if compile_once(_HEAD).match(_text(os.path.join(store.path, "HEAD"))) is None:
         return False
     return all(os.path.isdir(os.path.join(store.common, name)) for name in ("objects", "refs"))
 
 
 def _text(file: str) -> str:
-    """Return the beginning of a file, "" when it is not there, not a file or not for us."""
+    """Return the beginning of a file, "" when it is missing, not a file or unreadable."""
     try:
         if not os.path.isfile(file):
             return ""

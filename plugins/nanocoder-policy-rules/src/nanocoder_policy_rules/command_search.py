@@ -1,7 +1,7 @@
-"""Every place of a text where a command could stand: what forbids looks at all of them.
+"""Search a text for a command at every place where one could be, for rules that forbid.
 
-A program runs others in more ways than a list can hold. So each word counts as a program, behind
-whatever comes before it, inside quotes and inside quotes within these. Only programs that are
+A program runs others in more ways than a list can hold. So each word counts as a program, whatever
+comes before it, inside quotes and inside quotes within these. Only programs that are
 known to take plain data (`echo`, `grep`, `git commit -m`) keep their arguments to themselves. A
 name that a command computes when it runs is not in the text: the answer to that is "maybe".
 """
@@ -14,11 +14,11 @@ from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Final
 
-from nanocoder_policy_rules.commands import is_safe
-from nanocoder_policy_rules.git import plain_words
+from nanocoder_policy_rules.git_words import plain_words
 from nanocoder_policy_rules.reach import Anywhere
-from nanocoder_policy_rules.shell import Simple, compiled
-from nanocoder_policy_rules.spellings import renamed, replaced, spellings
+from nanocoder_policy_rules.reading_commands import is_safe
+from nanocoder_policy_rules.shell import Simple, compile_once
+from nanocoder_policy_rules.spellings import replace_aliases, replace_variables, spellings
 
 _QUOTES = r"\$?'([^']*+)'|\$?\"((?:[^\"\\]|\\.)*+)\"|\\([\s\S])"
 # `&` and `|` end a command, but not as a part of a redirection: `&>log`, `2>&1`, `>|log`.
@@ -38,14 +38,14 @@ _SIGNS: Final = _WILD | {"$", "`"}
 
 _ENTERS: Final = frozenset(("cd", "pushd", "-C", "--directory", "--chdir"))
 _MAX_DIRECTORIES: Final = 4
-_FEEDS: Final = frozenset(("xargs", "parallel"))  # what they run may come before them
+_FEEDS: Final = frozenset(("xargs", "parallel"))  # the program that they run may come before them
 _REDEFINES: Final = frozenset(
     (
         *("alias", "hash", "enable", "shopt", "eval", "source", ".", "exec", "set", "declare"),
         *("typeset", "export", "readonly", "local", "trap", "bind", "function", "unset"),
     )
 )
-# A program is expected behind these words.
+# A program is expected after these words.
 LEADING: Final = frozenset(
     (
         *("$", "!", "do", "then", "else", "elif", "if", "while", "until", "sudo", "doas", "env"),
@@ -54,7 +54,7 @@ LEADING: Final = frozenset(
         *("systemd-run", "runuser", "fakeroot", "chroot", "unshare", "nsenter", "strace"),
     )
 )
-# They read and write the files that they are given, and never take a word for a program.
+# These read and write files in their arguments, and never run a word as a program.
 _PLAIN: Final = frozenset(
     (
         *("echo", "grep", "egrep", "fgrep", "cat", "head", "tail", "wc", "ls", "mkdir", "touch"),
@@ -76,21 +76,21 @@ class Match(IntEnum):
 
 
 class Segment:
-    """Words of one command, which may start at any of them; with *known* at the first."""
+    """Words of one command, which may start at any of them, or at the first if some are *sure*."""
 
-    def __init__(self, words: Sequence[str], *, known: int = 0, join: str = "") -> None:
+    def __init__(self, words: Sequence[str], *, sure: int = 0, join: str = "") -> None:
         self.words = words
-        self.known = known
-        """So many words at the beginning are sure to be the program and its subcommand."""
+        self.sure = sure
+        """This many words at the beginning are certainly the program and its subcommand."""
         self.join = join
 
     @cached_property
     def names(self) -> Sequence[str]:
-        """The words, and what may be a word inside them."""
-        if self.known:
+        """The words, and possible words inside them."""
+        if self.sure:
             return self.words
         names: list[str] = []
-        gaps = compiled(_INNER_GAPS)
+        gaps = compile_once(_INNER_GAPS)
         for word in self.words:
             names.append(word)
             if gaps.search(word):
@@ -110,25 +110,25 @@ class Segment:
     def letters(self) -> frozenset[str]:
         """The letters of all short options, and the first ones of long options."""
         flags = [name for name in self.vocabulary if name[:1] == "-"]
-        is_short = compiled(_SHORT_FLAGS).fullmatch
+        is_short = compile_once(_SHORT_FLAGS).fullmatch
         letters = {letter for flag in flags if is_short(flag) for letter in flag[1:]}
         return frozenset(letters.union(flag[2] for flag in flags if flag[:2] == "--" != flag))
 
 
 class Text:
-    """A command's text with all that it could be hiding, each worked out once."""
+    """A command's text and everything that it could be hiding, each worked out once."""
 
     def __init__(self, text: str, simples: Sequence[Simple] | None) -> None:
         self.text = text
-        # Where names are given, the first word of a command does not tell what it runs.
-        self._simples = simples if renamed(text) == text else None
+        # After an alias or a copy, the first word of a command no longer tells which program runs.
+        self._simples = simples if replace_aliases(text) == text else None
 
     @cached_property
     def scripts(self) -> list[list[Segment]]:
-        """The commands in order, once for each way to read the text."""
+        """The commands in order, once for each reading of the text."""
         if self._simples is None:
-            return list(_unknown(self.text))
-        return [list(_recognised(self._simples))]
+            return list(_possible_segments(self.text))
+        return [list(_recognised_segments(self._simples))]
 
     @cached_property
     def segments(self) -> list[Segment]:
@@ -137,12 +137,12 @@ class Text:
 
     @cached_property
     def words(self) -> dict[str, None]:
-        """Every word that the text could be hiding, a command's or plain data, in order."""
+        """Every word that the text could be hiding, of a command or of plain data, in order."""
         words: dict[str, None] = {}
         for spelling in spellings(self.text):
-            bare = compiled(_LITTER).sub("", spelling)
+            bare = compile_once(_LITTER).sub("", spelling)
             for gaps in (_GAPS, _ALL_GAPS):
-                words.update(dict.fromkeys(compiled(gaps).split(bare)))
+                words.update(dict.fromkeys(compile_once(gaps).split(bare)))
         words.update(dict.fromkeys([program(word) for word in words]))
         if "git-" in self.text:
             words.update(dict.fromkeys(("git", *(word.removeprefix("git-") for word in words))))
@@ -151,34 +151,34 @@ class Text:
 
     @cached_property
     def directories(self) -> list[str]:
-        """The directories that a `cd` names, or an option that does the same; the first few."""
+        """The first few directories that a `cd` names, or an option that does the same."""
         if _ENTERS.isdisjoint(self.words):
             return []
         pairs = (pair for segment in self.segments for pair in pairwise(segment.words))
         entered = dict.fromkeys(target for word, target in pairs if word in _ENTERS)
         return list(entered)[:_MAX_DIRECTORIES]
 
-    def match(self, wanted: Sequence[str]) -> Match:
-        """Tell how certainly some command begins with the words *wanted*."""
-        if self._can_hold(wanted):
-            if any(_occurs(wanted, segment) for segment in self.segments):
+    def match(self, rule_words: Sequence[str]) -> Match:
+        """Tell how certainly some command begins with the words *rule_words*."""
+        if self._can_hold(rule_words):
+            if any(_occurs(rule_words, segment) for segment in self.segments):
                 return Match.YES
-            if _is_in_a_row(wanted, self._whole):
+            if _is_in_a_row(rule_words, self._whole):
                 return Match.YES
-        maybe = any(_could_become(wanted, words) for words in self._computed)
+        maybe = any(_may_become(rule_words, words) for words in self._computed)
         return Match.MAYBE if maybe else Match.NO
 
-    def _can_hold(self, wanted: Sequence[str]) -> bool:
-        names = (want for want in wanted if want[:1] != "-" and _WILD.isdisjoint(want))
+    def _can_hold(self, rule_words: Sequence[str]) -> bool:
+        names = (want for want in rule_words if want[:1] != "-" and _WILD.isdisjoint(want))
         return all(name in self.words for name in names)
 
     @cached_property
     def _whole(self) -> list[str]:
-        """All words of an unknown text: no quote that we read in another way cuts one off."""
+        """All words of an unknown text, so that a quote that we misread cannot hide one."""
         if self._simples is not None:
             return []
-        bare = compiled(_LITTER).sub("", replaced(self.text))
-        return [word for word in compiled(_ALL_GAPS).split(bare) if word]
+        bare = compile_once(_LITTER).sub("", replace_variables(self.text))
+        return [word for word in compile_once(_ALL_GAPS).split(bare) if word]
 
     @cached_property
     def _computed(self) -> list[list[str]]:
@@ -190,9 +190,9 @@ class Text:
             pieces = dict.fromkeys(piece for script in scripts for _, piece in script)
         else:
             pieces = dict.fromkeys(
-                " ".join(segment.words) for segment in self.segments if not segment.known
+                " ".join(segment.words) for segment in self.segments if not segment.sure
             )
-        marked = (_marked(piece) for piece in pieces if not _SIGNS.isdisjoint(piece))
+        marked = (_mark_computed(piece) for piece in pieces if not _SIGNS.isdisjoint(piece))
         return [words for words in marked if any(not _WILD.isdisjoint(word) for word in words)]
 
 
@@ -203,7 +203,7 @@ def program(word: str) -> str:
     return word.rpartition("/")[2].lstrip("!$@")
 
 
-def _recognised(simples: Sequence[Simple]) -> Iterator[Segment]:
+def _recognised_segments(simples: Sequence[Simple]) -> Iterator[Segment]:
     redefines = any(simple.words[0] in _REDEFINES for simple in simples)
     plain = [None if redefines else _plain(simple.words) for simple in simples]
     upstream: list[str] = []
@@ -211,12 +211,12 @@ def _recognised(simples: Sequence[Simple]) -> Iterator[Segment]:
         upstream = [*upstream, *simple.words] if simple.join == "|" else [*simple.words]
         words = plain[at]
         if words is not None and not _feeds_a_program(simples, plain, at):
-            yield Segment(words[0], known=words[1], join=simple.join)
+            yield Segment(words[0], sure=words[1], join=simple.join)
             continue
         for text in spellings(" ".join(simple.words)):
             yield Segment(_split(text), join=simple.join)
         if simple.join == "|" and words is None:
-            yield _fed(_split(" ".join(upstream)), simple.join)
+            yield _feed_words(_split(" ".join(upstream)), simple.join)
 
 
 def _feeds_a_program(simples: Sequence[Simple], plain: Sequence[object | None], at: int) -> bool:
@@ -229,73 +229,73 @@ def _feeds_a_program(simples: Sequence[Simple], plain: Sequence[object | None], 
     return False
 
 
-def _fed(words: list[str], join: str = "") -> Segment:
+def _feed_words(words: list[str], join: str = "") -> Segment:
     feeds = not _FEEDS.isdisjoint(word.rpartition("/")[2] for word in words)
     return Segment(words * 2 if feeds else words, join=join)
 
 
 def _plain(words: Sequence[str]) -> tuple[Sequence[str], int] | None:
-    """Return a command that takes plain data, and how many words say which it is."""
+    """Return a command that takes plain data, and how many of its words identify it."""
     if words[0] == "git":
         return plain_words(words)
-    if words[0] in _COPIES and any(map(compiled(_INSTALLED).fullmatch, words[1:])):
-        return None  # what runs under another name afterwards
+    if words[0] in _COPIES and any(map(compile_once(_INSTALLED).fullmatch, words[1:])):
+        return None  # the copy runs under another name afterwards
     if words[0] in _PLAIN or is_safe(words, Anywhere()):
         return words, 1
     return None
 
 
-def _unknown(text: str) -> Iterator[list[Segment]]:
+def _possible_segments(text: str) -> Iterator[list[Segment]]:
     for spelling in spellings(text):
         for pieces in _pieces(spelling):
             split = ((_split(piece), join) for join, piece in pieces)
             script = [Segment(words, join=join) for words, join in split if words]
             every = [word for segment in script for word in segment.words]
-            fed = _fed(every)
+            fed = _feed_words(every)
             yield [*script, fed] if fed.words is not every else script
 
 
 def _pieces(text: str) -> Iterator[list[tuple[str, str]]]:
-    """Yield the commands of *text*, with what is quoted as a part of one, and as ends of one."""
-    in_quotes = compiled(_QUOTES).sub(_unquoted, text.replace("\\\n", ""))
-    for bare in dict.fromkeys((in_quotes, compiled(_LITTER).sub("", text))):
-        parts = ["", *compiled(f"({_ENDS})").split(bare)]
+    """Yield the commands of *text*, once with quoted text in them, once with it as commands."""
+    in_quotes = compile_once(_QUOTES).sub(_unquote, text.replace("\\\n", ""))
+    for bare in dict.fromkeys((in_quotes, compile_once(_LITTER).sub("", text))):
+        parts = ["", *compile_once(f"({_ENDS})").split(bare)]
         yield list(zip(parts[::2], parts[1::2], strict=True))
 
 
-def _unquoted(quoted: re.Match[str]) -> str:
+def _unquote(quoted: re.Match[str]) -> str:
     inner = quoted[1] or quoted[2] or quoted[3] or ""
-    return compiled(_ENDS).sub(" ", compiled(_LITTER).sub("", inner))
+    return compile_once(_ENDS).sub(" ", compile_once(_LITTER).sub("", inner))
 
 
 def _split(piece: str) -> list[str]:
-    bare = compiled(_LITTER).sub("", piece)
-    return [word for word in compiled(_GAPS).split(bare) if word]
+    bare = compile_once(_LITTER).sub("", piece)
+    return [word for word in compile_once(_GAPS).split(bare) if word]
 
 
-def _marked(piece: str) -> list[str]:
-    """Return the words of a command without leading assignments, what is computed as a mark."""
-    command = compiled(_ASSIGNMENTS).sub("", piece, count=1)
-    command = compiled(_CLASS).sub("?", command)
-    substituted = compiled(_SUBSTITUTION).sub(f"{_COMPUTED} ", command)
-    return _split(compiled(_VARIABLE).sub(_COMPUTED, substituted))
+def _mark_computed(piece: str) -> list[str]:
+    """Return a command's words without leading assignments; a mark replaces computed parts."""
+    command = compile_once(_ASSIGNMENTS).sub("", piece, count=1)
+    command = compile_once(_CLASS).sub("?", command)
+    substituted = compile_once(_SUBSTITUTION).sub(f"{_COMPUTED} ", command)
+    return _split(compile_once(_VARIABLE).sub(_COMPUTED, substituted))
 
 
-def _occurs(wanted: Sequence[str], segment: Segment) -> bool:
+def _occurs(rule_words: Sequence[str], segment: Segment) -> bool:
     """Tell whether the words are in a segment in this order; options may be anywhere."""
     names, position = segment.names, 0
-    same_case = "" if _RECURSIVE.isdisjoint(wanted) else "R"
-    for index, want in enumerate(wanted):
+    same_case = "" if _RECURSIVE.isdisjoint(rule_words) else "R"
+    for index, want in enumerate(rule_words):
         if want == "*":
             continue
         if want[:1] == "-" and _has_option(want, segment, same_case=same_case):
             continue
-        if index < segment.known and want[:1] != "-":
+        if index < segment.sure and want[:1] != "-":
             if index >= len(names) or not _is_word(names[index], want):
                 return False
             position = index + 1
             continue
-        if not segment.known and _WILD.isdisjoint(want) and want not in segment.vocabulary:
+        if not segment.sure and _WILD.isdisjoint(want) and want not in segment.vocabulary:
             return False
         for at in range(position, len(names)):
             if _is_word(names[at], want):
@@ -307,14 +307,14 @@ def _occurs(wanted: Sequence[str], segment: Segment) -> bool:
 
 
 def _has_option(want: str, segment: Segment, *, same_case: str = "") -> bool:
-    """Tell whether an option is in a segment; letters of *same_case* mean what small ones do."""
+    """Tell whether an option is in a segment; capitals in *same_case* count as small letters."""
     letters = segment.letters.union(map(str.lower, segment.letters.intersection(same_case)))
-    if compiled(_SHORT_FLAGS).fullmatch(want):
+    if compile_once(_SHORT_FLAGS).fullmatch(want):
         small = {letter.lower() if letter in same_case else letter for letter in want[1:]}
         return small <= letters
     if want[2:3] in letters:
         return True
-    # GNU programs take the beginning of a long option for the whole of it.
+    # GNU programs accept abbreviated long options.
     return any(
         name[:2] == "--" and len(name) > len("--x") and want.startswith(name.partition("=")[0])
         for name in segment.vocabulary
@@ -327,9 +327,9 @@ def _is_word(word: str, want: str) -> bool:
     return fnmatchcase(word, want) or fnmatchcase(word.rpartition("/")[2], want)
 
 
-def _is_in_a_row(wanted: Sequence[str], words: Sequence[str]) -> bool:
+def _is_in_a_row(rule_words: Sequence[str], words: Sequence[str]) -> bool:
     """Tell whether the words follow each other with nothing but options between them."""
-    names = [want for want in wanted if want != "*"]
+    names = [want for want in rule_words if want != "*"]
     if not names[1:] or any(name.startswith("-") for name in names):
         return False
     at, after_option = 0, False
@@ -345,11 +345,11 @@ def _is_in_a_row(wanted: Sequence[str], words: Sequence[str]) -> bool:
     return False
 
 
-def _could_become(wanted: Sequence[str], words: Sequence[str]) -> bool:
+def _may_become(rule_words: Sequence[str], words: Sequence[str]) -> bool:
     """Tell whether a computed word could make *words* the command that a rule is about."""
-    first, *others = wanted
+    first, *others = rule_words
     second = others[0] if others else ""
-    # Words that repeat are looked at once with each of their neighbours.
+    # A repeated word is checked once with each of its neighbours.
     for before, word, following in dict.fromkeys(
         zip(["", *words[:-1]], words, [*words[1:], ""], strict=True)
     ):
@@ -360,15 +360,15 @@ def _could_become(wanted: Sequence[str], words: Sequence[str]) -> bool:
                 return True
             if others and (_is_word(following, second) or _stands_for(following, second)):
                 return True
-        if before and _COMPUTED in word and _follows(before, word, wanted):
+        if before and _COMPUTED in word and _follows(before, word, rule_words):
             return True
     starts = words[:1] if words and _stands_for(words[0], first) else ()
-    return bool(starts and others) and _occurs(wanted, Segment([first, *words[1:]]))
+    return bool(starts and others) and _occurs(rule_words, Segment([first, *words[1:]]))
 
 
-def _follows(before: str, word: str, wanted: Sequence[str]) -> bool:
+def _follows(before: str, word: str, rule_words: Sequence[str]) -> bool:
     """Tell whether a computed word is where the next word of a rule is expected."""
-    pairs = pairwise(wanted)
+    pairs = pairwise(rule_words)
     return any(_is_word(before, first) and _stands_for(word, second) for first, second in pairs)
 
 

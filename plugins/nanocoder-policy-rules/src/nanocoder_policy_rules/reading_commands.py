@@ -1,20 +1,20 @@
-"""Programs that only read, and the options with which they do: lists of what is allowed."""
+"""Programs that only read, and the options with which they only read: lists of what is allowed."""
 
 import os
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from nanocoder_policy_rules.reach import HERE, Reading
-from nanocoder_policy_rules.shell import Simple, compiled
+from nanocoder_policy_rules.shell import Simple, compile_once
 
 
 class Program(NamedTuple):
-    """What a program may be given.
+    """The options and operands with which a program only reads.
 
     *flags* are short options without a value, *valued* those with one. *long* are options as
     `--name`; `--name=` takes a value, behind it or as the next word. *operands*: "paths" to read,
     "text", "none", "pattern" and paths, at most "one" path, or the name of a check below. *number*:
-    `-20` is an option, too. None of the options follows links below an operand.
+    `-20` is an option, too. No listed option may follow links below an operand.
     """
 
     flags: str = ""
@@ -100,22 +100,22 @@ _FIND_VALUED = frozenset(
 )
 _SED_PRINT = r"(?:[0-9]+|\$)(?:,(?:[0-9]+|\$))?p"
 _NUMBER = r"[0-9]{1,6}"
-# By these a search goes through folders, and follows the links in them.
+# With these options a search goes through folders, and follows the links in them.
 _DESCENDING: Final = ("--recursive", "--dereference-recursive", "--directories=")
 _FOLLOWING: Final = ("--follow", "--dereference-recursive")
 _WIDER_LONG: Final = ("--follow", "--hidden", "--no-ignore", "--unrestricted")
 
 
-def are_safe(found: Sequence[Simple], reading: Reading) -> bool:
+def are_safe(simples: Sequence[Simple], reading: Reading) -> bool:
     """Tell whether all of these commands only read, and only what *reading* agrees to."""
-    directory, rest = after_cd(found, reading)
+    directory, rest = after_cd(simples, reading)
     return bool(rest) and all(is_safe(with_input(each), reading, directory) for each in rest)
 
 
 def with_input(simple: Simple) -> Sequence[str]:
-    """Return the words of a command; for ripgrep with "-" when it gets what another one writes.
+    """Return the words of a command, with "-" added for ripgrep when it reads a pipe.
 
-    It searches that then, and no folder unless one is named.
+    Ripgrep then searches the pipe, and a folder only if it is named.
     """
     return (*simple.words, "-") if simple.join == "|" and simple.words[0] == "rg" else simple.words
 
@@ -130,17 +130,17 @@ def is_safe(words: Sequence[str], reading: Reading, directory: str = HERE) -> bo
     if program.operands == "echo":
         return True
     operands = _operands(program, words[1:])
-    return operands is not None and _are_fine(program, words, operands, reading, directory)
+    return operands is not None and _may_take(program, words, operands, reading, directory)
 
 
-def may_go_through(
+def may_search_through(
     words: Sequence[str], reading: Reading, directory: str, named: Sequence[str] = ()
 ) -> bool:
     """Tell whether a search that a rule allows finds only what may be read.
 
-    What an unknown option means is not known: each word may be a folder to search, and there may be
-    none, so that the search goes through all of them. *named* are words of the rule; what they name
-    outside of the workspace is meant.
+    After an unknown option each word may be a folder to search, or no word may be one; then the
+    search goes through the whole workspace. *named* are words of the rule: the person who wrote
+    it meant what they name, even outside of the workspace.
     """
     program = PROGRAMS.get(words[0])
     if program is None or program.operands != "pattern":
@@ -162,25 +162,25 @@ def may_go_through(
 
 
 def _wider(program: Program, *, is_ripgrep: bool) -> Program:
-    """Return *program* with more options that we can tell from operands; they read more."""
+    """Return *program* with more options that are certainly no operands; they read more."""
     flags = "abhLpquz." if is_ripgrep else "RTyUbz"
     long = _WIDER_LONG if is_ripgrep else _DESCENDING
     return program._replace(flags=program.flags + flags, long=(*program.long, *long))
 
 
-def after_cd(found: Sequence[Simple], reading: Reading) -> tuple[str, Sequence[Simple]]:
-    """Take a leading `cd DIR &&` off, when nothing can run if it fails."""
-    first = found[0].words
+def after_cd(simples: Sequence[Simple], reading: Reading) -> tuple[str, Sequence[Simple]]:
+    """Split off a leading `cd DIR &&`, if nothing can run after it fails."""
+    first = simples[0].words
     if first[0] != "cd" or not first[1:] or first[2:] or first[1].startswith("-"):
-        return HERE, found
-    joins = [simple.join for simple in found[1:]]
+        return HERE, simples
+    joins = [simple.join for simple in simples[1:]]
     if joins[:1] != ["&&"] or not {*joins} <= {"&&", "|"} or not reading.may_read(first[1], HERE):
         return HERE, ()
-    return first[1], found[1:]
+    return first[1], simples[1:]
 
 
 def _operands(program: Program, words: Sequence[str]) -> list[str] | None:
-    """Return what is no option; None when an option is not on the list."""
+    """Return the operands; None when an option is not on the list."""
     operands: list[str] = []
     rest = iter(words)
     for word in rest:
@@ -204,7 +204,7 @@ def _is_listed(program: Program, word: str, rest: Iterable[str], operands: list[
     for index, letter in enumerate(word[1:], 2):
         if letter in program.valued:
             value = word[index:] or next(iter(rest), None)
-            if letter == "e":  # a pattern; the operands are all paths then
+            if letter == "e":  # the value is the pattern, so all operands are paths
                 operands.insert(0, "")
             return value is not None
         if letter not in program.flags:
@@ -212,7 +212,7 @@ def _is_listed(program: Program, word: str, rest: Iterable[str], operands: list[
     return True
 
 
-def _are_fine(
+def _may_take(
     program: Program, words: Sequence[str], operands: list[str], reading: Reading, directory: str
 ) -> bool:
     match program.operands:
@@ -222,15 +222,17 @@ def _are_fine(
             return not operands
         case "date":
             return all(operand.startswith("+") for operand in operands)
-        case "numbers":  # few of them: what they count to is written
-            return all(compiled(_NUMBER).fullmatch(operand) for operand in operands)
+        case "numbers":  # a longer number would print too many lines
+            return all(compile_once(_NUMBER).fullmatch(operand) for operand in operands)
         case "sed":
-            is_print = "-n" in words and operands and compiled(_SED_PRINT).fullmatch(operands[0])
+            is_print = (
+                "-n" in words and operands and compile_once(_SED_PRINT).fullmatch(operands[0])
+            )
             paths = operands[1:] if is_print else None
         case "pattern" if (
             "".join(words[1:2]) != "--files"
-        ):  # elsewhere that could be what is looked for
-            return _may_look_for(words, _after_patterns(operands), reading, directory)
+        ):  # at another place it could be the pattern
+            return _may_search(words, _after_patterns(operands), reading, directory)
         case "one":
             paths = operands if len(operands) <= 1 else None
         case _:
@@ -240,10 +242,10 @@ def _are_fine(
     )
 
 
-def _may_look_for(
+def _may_search(
     words: Sequence[str], paths: Sequence[str], reading: Reading, directory: str
 ) -> bool:
-    """Tell whether a search may go through *paths*, and through all that is below folders."""
+    """Tell whether a search may go through *paths* and everything below those that are folders."""
     if words[0] != "rg" and not _goes_down(words):
         return all(path == "-" or reading.may_read(path, directory) for path in paths)
     hidden = _looks_into_hidden(words)
@@ -265,19 +267,19 @@ def _looks_into_hidden(words: Sequence[str]) -> bool:
 
 
 def _has_flag(words: Sequence[str], letters: str, *names: str) -> bool:
-    """Tell whether one of *words* could be an option; a value that looks like it counts, too.
+    """Tell whether one of *words* could be one of these options; a value that looks like it counts.
 
-    A long option may be cut short.
+    A long option may be abbreviated.
     """
     return any(
-        _begins_one_of(word.partition("=")[0], names)
+        _abbreviates(word.partition("=")[0], names)
         if word[:2] == "--"
         else word[:1] == "-" and not set(letters).isdisjoint(word)
         for word in words[1:]
     )
 
 
-def _begins_one_of(name: str, names: Sequence[str]) -> bool:
+def _abbreviates(name: str, names: Sequence[str]) -> bool:
     return len(name) > len("--") and any(each.startswith(name) for each in names)
 
 

@@ -1,4 +1,4 @@
-"""What the words of a git command are: which of them are options, and what runs programs."""
+"""The words of git commands: subcommands, options, and options that run programs."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -11,7 +11,7 @@ _ALONE: Final = frozenset(
     )
 )
 _VALUED: Final = frozenset(("-C", "--git-dir", "--work-tree", "--namespace"))
-# These take names, messages and paths; what others take can be a command.
+# The arguments of these are names, messages and paths; those of others can be commands.
 _PLAIN: Final = frozenset(
     (
         *("add", "am", "apply", "blame", "branch", "checkout", "cherry-pick", "clean", "clone"),
@@ -31,7 +31,7 @@ RUNS_SHORT: Final = {"clone": "cu", "grep": "O", "rebase": "xi", "difftool": "x"
 
 
 def subcommand_at(words: Sequence[str]) -> int:
-    """Return where the subcommand is; 0 when git is told what to run, or something unknown."""
+    """Return the subcommand's position; 0 after an option that is unknown or runs something."""
     at = 1
     while at < len(words) and words[at].startswith("-"):
         name, is_joined, _ = words[at].partition("=")

@@ -1,24 +1,24 @@
-"""What a command changes: the words that programs write to, and where output is sent."""
+"""Files that a command changes: words that programs write to, and redirected output."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from nanocoder_policy_rules.search import Segment, Text, program
-from nanocoder_policy_rules.shell import compiled
+from nanocoder_policy_rules.command_search import Segment, Text, program
+from nanocoder_policy_rules.shell import compile_once
 from nanocoder_policy_rules.spellings import spellings
 
-# They write to their last operand, or to what an option such as `-t` names.
+# These write to their last operand, or to the value of an option such as `-t`.
 _TO_LAST: Final = frozenset(("cp", "install", "ln", "rsync", "scp"))
 _ARCHIVERS: Final = frozenset(("tar", "bsdtar", "gtar"))
-# They write below the directory in which they start, and need not name it.
+# These write below the directory where they start, and need not name it.
 UNPACKING: Final = _ARCHIVERS | {"unzip", "cpio", "7z", "7za", "patch"}
-# They change every file that they are given.
+# These change every file among their arguments.
 _TO_ALL: Final = UNPACKING | {"mv", "tee", "truncate", "dd", "sed", "wget", "curl"}
-# What they do starts nothing, but where it makes or removes git's directory.
+# These start nothing, except by making or removing git's directory.
 _ONLY_GIT: Final = frozenset(("mkdir", "rmdir", "rm", "unlink", "touch"))
 _WRITERS: Final = _TO_LAST | _TO_ALL | _ONLY_GIT
-# Behind these, `install` is a subcommand.
+# After these, `install` is a subcommand.
 _INSTALLERS: Final = frozenset(
     (
         *("pip", "pip3", "uv", "npm", "pnpm", "yarn", "make", "cargo", "go", "apt", "apt-get"),
@@ -36,9 +36,9 @@ _MOST_LETTERS: Final = 4
 
 
 class Target(NamedTuple):
-    """A word that a command changes; *program* does it, "" where a shell sends output there.
+    """A word whose file *program* changes; "" means that the shell sends output there.
 
-    *is_end*: the program writes there; otherwise it may only take something away.
+    With *is_end* the program writes there; otherwise it may only remove something.
     """
 
     word: str
@@ -47,25 +47,25 @@ class Target(NamedTuple):
 
     @property
     def may_start(self) -> bool:
-        """Tell whether something may start from what is written there."""
+        """Tell whether a program may start later from what is written there."""
         return self.program not in _ONLY_GIT and (self.program != "mv" or self.is_end)
 
 
 def targets(text: Text) -> Iterator[Target]:
-    """Yield what the commands of *text* change, as far as words tell."""
+    """Yield what the commands of *text* change, as far as their words show it."""
     yield from (Target(word, "") for word in _outputs(text.text))
     if _WRITERS.isdisjoint(text.words):
         return
     for segment in text.segments:
         for name, arguments in writers(segment):
-            yield from _changed(name, arguments)
+            yield from _targets_of_program(name, arguments)
 
 
 def writers(segment: Segment) -> Iterator[tuple[str, Sequence[str]]]:
     """Yield the programs of *segment* that change files, each with all that follows it."""
     words = segment.words
     first: dict[str, int] = {}
-    for at, word in enumerate(words[:1] if segment.known else words):
+    for at, word in enumerate(words[:1] if segment.sure else words):
         name = program(word)
         if name in _WRITERS and not (name == "install" and _is_subcommand(words, at)):
             first.setdefault(name, at)
@@ -79,8 +79,8 @@ def _outputs(text: str) -> Iterator[str]:
     if ">" not in text:
         return
     for spelling in spellings(text):
-        bare = compiled(_LITTER).sub("", spelling)
-        yield from (found[1] for found in compiled(_OUTPUT).finditer(bare))
+        bare = compile_once(_LITTER).sub("", spelling)
+        yield from (match[1] for match in compile_once(_OUTPUT).finditer(bare))
 
 
 def _is_subcommand(words: Sequence[str], at: int) -> bool:
@@ -88,18 +88,18 @@ def _is_subcommand(words: Sequence[str], at: int) -> bool:
 
 
 def _writes(name: str, arguments: Sequence[str]) -> bool:
-    """Tell whether a program does; an archiver unpacks then, or removes what it has packed."""
+    """Tell whether a program changes files; archivers do if they unpack, or remove their input."""
     if name == "sed":
-        return any(map(compiled(_IN_PLACE).fullmatch, arguments))
+        return any(map(compile_once(_IN_PLACE).fullmatch, arguments))
     if name not in _ARCHIVERS:
         return True
     pairs = pairwise([name, *arguments])
     options = (word for before, word in pairs if word[:1] == "-" or program(before) == name)
-    return any(map(compiled(_UNPACKS).fullmatch, options))
+    return any(map(compile_once(_UNPACKS).fullmatch, options))
 
 
-def _changed(name: str, arguments: Sequence[str]) -> Iterator[Target]:
-    # What may be an operand is one for certain when no option stands before it.
+def _targets_of_program(name: str, arguments: Sequence[str]) -> Iterator[Target]:
+    # A word is certainly an operand if no option is before it.
     certain = [
         at
         for at, word in enumerate(arguments)
@@ -108,18 +108,18 @@ def _changed(name: str, arguments: Sequence[str]) -> Iterator[Target]:
     last = certain[-1] if certain else 0
     for at, word in enumerate(arguments):
         before = arguments[at - 1] if at else ""
-        if before in _LEAVES_OUT or (name == "sed" and compiled(_SCRIPT).fullmatch(word)):
+        if before in _LEAVES_OUT or (name == "sed" and compile_once(_SCRIPT).fullmatch(word)):
             continue
         if word[:1] == "-":
-            yield from (Target(part, name) for part in attached(word))
+            yield from (Target(part, name) for part in attached_values(word))
             continue
-        is_end = at >= last or compiled(_OPTION_OF_TARGET).fullmatch(before) is not None
+        is_end = at >= last or compile_once(_OPTION_OF_TARGET).fullmatch(before) is not None
         if is_end or name not in _TO_LAST:
             yield Target(word, name, is_end)
 
 
-def attached(word: str) -> Iterator[str]:
-    """Yield what may be the value of a short option in *word*: `-tDIR`, `-rtDIR`."""
+def attached_values(word: str) -> Iterator[str]:
+    """Yield possible values of a short option in *word*: `-tDIR`, `-rtDIR`."""
     if word[:1] == "-" and word[:2] != "--":
         for at in range(2, min(len(word), 2 + _MOST_LETTERS)):
             yield word[at:]
