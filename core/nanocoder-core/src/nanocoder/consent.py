@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from attrs import define, evolve, frozen
-from nanocoder_schema import Shown, Value, canonical_json, copied
+from nanocoder_schema import Shown, Value, canonical_json, copy_arguments
 
 from nanocoder import calls
 from nanocoder.approvers import Approver, Approvers, Asker
@@ -177,7 +177,7 @@ class Consent:
                 yield Event("call.approved", {"always": answer.always}, call.id)
                 return Granted(call, arguments, snapshot=snapshot)
             agreed = asked
-            call = evolve(call, arguments=copied(answer.arguments), edited=True)
+            call = evolve(call, arguments=copy_arguments(answer.arguments), edited=True)
             arguments = check(call.arguments)
             yield Event("call.edited", {"arguments": call.arguments}, call.id)
         raise Denied(
@@ -238,8 +238,10 @@ class Consent:
                 f"denied by the user: {answer.reason}" if answer.reason else "denied by the user"
             )
         if answer.always:
-            # What was edited away they did not agree to.
-            edited = call.arguments if answer.arguments is None else copied(answer.arguments)
+            # Consent covers the edited arguments, not the original ones.
+            edited = (
+                call.arguments if answer.arguments is None else copy_arguments(answer.arguments)
+            )
             self.kept.add(_key(verdict, evolve(call, arguments=edited), tool))
         return answer
 
@@ -279,7 +281,7 @@ class Consent:
     def _about(self, call: ToolCall, tool: Tool[..., Any]) -> dict[str, Any]:
         # A copy: what is asked about, and its digest, stay as they are whatever a plugin does.
         return {
-            "call": evolve(call, arguments=copied(call.arguments)),
+            "call": evolve(call, arguments=copy_arguments(call.arguments)),
             "tool": tool,
             "session": self.session,
             "settings": self._plugins.settings,

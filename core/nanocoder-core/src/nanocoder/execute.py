@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from attrs import evolve, field, frozen
-from nanocoder_schema import Value, copied, normalise
+from nanocoder_schema import Value, copy_arguments, normalise
 
 from nanocoder import dryrun
 from nanocoder.admission import Admission
@@ -217,7 +217,7 @@ class Executor:
             raise ToolError(f"{call.name}: composed tools may not nest deeper than {MAX_DEPTH}")
         # What the policies judge is a copy that nobody else can change.
         given = {name: one for name, one in call.arguments.items() if name not in watch.ignored}
-        mine = evolve(call, arguments=copied(given))
+        mine = evolve(call, arguments=copy_arguments(given))
         consented = scope.consented and scope.active
         granted = yield from self._consent.obtain(
             mine, tool, tool.signature.check, watch, cancel, consented=consented

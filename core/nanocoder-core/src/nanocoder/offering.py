@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from attrs import evolve
-from nanocoder_schema import told
+from nanocoder_schema import for_model_schema
 
 from nanocoder.errors import NanocoderError
 from nanocoder.offers import Dialect
@@ -125,7 +125,9 @@ class Offering:
                 # It names those that were found, too: its own bytes, in front of the others, must
                 # stay the same for a cache.
                 more = _named(deferred) if tool.reveals else ""
-                yield ToolDefinition(tool.name, tool.description + more, told(tool.parameters))
+                yield ToolDefinition(
+                    tool.name, tool.description + more, for_model_schema(tool.parameters)
+                )
 
     def canonical(self, call: ToolCall) -> ToolCall:
         """Return the call in canonical terms; what a dialect cannot read becomes its error."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from attrs import evolve
-from nanocoder_schema import canonical_json, for_model, unfit
+from nanocoder_schema import canonical_json, for_model, json_problem
 
 from nanocoder import calls
 from nanocoder.calls import problem_of
@@ -138,7 +138,7 @@ def failure(call: ToolCall, error: NanocoderError) -> ToolResult:
     # A message may quote anything: what a model wrote, a file's name, a plugin's exception.
     message = for_model(clip(str(error), head=MESSAGE_HEAD_CHARS, tail=MESSAGE_TAIL_CHARS))
     data = getattr(error, "data", None) or None
-    problem = unfit(data)
+    problem = json_problem(data)
     return ToolResult(
         message,
         title=f"Error: {call.name}",

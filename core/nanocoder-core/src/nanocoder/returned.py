@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from attrs import evolve
-from nanocoder_schema import canonical_json, unfit
+from nanocoder_schema import canonical_json, json_problem
 
 from nanocoder.values import Attachment, ToolResult
 
@@ -27,7 +27,7 @@ def as_result(value: Any, name: str) -> ToolResult:
         return value if value.title else evolve(value, title=name)
     if isinstance(value, str):
         return ToolResult(value, title=name)
-    if problem := unfit(value):
+    if problem := json_problem(value):
         raise TypeError(f"what it returned cannot be JSON: {problem}")
     return ToolResult("" if value is None else canonical_json(value), title=name, data=value)
 
@@ -46,5 +46,5 @@ def refuse_unsound(result: ToolResult) -> None:
         if not isinstance(one, Attachment):
             raise TypeError(f"ToolResult.attachments holds {type(one).__name__}, not Attachment")
     for name, held in (("data", result.data), ("metadata", dict(result.metadata))):
-        if problem := unfit(held):
+        if problem := json_problem(held):
             raise TypeError(f"ToolResult.{name} cannot be JSON: {problem}")

@@ -3,13 +3,13 @@
 # Where each name lives; types are in __init__.pyi.
 _NAMES = {
     "nanocoder_schema.errors": "BadArguments NanocoderError ToolError",
-    "nanocoder_schema.json_text": "canonical_json copied parse_json unfit",
+    "nanocoder_schema.json_text": "canonical_json copy_arguments json_problem parse_json",
     "nanocoder_schema.param": "Param",
     "nanocoder_schema.signature": "Signature structure",
     "nanocoder_schema.text": "counted for_model for_terminal is_hidden nearest one_line",
-    "nanocoder_schema.told": "told",
+    "nanocoder_schema.model_schema": "for_model_schema",
     "nanocoder_schema.value": "Shown Value",
-    "nanocoder_schema.normalise": "normalise",
+    "nanocoder_schema.call_forms": "normalise",
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
 __all__ = sorted(_HOME)  # noqa: PLE0605 - the table is the one list

@@ -1,11 +1,12 @@
+from nanocoder_schema.call_forms import normalise as normalise
 from nanocoder_schema.errors import BadArguments as BadArguments
 from nanocoder_schema.errors import NanocoderError as NanocoderError
 from nanocoder_schema.errors import ToolError as ToolError
 from nanocoder_schema.json_text import canonical_json as canonical_json
-from nanocoder_schema.json_text import copied as copied
+from nanocoder_schema.json_text import copy_arguments as copy_arguments
+from nanocoder_schema.json_text import json_problem as json_problem
 from nanocoder_schema.json_text import parse_json as parse_json
-from nanocoder_schema.json_text import unfit as unfit
-from nanocoder_schema.normalise import normalise as normalise
+from nanocoder_schema.model_schema import for_model_schema as for_model_schema
 from nanocoder_schema.param import Param as Param
 from nanocoder_schema.signature import Signature as Signature
 from nanocoder_schema.signature import structure as structure
@@ -15,6 +16,5 @@ from nanocoder_schema.text import for_terminal as for_terminal
 from nanocoder_schema.text import is_hidden as is_hidden
 from nanocoder_schema.text import nearest as nearest
 from nanocoder_schema.text import one_line as one_line
-from nanocoder_schema.told import told as told
 from nanocoder_schema.value import Shown as Shown
 from nanocoder_schema.value import Value as Value

@@ -1,4 +1,4 @@
-"""What an annotation asks for, and whether its type has a JSON form."""
+"""Annotations without their wrapping, and the form that values of their types have in JSON."""
 
 import collections.abc
 import copy
@@ -17,37 +17,66 @@ from nanocoder_schema.param import Param
 SHOWN_DEFAULT = "nanocoder.default"  # metadata: the default to show when the field has a factory
 SCALARS = (str, int, float, bool, type(None))
 LISTS = (
-    list,
-    collections.abc.Sequence,
-    collections.abc.MutableSequence,
-    collections.abc.Collection,
-    collections.abc.Iterable,
+    *(list, tuple, collections.abc.Sequence, collections.abc.MutableSequence),
+    *(collections.abc.Collection, collections.abc.Iterable),
 )
 SETS = (set, frozenset, collections.abc.Set, collections.abc.MutableSet)
 MAPPINGS = (dict, collections.abc.Mapping, collections.abc.MutableMapping)
-_EMPTY = inspect.Parameter.empty
+FORMS: dict[Any, str] = {
+    **dict.fromkeys((Any, object), "any"),
+    **dict.fromkeys(SCALARS, "scalar"),
+    **dict.fromkeys(LISTS, "list"),
+    **dict.fromkeys(SETS, "set"),
+    **dict.fromkeys(MAPPINGS, "mapping"),
+    Union: "union",
+}
+BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
-class Opened(NamedTuple):
-    """An annotation without its wrapping: the bare type or form, and the `Param`s."""
+class Unwrapped(NamedTuple):
+    """The type of an annotation, its arguments and `Param`s; Union for both kinds of union."""
 
     kind: Any
     args: tuple[Any, ...]
     notes: tuple[Param, ...]
 
+    @property
+    def form(self) -> str:
+        """The form in JSON: one of FORMS, "choice", "class", "fixed" (a tuple) or "untyped"."""
+        kind, args, _ = self
+        if kind in MAPPINGS and args and unwrap(args[0]).kind is not str:
+            return "untyped"
+        if kind is tuple and args and args[-1] is not ...:
+            return "fixed"
+        if kind in FORMS:
+            return FORMS[kind]
+        if isinstance(kind, type) and attrs.has(kind) and not args:
+            return "class"
+        is_choice = self.members and all(isinstance(value, SCALARS) for value in self.choices)
+        return "choice" if is_choice else "untyped"
 
-def opened(annotation: Any) -> Opened:
-    """Look through Annotated, NewType and `type` aliases.
+    @property
+    def members(self) -> tuple[Any, ...]:
+        """The members of an Enum, the arguments of a Literal, or nothing."""
+        if self.kind is Literal:
+            return self.args
+        is_enum = isinstance(self.kind, type) and issubclass(self.kind, enum.Enum)
+        return tuple(self.kind) if is_enum else ()
 
-    *kind* is Union for both spellings of a union.
-    """
+    @property
+    def choices(self) -> list[Any]:
+        """The members as they are in JSON."""
+        return [getattr(member, "value", member) for member in self.members]
+
+
+def unwrap(annotation: Any) -> Unwrapped:
+    """Look through Annotated, NewType and `type` aliases."""
     notes: list[Param] = []
     while True:
         if typing.get_origin(annotation) is Annotated:
             annotation, *extras = typing.get_args(annotation)
-            notes += [
-                Param(e) if isinstance(e, str) else e for e in extras if isinstance(e, str | Param)
-            ]
+            extras = [Param(extra) if isinstance(extra, str) else extra for extra in extras]
+            notes += [extra for extra in extras if isinstance(extra, Param)]
         elif isinstance(annotation, NewType):
             annotation = annotation.__supertype__
         elif type(annotation).__name__ == "TypeAliasType":
@@ -55,35 +84,8 @@ def opened(annotation: Any) -> Opened:
         else:
             break
     kind = typing.get_origin(annotation) or annotation
-    kind = Union if kind is types.UnionType else kind
-    return Opened(type(None) if kind is None else kind, typing.get_args(annotation), tuple(notes))
-
-
-def choices(annotation: Any) -> list[Any] | None:
-    """Return the values of a Literal or an Enum.
-
-    None for any other type, or when a value has no JSON form.
-    """
-    kind, args, _ = opened(annotation)
-    if kind is Literal:
-        values = [arg.value if isinstance(arg, enum.Enum) else arg for arg in args]
-    elif isinstance(kind, type) and issubclass(kind, enum.Enum):
-        values = [member.value for member in kind]
-    else:
-        return None
-    return values if all(isinstance(value, SCALARS) for value in values) else None
-
-
-def is_known(annotation: Any) -> bool:
-    """Tell whether the outermost layer of *annotation* has a JSON form."""
-    kind, args, _ = opened(annotation)
-    if kind in (Any, object, Union, tuple) or kind in SCALARS or kind in LISTS or kind in SETS:
-        return True
-    if kind in MAPPINGS:
-        return not args or opened(args[0]).kind is str
-    return choices(annotation) is not None or (
-        isinstance(kind, type) and attrs.has(kind) and not args
-    )
+    kind = {types.UnionType: Union, None: type(None)}.get(kind, kind)
+    return Unwrapped(kind, typing.get_args(annotation), tuple(notes))
 
 
 def parameters_of(function: Callable[..., Any], skip: frozenset[str]) -> type:
@@ -96,9 +98,8 @@ def parameters_of(function: Callable[..., Any], skip: frozenset[str]) -> type:
 
 
 def _parameters(function: Callable[..., Any]) -> Iterator[inspect.Parameter]:
-    by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     for parameter in inspect.signature(function).parameters.values():
-        if parameter.kind not in by_name:
+        if parameter.kind not in BY_NAME:
             raise TypeError(
                 f"parameter {parameter} of {function!r} cannot be passed by name; "
                 "give each parameter a name of its own"
@@ -108,27 +109,23 @@ def _parameters(function: Callable[..., Any]) -> Iterator[inspect.Parameter]:
 
 def _field(function: Callable[..., Any], parameter: inspect.Parameter) -> Any:
     metadata = {}
-    default = attrs.NOTHING if parameter.default is _EMPTY else parameter.default
+    default = attrs.NOTHING if parameter.default is parameter.empty else parameter.default
     if isinstance(default, list | dict | set):
         # Two calls must not share one list.
         metadata[SHOWN_DEFAULT] = default
         default = attrs.Factory(partial(copy.deepcopy, default))
-    return attrs.field(
-        type=_resolved(function, parameter),
-        default=default,
-        alias=parameter.name,
-        metadata=metadata,
-    )
+    annotation = _resolve(function, parameter)
+    return attrs.field(type=annotation, default=default, alias=parameter.name, metadata=metadata)
 
 
-def _resolved(function: Callable[..., Any], parameter: inspect.Parameter) -> Any:
+def _resolve(function: Callable[..., Any], parameter: inspect.Parameter) -> Any:
     """Resolve one annotation alone: that of `ctx` may only exist while types are checked."""
-    if parameter.annotation is _EMPTY:
+    if parameter.annotation is parameter.empty:
         return Unannotated
-    stub = types.SimpleNamespace(__annotations__={"it": parameter.annotation})
-    written = function.func if isinstance(function, partial) else inspect.unwrap(function)
-    names = getattr(written, "__globals__", {})
-    return typing.get_type_hints(stub, names, include_extras=True)["it"]
+    holder = types.SimpleNamespace(__annotations__={"it": parameter.annotation})
+    unwrapped = function.func if isinstance(function, partial) else inspect.unwrap(function)
+    names = getattr(unwrapped, "__globals__", {})
+    return typing.get_type_hints(holder, names, include_extras=True)["it"]
 
 
 class Unannotated:

@@ -2,23 +2,13 @@
 
 import enum
 import inspect
-from collections.abc import Mapping
-from typing import Any, NamedTuple, Union
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import attrs
 
-from nanocoder_schema.annotations import (
-    LISTS,
-    MAPPINGS,
-    SCALARS,
-    SETS,
-    SHOWN_DEFAULT,
-    Unannotated,
-    choices,
-    is_known,
-    opened,
-)
-from nanocoder_schema.json_text import unfit
+from nanocoder_schema.annotations import SHOWN_DEFAULT, Unannotated, unwrap
+from nanocoder_schema.json_text import json_problem
 from nanocoder_schema.param import Param
 
 Notes = tuple[Param, ...]
@@ -30,6 +20,9 @@ ARRAY = {"min_length": "minItems", "max_length": "maxItems"}
 OBJECT = {"min_length": "minProperties", "max_length": "maxProperties"}
 OF_SCALAR = {str: STRING, int: NUMBER, float: NUMBER}
 JSON_TYPE = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
+CONTAINERS = {"class": "object", "mapping": "object"} | dict.fromkeys(
+    ("list", "set", "fixed"), "array"
+)
 FACTORY: Any = attrs.Factory  # to mypy a function
 EMPTY_FACTORIES = (list, set, frozenset, tuple, dict)
 REF = "#/$defs/"
@@ -70,81 +63,74 @@ class _Walk:
         while name in self._names.values():
             name += "_"
         self._names[cls] = name
-        schema = self._object(cls, path)
+        schema = self._fields(cls, path)
         if name not in self.definitions:
             del self._names[cls]
             return schema
         self.definitions[name] = schema
         return {"$ref": REF + name}
 
-    def _object(self, cls: type, path: str) -> Schema:
+    def _fields(self, cls: type, path: str) -> Schema:
         attrs.resolve_types(cls)
-        fields = [field for field in attrs.fields(cls) if field.init]
-        required = [field.name for field in fields if field.default is attrs.NOTHING]
+        properties, required = {}, []
+        for field in attrs.fields(cls):
+            if field.init:
+                place = f"{path}.{field.name}".lstrip(".")
+                schema = self._schema(field.type or Unannotated, place)
+                properties[field.name] = {**schema, **_default(field)}
+            if field.init and field.default is attrs.NOTHING:
+                required.append(field.name)
+        text = inspect.cleandoc(cls.__doc__ or "")
         return {
             "type": "object",
-            **({"description": inspect.cleandoc(cls.__doc__)} if cls.__doc__ else {}),
-            "properties": {
-                field.name: {
-                    **self._schema(field.type or Unannotated, f"{path}.{field.name}".lstrip(".")),
-                    **_default(field),
-                }
-                for field in fields
-            },
+            **({"description": text} if text else {}),
+            "properties": properties,
             **({"required": required} if required else {}),
             "additionalProperties": False,
         }
 
     def _schema(self, annotation: Any, path: str, outer: Notes = ()) -> Schema:
         """Return the schema of *annotation*; the bounds in *outer* hold for it, too."""
-        kind, args, own = opened(annotation)
-        text = next((note.description for note in own if note.description), "")
-        about = {"description": text} if text else {}
-        values = choices(annotation)
-        if values is not None:
-            return {**_enumeration(values), **about}
-        if not is_known(annotation) or (kind is Union and _is_ambiguous(args)):
-            self.untyped.append(path)
-            return about
-        if kind in SCALARS:
-            bounds = _bounds(own + outer, OF_SCALAR.get(kind, {}))
-            return {"type": JSON_TYPE[kind], **bounds, **about}
-        if kind is Union:
-            members = sorted(args, key=lambda arg: opened(arg).kind is type(None))
-            return {**about, "anyOf": [self._schema(arg, path, own + outer) for arg in members]}
-        return self._container(annotation, path, own + outer, about)
+        unwrapped = unwrap(annotation)
+        kind, args, notes = unwrapped.kind, unwrapped.args, unwrapped.notes + outer
+        head: Schema = {}
+        tail: Schema = {}
+        match unwrapped.form:
+            case "scalar":
+                head = {"type": JSON_TYPE[kind], **_bounds(notes, OF_SCALAR.get(kind, {}))}
+            case "choice":
+                head = _enumeration(unwrapped.choices)
+            case "class":
+                head = self.class_schema(kind, path)
+            case "mapping":
+                head = {"type": "object", **_bounds(notes, OBJECT)}
+                tail = self._inner("additionalProperties", args[1:], f"{path}.*")
+            case "list" | "set" as form:
+                head = {"type": "array", **_bounds(notes, ARRAY)}
+                head |= {"uniqueItems": True} if form == "set" else {}
+                tail = self._inner("items", args[:1], f"{path}[]")
+            case "fixed":
+                head = {"type": "array"}
+                members = [self._schema(arg, f"{path}[{i}]") for i, arg in enumerate(args)]
+                tail = {"minItems": len(args), "maxItems": len(args)}
+                tail |= {"prefixItems": members, "items": False}
+            case "union" if not _is_ambiguous(args):
+                null_last = sorted(args, key=lambda arg: unwrap(arg).kind is type(None))
+                tail = {"anyOf": [self._schema(arg, path, notes) for arg in null_last]}
+            case "union" | "untyped":
+                self.untyped.append(path)
+        text = next((note.description for note in unwrapped.notes if note.description), "")
+        return {**head, **({"description": text} if text else {}), **tail}
 
-    def _container(self, annotation: Any, path: str, notes: Notes, about: Schema) -> Schema:
-        kind, args, _ = opened(annotation)
-        json_type = _container_type(kind)
-        if attrs.has(kind):
-            return {**self.class_schema(kind, path), **about}
-        if json_type == "object":
-            values = self._schema(args[1], f"{path}.*") if args else {}
-            head = {"type": json_type, **_bounds(notes, OBJECT), **about}
-            return {**head, "additionalProperties": values} if values else head
-        if kind is tuple and args and args[-1] is not ...:
-            members = [self._schema(arg, f"{path}[{i}]") for i, arg in enumerate(args)]
-            size = {"minItems": len(args), "maxItems": len(args)}
-            return {"type": json_type, **about, **size, "prefixItems": members, "items": False}
-        if json_type == "array":
-            items = self._schema(args[0], f"{path}[]") if args else {}
-            unique = {"uniqueItems": True} if kind in SETS else {}
-            head = {"type": json_type, **_bounds(notes, ARRAY), **unique, **about}
-            return {**head, "items": items} if items else head
-        return about  # Any, object
-
-
-def _container_type(kind: Any) -> str:
-    if kind in MAPPINGS or attrs.has(kind):
-        return "object"
-    return "array" if kind is tuple or kind in LISTS or kind in SETS else ""
+    def _inner(self, keyword: str, args: tuple[Any, ...], path: str) -> Schema:
+        schema = self._schema(args[0], path) if args else {}
+        return {keyword: schema} if schema else {}
 
 
 def _is_ambiguous(members: tuple[Any, ...]) -> bool:
     """Tell whether a value's JSON type may leave open which of *members* it is."""
-    kinds = [_container_type(opened(member).kind) for member in members]
-    return kinds.count("object") > 1 or kinds.count("array") > 1
+    types = [CONTAINERS.get(unwrap(member).form) for member in members]
+    return types.count("object") > 1 or types.count("array") > 1
 
 
 def _enumeration(values: list[Any]) -> Schema:
@@ -153,7 +139,7 @@ def _enumeration(values: list[Any]) -> Schema:
     return {**({"type": JSON_TYPE[types.pop()]} if len(types) == 1 else {}), "enum": values}
 
 
-def _bounds(notes: Notes, keywords: Mapping[str, str]) -> Schema:
+def _bounds(notes: Sequence[Param], keywords: Mapping[str, str]) -> Schema:
     return {
         keyword: getattr(note, name)
         for note in reversed(notes)
@@ -167,13 +153,11 @@ def _default(field: "attrs.Attribute[Any]") -> Schema:
     default: Any = field.metadata.get(SHOWN_DEFAULT, field.default)
     if isinstance(default, FACTORY):
         default = default.factory() if default.factory in EMPTY_FACTORIES else attrs.NOTHING
-    if default is attrs.NOTHING:
-        return {}
     try:
         plain = _plain(default)
     except TypeError:  # a set whose members have no order
         return {}
-    return {} if unfit(plain) else {"default": plain}
+    return {} if default is attrs.NOTHING or json_problem(plain) else {"default": plain}
 
 
 def _plain(value: Any) -> Any:

@@ -1,34 +1,27 @@
-"""Strings, numbers, booleans, null and closed choices, each taken as itself or not at all."""
+"""Strings, numbers, booleans, null and closed choices, each accepted as itself or not at all."""
 
-import enum
 import math
 from collections.abc import Callable
 from typing import Any
 
-from nanocoder_schema.annotations import SCALARS, choices, opened
-from nanocoder_schema.misfit import Misfit, shown
+from nanocoder_schema.annotations import SCALARS, Unwrapped
+from nanocoder_schema.wrong_type import WrongType, brief
 
 NUMBER_CHARS = 20
 Hook = Callable[[Any, Any], Any]
 
 
-def choice_hook(annotation: Any) -> Hook:
+def choice_hook(unwrapped: Unwrapped) -> Hook:
     """Return a hook for a Literal or an Enum: members are chosen by value, and True is not 1."""
-    kind = opened(annotation).kind
-    members = (
-        list(kind)
-        if isinstance(kind, type) and issubclass(kind, enum.Enum)
-        else opened(annotation).args
-    )
-    values = choices(annotation) or []
-    table = {_key(value): member for value, member in zip(values, members, strict=True)}
-    listed = ", ".join(shown(value) for value in values)
+    values = unwrapped.choices
+    members = {_key(value): member for value, member in zip(values, unwrapped.members, strict=True)}
+    listed = ", ".join(map(brief, values))
     expected = f"one of {listed}" if len(values) > 1 else listed
 
     def choice(value: Any, _: Any) -> Any:
-        if not isinstance(value, SCALARS) or _key(value) not in table:
-            raise Misfit(expected, value)
-        return table[_key(value)]
+        if not isinstance(value, SCALARS) or _key(value) not in members:
+            raise WrongType(expected, value)
+        return members[_key(value)]
 
     return choice
 
@@ -43,7 +36,7 @@ def _string(value: Any, _: Any) -> str:
     # A model's null must not become a file named "None".
     if isinstance(value, str):
         return value
-    raise Misfit("a string", value)
+    raise WrongType("a string", value)
 
 
 def _integer(value: Any, _: Any) -> int:
@@ -51,7 +44,7 @@ def _integer(value: Any, _: Any) -> int:
         return value
     if isinstance(value, float) and value.is_integer():
         return int(value)
-    raise Misfit("an integer", value, hint=_unquoted(value, int))
+    raise WrongType("an integer", value, hint=_unquoted(value, int))
 
 
 def _number(value: Any, _: Any) -> float:
@@ -59,22 +52,22 @@ def _number(value: Any, _: Any) -> float:
         try:
             number = float(value)
         except OverflowError:
-            raise Misfit("a number of ordinary size", value) from None
+            raise WrongType("a number of ordinary size", value) from None
         if math.isfinite(number):
             return number
-    raise Misfit("a number", value, hint=_unquoted(value, float))
+    raise WrongType("a number", value, hint=_unquoted(value, float))
 
 
 def _boolean(value: Any, _: Any) -> bool:
     if isinstance(value, bool):
         return value
     hint = f"send {value.lower()} without quotes" if str(value).lower() in ("true", "false") else ""
-    raise Misfit("true or false", value, hint=hint)
+    raise WrongType("true or false", value, hint=hint)
 
 
 def _null(value: Any, _: Any) -> None:
     if value is not None:
-        raise Misfit("null", value)
+        raise WrongType("null", value)
 
 
 def _unquoted(value: Any, kind: type) -> str:
@@ -88,7 +81,7 @@ def _unquoted(value: Any, kind: type) -> str:
     return f"send {value.strip()} without quotes"
 
 
-HOOKS: dict[Any, Hook] = {
+SCALAR_HOOKS: dict[Any, Hook] = {
     str: _string,
     int: _integer,
     float: _number,

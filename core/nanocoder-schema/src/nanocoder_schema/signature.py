@@ -44,47 +44,52 @@ class Signature:
         """The attrs class that holds the arguments."""
         return self._make_class()
 
-    @cached_property
+    @property
     def names(self) -> tuple[str, ...]:
         """The names of the parameters, in their order."""
-        from attrs import fields
-
-        return tuple(field.name for field in fields(self.parameters) if field.init)
+        return tuple(self._aliases)
 
     @cached_property
     def json_schema(self) -> dict[str, Any]:
         """The closed object schema of the arguments; treat it as read-only."""
         return self._description.schema
 
+    @property
+    def untyped(self) -> tuple[str, ...]:
+        """The places whose type has no JSON form; the schema leaves them open."""
+        return self._description.untyped
+
     def check(self, arguments: Any) -> dict[str, Any]:
         """Return the keyword arguments for the handler, defaults filled in.
 
         Raises: BadArguments with every problem at once, each naming its parameter.
         """
-        return self._check(arguments)
+        values: Any = structure(self.parameters, arguments)
+        return {alias: getattr(values, name) for name, alias in self._aliases.items()}
 
     def empty_options(self, arguments: Mapping[str, Any]) -> tuple[str, ...]:
         """Return the options that are filled with a zero or nothing which they may not be.
 
-        Small models fill in every option that they are told of; such a one was not meant.
+        Small models fill in every option of a definition; an empty one was not meant.
         """
         from attrs import NOTHING, fields
 
         empty = [name for name, value in arguments.items() if _is_empty(value)]
         if not empty:
             return ()
-        optional = {one.name for one in fields(self.parameters) if one.default is not NOTHING}
+        optional = {field.name for field in fields(self.parameters) if field.default is not NOTHING}
         try:
             self.check(arguments)
         except BadArguments as error:
-            unfit = {line.partition(":")[0] for line in error.problems}
-            return tuple(name for name in empty if name in optional and name in unfit)
+            refused = {line.partition(":")[0] for line in error.problems}
+            return tuple(name for name in empty if name in optional & refused)
         return ()
 
-    @property
-    def untyped(self) -> tuple[str, ...]:
-        """The places whose type has no JSON form; the schema leaves them open."""
-        return self._description.untyped
+    @cached_property
+    def _aliases(self) -> dict[str, str]:
+        from attrs import fields
+
+        return {field.name: field.alias for field in fields(self.parameters) if field.init}
 
     @cached_property
     def _description(self) -> "Description":
@@ -93,24 +98,18 @@ class Signature:
 
         return describe(self.parameters)
 
-    @cached_property
-    def _check(self) -> Callable[[Any], dict[str, Any]]:
-        # cattrs costs 40 ms to import; the first request to a model leaves without it.
-        from nanocoder_schema.check import checker
-
-        return checker(self.parameters)
-
 
 def _is_empty(value: Any) -> bool:
     """Tell whether *value* is a zero, or a text, list or object with nothing in it."""
     return not value and value is not None and not isinstance(value, bool)
 
 
-def structure(cls: type[T], data: Mapping[str, Any], *, where: str = "") -> T:
-    """Turn a table of settings into *cls*, an attrs class, as strictly as arguments are checked.
+def structure(cls: type[T], data: Any, *, where: str = "") -> T:
+    """Make a *cls*, an attrs class, of JSON, as strictly as arguments are checked.
 
     Raises: BadArguments with every problem at once; *where* is put before each name.
     """
+    # cattrs costs 40 ms to import; the first request to a model leaves without it.
     from nanocoder_schema.check import structured
 
     return structured(cls, data, where)

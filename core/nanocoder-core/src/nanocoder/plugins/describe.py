@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 import pluggy
-from nanocoder_schema import canonical_json, nearest, told
+from nanocoder_schema import canonical_json, for_model_schema, nearest
 
 from nanocoder import hookspecs
 from nanocoder.calls import problem_of
@@ -195,7 +195,11 @@ def tool_manifest(plugin: str, tool: Tool[..., Any]) -> dict[str, Any]:
         ) from error
     if tool.name.startswith("_"):
         raise PluginError(plugin, f"{tool.name!r} is not a tool name; let it begin with a letter")
-    wire = {"name": tool.name, "description": tool.description, "parameters": told(parameters)}
+    wire = {
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": for_model_schema(parameters),
+    }
     problem = next(filter(None, map(_unfit, _texts([wire, tool.short]))), "")
     if problem:
         raise PluginError(plugin, f"the definition of {tool.name!r} holds {problem}")

@@ -1,4 +1,4 @@
-"""What does not fit, in lines that a model can act on: the place, what was expected, what came."""
+"""Errors of a check, in lines that a model can act on: the place, what was expected, what came."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,14 +11,17 @@ from cattrs.errors import (
     IterableValidationNote,
 )
 
-from nanocoder_schema.misfit import shown
+from nanocoder_schema.wrong_type import brief
 
 MAX_LINES = 50
 
 
-def lines_of(error: Exception, where: str) -> list[str]:
+def error_lines(error: Exception, where: str) -> list[str]:
     """Return one line for each problem in *error*, in the order of the definition."""
-    lines = list(_lines(error, where))
+    try:
+        lines = list(_lines(error, where))
+    except RecursionError:
+        return [f"{where or 'the arguments'}: nested too deeply"]
     left_out = len(lines) - MAX_LINES
     return lines if left_out <= 0 else [*lines[:MAX_LINES], f"… and {left_out:,} more problems"]
 
@@ -28,7 +31,9 @@ def _lines(error: Exception, path: str) -> Iterator[str]:
         for inner in error.exceptions:
             yield from _member_lines(inner, path)
     elif isinstance(error, ForbiddenExtraKeysError):
-        yield from _extra_keys(error, path)
+        names = [field.name for field in attrs.fields(error.cl) if field.init]
+        for key in sorted(error.extra_fields, key=str):
+            yield f"{_join(path, key)}: no such name; {_advice(key, names)}"
     elif isinstance(error, RecursionError):
         raise error
     else:
@@ -38,44 +43,31 @@ def _lines(error: Exception, path: str) -> Iterator[str]:
 
 
 def _member_lines(error: Exception, path: str) -> Iterator[str]:
-    note = _note(error)
+    # The last note is of the innermost level, the others are of the levels around it.
+    kinds = AttributeValidationNote | IterableValidationNote
+    notes = [note for note in getattr(error, "__notes__", ()) if isinstance(note, kinds)]
+    note = notes[-1] if notes else None
     if isinstance(note, AttributeValidationNote):
-        path = _joined(path, note.name)
+        path = _join(path, note.name)
         if isinstance(error, KeyError) and error.args == (note.name,):
             yield f"{path}: required, but missing"
             return
     elif note is not None:
-        path = f"{path}[{note.index}]" if isinstance(note.index, int) else _joined(path, note.index)
+        path = f"{path}[{note.index}]" if isinstance(note.index, int) else _join(path, note.index)
     yield from _lines(error, path)
 
 
-def _note(error: Exception) -> AttributeValidationNote | IterableValidationNote | None:
-    """Return the note of the innermost level that *error* has not been through yet."""
-    for note in reversed(getattr(error, "__notes__", ())):
-        if isinstance(note, AttributeValidationNote | IterableValidationNote):
-            return note
-    return None
-
-
-def _joined(path: str, name: Any) -> str:
+def _join(path: str, name: Any) -> str:
     if isinstance(name, str) and name.isidentifier():
         return f"{path}.{name}" if path else name
-    return f"{path}[{shown(name)}]"
+    return f"{path}[{brief(name)}]"
 
 
-def _extra_keys(error: ForbiddenExtraKeysError, path: str) -> Iterator[str]:
-    names = [field.name for field in attrs.fields(error.cl) if field.init]
-    for key in sorted(error.extra_fields, key=str):
-        yield f"{_joined(path, key)}: {_not_known(key, names)}"
-
-
-def _not_known(key: Any, names: list[str]) -> str:
+def _advice(key: Any, names: list[str]) -> str:
     # Only the way of a mistake pays for this import.
     from difflib import get_close_matches
 
     near = get_close_matches(str(key).lower(), names, n=1, cutoff=0.5)
     if near:
-        return f"no such name; did you mean {near[0]!r}?"
-    return (
-        f"no such name; there are {', '.join(names)}" if names else "no such name; there are none"
-    )
+        return f"did you mean {near[0]!r}?"
+    return f"there are {', '.join(names)}" if names else "there are none"

@@ -1,4 +1,4 @@
-"""A value of the wrong kind, and how a value is shown."""
+"""The error for a value of the wrong type, and values as messages show them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,18 +6,17 @@ from typing import Any
 SHOWN_CHARS = 60
 
 
-class Misfit(ValueError):
-    """A value of the wrong kind; *expected* says which kind was wanted."""
+class WrongType(ValueError):
+    """A value of the wrong type; *expected* names the right one."""
 
     def __init__(self, expected: str, value: Any, *, hint: str = "") -> None:
-        super().__init__(
-            f"expected {expected}, got {shown(value)}" + (f" ({hint})" if hint else "")
-        )
+        text = f"expected {expected}, got {brief(value)}"
+        super().__init__(f"{text} ({hint})" if hint else text)
         self.expected = expected
         self.hint = hint
 
 
-def shown(value: Any) -> str:
+def brief(value: Any) -> str:
     """Show a JSON value briefly: scalars as themselves, the rest by kind."""
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
