@@ -19,16 +19,16 @@ def ask(cwd, arguments, **options):
 
 @pytest.mark.contract("MA-79")
 def test_the_question_and_its_choices_reach_the_person(tmp_path):
-    asked = []
+    questions = []
 
     def answer(question):
-        asked.append(question)
+        questions.append(question)
         return "Blue"
 
     result = ask(tmp_path, COLOURS, ask=answer)
     assert result.output == "Blue"
     assert result.data == {"answer": "Blue", "is_choice": True}
-    [question] = asked
+    [question] = questions
     assert (question.text, question.choices) == ("Which colour?", ("Red", "Blue"))
     assert (question.custom, question.timeout_s) == (True, 60)
     assert question.call_id == result.call_id

@@ -60,7 +60,7 @@ def picture() -> ToolResult:
 
 @tool(risk="safe", effects={"read"}, timeout_s=0)
 def wait_for_cancel(ctx) -> str:
-    """Wait until somebody interrupts."""
+    """Wait for an interruption."""
     ctx.cancelled.wait(8)
     return "waited"
 
@@ -71,11 +71,11 @@ OTHERS = [echo, meet, fail, append, picture, wait_for_cancel]
 @pytest.fixture
 def run(tmp_path):
     def run_batch(*calls, plugins=(), **options):
-        wanted = [{"tool": name, "parameters": parameters} for name, parameters in calls]
+        tool_calls = [{"tool": name, "parameters": parameters} for name, parameters in calls]
         others = SimpleNamespace(nanocoder_tools=hookimpl(lambda: OTHERS))
         together = {"tool-batch": nanocoder_tool_batch, "others": others, **dict(plugins)}
         with opened(tmp_path, plugins=together, **{"approve": yes, **options}) as (session, _):
-            return called(session, "batch", {"tool_calls": wanted})
+            return called(session, "batch", {"tool_calls": tool_calls})
 
     return run_batch
 
@@ -100,7 +100,7 @@ def test_the_calls_run_at_the_same_time(run):
 @pytest.mark.contract("NA-53")
 def test_one_that_fails_stops_no_other(run):
     result, _ = run(("fail", {}), ("no_such", {}), ("echo", {"txt": 1}), ("echo", {"text": "fine"}))
-    assert [one["error_class"] for one in result.data["calls"]] == [
+    assert [entry["error_class"] for entry in result.data["calls"]] == [
         "tool_broken",
         "unknown_tool",
         "invalid_arguments",
@@ -119,7 +119,7 @@ def test_a_batch_of_which_nothing_worked_is_an_error(run):
 def test_calls_after_the_twenty_fifth_are_errors(run):
     result, _ = run(*[("echo", {"text": str(number)}) for number in range(27)])
     assert result.output.startswith("25 of 27 calls succeeded.")
-    classes = [one["error_class"] for one in result.data["calls"]]
+    classes = [entry["error_class"] for entry in result.data["calls"]]
     assert classes == [""] * 25 + ["too_many_calls"] * 2
     assert "send the rest in another one" in result.output
 
@@ -138,10 +138,10 @@ def test_each_call_is_judged_and_asked_for_by_itself(run, tmp_path):
             return Verdict(Decision.DENY, "not this one")
         return Verdict(Decision.ASK if call.name == "append" else Decision.ALLOW, "so")
 
-    asked = []
+    questions = []
 
     def approve(request):
-        asked.append(request.call.arguments["path"])
+        questions.append(request.call.arguments["path"])
         approved = request.call.arguments["path"] != "refused"
         return ApprovalAnswer(request.id, request.digest, approved)
 
@@ -152,16 +152,16 @@ def test_each_call_is_judged_and_asked_for_by_itself(run, tmp_path):
         plugins={"policy": policy},
         approve=approve,
     )
-    assert [one["error_class"] for one in result.data["calls"]] == ["", "denied", "denied"]
-    assert sorted(asked) == ["agreed", "refused"]
+    assert [entry["error_class"] for entry in result.data["calls"]] == ["", "denied", "denied"]
+    assert sorted(questions) == ["agreed", "refused"]
     assert [path.name for path in tmp_path.iterdir()] == ["agreed"]
 
 
 def test_without_a_policy_agreeing_to_the_batch_agrees_to_none_of_its_calls(run):
-    asked = []
+    questions = []
 
     def approve(request):
-        asked.append(request.call.name)
+        questions.append(request.call.name)
         return yes(request)
 
     run(
@@ -169,7 +169,7 @@ def test_without_a_policy_agreeing_to_the_batch_agrees_to_none_of_its_calls(run)
         ("append", {"path": "b", "text": "x"}),
         approve=approve,
     )
-    assert asked == ["append", "append"]
+    assert questions == ["append", "append"]
 
 
 @pytest.mark.finding("C1")
@@ -189,18 +189,20 @@ def test_calls_about_one_path_keep_their_order(run, tmp_path, spelling):
 
 def test_every_step_is_an_event_of_its_own_call(run):
     _, events = run(*[("echo", {"text": "x"})] * 3)
-    started = [one for one in events if one.kind == "call.started" and one.data["tool"] == "echo"]
-    assert {one.data["parent"] for one in started} == {"call-1"}
-    assert len({one.call_id for one in started}) == 3
-    returned = [one.call_id for one in events if one.kind == "call.returned"]
-    assert sorted(returned) == sorted({*(one.call_id for one in started), "call-1"})
-    shown = [one.data["text"] for one in events if one.kind == "call.progress"]
-    assert "3 of 3 done" in shown
+    started = [
+        event for event in events if event.kind == "call.started" and event.data["tool"] == "echo"
+    ]
+    assert {event.data["parent"] for event in started} == {"call-1"}
+    assert len({event.call_id for event in started}) == 3
+    returned = [event.call_id for event in events if event.kind == "call.returned"]
+    assert sorted(returned) == sorted({*(event.call_id for event in started), "call-1"})
+    texts = [event.data["text"] for event in events if event.kind == "call.progress"]
+    assert "3 of 3 done" in texts
 
 
 def test_attachments_come_along(run):
     result, _ = run(("picture", {}), ("picture", {}))
-    assert [one.media_type for one in result.attachments] == ["image/png"] * 2
+    assert [attachment.media_type for attachment in result.attachments] == ["image/png"] * 2
 
 
 def test_a_long_output_gets_its_share_and_the_others_stay_whole(run):
@@ -218,8 +220,8 @@ def test_an_interrupt_ends_all_of_it_within_a_second(tmp_path):
     threading.Timer(0.3, cancel.set).start()
     started = time.monotonic()
     with opened(tmp_path, plugins=plugins, approve=yes) as (session, _):
-        wanted = [{"tool": "wait_for_cancel", "parameters": {}}] * 3
-        result, _ = called(session, "batch", {"tool_calls": wanted}, cancel=cancel)
+        tool_calls = [{"tool": "wait_for_cancel", "parameters": {}}] * 3
+        result, _ = called(session, "batch", {"tool_calls": tool_calls}, cancel=cancel)
     assert result.error_class == "cancelled"
     assert time.monotonic() - started < 2
 

@@ -33,9 +33,9 @@ def test_a_file_is_deleted_and_its_content_kept(delete, root, tmp_path):
     result = delete("a.txt")
     assert result.output == "File deleted: a.txt (9 bytes)"
     assert not (root / "a.txt").exists()
-    [kept] = [path for path in (tmp_path / "backups").rglob("*") if path.is_file()]
-    assert kept.read_text() == "precious\n"
-    assert result.data == {"path": "a.txt", "size": 9, "backup": str(kept)}
+    [backup] = [path for path in (tmp_path / "backups").rglob("*") if path.is_file()]
+    assert backup.read_text() == "precious\n"
+    assert result.data == {"path": "a.txt", "size": 9, "backup": str(backup)}
 
 
 @pytest.mark.contract("MA-55")

@@ -514,9 +514,11 @@ def test_several_edits_are_made_together(ctx, file):
     expected = CODE.replace("return 0", "return -2").replace("value", "number")
     assert file.read_text() == expected.replace("def second", "def third")
     assert result.output.startswith("Edited m.py: 4 edits, 8 places\n1\tdef first(number):\n")
-    assert "[edit 4: old_string was not there exactly; found by whitespace_norm" in result.output
+    assert (
+        "[edit 4: old_string is not in the file exactly; found by whitespace_norm" in result.output
+    )
     metadata = result.metadata
-    assert [one["strategy"] for one in metadata["edits"]] == [
+    assert [edit["strategy"] for edit in metadata["edits"]] == [
         "exact",
         "exact",
         "line_range",

@@ -129,9 +129,9 @@ def test_python_that_parses_still_does(ctx, program, data, file_unit, model_unit
     new = [*old[:at], (level, "if new:"), (level + 1, "new()"), *old[at:]]
     less = data.draw(st.sampled_from([0, min(level for level, _ in old)]))
     before = text_of(program, file_unit)
-    asked = text_of(old, model_unit, less)
-    assume(asked not in before)  # what is there exactly is replaced exactly
-    after, strategy = edited(ctx, before, asked, text_of(new, model_unit, less))
+    sought = text_of(old, model_unit, less)
+    assume(sought not in before)  # what is there exactly is replaced exactly
+    after, strategy = edited(ctx, before, sought, text_of(new, model_unit, less))
     assert strategy != "exact"
     assert after == text_of([*program[:start], *new, *program[start + len(old) :]], file_unit)
     ast.parse(after)

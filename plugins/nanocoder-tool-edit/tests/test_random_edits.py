@@ -88,22 +88,22 @@ def places(text, old):
 
 
 def runs_like(lines, old):
-    """Return from which to which line there are the words of *old*, white space apart."""
-    wanted = [line.split() for line in old.split("\n")]
-    while wanted and not wanted[-1]:  # such lines may go, too, where they are
-        wanted.pop()
-    blank = len(old.split("\n")) - len(wanted)
-    early = next((n for n, words in enumerate(wanted) if words), 0)
-    wanted = [words for words in wanted if words]
+    """Yield the first and last line of each run with the words of *old*, white space apart."""
+    sought = [line.split() for line in old.split("\n")]
+    while sought and not sought[-1]:  # such lines may go, too, where they are
+        sought.pop()
+    blank = len(old.split("\n")) - len(sought)
+    early = next((n for n, words in enumerate(sought) if words), 0)
+    sought = [words for words in sought if words]
     filled = [(number, line.split()) for number, line in enumerate(lines) if line.strip()]
-    for at in range(len(filled) - len(wanted) + 1):
-        found = filled[at : at + len(wanted)]
-        if [words for _, words in found] == wanted:
-            for first in range(found[0][0] - early, found[0][0] + 1):
-                for last in range(found[-1][0], found[-1][0] + blank + 1):
+    for at in range(len(filled) - len(sought) + 1):
+        window = filled[at : at + len(sought)]
+        if [words for _, words in window] == sought:
+            for first in range(window[0][0] - early, window[0][0] + 1):
+                for last in range(window[-1][0], window[-1][0] + blank + 1):
                     around = [
-                        *lines[max(first, 0) : found[0][0]],
-                        *lines[found[-1][0] + 1 : last + 1],
+                        *lines[max(first, 0) : window[0][0]],
+                        *lines[window[-1][0] + 1 : last + 1],
                     ]
                     if not any(map(str.strip, around)):
                         yield max(first, 0), last
@@ -165,10 +165,10 @@ def test_the_bytes_around_an_edit_stay(ctx, tmp_path, data):
     coding = data.draw(st.sampled_from(["utf-8", "utf-16-le", "cp1252"]))
     mark = "\ufeff" if coding == "utf-16-le" else ""
     raw = [
-        "".join(map("".join, zip(one.lines, one.ends, strict=True))).replace("\U0001f600", "x")
-        for one in (head, tail)
+        "".join(map("".join, zip(file.lines, file.ends, strict=True))).replace("\U0001f600", "x")
+        for file in (head, tail)
     ]
-    before, after = (one.encode(coding) for one in (mark + raw[0], raw[1]))
+    before, after = (text.encode(coding) for text in (mark + raw[0], raw[1]))
     (tmp_path / "f").write_bytes(before + "<old>".encode(coding) + after)
     run(ctx, old_string="<old>", new_string="<new>")
     assert (tmp_path / "f").read_bytes() == before + "<new>".encode(coding) + after

@@ -111,7 +111,7 @@ def test_what_is_found_is_what_a_look_at_every_entry_finds(
         if not expected:  # a wider pattern was tried
             assert not result.data["files"] or result.metadata["retried_as"]
             return
-    newest = sorted(expected, key=lambda one: (-one[0], one[1]))[:5]
+    newest = sorted(expected, key=lambda each: (-each[0], each[1]))[:5]
     assert result.data["files"] == [name for _, name in newest]
     assert result.metadata["count"] == len(expected)
 

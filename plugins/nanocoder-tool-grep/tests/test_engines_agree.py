@@ -5,7 +5,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from nanocoder import ToolContext, Workspace
 from nanocoder_tool_grep import Settings, grep
-from nanocoder_tool_grep.literals import folded, literals
+from nanocoder_tool_grep.literals import find_literals, fold_case
 
 atoms = st.sampled_from(
     [*"abB _0", ".", r"\d", r"\w", r"\s", r"\S", r"\b", "[ab]", "[^a]", "[a-c]", "é", r"\.", "ab"]
@@ -251,7 +251,7 @@ def test_they_agree_on_windows_line_ends_too(root, pattern):
     ],
 )
 def test_what_every_match_has_is_known_beforehand(pattern, expected):
-    assert list(literals(pattern)) == expected
+    assert list(find_literals(pattern)) == expected
 
 
 @pytest.mark.parametrize(
@@ -264,4 +264,4 @@ def test_what_every_match_has_is_known_beforehand(pattern, expected):
     ],
 )
 def test_letters_beyond_ascii_are_not_relied_on_in_any_case(texts, expected):
-    assert list(folded(tuple(texts))) == expected
+    assert list(fold_case(tuple(texts))) == expected

@@ -64,7 +64,7 @@ def error_of(ctx, pattern, **arguments):
 
 
 @contextmanager
-def nobody(folder):
+def unprivileged(folder):
     """Do without root's right to read everything."""
     is_root = os.geteuid() == 0
     for parent in (folder, *folder.parents):
@@ -212,7 +212,7 @@ def test_the_results_after_an_offset_are_shown(ctx, tree):
 @pytest.mark.parametrize("output", ["content", "files", "count"])
 def test_pages_together_are_the_whole(ctx, output):
     make(ctx, {f"{n % 3}/f{n}": "x\n\nx\n" * (n % 4) for n in range(20)})
-    (whole,) = run(ctx, "x", output=output).data.values()
+    (results,) = run(ctx, "x", output=output).data.values()
     pages: list[object] = []
     while True:
         result = run(ctx, "x", output=output, limit=4, offset=len(pages))
@@ -221,7 +221,7 @@ def test_pages_together_are_the_whole(ctx, output):
         if not result.metadata["truncated"]:
             break
         assert result.output.splitlines()[0].endswith(f", continue with offset {len(pages)}:")
-    assert pages == whole
+    assert pages == results
 
 
 def test_a_page_has_the_lines_around_its_matches_and_no_others(ctx):
@@ -500,7 +500,7 @@ def large_tree(ctx, monkeypatch):
 @pytest.mark.contract("MA-53")
 @pytest.mark.parametrize("ahead", [1, 4])
 def test_what_a_worker_leaves_is_searched_all_the_same(large_tree, monkeypatch, ahead):
-    monkeypatch.setattr("nanocoder_tool_grep.workers.AHEAD", ahead)
+    monkeypatch.setattr("nanocoder_tool_grep.workers.MAX_QUEUED_BATCHES", ahead)
     expected = run(large_tree, r"needle \d+$", limit=2_000)
     monkeypatch.setattr("nanocoder_tool_grep.workers._BOOT", "import sys; sys.stdin.readline()")
     assert run(large_tree, r"needle \d+$", limit=2_000) == expected
@@ -550,8 +550,8 @@ def test_it_is_safe_and_needs_no_approval():
 def test_a_pattern_matches_across_lines_where_that_is_asked_for(ctx, tree):
     make(ctx, {"m.py": "x\ndef greet(a):\n    return 1\ny\ndef other():\n    pass\n"})
     pattern = r"def greet.*\n.*return"
-    found = run(ctx, pattern, path="m.py", multiline=True, context=1)
-    assert found.output.splitlines() == [
+    result = run(ctx, pattern, path="m.py", multiline=True, context=1)
+    assert result.output.splitlines() == [
         "2 lines match:",
         "m.py-1- x",
         "m.py:2: def greet(a):",
@@ -586,7 +586,7 @@ def test_what_could_not_be_read_is_counted(ctx, tree):
     make(ctx, {"open.txt": "needle\n", "shut.txt": "needle\n", "shut/x.txt": "needle\n"})
     for name in ("shut.txt", "shut"):
         (tree / name).chmod(0)
-    with nobody(tree):
+    with unprivileged(tree):
         result = run(ctx, "needle")
     assert "open.txt:" in result.output
     assert result.output.endswith("[2 files could not be read: the system refused]")

@@ -80,10 +80,10 @@ def test_what_is_replaced_is_kept(ctx, root, tmp_path):
     (root / "b.txt").write_text("precious")
     result = move(ctx, "a.txt", "b.txt", replace=True)
     assert (root / "b.txt").read_text() == "new"
-    [kept] = [path for path in (tmp_path / "backups").rglob("*") if path.is_file()]
-    assert kept.read_text() == "precious"
-    assert result.metadata["backup"] == str(kept)
-    assert str(kept) in result.output
+    [backup] = [path for path in (tmp_path / "backups").rglob("*") if path.is_file()]
+    assert backup.read_text() == "precious"
+    assert result.metadata["backup"] == str(backup)
+    assert str(backup) in result.output
 
 
 def test_nothing_is_replaced_unasked(ctx, root):
@@ -163,13 +163,13 @@ def test_the_preview_names_both_ends_and_what_is_in_the_way(root):
     (root / "nowhere").symlink_to("gone")
     assert preview(source="nowhere", destination="c") == "move nowhere -> c"
     (root / "folder").mkdir()
-    for wrong, error_class in (
+    for refused_arguments, error_class in (
         ({"source": "a.txt", "destination": "b.txt"}, "file_exists"),
         ({"source": "a.txt", "destination": "folder", "replace": True}, "file_exists"),
         ({"source": "a.txt", "destination": "../x"}, "path_outside_workspace"),
         ({"source": "missing", "destination": "c"}, "file_not_found"),
     ):
         with pytest.raises(ToolError) as refused:
-            preview(**wrong)
+            preview(**refused_arguments)
         assert refused.value.error_class == error_class
     assert nanocoder_render(ToolCall("1", "grep", {}), None, session) is None

@@ -9,19 +9,23 @@ from nanocoder import Effect, hookimpl, tool
 from nanocoder_testing import opened, play
 
 
-def made(name, description, *, effects=(Effect.READ,), **parameters):
+def make_tool(name, description, *, effects=(Effect.READ,), **parameters):
     fields = {key: attrs.field(type=Annotated[str, text]) for key, text in parameters.items()}
-    told = {"name": name, "description": description, "risk": "safe", "effects": set(effects)}
-    return tool(parameters=attrs.make_class(name, fields), **told)(lambda **_: "done")
+    definition = {"name": name, "description": description, "risk": "safe", "effects": set(effects)}
+    return tool(parameters=attrs.make_class(name, fields), **definition)(lambda **_: "done")
 
 
 TOOLS = [
-    made("read_file", "Read a file.", path="File."),
-    made("delete_file", "Delete one file. A copy is kept.", effects=[Effect.WRITE], path="File."),
-    made("move_file", "Move or rename a file.", effects=[Effect.WRITE], path="From where."),
-    made("web_fetch", "Fetch a public web page.", url="Address.", format="As markdown, or html."),
-    made("web_search", "Search the web.", query="What to look for."),
-    made("ask_user", "Ask the person what only they can decide.", question="What to ask."),
+    make_tool("read_file", "Read a file.", path="File."),
+    make_tool(
+        "delete_file", "Delete one file. A copy is kept.", effects=[Effect.WRITE], path="File."
+    ),
+    make_tool("move_file", "Move or rename a file.", effects=[Effect.WRITE], path="From where."),
+    make_tool(
+        "web_fetch", "Fetch a public web page.", url="Address.", format="As markdown, or html."
+    ),
+    make_tool("web_search", "Search the web.", query="What to look for."),
+    make_tool("ask_user", "Ask the person what only they can decide.", question="What to ask."),
 ]
 
 
@@ -80,7 +84,7 @@ def test_the_model_reads_a_line_for_each_and_can_call_them_from_then_on(tmp_path
     assert first.output == "You can call these from now on:\n- delete_file: Delete one file."
     assert first.metadata["reveals"] == ["delete_file"]
     assert second.output.endswith("- web_search: Search the web.")
-    offered = [[one.name for one in request.tools] for request in played.model.requests]
+    offered = [[tool.name for tool in request.tools] for request in played.model.requests]
     everyday = ["read_file", "tool_search"]
     assert offered == [
         everyday,
@@ -90,14 +94,14 @@ def test_the_model_reads_a_line_for_each_and_can_call_them_from_then_on(tmp_path
 
 
 def test_the_definition_ends_with_the_names_of_what_can_be_found(tmp_path):
-    (_, told) = searched(tmp_path, "rename").model.requests[0].tools
+    (_, definition) = searched(tmp_path, "rename").model.requests[0].tools
     names = "ask_user, delete_file, move_file, web_fetch, web_search"
-    assert told.description.endswith(f"\nDeferred: {names}.")
+    assert definition.description.endswith(f"\nDeferred: {names}.")
 
 
 def test_a_query_that_fits_nothing_is_answered_with_all_names(tmp_path):
     (result,) = searched(tmp_path, "quantum").results
-    assert result.output.startswith("Nothing was found. There are: ask_user, delete_file,")
+    assert result.output.startswith("No tool found. There are: ask_user, delete_file,")
 
 
 def test_an_unknown_name_is_answered_with_the_nearest(tmp_path):
@@ -121,4 +125,4 @@ def test_where_nothing_waits_it_says_so(tmp_path):
     with opened(tmp_path, turns, plugins={"tool-search": plugin}) as (session, _):
         list(session.run("go"))
     (result,) = session.messages[2].results
-    assert result.output == "Nothing was found: you know all tools that there are."
+    assert result.output == "No tool found: you have all the tools that there are."

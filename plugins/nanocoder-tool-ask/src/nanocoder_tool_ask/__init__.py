@@ -37,17 +37,17 @@ def ask_user(
     timeout: Annotated[float, Param("Seconds.", gt=0, le=MAX_TIMEOUT_S)] = DEFAULT_TIMEOUT_S,
 ) -> ToolResult:
     """Ask what only the user can decide."""
-    offered = _distinct(choices)
-    problem = _problem(question, offered, custom=custom)
+    offered = _clean_choices(choices)
+    problem = _find_problem(question, offered, custom=custom)
     if problem:
         raise ToolError(problem, error_class="invalid_arguments")
-    asked = time.monotonic()
+    started = time.monotonic()
     answer = ctx.ask(Question(question, offered, custom, timeout))
     ctx.cancelled.check()
-    seconds = time.monotonic() - asked
+    seconds = time.monotonic() - started
     if answer is None:
-        raise _unanswered(ctx, seconds, timeout)
-    chosen = _chosen(answer, offered, custom=custom)
+        raise _no_answer_error(ctx, seconds, timeout)
+    chosen = _match_choice(answer, offered, custom=custom)
     data = {"answer": chosen, "is_choice": chosen in offered}
     metadata = {"seconds": round(seconds, 1), "summary": chosen[:MAX_CHOICE_CHARS]}
     return ToolResult(chosen, title=question[:80], data=data, metadata=metadata)
@@ -59,8 +59,8 @@ def nanocoder_tools() -> list[Tool[..., Any]]:
     return [ask_user]
 
 
-def _problem(question: str, offered: tuple[str, ...], *, custom: bool) -> str:
-    """Say why a person could not answer this; "" when they could."""
+def _find_problem(question: str, offered: tuple[str, ...], *, custom: bool) -> str:
+    """Say why a person cannot answer this question; "" when they can."""
     if not question.strip():
         return "the question is empty"
     if len(question) > MAX_QUESTION_CHARS:
@@ -74,12 +74,12 @@ def _problem(question: str, offered: tuple[str, ...], *, custom: bool) -> str:
     return ""
 
 
-def _distinct(choices: tuple[str, ...]) -> tuple[str, ...]:
+def _clean_choices(choices: tuple[str, ...]) -> tuple[str, ...]:
     cleaned = (" ".join(choice.split()) for choice in choices)
     return tuple(dict.fromkeys(choice for choice in cleaned if choice))
 
 
-def _chosen(answer: str, offered: tuple[str, ...], *, custom: bool) -> str:
+def _match_choice(answer: str, offered: tuple[str, ...], *, custom: bool) -> str:
     """Return the choice that *answer* names, whatever its case, or else the answer itself."""
     text = answer.strip()
     for choice in offered:
@@ -93,7 +93,7 @@ def _chosen(answer: str, offered: tuple[str, ...], *, custom: bool) -> str:
     )
 
 
-def _unanswered(ctx: ToolContext, seconds: float, timeout: float) -> ToolError:
+def _no_answer_error(ctx: ToolContext, seconds: float, timeout: float) -> ToolError:
     is_there = ctx.session is not None and ctx.session.interactive
     if seconds >= timeout:
         return ToolError(

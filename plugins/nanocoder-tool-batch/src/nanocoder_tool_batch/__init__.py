@@ -15,12 +15,12 @@ from nanocoder import (
     tool,
 )
 
-from nanocoder_tool_batch.crew import Call, run_together
+from nanocoder_tool_batch.parallel import Call, run_together
 
 MAX_CALLS = 25
 OUTPUT_CHARS = 40_000
 OUTPUT_LINES = 1_500
-"""What all outputs together may have; each gets the same share of it."""
+"""The limits of all outputs together; each output gets the same share."""
 
 
 @tool(
@@ -44,10 +44,10 @@ def batch(
     """Run independent calls at once."""
     ctx.cancelled.check()
     calls = tool_calls[:MAX_CALLS]
-    results = run_together(ctx, calls, lambda done: ctx.progress(f"{done} of {len(calls)} done"))
+    results = run_together(ctx, calls, lambda count: ctx.progress(f"{count} of {len(calls)} done"))
     ctx.cancelled.check()
-    names = [one.tool for one in tool_calls]
-    results += [_surplus()] * (len(names) - len(results))
+    names = [call.tool for call in tool_calls]
+    results += [_too_many()] * (len(names) - len(results))
     worked = sum(not result.is_error for result in results)
     return ToolResult(
         "\n\n".join(
@@ -60,7 +60,7 @@ def batch(
             "calls": [_data(name, result) for name, result in zip(names, results, strict=True)],
         },
         metadata={"succeeded": worked, "failed": len(names) - worked, "total": len(names)},
-        attachments=tuple(one for result in results for one in result.attachments),
+        attachments=tuple(item for result in results for item in result.attachments),
         is_error=not worked,
         error_class="" if worked else "batch_failed",
     )
@@ -97,7 +97,7 @@ def _data(name: str, result: ToolResult) -> dict[str, Any]:
     }
 
 
-def _surplus() -> ToolResult:
+def _too_many() -> ToolResult:
     return ToolResult(
         f"not run: a batch takes at most {MAX_CALLS} calls; send the rest in another one",
         is_error=True,

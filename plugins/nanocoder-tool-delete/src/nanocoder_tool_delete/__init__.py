@@ -29,15 +29,15 @@ def delete_file(
     path: Annotated[str, Param("File to delete.", min_length=1)],
 ) -> ToolResult:
     """Delete one file; a copy is kept."""
-    where, what, size = _plan(ctx.workspace, path)
+    where, kind, size = _plan(ctx.workspace, path)
     ctx.cancelled.check()
     try:
         backup = ctx.workspace.delete(path)
     except WorkspaceError as error:
-        raise _explained(error, where) from None
-    kept = "" if backup or what == "Link" else "\n[no copy is kept: this session keeps no backups]"
+        raise _explain(error, where) from None
+    note = "" if backup or kind == "Link" else "\n[no copy is kept: this session keeps no backups]"
     return ToolResult(
-        f"{what} deleted: {where}{f' ({_bytes(size)})' if what == 'File' else ''}{kept}",
+        f"{kind} deleted: {where}{f' ({_bytes(size)})' if kind == 'File' else ''}{note}",
         title=where,
         data={"path": where, "size": size, "backup": str(backup or "")},
         metadata={"path": where, "size": size, "backup": str(backup or "")},
@@ -52,15 +52,15 @@ def nanocoder_tools() -> list[Tool[..., Any]]:
 
 @hookimpl
 def nanocoder_render(call: ToolCall, result: ToolResult | None, session: SessionInfo) -> str | None:
-    """Say which file would go, and how large it is; raises ToolError when none can."""
+    """Say which file would be deleted, and its size; raises ToolError when none can be."""
     if call.name != delete_file.name or result is not None:
         return None
     path = str(call.arguments.get("path", ""))
     with Workspace(session.cwd, readable=session.readable) as workspace:
-        where, what, size = _plan(workspace, path)
-        if what != "Link" and workspace.is_dir(where):
-            raise _directory(where)
-    return f"delete {path} ({what.lower()}, {_bytes(size)})"
+        where, kind, size = _plan(workspace, path)
+        if kind != "Link" and workspace.is_dir(where):
+            raise _directory_error(where)
+    return f"delete {path} ({kind.lower()}, {_bytes(size)})"
 
 
 def _bytes(size: int) -> str:
@@ -68,15 +68,15 @@ def _bytes(size: int) -> str:
 
 
 def _plan(workspace: Workspace, path: str) -> tuple[str, str, int]:
-    """Return where the file is, what it is and its size; raises WorkspaceError."""
+    """Return the path of the file, its kind and its size; raises WorkspaceError."""
     where = workspace.relative(path)
     _refuse_git(workspace, where)
-    what, size = _what(workspace, where)
-    return where, what, size
+    kind, size = _kind_and_size(workspace, where)
+    return where, kind, size
 
 
 def _refuse_git(workspace: Workspace, where: str) -> None:
-    """Refuse what lies in git's directory, whatever its name looks like on this file system."""
+    """Refuse paths in git's directory, under every name that it has on this file system."""
     protection = workspace.protection(where.rpartition("/")[0] or ".")
     if protection is not None and protection.kind is ProtectionKind.GIT:
         raise WorkspaceError(
@@ -85,12 +85,12 @@ def _refuse_git(workspace: Workspace, where: str) -> None:
         )
 
 
-def _what(workspace: Workspace, where: str) -> tuple[str, int]:
+def _kind_and_size(workspace: Workspace, where: str) -> tuple[str, int]:
     """Return "File", "Link" or "Special file" and the size in bytes; raises file_not_found."""
     if _is_link(workspace, where):
         return "Link", 0
-    found = workspace.stat(where)
-    return ("File" if stat.S_ISREG(found.st_mode) else "Special file"), found.st_size
+    status = workspace.stat(where)
+    return ("File" if stat.S_ISREG(status.st_mode) else "Special file"), status.st_size
 
 
 def _is_link(workspace: Workspace, where: str) -> bool:
@@ -98,14 +98,14 @@ def _is_link(workspace: Workspace, where: str) -> bool:
     parent = workspace.resolve(folder or ".")
     try:
         return workspace.resolve(where) != (name if parent == "." else f"{parent}/{name}")
-    except WorkspaceError:  # it leads out of the workspace, or round in circles
+    except WorkspaceError:  # a link that leads out of the workspace, or in a circle
         return True
 
 
-def _explained(error: WorkspaceError, where: str) -> WorkspaceError:
-    return _directory(where) if error.error_class == "is_a_directory" else error
+def _explain(error: WorkspaceError, where: str) -> WorkspaceError:
+    return _directory_error(where) if error.error_class == "is_a_directory" else error
 
 
-def _directory(where: str) -> WorkspaceError:
-    said = f"{where!r} is a directory; delete its files one by one"
-    return WorkspaceError(said, error_class="is_a_directory")
+def _directory_error(where: str) -> WorkspaceError:
+    message = f"{where!r} is a directory; delete its files one by one"
+    return WorkspaceError(message, error_class="is_a_directory")

@@ -21,7 +21,7 @@ from nanocoder_tool_edit.answer import answer
 from nanocoder_tool_edit.plan import Search, plan_edit
 from nanocoder_tool_edit.request import MAX_EDITS, Edit, Request
 
-# A model need not be told of such a default, and what it did not send is told from "".
+# A factory keeps the default out of the schema, and tells a missing argument from "".
 NOT_GIVEN: Any = Factory(lambda: None)
 
 
@@ -29,7 +29,7 @@ NOT_GIVEN: Any = Factory(lambda: None)
 class Settings:
     """What `[plugins.tool-edit]` may set.
 
-    *tolerant*: text that is not in the file exactly as given is looked for with other white space,
+    *tolerant*: text that is not in the file exactly is searched with other white space,
     and with small differences.
     """
 
@@ -63,13 +63,13 @@ def edit_file(
     )
     search = Search(settings.tolerant, partial(ctx.offers, "edit_file"))
     plan = plan_edit(ctx.workspace, request, search)
-    # Between reading and writing somebody else may have been here.
-    written = (
+    # The file may have been changed by another program since it was read.
+    outcome = (
         ctx.workspace.write_bytes(path, plan.data, expect=plan.file.data)
         if plan.file
         else ctx.workspace.write_bytes(path, plan.data, expect_digest="")
     )
-    return answer(plan, request, written)
+    return answer(plan, request, outcome)
 
 
 @hookimpl

@@ -1,4 +1,4 @@
-"""What an edit answers: the changed region, and what is worth knowing about it."""
+"""The answer of an edit: the changed region, and notes on it."""
 
 from collections.abc import Iterator
 
@@ -6,74 +6,74 @@ from nanocoder import ToolResult, Written
 from nanocoder_kit_diff import Part, clip_lines
 from nanocoder_kit_diff.syntax import new_fault
 
-from nanocoder_tool_edit.leftovers import SHOWN_PLACES, leftovers
 from nanocoder_tool_edit.plan import Plan
 from nanocoder_tool_edit.request import Request
+from nanocoder_tool_edit.stale_names import SHOWN_PLACES, find_stale_names
 from nanocoder_tool_edit.view import CONTEXT_LINES, Region
 
 SHOWN_LINES = 40
 SHOWN_REGIONS = 3
-KEPT_DIFF_LINES = 2_000
+MAX_DIFF_LINES = 2_000
 MAX_LINE = 500
 
 
-def answer(plan: Plan, request: Request, written: Written) -> ToolResult:
-    """Describe the edit that was *written*."""
-    count = sum(len(found.spans) for found in plan.founds)
+def answer(plan: Plan, request: Request, outcome: Written) -> ToolResult:
+    """Describe the edit with its *outcome*."""
+    count = sum(len(match.spans) for match in plan.matches)
     places = [(view.part, region) for view in plan.views for region in view.regions]
     regions = [region for _, region in places]
     diff = plan.diff()
     notes = list(_notes(plan, request))
     return ToolResult(
-        "\n".join([_headline(plan, written, count), *_shown(plan, places), *notes]),
-        title=written.path,
+        "\n".join([_headline(plan, outcome, count), *_region_lines(plan, places), *notes]),
+        title=outcome.path,
         data={
-            "path": written.path,
+            "path": outcome.path,
             "replacements": count,
             "regions": [[region.first, region.last] for region in regions],
         },
         metadata={
-            "path": written.path,
+            "path": outcome.path,
             "replacements": count,
-            "created": written.created,
+            "created": outcome.created,
             "strategy": plan.strategies(),
             "confidence": round(plan.confidence(), 2),
             "edits": [
                 {
-                    "strategy": found.strategy,
-                    "confidence": round(found.confidence, 2),
-                    "replacements": len(found.spans),
+                    "strategy": match.strategy,
+                    "confidence": round(match.confidence, 2),
+                    "replacements": len(match.spans),
                 }
-                for found in plan.founds
+                for match in plan.matches
             ],
             "first": regions[0].first,
             "last": regions[-1].last,
-            "size": written.size,
+            "size": outcome.size,
             "added": diff.added,
             "removed": diff.removed,
-            "diff": clip_lines(diff.text, KEPT_DIFF_LINES),
-            "backup": str(written.backup or ""),
+            "diff": clip_lines(diff.text, MAX_DIFF_LINES),
+            "backup": str(outcome.backup or ""),
         },
     )
 
 
-def _headline(plan: Plan, written: Written, count: int) -> str:
-    if written.created:
-        size = f"{written.size:,} byte{'' if written.size == 1 else 's'}"
-        return f"File created: {written.path} ({size})"
-    several = f"{len(plan.founds)} edits, " if len(plan.founds) > 1 else ""
-    return f"Edited {written.path}: {several}{count} place{'s' if count != 1 else ''}"
+def _headline(plan: Plan, outcome: Written, count: int) -> str:
+    if outcome.created:
+        size = f"{outcome.size:,} byte{'' if outcome.size == 1 else 's'}"
+        return f"File created: {outcome.path} ({size})"
+    several = f"{len(plan.matches)} edits, " if len(plan.matches) > 1 else ""
+    return f"Edited {outcome.path}: {several}{count} place{'s' if count != 1 else ''}"
 
 
-def _shown(plan: Plan, places: list[tuple[Part, Region]]) -> Iterator[str]:
+def _region_lines(plan: Plan, places: list[tuple[Part, Region]]) -> Iterator[str]:
     if plan.file is None:
         return
-    shown = 0  # the last line that was shown: regions may lie close together
+    last_number = 0  # the last line that was shown: regions may lie close together
     for part, region in places[:SHOWN_REGIONS]:
         for number, line in _window(part, region):
-            if number > shown:
+            if number > last_number:
                 yield f"{number}\t{line[:MAX_LINE]}"
-                shown = number
+                last_number = number
         if region.last - region.first >= SHOWN_LINES:
             yield f"[up to line {region.last}]"
     others = places[SHOWN_REGIONS:]
@@ -99,16 +99,18 @@ def _window(part: Part, region: Region) -> Iterator[tuple[int, str]]:
 
 
 def _notes(plan: Plan, request: Request) -> Iterator[str]:
-    for number, found in enumerate(plan.founds, 1):
-        if found.confidence < 1.0:
-            which = f"edit {number}: " if len(plan.founds) > 1 else ""
+    for number, match in enumerate(plan.matches, 1):
+        if match.confidence < 1.0:
+            which = f"edit {number}: " if len(plan.matches) > 1 else ""
             yield (
-                f"[{which}old_string was not there exactly; found by {found.strategy},"
-                f" confidence {found.confidence:.2f}: check the lines above]"
+                f"[{which}old_string is not in the file exactly; found by {match.strategy},"
+                f" confidence {match.confidence:.2f}: check the lines above]"
             )
     for edit in request.edits:
         for name, lines in (
-            leftovers(edit.old_string, edit.new_string, plan.after) if edit.old_string else ()
+            find_stale_names(edit.old_string, edit.new_string, plan.after)
+            if edit.old_string
+            else ()
         ):
             where = ", ".join(map(str, lines[:SHOWN_PLACES]))
             more = ", \u2026" if len(lines) > SHOWN_PLACES else ""

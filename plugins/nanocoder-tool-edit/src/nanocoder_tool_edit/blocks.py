@@ -1,4 +1,4 @@
-"""Lines of a file against lines that a model remembers."""
+"""Search the lines of a file for the lines that a model remembers."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
@@ -15,7 +15,7 @@ COUNTED_WORDS = 5
 
 @frozen
 class Block:
-    """What is looked for: *lines*, and whether the newline of the last one belongs to them."""
+    """The lines to look for; *ends_line* says whether the newline of the last one is included."""
 
     lines: list[str]
     ends_line: bool
@@ -30,7 +30,7 @@ class Block:
 
 
 class Lines:
-    """A text as lines that know where they start."""
+    """A text, its lines, and where each of them starts."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -44,31 +44,31 @@ class Lines:
             return Span(start, len(self.text), new.removesuffix("\n") if ends_line else new)
         return Span(start, end if ends_line else end - 1, new)
 
-    def having(self, text: str) -> Iterator[int]:
-        """Yield the numbers, from 0, of the lines that *text*, which has no newline, is in."""
+    def lines_with(self, text: str) -> Iterator[int]:
+        """Yield the numbers, from 0, of the lines that contain *text*, which has no newline."""
         at = self.text.find(text)
         while at >= 0:
             number = bisect_right(self._starts, at) - 1
             yield number
             at = self.text.find(text, self._starts[number + 1])
 
-    def windows(self, wanted: list[str], key: Callable[[str], str]) -> Iterator[int]:
-        """Yield where as many lines as *wanted* are equal to them by *key*.
+    def windows(self, sought: list[str], key: Callable[[str], str]) -> Iterator[int]:
+        """Yield the first line of each run that equals the lines *sought* by *key*.
 
         A *key* may change white space, and nothing else.
         """
-        offset, word = self._rarest(wanted)
-        target = [key(line) for line in wanted]
-        for number in self.having(word):
+        offset, word = self._find_rarest(sought)
+        target = [key(line) for line in sought]
+        for number in self.lines_with(word):
             start = number - offset
             window = self.all[start : start + len(target)] if start >= 0 else []
             if len(window) == len(target) and all(map(eq, map(key, window), target)):
                 yield start
 
-    def _rarest(self, wanted: list[str]) -> tuple[int, str]:
-        """Return the one of the longest words of *wanted* that is rarest here, and its line."""
+    def _find_rarest(self, sought: list[str]) -> tuple[int, str]:
+        """Return the rarest of the longest words of *sought*, and its line in them."""
         words: dict[str, int] = {}
-        for number, line in enumerate(wanted):
+        for number, line in enumerate(sought):
             for word in line.split():
                 words.setdefault(word, number)
         longest = nlargest(COUNTED_WORDS, words, key=len)
@@ -76,6 +76,6 @@ class Lines:
         return words.get(word, 0), word
 
 
-def collapsed(line: str) -> str:
+def collapse_spaces(line: str) -> str:
     """Return *line* with single blanks for all runs of white space, and none at the ends."""
     return " ".join(line.split())

@@ -1,4 +1,4 @@
-r"""A text file that is edited with "\n" at its line ends, and keeps every other byte as it was."""
+r"""Edit a text file with "\n" at its line ends, and keep every other byte as it is."""
 
 from collections.abc import Sequence
 
@@ -18,7 +18,7 @@ class Span:
     new: str
 
 
-def edited_text(text: str, spans: Sequence[Span]) -> str:
+def replace_spans(text: str, spans: Sequence[Span]) -> str:
     """Return *text* with *spans* replaced; they are in order and do not overlap."""
     pieces = []
     position = 0
@@ -28,8 +28,8 @@ def edited_text(text: str, spans: Sequence[Span]) -> str:
     return "".join([*pieces, text[position:]])
 
 
-def composed(first: Sequence[Span], text: str, then: Sequence[Span]) -> list[Span]:
-    """Return spans that do at once what *first*, which made *text*, and *then* do in turn.
+def combine_spans(first: Sequence[Span], text: str, then: Sequence[Span]) -> list[Span]:
+    """Combine *first*, which produced *text*, and *then* into spans that replace all at once.
 
     Spans that overlap or touch become one.
     """
@@ -54,21 +54,21 @@ def composed(first: Sequence[Span], text: str, then: Sequence[Span]) -> list[Spa
         inner = [Span(s.start - low, s.end - low, s.new) for *_, s in group if s is not None]
         before = shift
         shift += sum(grown for _, _, grown, _ in group)
-        result.append(Span(low - before, high - shift, edited_text(text[low:high], inner)))
+        result.append(Span(low - before, high - shift, replace_spans(text[low:high], inner)))
         at = end
     return result
 
 
-def edited_bytes(
+def encode_edits(
     workspace: Workspace, file: TextFile, spans: Sequence[Span]
 ) -> list[bytes | memoryview]:
-    """Return the bytes of *file* with *spans* of its text replaced; all others stay as they are.
+    """Return the bytes of *file* with *spans* of its text replaced; all other bytes stay.
 
-    They are pieces, most of them views of the old bytes.
+    The result is a list of pieces, most of them views of the old bytes.
 
     Raises: WorkspaceError (invalid_arguments) for a character that the encoding does not have.
     """
-    # "raw" lets the workspace encode what is new, and leave its line ends alone.
+    # "raw" makes the workspace encode the new text without changing its line ends.
     plain = evolve(file, newline="raw", bom=b"")
     data = memoryview(file.data)
     pieces: list[bytes | memoryview] = []
@@ -77,23 +77,23 @@ def edited_bytes(
     for span in spans:
         edges = []
         for edge in (span.start, span.end):
-            passed = _passed(file, char, edge, line)
-            byte += passed.size
-            line += passed.lines
+            distance = _measure(file, char, edge, line)
+            byte += distance.size
+            line += distance.lines
             char = edge
             edges.append((byte, line))
         (start, first), (end, last) = edges
         pieces += [
             data[position:start],
-            workspace.encode(_raw_new(file, span.new, first, last), plain),
+            workspace.encode(_restore_newlines(file, span.new, first, last), plain),
         ]
         position = end
     pieces.append(data[position:])
-    # Each piece is written by itself: many small ones cost more than the copy that they spare.
+    # Each piece is a write of its own: many small ones cost more than one copy of everything.
     return pieces if len(pieces) <= MAX_PIECES else [b"".join(pieces)]
 
 
-def without_returns(file: TextFile, text: str) -> str:
+def unify_newlines(file: TextFile, text: str) -> str:
     r"""Return *text* with the line ends that the text of *file* has."""
     return text if file.newline == "raw" else text.replace("\r\n", "\n")
 
@@ -104,29 +104,29 @@ def line_of(text: str, position: int) -> int:
 
 
 @frozen
-class _Passed:
+class _Distance:
     size: int
     lines: int
 
 
-def _passed(file: TextFile, start: int, end: int, line: int) -> _Passed:
-    """Return how many bytes and lines of *file* lie between two positions in its text.
+def _measure(file: TextFile, start: int, end: int, line: int) -> _Distance:
+    r"""Return the distance in bytes and lines of *file* between two positions in its text.
 
-    Lines are counted only where each has an end of its own, *line* being that of *start*.
+    Lines are counted only where a line end can have a "\r"; *line* is the one of *start*.
     """
     if file.encoding in SINGLE_BYTE or (file.encoding == "utf-8" and file.text.isascii()):
         size = end - start
     else:
         size = len(file.text[start:end].encode(file.encoding))
     if file.newline not in {"\r\n", "mixed"}:
-        return _Passed(size, 0)
+        return _Distance(size, 0)
     lines = file.text.count("\n", start, end)
     returns = lines if file.newline == "\r\n" else file.endings.count("r", line, line + lines)
-    return _Passed(size + returns * len("\r".encode(file.encoding)), lines)
+    return _Distance(size + returns * len("\r".encode(file.encoding)), lines)
 
 
-def _raw_new(file: TextFile, new: str, first: int, last: int) -> str:
-    """Give *new* the line ends of what it replaces, and of the last of these where it has more."""
+def _restore_newlines(file: TextFile, new: str, first: int, last: int) -> str:
+    """Give *new* the line ends of the replaced lines, and of their last where it has more lines."""
     if file.newline == "raw":
         return new
     if file.newline != "mixed":

@@ -1,4 +1,4 @@
-"""New text indented as the file is, where a model wrote it with other white space."""
+"""Indent new text as the file is indented, when a model wrote other white space."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, pairwise
@@ -25,81 +25,81 @@ def outline(lines: Sequence[str]) -> list[tuple[int, str]]:
     ]
 
 
-def reindented(new: str, wanted: Sequence[str], found: Sequence[str], file: Sequence[str]) -> str:
-    """Return *new*, which follows the *wanted* lines, indented as the *found* ones are.
+def reindent(new: str, sought: Sequence[str], matched: Sequence[str], file: Sequence[str]) -> str:
+    """Return *new*, written in the style of the *sought* lines, indented as the *matched* ones.
 
-    The lines of *file* decide about levels that *found* does not have.
+    The lines of *file* decide for levels that *matched* does not have.
     """
-    style = _Style(wanted, found, new.split("\n"), file)
+    style = _Style(sought, matched, new.split("\n"), file)
     return "\n".join(
         style.indent_of(line) + line.lstrip() if line.strip() else line for line in new.split("\n")
     )
 
 
 class _Style:
-    """How the model indents, how the file does, and what of the two is known to be the same."""
+    """The indentation of the model and of the file, and which of the two correspond."""
 
     def __init__(
         self,
-        wanted: Sequence[str],
-        found: Sequence[str],
+        sought: Sequence[str],
+        matched: Sequence[str],
         new: Sequence[str],
         file: Sequence[str],
     ) -> None:
-        pairs = list(_pairs(wanted, found))
+        pairs = list(_pairs(sought, matched))
         self._lines = {here: indent(there) for here, there in reversed(pairs)}
-        self._known = {indent(here): indent(there) for here, there in reversed(pairs)}
-        self._is_shifted = any(here != there for here, there in self._known.items())
+        self._indents = {indent(here): indent(there) for here, there in reversed(pairs)}
+        self._is_shifted = any(here != there for here, there in self._indents.items())
         # A few lines tell tabs from spaces, but not how many spaces are one level.
-        self._file_unit = "\t" if _unit(found) == "\t" else _unit(file)
+        self._file_unit = "\t" if _unit(matched) == "\t" else _unit(file)
         self._file_starts = {line[0] for line in file if line.startswith((" ", "\t"))}
-        self._model_columns = self._columns([*wanted, *new])
+        self._model_columns = self._columns([*sought, *new])
 
     def indent_of(self, line: str) -> str:
         """Return the white space that *line* of the new text begins with in the file."""
         same = self._lines.get(line)
-        if same is not None:  # the same words indented alike may be written in two ways in a file
+        if same is not None:  # a file may indent by tabs in one place and by spaces in another
             return same
         own = indent(line)
-        return self._known[own] if own in self._known else self._unknown(own)
+        return self._indents[own] if own in self._indents else self._convert(own)
 
-    def _unknown(self, own: str) -> str:
+    def _convert(self, own: str) -> str:
         """Return the file's white space for a level that none of the replaced lines has."""
-        if not self._known or not self._file_unit or not self._is_foreign(own):
-            return self._moved(own)
+        if not self._indents or not self._file_unit or not self._is_foreign(own):
+            return self._shift(own)
         base = self._base(own)
         steps, rest = divmod(_width(own) - _width(base), self._model_columns)
-        there = self._known[base]
+        there = self._indents[base]
         if steps < 0:
-            return _without(there, self._file_unit, -steps)
+            return _remove_units(there, self._file_unit, -steps)
         return there + self._file_unit * steps + " " * rest
 
-    def _moved(self, own: str) -> str:
-        """Return *own* as far to the right or left as the lines that are known."""
-        if not self._known:
+    def _shift(self, own: str) -> str:
+        """Return *own* shifted to the right or left as far as the known lines are."""
+        if not self._indents:
             return own
         base = self._base(own)
         if own.startswith(base):
-            return self._known[base] + own[len(base) :]
+            return self._indents[base] + own[len(base) :]
         if base.startswith(own):
-            return self._known[base].removesuffix(base[len(own) :])
+            return self._indents[base].removesuffix(base[len(own) :])
         return own
 
     def _is_foreign(self, own: str) -> bool:
-        """Tell whether *own* is written otherwise than the file writes it."""
+        """Tell whether *own* is not how the file indents."""
         return self._is_shifted or (own != "" and own[0] not in self._file_starts)
 
     def _base(self, own: str) -> str:
         """Return the known level that is nearest to *own*, one above it if there is any."""
         return max(
-            self._known,
+            self._indents,
             key=lambda base: (_width(base) <= _width(own), -abs(_width(own) - _width(base))),
         )
 
     def _columns(self, lines: Sequence[str]) -> int:
-        """Return how many columns the model uses for what is one level in the file."""
+        """Return how many columns the model uses for one level of the file."""
         unit = _unit_columns(self._file_unit)
-        levels = {_width(there) // unit: _width(here) for here, there in self._known.items()}
+        levels = {_width(there) // unit: _width(here) for here, there in self._indents.items()}
         steps = [
             (levels[high] - levels[low]) // (high - low)
             for low in levels
@@ -110,32 +110,32 @@ class _Style:
             return min(steps)
         if steps := _steps(list(map(indent, filter(str.strip, lines)))):
             return min(steps)
-        whole = [columns // level for level, columns in levels.items() if level and columns]
-        return whole[0] if whole and whole[0] else _unit_columns(_unit(lines))
+        ratios = [columns // level for level, columns in levels.items() if level and columns]
+        return ratios[0] if ratios and ratios[0] else _unit_columns(_unit(lines))
 
 
-def _pairs(wanted: Sequence[str], found: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield each line that was looked for with the line of the file that it is."""
-    here = [line for line in wanted if line.strip()]
-    there = [line for line in found if line.strip()]
-    if len(here) == len(there):
-        yield from zip(here, there, strict=True)
+def _pairs(sought: Sequence[str], matched: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield each sought line with the line of the file that it matches."""
+    sought_lines = [line for line in sought if line.strip()]
+    file_lines = [line for line in matched if line.strip()]
+    if len(sought_lines) == len(file_lines):
+        yield from zip(sought_lines, file_lines, strict=True)
         return
     # A similar middle may have more lines, or fewer; the first and the last are the same.
-    yield from ((here[0], there[0]), (here[-1], there[-1]))
-    missing = {line.strip(): line for line in there}
-    yield from ((line, missing[line.strip()]) for line in here if line.strip() in missing)
+    yield from ((sought_lines[0], file_lines[0]), (sought_lines[-1], file_lines[-1]))
+    missing = {line.strip(): line for line in file_lines}
+    yield from ((line, missing[line.strip()]) for line in sought_lines if line.strip() in missing)
 
 
 def _unit(lines: Iterable[str]) -> str:
     """Return one level of indentation in *lines*: a tab, or some spaces; "" where none is."""
     indents = [indent(line) for line in islice(filter(str.strip, lines), SAMPLED_LINES)]
-    tabs = sum(one.startswith("\t") for one in indents)
-    spaces = [len(one) for one in indents if one.startswith(" ")]
+    tabs = sum(white.startswith("\t") for white in indents)
+    spaces = [len(white) for white in indents if white.startswith(" ")]
     if tabs > len(spaces):
         return "\t"
-    # A step from one line to the next is one level; odd ones are lines that go on.
-    steps = _steps(["", *(one for one in indents if not one.startswith("\t"))])
+    # A step from one line to the next is one level; odd steps are continuation lines.
+    steps = _steps(["", *(white for white in indents if not white.startswith("\t"))])
     common = [step for step in steps if step in {2, 4, 8}] or steps
     if common:
         return " " * max(sorted(set(common)), key=common.count)
@@ -156,7 +156,7 @@ def _width(white: str) -> int:
     return len(white.expandtabs(TAB_WIDTH))
 
 
-def _without(white: str, unit: str, count: int) -> str:
+def _remove_units(white: str, unit: str, count: int) -> str:
     for _ in range(count):
         white = white.removesuffix(unit)
     return white

@@ -1,11 +1,11 @@
-"""Why a text was not found: the lines most like it, and in what they differ."""
+"""The lines most like a text that is not in the file, and how they differ from it."""
 
 import re
 from collections.abc import Callable
 
 from attrs import frozen
 
-from nanocoder_tool_edit.blocks import collapsed
+from nanocoder_tool_edit.blocks import collapse_spaces
 from nanocoder_tool_edit.indentation import indent
 
 SEARCHED_LINES = 50_000
@@ -17,7 +17,7 @@ _NUMBERED = re.compile(r"[ \t]*\d+(?:\t|: ?|\|)")
 
 _HARMLESS: tuple[tuple[str, Callable[[str], str]], ...] = (
     ("white space at the end of lines differs", str.rstrip),
-    ("white space inside lines differs", collapsed),
+    ("white space inside lines differs", collapse_spaces),
     ("quotes differ", lambda line: line.strip().translate(_QUOTES)),
     ("upper and lower case differ", lambda line: line.strip().casefold()),
 )
@@ -25,14 +25,14 @@ _HARMLESS: tuple[tuple[str, Callable[[str], str]], ...] = (
 
 @frozen
 class Near:
-    """Lines of the file from number *first* that are most like what was looked for."""
+    """The lines of the file, from number *first*, that are most like the text."""
 
     first: int
     lines: list[str]
     difference: str
 
 
-def nearest(text: str, old: str) -> Near | None:
+def find_nearest(text: str, old: str) -> Near | None:
     """Return the region most like *old*, or None when nothing is."""
     unescaped = old.replace("\\n", "\n").replace('\\"', '"').replace("\\t", "\t")
     if unescaped in text:
@@ -40,59 +40,59 @@ def nearest(text: str, old: str) -> Near | None:
         region = text.split("\n")[first : first + 1 + unescaped.count("\n")]
         return Near(first + 1, region, "old_string is escaped once too often")
     lines = text.split("\n")[:SEARCHED_LINES]
-    wanted = old.strip("\n").split("\n")
-    anchor = max(range(len(wanted)), key=lambda number: len(wanted[number].strip()))
-    at = _most_like(_plain(wanted[anchor]), lines)
+    sought = old.strip("\n").split("\n")
+    anchor = max(range(len(sought)), key=lambda number: len(sought[number].strip()))
+    at = _most_like(_plain(sought[anchor]), lines)
     if at is None:
         return None
     first = max(0, at - anchor)
-    region = lines[first : first + len(wanted)]
-    return Near(first + 1, region, _difference(region, wanted))
+    region = lines[first : first + len(sought)]
+    return Near(first + 1, region, _difference(region, sought))
 
 
 def _most_like(line: str, lines: list[str]) -> int | None:
     from rapidfuzz import fuzz, process  # only a failed edit needs it
 
-    found = process.extractOne(
+    hit = process.extractOne(
         line, map(_plain, lines), scorer=fuzz.ratio, score_cutoff=LEAST_SIMILARITY
     )
-    if found is None:
-        found = process.extractOne(
+    if hit is None:
+        hit = process.extractOne(
             line,
             map(_plain, lines),
             scorer=fuzz.partial_ratio,
             score_cutoff=LEAST_PARTIAL,
         )
-    return None if found is None else int(found[2])
+    return None if hit is None else int(hit[2])
 
 
 def _plain(line: str) -> str:
-    return collapsed(line).translate(_QUOTES).casefold()
+    return collapse_spaces(line).translate(_QUOTES).casefold()
 
 
-def _difference(region: list[str], wanted: list[str]) -> str:
-    """Say in what two runs of lines differ, the harmless things first."""
-    if all(_NUMBERED.match(line) for line in wanted):
+def _difference(region: list[str], sought: list[str]) -> str:
+    """Say how two runs of lines differ; harmless differences come first."""
+    if all(_NUMBERED.match(line) for line in sought):
         return "old_string has the line numbers of read_file in it; leave them out"
-    if _equal(region, wanted, str.strip) and not _equal(region, wanted, str.rstrip):
-        return f"the indentation differs: the file has {_indents(region, wanted)}"
-    harmless = (text for text, key in _HARMLESS if _equal(region, wanted, key))
-    return next(harmless, "") or _first_difference(region, wanted)
+    if _equal(region, sought, str.strip) and not _equal(region, sought, str.rstrip):
+        return f"the indentation differs: the file has {_indents(region, sought)}"
+    harmless = (text for text, key in _HARMLESS if _equal(region, sought, key))
+    return next(harmless, "") or _first_difference(region, sought)
 
 
-def _equal(region: list[str], wanted: list[str], key: Callable[[str], str]) -> bool:
-    return list(map(key, region)) == list(map(key, wanted))
+def _equal(region: list[str], sought: list[str], key: Callable[[str], str]) -> bool:
+    return list(map(key, region)) == list(map(key, sought))
 
 
-def _indents(region: list[str], wanted: list[str]) -> str:
-    for there, here in zip(region, wanted, strict=False):
+def _indents(region: list[str], sought: list[str]) -> str:
+    for there, here in zip(region, sought, strict=False):
         if indent(there) != indent(here):
             return f"{indent(there)!r} where old_string has {indent(here)!r}"
     return "other indentation"
 
 
-def _first_difference(region: list[str], wanted: list[str]) -> str:
-    for there, here in zip(region, wanted, strict=False):
+def _first_difference(region: list[str], sought: list[str]) -> str:
+    for there, here in zip(region, sought, strict=False):
         if there.strip() != here.strip():
             return f"old_string has {_cut(here)!r} where the file has {_cut(there)!r}"
     return "the file ends there"

@@ -1,4 +1,4 @@
-"""What an edit is going to do, found out without doing it."""
+"""Plan an edit without doing it."""
 
 from collections.abc import Callable, Sequence
 
@@ -6,22 +6,22 @@ from attrs import frozen
 from nanocoder import TextFile, ToolError, Workspace, WorkspaceError
 from nanocoder_kit_diff import Diff, unified_parts
 
-from nanocoder_tool_edit.complaint import not_found, several
 from nanocoder_tool_edit.document import (
     Span,
-    composed,
-    edited_bytes,
-    edited_text,
-    without_returns,
+    combine_spans,
+    encode_edits,
+    replace_spans,
+    unify_newlines,
 )
-from nanocoder_tool_edit.request import Edit, Request, invalid, numbered
-from nanocoder_tool_edit.strategies import Found, find
+from nanocoder_tool_edit.errors import several_matches, text_not_found
+from nanocoder_tool_edit.request import Edit, Request, invalid, number_error
+from nanocoder_tool_edit.strategies import Match, find
 from nanocoder_tool_edit.view import View, views
 
 
 @frozen
 class Search:
-    """How to look for a text: also *tolerant*ly; *offers* tells what the model may ask for."""
+    """How to search: *tolerant* of small differences; *offers* knows the model's arguments."""
 
     tolerant: bool = True
     offers: Callable[[str], bool] = lambda _: True
@@ -31,12 +31,12 @@ class Search:
 class Plan:
     """An edit that has not happened. *file* is None for a file that is going to be created.
 
-    *founds* tells of each single edit where its text was, *spans* replace all of it in *before*.
+    *matches* has the places of each single edit; *spans* make all edits at once in *before*.
     """
 
     path: str
     file: TextFile | None
-    founds: tuple[Found, ...]
+    matches: tuple[Match, ...]
     before: str
     spans: Sequence[Span]
     views: Sequence[View]
@@ -44,19 +44,19 @@ class Plan:
 
     def after(self) -> str:
         """Return the whole text after the edit."""
-        return edited_text(self.before, self.spans)
+        return replace_spans(self.before, self.spans)
 
     def diff(self) -> Diff:
         """Return what changes."""
         return unified_parts([view.part for view in self.views], self.path)
 
     def strategies(self) -> str:
-        """Name the strategies that found something, each once."""
-        return ", ".join(dict.fromkeys(found.strategy for found in self.founds))
+        """Name the strategies that matched, each once."""
+        return ", ".join(dict.fromkeys(match.strategy for match in self.matches))
 
     def confidence(self) -> float:
-        """Return how sure the least sure of the edits is, from 0 to 1."""
-        return min(found.confidence for found in self.founds)
+        """Return the lowest confidence of all edits, from 0 to 1."""
+        return min(match.confidence for match in self.matches)
 
 
 def plan_edit(workspace: Workspace, request: Request, search: Search) -> Plan:
@@ -68,15 +68,15 @@ def plan_edit(workspace: Workspace, request: Request, search: Search) -> Plan:
     file = _read(workspace, request)
     before = file.text if file else ""
     path = file.path if file else workspace.relative(request.path)
-    founds, spans = _found(path, before, file, request.edits, search)
+    matches, spans = _find_all(path, before, file, request.edits, search)
     if all(before[span.start : span.end] == span.new for span in spans) and file:
         raise invalid(f"nothing would change in {path!r}")
     data = (
-        edited_bytes(workspace, file, spans)
+        encode_edits(workspace, file, spans)
         if file
-        else [workspace.encode(edited_text(before, spans))]
+        else [workspace.encode(replace_spans(before, spans))]
     )
-    return Plan(path, file, tuple(founds), before, spans, views(before, spans), data)
+    return Plan(path, file, tuple(matches), before, spans, views(before, spans), data)
 
 
 def _read(workspace: Workspace, request: Request) -> TextFile | None:
@@ -94,40 +94,40 @@ def _read(workspace: Workspace, request: Request) -> TextFile | None:
     return None
 
 
-def _found(
+def _find_all(
     path: str, text: str, file: TextFile | None, edits: Sequence[Edit], search: Search
-) -> tuple[list[Found], Sequence[Span]]:
-    """Make *edits* in memory, one after the other; return what each found, and all at once."""
-    founds: list[Found] = []
+) -> tuple[list[Match], Sequence[Span]]:
+    """Make *edits* in memory, one after the other; return each match, and the combined spans."""
+    matches: list[Match] = []
     spans: Sequence[Span] = ()
     for number, edit in enumerate(edits, 1):
-        if founds:
-            text = edited_text(text, founds[-1].spans)
+        if matches:
+            text = replace_spans(text, matches[-1].spans)
         try:
-            found = _place(path, text, file, edit, search)
+            match = _find_one(path, text, file, edit, search)
         except ToolError as error:
-            raise numbered(error, number, len(edits)) from None
-        spans = composed(spans, text, found.spans) if founds else found.spans
-        founds.append(found)
-    return founds, spans
+            raise number_error(error, number, len(edits)) from None
+        spans = combine_spans(spans, text, match.spans) if matches else match.spans
+        matches.append(match)
+    return matches, spans
 
 
-def _place(path: str, text: str, file: TextFile | None, edit: Edit, search: Search) -> Found:
+def _find_one(path: str, text: str, file: TextFile | None, edit: Edit, search: Search) -> Match:
     both = (edit.old_string, edit.new_string)
-    old, new = (without_returns(file, part) if file else part for part in both)
+    old, new = (unify_newlines(file, part) if file else part for part in both)
     if edit.start_line:
-        return Found("line_range", 1.0, [_line_range(path, text, edit, new)])
+        return Match("line_range", 1.0, [_line_range(path, text, edit, new)])
     if not old:
-        return Found("append" if file else "create", 1.0, [_end(text, new)])
+        return Match("append" if file else "create", 1.0, [_end(text, new)])
     _refuse_placeholder(new, text)
-    found = find(text, old, new, tolerant=search.tolerant)
-    if found is None:
-        raise not_found(path, text, old, can_name_lines=search.offers("edits"))
-    if len(found.spans) == 1:
-        return found
-    if found.strategy != "exact" or not edit.replace_all:
-        raise several(path, text, found, can_replace_all=search.offers("replace_all"))
-    return Found("exact", 1.0, _apart(found.spans))
+    match = find(text, old, new, tolerant=search.tolerant)
+    if match is None:
+        raise text_not_found(path, text, old, can_name_lines=search.offers("edits"))
+    if len(match.spans) == 1:
+        return match
+    if match.strategy != "exact" or not edit.replace_all:
+        raise several_matches(path, text, match, can_replace_all=search.offers("replace_all"))
+    return Match("exact", 1.0, _drop_overlaps(match.spans))
 
 
 def _refuse_placeholder(new: str, text: str) -> None:
@@ -142,13 +142,13 @@ def _refuse_placeholder(new: str, text: str) -> None:
         )
 
 
-def _apart(spans: Sequence[Span]) -> list[Span]:
+def _drop_overlaps(spans: Sequence[Span]) -> list[Span]:
     """Leave out matches that overlap an earlier one."""
-    kept: list[Span] = []
+    separate: list[Span] = []
     for span in spans:
-        if not kept or span.start >= kept[-1].end:
-            kept.append(span)
-    return kept
+        if not separate or span.start >= separate[-1].end:
+            separate.append(span)
+    return separate
 
 
 def _line_range(path: str, text: str, edit: Edit, new: str) -> Span:

@@ -1,4 +1,4 @@
-"""What edit_file is asked for: one edit of a file, or several that happen together."""
+"""The request of edit_file: one edit of a file, or several that are made together."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
@@ -22,7 +22,7 @@ class Edit:
 
 @frozen
 class Request:
-    """What was asked for, checked: *edits* of the file *path*, one after the other."""
+    """Checked arguments: *edits* of the file *path*, one after the other."""
 
     path: str
     edits: tuple[Edit, ...]
@@ -33,13 +33,13 @@ class Request:
 
         Raises: BadArguments, ToolError (invalid_arguments).
         """
-        given = [name for name in ("old_string", "new_string") if arguments[name] is not None]
-        if arguments["edits"] and (any(map(arguments.get, given)) or arguments["replace_all"]):
+        names = [name for name in ("old_string", "new_string") if arguments[name] is not None]
+        if arguments["edits"] and (any(map(arguments.get, names)) or arguments["replace_all"]):
             raise invalid("give edits, or old_string and new_string, not both")
         if arguments["edits"]:
-            return cls(arguments["path"], _checked(arguments["edits"]))
-        if len(given) < 2:  # noqa: PLR2004 - the two of them
-            missing = "new_string" if given == ["old_string"] else "old_string"
+            return cls(arguments["path"], _check_all(arguments["edits"]))
+        if len(names) < 2:  # noqa: PLR2004 - the two of them
+            missing = "new_string" if names == ["old_string"] else "old_string"
             raise BadArguments([f"{missing}: required, but missing; or give edits"])
         edit = Edit(
             arguments["new_string"],
@@ -51,20 +51,20 @@ class Request:
 
 
 def invalid(message: str) -> ToolError:
-    """Return the error for arguments that cannot be meant."""
+    """Return the error for arguments that contradict each other or the file."""
     return ToolError(message, error_class="invalid_arguments")
 
 
-def _checked(edits: Sequence[Edit]) -> tuple[Edit, ...]:
+def _check_all(edits: Sequence[Edit]) -> tuple[Edit, ...]:
     for number, edit in enumerate(edits, 1):
         try:
             _check(edit)
         except ToolError as error:
-            raise numbered(error, number, len(edits)) from None
+            raise number_error(error, number, len(edits)) from None
     return tuple(edits)
 
 
-def numbered(error: ToolError, number: int, count: int) -> ToolError:
+def number_error(error: ToolError, number: int, count: int) -> ToolError:
     """Say in *error* which of *count* edits it is about."""
     if count == 1:
         return error

@@ -1,6 +1,6 @@
-"""Where the text stands that is to be replaced: exactly there, or not quite as the model wrote it.
+"""Find the text to replace: exactly as the model wrote it, or with small differences.
 
-Each strategy is one function that returns every place it finds. The first that finds any decides;
+Each strategy is a function that returns every place it finds. The first one with a place decides;
 all but the exact one must find exactly one.
 """
 
@@ -8,20 +8,20 @@ from collections.abc import Callable, Sequence
 
 from attrs import frozen
 
-from nanocoder_tool_edit.blocks import Block, Lines, collapsed
+from nanocoder_tool_edit.blocks import Block, Lines, collapse_spaces
 from nanocoder_tool_edit.document import Span
-from nanocoder_tool_edit.indentation import indent, outline, reindented
+from nanocoder_tool_edit.indentation import indent, outline, reindent
 
 FUZZY_LINES = 3
 FUZZY_SIMILARITY = 0.8
 COMPARED_LINES = 100_000  # about 100 ms
 SHOWN_PLACES = 10
-MAX_TOLERANT = 200_000  # characters of what is looked for not quite exactly, about 20 ms
+MAX_TOLERANT = 200_000  # characters of a text that is searched tolerantly, about 20 ms
 
 
 @frozen
-class Found:
-    """The places that *strategy* found, and how sure it is of them, from 0 to 1."""
+class Match:
+    """The places that *strategy* found, and its confidence in them, from 0 to 1."""
 
     strategy: str
     confidence: float
@@ -49,33 +49,33 @@ def line_trimmed(lines: Lines, block: Block, new: str) -> list[Span]:
 
 def whitespace_normalised(lines: Lines, block: Block, new: str) -> list[Span]:
     """Find lines that have other white space between their words."""
-    return _windows(lines, block, new, lambda line: indent(line) + collapsed(line))
+    return _windows(lines, block, new, lambda line: indent(line) + collapse_spaces(line))
 
 
 def indent_normalised(lines: Lines, block: Block, new: str) -> list[Span]:
-    """Find lines that are indented further, or less, or by tabs; *new* is indented as they are."""
-    wanted = outline(block.lines)
-    count = len(wanted)
+    """Find lines with another indentation; *new* gets theirs."""
+    levels = outline(block.lines)
+    count = len(levels)
     spans = []
     for start in lines.windows(block.lines, str.strip):
-        found = lines.all[start : start + count]
-        if outline(found) == wanted:
-            text = reindented(new, block.lines, found, lines.all)
+        window = lines.all[start : start + count]
+        if outline(window) == levels:
+            text = reindent(new, block.lines, window, lines.all)
             spans.append(lines.span(start, start + count - 1, text, ends_line=block.ends_line))
     return spans
 
 
 def line_skip(lines: Lines, block: Block, new: str) -> list[Span]:
     """Find lines with more or fewer blank lines between them."""
-    wanted = [line for line in block.lines if line.strip()]
-    there = [number for number, line in enumerate(lines.all) if line.strip()]
-    filled = Lines("\n".join(lines.all[number] for number in there))
+    text_lines = [line for line in block.lines if line.strip()]
+    numbers = [number for number, line in enumerate(lines.all) if line.strip()]
+    dense = Lines("\n".join(lines.all[number] for number in numbers))
     spans = []
-    for start in filled.windows(wanted, str.strip) if len(wanted) > 1 else ():
-        found = filled.all[start : start + len(wanted)]
-        if outline(found) == outline(wanted):
-            first, last = there[start], there[start + len(wanted) - 1]
-            text = reindented(new.strip("\n"), wanted, found, lines.all)
+    for start in dense.windows(text_lines, str.strip) if len(text_lines) > 1 else ():
+        window = dense.all[start : start + len(text_lines)]
+        if outline(window) == outline(text_lines):
+            first, last = numbers[start], numbers[start + len(text_lines) - 1]
+            text = reindent(new.strip("\n"), text_lines, window, lines.all)
             spans.append(lines.span(first, last, text, ends_line=False))
     return spans
 
@@ -89,19 +89,19 @@ CASCADE: tuple[tuple[str, float, Strategy], ...] = (
 
 
 def fuzzy_anchor(lines: Lines, block: Block, new: str) -> list[tuple[float, Span]]:
-    """Find three and more lines whose first and last are right, and the middle is similar.
+    """Find three or more lines whose first and last are equal and the middle is similar.
 
-    Nothing is found where too many lines would have to be compared: one more place could be there.
+    Return nothing when too many lines would have to be compared: a second place could be missed.
     """
     count = len(block.lines)
     first, last = block.lines[0].strip(), block.lines[-1].strip()
     if count < FUZZY_LINES or not first or not last:
         return []
-    wanted = outline(block.lines)
+    levels = outline(block.lines)
     slack = max(1, count // 4)
     places = []
-    left = COMPARED_LINES
-    for start in lines.having(first):
+    budget = COMPARED_LINES
+    for start in lines.lines_with(first):
         if lines.all[start].strip() != first:
             continue
         ends = [
@@ -109,45 +109,47 @@ def fuzzy_anchor(lines: Lines, block: Block, new: str) -> list[tuple[float, Span
             for end in range(max(start + 2, start + count - 1 - slack), start + count + slack)
             if end < len(lines.all) and lines.all[end].strip() == last
         ]
-        left -= len(ends) * count
-        if left < 0:
+        budget -= len(ends) * count
+        if budget < 0:
             return []
-        scored = [(_similarity(outline(lines.all[start : end + 1]), wanted), end) for end in ends]
+        scored = [
+            (_compare_middles(outline(lines.all[start : end + 1]), levels), end) for end in ends
+        ]
         score, end = max(scored, default=(0.0, 0))
         if score >= FUZZY_SIMILARITY:
-            text = reindented(new, block.lines, lines.all[start : end + 1], lines.all)
+            text = reindent(new, block.lines, lines.all[start : end + 1], lines.all)
             places.append((score, lines.span(start, end, text, ends_line=block.ends_line)))
     return places
 
 
-def find(text: str, old: str, new: str, *, tolerant: bool) -> Found | None:
-    """Return what the first strategy that finds anything found; None when there is nothing."""
+def find(text: str, old: str, new: str, *, tolerant: bool) -> Match | None:
+    """Return the match of the first strategy that has one; None when there is none."""
     spans = exact(text, old, new)
     if spans:
-        return Found("exact", 1.0, spans)
+        return Match("exact", 1.0, spans)
     if not tolerant or len(old) > MAX_TOLERANT or not old.strip():
         return None
     lines, block = Lines(text), Block.of(old)
     for name, confidence, strategy in CASCADE:
         spans = strategy(lines, block, new)
         if spans:
-            return Found(name, confidence, spans)
+            return Match(name, confidence, spans)
     places = fuzzy_anchor(lines, block, new)
     if not places:
         return None
-    return Found("fuzzy_anchor", max(score for score, _ in places), [span for _, span in places])
+    return Match("fuzzy_anchor", max(score for score, _ in places), [span for _, span in places])
 
 
 def _windows(lines: Lines, block: Block, new: str, key: Callable[[str], str]) -> list[Span]:
     last = len(block.lines) - 1
     spans = []
     for start in lines.windows(block.lines, key):
-        text = reindented(new, block.lines, lines.all[start : start + last + 1], lines.all)
+        text = reindent(new, block.lines, lines.all[start : start + last + 1], lines.all)
         spans.append(lines.span(start, start + last, text, ends_line=block.ends_line))
     return spans
 
 
-def _similarity(there: Outline, here: Outline) -> float:
+def _compare_middles(there: Outline, here: Outline) -> float:
     """Compare the middle lines; 0 when the outer ones are not indented alike."""
     from rapidfuzz.distance import Levenshtein  # 12 MB that an exact edit does not load
 

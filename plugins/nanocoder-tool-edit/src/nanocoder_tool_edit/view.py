@@ -6,7 +6,7 @@ from itertools import pairwise
 from attrs import frozen
 from nanocoder_kit_diff import Part
 
-from nanocoder_tool_edit.document import Span, edited_text
+from nanocoder_tool_edit.document import Span, replace_spans
 
 CONTEXT_LINES = 3
 MAX_PARTS = 200  # a diff of more parts is one of the whole stretch that they lie in
@@ -41,7 +41,7 @@ def views(text: str, spans: Sequence[Span]) -> list[View]:
         counted = low
         old = text[low:high]
         here = [Span(span.start - low, span.end - low, span.new) for span in inside]
-        part = Part(old, edited_text(old, here), line, line + grown)
+        part = Part(old, replace_spans(old, here), line, line + grown)
         result.append(View(part, _regions(part, here)))
         grown += part.new.count("\n") - part.old.count("\n")
     return result
@@ -63,13 +63,13 @@ def _regions(part: Part, spans: Sequence[Span]) -> tuple[Region, ...]:
 
 def _stretches(text: str, spans: Sequence[Span]) -> Iterator[tuple[int, int, list[Span]]]:
     """Yield from where to where changes and their context go; those that meet are one."""
-    low, high, inside = _before(text, spans[0].start), _behind(text, spans[0].end), [spans[0]]
+    low, high, inside = _before(text, spans[0].start), _after(text, spans[0].end), [spans[0]]
     for _, span in pairwise(spans):
         start = _before(text, span.start)
         if start > high:
             yield low, high, inside
             low, inside = start, []
-        high = _behind(text, span.end)
+        high = _after(text, span.end)
         inside.append(span)
     yield low, high, inside
 
@@ -83,7 +83,7 @@ def _before(text: str, position: int) -> int:
     return position + 1
 
 
-def _behind(text: str, position: int) -> int:
+def _after(text: str, position: int) -> int:
     """Return the end of the context behind *position*, after which a line may be a changed one."""
     for _ in range(CONTEXT_LINES + 1):
         position = text.find("\n", position) + 1

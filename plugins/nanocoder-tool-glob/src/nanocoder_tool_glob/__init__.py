@@ -15,7 +15,7 @@ from nanocoder import (
 from nanocoder_tool_glob.settings import Settings
 
 if TYPE_CHECKING:
-    from nanocoder_tool_glob.finding import Found
+    from nanocoder_tool_glob.search import Results
 
 
 @tool(
@@ -30,31 +30,31 @@ def glob(
     path: Annotated[str, "Directory."] = ".",
 ) -> ToolResult:
     """Find files; newest first."""
-    from nanocoder_tool_glob.finding import find
+    from nanocoder_tool_glob.search import find
 
     settings: Settings = ctx.settings or Settings()
     if not pattern:
         raise ToolError("the pattern is empty; **/* is every file", error_class="invalid_arguments")
-    found = find(ctx, pattern, path, settings)
+    results = find(ctx, pattern, path, settings)
     tried: list[str] = []
     for wider in _wider(pattern):
-        if found.count:
+        if results.count:
             break
-        found = find(ctx, wider, path, settings)
+        results = find(ctx, wider, path, settings)
         tried.append(wider)
-    shown, count = found.newest, found.count
-    note = found.left_out.note()
+    files, count = results.newest, results.count
+    note = results.left_out.note()
     return ToolResult(
-        "\n".join([_text(pattern, tried, found), *([note] if note else [])]),
+        "\n".join([_text(pattern, tried, results), *([note] if note else [])]),
         title=pattern,
-        data={"files": shown, "root": str(ctx.workspace.root)},
+        data={"files": files, "root": str(ctx.workspace.root)},
         metadata={
             "pattern": pattern,
             "path": ctx.workspace.relative(path),
             "count": count,
-            "truncated": len(shown) < count or not found.is_complete,
+            "truncated": len(files) < count or not results.is_complete,
             "summary": f"{count:,} path{'' if count == 1 else 's'}",
-            **found.left_out.metadata(),
+            **results.left_out.metadata(),
             "retried_as": tried[-1] if tried and count else "",
         },
     )
@@ -78,19 +78,19 @@ def _wider(pattern: str) -> list[str]:
     extension = name.rpartition(".")[2] if "." in name else ""
     wider = [] if "*" in name or not name else [f"**/{name}"]
     wider += [f"**/*.{extension}"] if extension.strip("*") else []
-    return [one for one in wider if one != pattern]
+    return [candidate for candidate in wider if candidate != pattern]
 
 
-def _text(pattern: str, tried: list[str], found: "Found") -> str:
-    shown, count = found.newest, found.count
+def _text(pattern: str, tried: list[str], results: "Results") -> str:
+    files, count = results.newest, results.count
     if not count:
         return ", nor ".join([f"No files match {pattern!r}", *map(repr, tried)])
     head = f"{count} file{'s' if count != 1 else ''}:"
-    if not found.is_complete:
+    if not results.is_complete:
         head = f"More than {count:,} files; the newest of the first {count:,}:"
     if tried:
         nothing = ", nor ".join([f"No files match {pattern!r}", *map(repr, tried[:-1])])
         head = f"{nothing}. {count} match {tried[-1]!r}:"
-    rest = [] if found.is_complete else ["[the search ended there; narrow the pattern]"]
-    rest += [f"[{count - len(shown):,} more files]"] if len(shown) < count else []
-    return "\n".join([head, *shown, *rest])
+    rest = [] if results.is_complete else ["[the search ended there; narrow the pattern]"]
+    rest += [f"[{count - len(files):,} more files]"] if len(files) < count else []
+    return "\n".join([head, *files, *rest])

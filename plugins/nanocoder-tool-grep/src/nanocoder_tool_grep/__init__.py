@@ -25,7 +25,7 @@ class Settings:
 
     *engine* "python" does without ripgrep, "ripgrep" asks it wherever it can; "auto" looks for
     plain text in a few small files itself, as starting a program takes longer. A search that takes
-    longer than *time_limit_s* seconds is ended, and what was found so far is the answer.
+    longer than *time_limit_s* seconds is ended, and its results so far are the answer.
     """
 
     engine: Literal["auto", "ripgrep", "python"] = "auto"
@@ -74,8 +74,8 @@ def grep(  # noqa: PLR0913 - one argument for each thing that can be asked
         multiline=multiline,
     )
     page = Page(offset, limit)
-    found = find(ctx, query, page, engine=settings.engine, limit_s=settings.time_limit_s)
-    return answer(query, found, hint=hint, can_go_on=ctx.offers("grep", "offset"))
+    results = find(ctx, query, page, engine=settings.engine, limit_s=settings.time_limit_s)
+    return answer(query, results, hint=hint, can_go_on=ctx.offers("grep", "offset"))
 
 
 @hookimpl

@@ -1,87 +1,89 @@
-"""What grep answers: the number first, then the lines."""
+"""The answer of grep: the number of matches first, then the lines."""
 
 from typing import Any
 
 from nanocoder import ToolResult
 
-from nanocoder_tool_grep.finding import Found
+from nanocoder_tool_grep.finding import Results
 from nanocoder_tool_grep.matching import MAX_LINE
 from nanocoder_tool_grep.query import COUNTED, LINE_BY_LINE, Line, Query, path_filter
 
 
-def answer(query: Query, found: Found, *, hint: str, can_go_on: bool) -> ToolResult:
-    """Describe what was *found*.
+def answer(query: Query, results: Results, *, hint: str, can_go_on: bool) -> ToolResult:
+    """Describe the *results* of a search.
 
     *hint* follows the note that a pattern is matched line by line; *can_go_on* says whether the
     model can ask for the results after those shown.
     """
-    trouble = found.trouble
-    unreadable = trouble.unreadable + len(trouble.left_out.unreadable)
+    skipped = results.skipped
+    unreadable = skipped.unreadable + len(skipped.left_out.unreadable)
     return ToolResult(
         "\n".join(
             [
-                _head(query, found, can_go_on=can_go_on),
-                *_body(query, found),
-                *_notes(query, found, unreadable, hint),
+                _head(query, results, can_go_on=can_go_on),
+                *_body(query, results),
+                *_notes(query, results, unreadable, hint),
             ]
         ),
         title=query.pattern,
-        data=_data(query, found),
+        data=_data(query, results),
         metadata={
             "pattern": query.pattern,
             "path": query.path,
-            "count": found.count,
-            "files": found.files,
-            "truncated": found.has_more or found.stopped,
-            "engine": found.engine,
-            "summary": f"{found.count:,} match{'' if found.count == 1 else 'es'}",
-            **trouble.left_out.metadata(path_filter(query)),
+            "count": results.count,
+            "files": results.files,
+            "truncated": results.has_more or results.stopped,
+            "engine": results.engine,
+            "summary": f"{results.count:,} match{'' if results.count == 1 else 'es'}",
+            **skipped.left_out.metadata(path_filter(query)),
             **({"unreadable": unreadable} if unreadable else {}),
         },
     )
 
 
-def _head(query: Query, found: Found, *, can_go_on: bool) -> str:
-    count = _count(query, found, can_go_on=can_go_on)
-    if found.stopped:
-        limit = f"[the search was stopped after {found.limit_s:g} s; narrow the path or the files]"
-        return f"{limit}\n{count}" if found.count else f"{limit}\nNothing found yet"
+def _head(query: Query, results: Results, *, can_go_on: bool) -> str:
+    count = _count(query, results, can_go_on=can_go_on)
+    if results.stopped:
+        limit = (
+            f"[the search was stopped after {results.limit_s:g} s; narrow the path or the files]"
+        )
+        return f"{limit}\n{count}" if results.count else f"{limit}\nNo matches so far"
     return count
 
 
-def _count(query: Query, found: Found, *, can_go_on: bool) -> str:
+def _count(query: Query, results: Results, *, can_go_on: bool) -> str:
     noun = "line" if query.output == "content" else "file"
-    if not found.count:
+    if not results.count:
         where = "" if query.path == "." else f" in {query.path}"
         kinds = [f"files like {query.glob}"] if query.glob else []
         kinds += [f"type {query.type}"] if query.type else []
         only = f" ({', '.join(kinds)})" if kinds else ""
         return f"No {noun}s match {query.pattern!r}{where}{only}"
-    number = f"{found.count:,}" if found.is_complete else f"More than {COUNTED:,}"
-    head = f"{number} {noun} matches" if found.count == 1 else f"{number} {noun}s match"
-    return head + _part(found, can_go_on=can_go_on) + ":" * (found.kept > 0)
+    number = f"{results.count:,}" if results.is_complete else f"More than {COUNTED:,}"
+    head = f"{number} {noun} matches" if results.count == 1 else f"{number} {noun}s match"
+    return head + _part(results, can_go_on=can_go_on) + ":" * (results.page_count > 0)
 
 
-def _part(found: Found, *, can_go_on: bool) -> str:
+def _part(results: Results, *, can_go_on: bool) -> str:
     """Say which of the results these are, and how to get the others."""
-    offset, end = found.page.offset, found.page.offset + found.kept
-    if not found.kept:
+    offset, end = results.page.offset, results.page.offset + results.page_count
+    if not results.page_count:
         return f", none after the first {offset:,}"
-    if not offset and not found.has_more:
+    if not offset and not results.has_more:
         return ""
     part = f"; {offset + 1} to {end}" if offset else f"; the first {end}"
-    has_more = found.has_more and end < COUNTED and not found.stopped
+    has_more = results.has_more and end < COUNTED and not results.stopped
     return f"{part}, continue with offset {end}" if has_more and can_go_on else part
 
 
-def _body(query: Query, found: Found) -> list[str]:
+def _body(query: Query, results: Results) -> list[str]:
     if query.output == "files":
-        return [line.path for line in found.lines]
+        return [line.path for line in results.lines]
     if query.output == "count":
-        return [f"{line.path}: {line.number}" for line in found.lines]
+        return [f"{line.path}: {line.number}" for line in results.lines]
     result: list[str] = []
     before: Line | None = None
-    for line in found.lines:
+    for line in results.lines:
         if query.context and before and not _follows(before, line):
             result.append("--")
         mark = ":" if line.is_match else "-"
@@ -95,13 +97,13 @@ def _follows(before: Line, line: Line) -> bool:
     return (before.path, before.number + 1) == (line.path, line.number)
 
 
-def _notes(query: Query, found: Found, unreadable: int, hint: str) -> list[str]:
-    notes = [found.trouble.left_out.note(path_filter(query))]
+def _notes(query: Query, results: Results, unreadable: int, hint: str) -> list[str]:
+    notes = [results.skipped.left_out.note(path_filter(query))]
     if unreadable:
         notes.append(f"[{_files(unreadable)} could not be read: the system refused]")
-    if found.trouble.too_large:
-        notes.append(f"[{_files(found.trouble.too_large)} too large to be searched across lines]")
-    if query.looks_across and not found.count:
+    if results.skipped.too_large:
+        notes.append(f"[{_files(results.skipped.too_large)} too large to be searched across lines]")
+    if query.looks_across and not results.count:
         notes.append(f"[{LINE_BY_LINE}{hint}]")
     return list(filter(None, notes))
 
@@ -110,14 +112,14 @@ def _files(count: int) -> str:
     return f"{count:,} file{'s' * (count != 1)}"
 
 
-def _data(query: Query, found: Found) -> dict[str, Any]:
+def _data(query: Query, results: Results) -> dict[str, Any]:
     if query.output == "files":
-        return {"files": [line.path for line in found.lines]}
+        return {"files": [line.path for line in results.lines]}
     if query.output == "count":
-        return {"counts": [{"path": line.path, "count": line.number} for line in found.lines]}
+        return {"counts": [{"path": line.path, "count": line.number} for line in results.lines]}
     return {
         "lines": [
             {"path": line.path, "line": line.number, "text": line.text, "match": line.is_match}
-            for line in found.lines
+            for line in results.lines
         ]
     }

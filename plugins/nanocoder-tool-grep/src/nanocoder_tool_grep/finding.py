@@ -1,4 +1,4 @@
-"""One search from start to end: which engine, in what order, how much is kept."""
+"""One search from start to end: the choice of the engine, the order, and the page to keep."""
 
 import contextlib
 import time
@@ -17,7 +17,7 @@ from nanocoder_tool_grep.query import (
     Stopped,
     path_filter,
 )
-from nanocoder_tool_grep.trouble import Trouble
+from nanocoder_tool_grep.skipped import SkippedFiles
 
 QUICK_FILES = 100
 QUICK_BYTES = 500_000
@@ -25,19 +25,19 @@ QUICK_BYTES = 500_000
 
 
 class _Enough(Exception):
-    """There is more than anybody counts."""
+    """There are more matches than are counted."""
 
 
 @frozen
 class Page:
-    """Which results are wanted: *limit*, after the first *offset*."""
+    """The results to keep: *limit* of them, after the first *offset*."""
 
     offset: int
     limit: int
 
     @property
     def end(self) -> int:
-        """How many results there are up to the last that is wanted."""
+        """The number of results up to the last one of the page."""
         return min(self.offset + self.limit, COUNTED)
 
 
@@ -45,14 +45,14 @@ EVERYTHING = Page(0, COUNTED)
 
 
 @define
-class Found:
-    """What was kept, in order, and how much there is.
+class Results:
+    """The results of one page, in order, and how many there are in all.
 
-    *kept* are the results of *page*, lines around them not counted. *count* are lines that match
-    (files, when files were asked for), counted up to *counted*, and *files* in how many files they
-    are; *is_complete* is false when there are more, and *files* then are those of the lines that
-    are kept. *stopped* is true when time ran out, after *limit_s* seconds. *trouble* is what
-    was not looked at.
+    *page_count* is the number of results on *page*, without lines around them. *count* is the
+    number of lines that match (of files, when the output is files), counted up to *counted*, and
+    *files* the number of their files. *is_complete* is false when there are more; *files*
+    then counts only the files on the page. *stopped* is true when time ran out, after *limit_s*
+    seconds. *skipped* counts the files that were not searched.
     """
 
     engine: str
@@ -60,21 +60,21 @@ class Found:
     context: int
     counted: int = COUNTED
     lines: list[Line] = field(factory=list)
-    kept: int = 0
+    page_count: int = 0
     count: int = 0
     files: int = 0
     is_complete: bool = True
     stopped: bool = False
     limit_s: float = 0.0
-    trouble: Trouble = field(factory=Trouble)
+    skipped: SkippedFiles = field(factory=SkippedFiles)
     _around: list[Line] = field(factory=list)
     _file: str = ""
-    _kept_files: int = 0
+    _page_files: int = 0
 
     @property
     def has_more(self) -> bool:
-        """Whether there are results behind those of the page."""
-        return not self.is_complete or self.page.offset + self.kept < self.count
+        """Whether there are results after those of the page."""
+        return not self.is_complete or self.page.offset + self.page_count < self.count
 
     def take(self, lines: Generator[Line]) -> None:
         """Keep the first matches with the lines around them, and count the others."""
@@ -91,17 +91,17 @@ class Found:
             return
         if self.count == self.counted:
             self.is_complete = False
-            self.files = self._kept_files
+            self.files = self._page_files
             raise _Enough
         self.count += 1
         if line.path != self._file:
             self.files += 1
             self._file = line.path
-        if self.count > self.page.offset and self.kept < self.page.limit:
-            self.kept += 1
-            self._kept_files += not self.lines or self.lines[-1].path != line.path
-            # Those of another file came after a match that was passed over.
-            self.lines += [one for one in self._around if one.path == line.path]
+        if self.count > self.page.offset and self.page_count < self.page.limit:
+            self.page_count += 1
+            self._page_files += not self.lines or self.lines[-1].path != line.path
+            # Lines around of another file belong to a match that is not on the page.
+            self.lines += [around for around in self._around if around.path == line.path]
             self.lines.append(line)
         self._around.clear()
 
@@ -109,29 +109,29 @@ class Found:
         last = self.lines[-1] if self.lines else None
         if last and last.path == line.path and line.number <= self._last_match() + self.context:
             self.lines.append(line)
-        elif self.kept < self.page.limit:
+        elif self.page_count < self.page.limit:
             self._around = [*self._around[1 - self.context or len(self._around) :], line]
 
     def _last_match(self) -> int:
         return next(line.number for line in reversed(self.lines) if line.is_match)
 
 
-def find(ctx: ToolContext, query: Query, page: Page, *, engine: str, limit_s: float) -> Found:
-    """Search by ripgrep where it is there and sees what we see, otherwise in Python.
+def find(ctx: ToolContext, query: Query, page: Page, *, engine: str, limit_s: float) -> Results:
+    """Search by ripgrep where it is installed and sees the same files, otherwise in Python.
 
-    Raises: ToolError for a pattern or a glob that is none.
+    Raises: ToolError for an invalid pattern or glob.
     """
     allowed = path_filter(query)
-    itself = engine == "python" or (engine == "auto" and _is_quick(ctx, query))
-    program = "" if itself else find_ripgrep(ctx.workspace.root)
+    in_python = engine == "python" or (engine == "auto" and _is_quick(ctx, query))
+    program = "" if in_python else find_ripgrep(ctx.workspace.root)
     if program and ripgrep.can_search(ctx.workspace, query):
         try:
             return _by_ripgrep(ctx, program, query, allowed, page=page, limit_s=limit_s)
         except ripgrep.BadPatternError:
-            pass  # look-around and back references, which Python has; else it says what is wrong
-    found = Found("python", page, query.context, limit_s=limit_s)
-    found.take(scan.search(ctx, query, allowed, found.trouble, limit_s=limit_s))
-    return found
+            pass  # look-around and back references work in Python; for others its error is better
+    results = Results("python", page, query.context, limit_s=limit_s)
+    results.take(scan.search(ctx, query, allowed, results.skipped, limit_s=limit_s))
+    return results
 
 
 def _is_quick(ctx: ToolContext, query: Query) -> bool:
@@ -156,60 +156,68 @@ def _by_ripgrep(
     *,
     page: Page,
     limit_s: float,
-) -> Found:
-    """Search on all processors, and again on one where there is too much to put it into order."""
+) -> Results:
+    """Search on all processors; with too many results to sort, search again in order."""
     deadline = time.monotonic() + limit_s
-    # A file was opened already: then nobody refuses it.
+    # A single file was opened before, so the policies allow it.
     below = None if query.is_file else ctx.workspace.readable_below(query.path)
-    trouble = Trouble()
+    skipped = SkippedFiles()
 
     def lines(*, in_order: bool, meanwhile: Callable[[], object] = lambda: None) -> Generator[Line]:
-        left = max(0.0, deadline - time.monotonic())
+        remaining_s = max(0.0, deadline - time.monotonic())
         raw = ripgrep.search(
-            ctx, program, query, trouble, in_order=in_order, limit_s=left, meanwhile=meanwhile
+            ctx,
+            program,
+            query,
+            skipped,
+            in_order=in_order,
+            limit_s=remaining_s,
+            meanwhile=meanwhile,
         )
-        return _textual(ctx, raw, lambda path: allowed(path) and (below is None or below(path)))
+        return _drop_unwanted(
+            ctx, raw, lambda path: allowed(path) and (below is None or below(path))
+        )
 
     def count_left_out() -> None:
         if not query.is_file:
-            for _ in ctx.workspace.files(query.path, left_out=trouble.left_out):
+            for _ in ctx.workspace.files(query.path, left_out=skipped.left_out):
                 ctx.cancelled.check()
-            trouble.left_out.unreadable.clear()  # ripgrep counts them, too
+            skipped.left_out.unreadable.clear()  # ripgrep counts them, too
 
     if query.is_file and _is_binary(ctx, query.path):
-        return Found("ripgrep", page, query.context)
-    everything = Found("ripgrep", EVERYTHING, query.context)
+        return Results("ripgrep", page, query.context)
+    everything = Results("ripgrep", EVERYTHING, query.context)
     everything.take(lines(in_order=False, meanwhile=count_left_out))
     if everything.is_complete:
-        found = Found("ripgrep", page, query.context, limit_s=limit_s, trouble=trouble)
-        found.take(line for line in sorted(everything.lines, key=_order))
-        found.stopped = everything.stopped
-        return found
-    # How much there is, is known; now only the first are wanted.
-    found = Found(
-        "ripgrep", page, query.context, counted=page.end, limit_s=limit_s, trouble=trouble
+        results = Results("ripgrep", page, query.context, limit_s=limit_s, skipped=skipped)
+        results.take(line for line in sorted(everything.lines, key=_order))
+        results.stopped = everything.stopped
+        return results
+    # The number of results is known by now; only the first ones are needed, in order.
+    results = Results(
+        "ripgrep", page, query.context, counted=page.end, limit_s=limit_s, skipped=skipped
     )
-    found.take(lines(in_order=True))
-    found.count = COUNTED
-    found.is_complete = False
-    return found
+    results.take(lines(in_order=True))
+    results.count = COUNTED
+    results.is_complete = False
+    return results
 
 
 def _order(line: Line) -> tuple[list[str], int]:
     return line.path.split("/"), line.number
 
 
-def _textual(
+def _drop_unwanted(
     ctx: ToolContext, lines: Generator[Line], allowed: Callable[[str], bool]
 ) -> Generator[Line]:
-    """Leave out what is not *allowed*, and binary files: ripgrep shows lines before the NUL."""
-    path, is_wanted = "", False
+    """Drop paths that are not *allowed*, and binary files: ripgrep shows lines before the NUL."""
+    path, is_included = "", False
     with contextlib.closing(lines):
         for line in lines:
             if line.path != path:
                 path = line.path
-                is_wanted = allowed(path) and not _is_binary(ctx, path)
-            if is_wanted:
+                is_included = allowed(path) and not _is_binary(ctx, path)
+            if is_included:
                 yield line
 
 

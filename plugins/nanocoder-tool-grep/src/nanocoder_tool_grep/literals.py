@@ -1,4 +1,4 @@
-"""What every line that matches a pattern has in it, so that most lines need no second look."""
+"""The literal texts that a match must contain, so that most lines need no second look."""
 
 import re
 
@@ -7,7 +7,7 @@ MAX_DEPTH = 20
 
 _TIMES = re.compile(r"(?:([*+?])|\{(\d*)(,?)\d*\})[+?]?")
 _SHORTHANDS = frozenset("wWdDsSbB")
-# Beyond ASCII there are too many letters that stand for others when case does not count.
+# Beyond ASCII too many letters equal others when case does not count.
 _FOREIGN = re.compile(r"[^\0-\x7f]+")
 
 Literals = tuple[str, ...]
@@ -17,46 +17,46 @@ class _Unsure(Exception):
     """The pattern has something that this reader does not follow."""
 
 
-def literals(pattern: str) -> Literals:
-    """Return texts of which every match has one, the longest that there are; () when unsure."""
+def find_literals(pattern: str) -> Literals:
+    """Return the longest texts that can be found such that each match has one; () when unsure."""
     try:
-        found, end = _either(pattern, 0, 0)
+        texts, end = _read_alternatives(pattern, 0, 0)
     except _Unsure:
         return ()
-    return found if end == len(pattern) and len(found) <= MAX_LITERALS else ()
+    return texts if end == len(pattern) and len(texts) <= MAX_LITERALS else ()
 
 
-def folded(found: Literals) -> Literals:
-    """Return what each of *found* has in lower case whatever its case is; () when unsure.
+def fold_case(texts: Literals) -> Literals:
+    """Return the part of each of *texts* that is the same in lower case always; () when unsure.
 
-    But for the few characters beyond ASCII that stand for a letter of ASCII (see `sieve`).
+    The few characters beyond ASCII that stand for an ASCII letter are left to `sieve`.
     """
-    pieces = [max(_FOREIGN.split(one), key=len).lower() for one in found]
+    pieces = [max(_FOREIGN.split(text), key=len).lower() for text in texts]
     return tuple(dict.fromkeys(pieces)) if all(pieces) else ()
 
 
-def _either(pattern: str, at: int, depth: int) -> tuple[Literals, int]:
+def _read_alternatives(pattern: str, position: int, depth: int) -> tuple[Literals, int]:
     """Read alternatives up to the end or a ")"."""
     if depth > MAX_DEPTH:
         raise _Unsure
-    rows = []
+    sequences = []
     while True:
-        row, at = _row(pattern, at, depth)
-        rows.append(row)
-        if pattern[at : at + 1] != "|":
+        sequence, position = _read_sequence(pattern, position, depth)
+        sequences.append(sequence)
+        if pattern[position : position + 1] != "|":
             break
-        at += 1
-    every = tuple(dict.fromkeys(one for row in rows for one in row))
-    return (every if all(rows) else ()), at
+        position += 1
+    texts = tuple(dict.fromkeys(text for sequence in sequences for text in sequence))
+    return (texts if all(sequences) else ()), position
 
 
-def _row(pattern: str, at: int, depth: int) -> tuple[Literals, int]:
-    """Read what follows each other, and return the best of what has to be there."""
+def _read_sequence(pattern: str, at: int, depth: int) -> tuple[Literals, int]:
+    """Read a sequence up to "|" or ")", and return the best of the texts that it requires."""
     runs = [""]
     groups = []
     while at < len(pattern) and pattern[at] not in "|)":
-        letter, group, at = _token(pattern, at, depth)
-        is_needed, is_single, at = _times(pattern, at)
+        letter, group, at = _read_token(pattern, at, depth)
+        is_needed, is_single, at = _read_repetition(pattern, at)
         if letter and is_needed:
             runs[-1] += letter
         if not (letter and is_needed and is_single):
@@ -67,21 +67,21 @@ def _row(pattern: str, at: int, depth: int) -> tuple[Literals, int]:
     return max(choices, key=lambda choice: min(map(len, choice)), default=()), at
 
 
-def _token(pattern: str, at: int, depth: int) -> tuple[str, Literals, int]:
-    """Read one thing: the letter that it stands for, or what a group needs, and where it ends."""
+def _read_token(pattern: str, at: int, depth: int) -> tuple[str, Literals, int]:
+    """Read one token: its letter, or the texts that a group requires, and where it ends."""
     letter = pattern[at]
     if letter == "\\":
-        return *_escaped(pattern[at + 1 : at + 2]), at + 2
+        return *_read_escape(pattern[at + 1 : at + 2]), at + 2
     if letter == "[":
-        return "", (), _class_end(pattern, at + 1)
+        return "", (), _find_class_end(pattern, at + 1)
     if letter == "(":
-        return _group(pattern, at + 1, depth)
+        return _read_group(pattern, at + 1, depth)
     if letter in "*+?{":
         raise _Unsure
     return ("" if letter in ".^$" else letter), (), at + 1
 
 
-def _escaped(letter: str) -> tuple[str, Literals]:
+def _read_escape(letter: str) -> tuple[str, Literals]:
     if letter in _SHORTHANDS:
         return "", ()
     if not letter or letter.isalnum():  # \x41, which stands for another letter, and the like
@@ -89,7 +89,7 @@ def _escaped(letter: str) -> tuple[str, Literals]:
     return letter, ()
 
 
-def _class_end(pattern: str, at: int) -> int:
+def _find_class_end(pattern: str, at: int) -> int:
     at += pattern[at : at + 1] == "^"
     at += pattern[at : at + 1] == "]"
     while at < len(pattern) and pattern[at] != "]":
@@ -105,26 +105,26 @@ def _class_end(pattern: str, at: int) -> int:
     return at + 1
 
 
-def _group(pattern: str, at: int, depth: int) -> tuple[str, Literals, int]:
+def _read_group(pattern: str, at: int, depth: int) -> tuple[str, Literals, int]:
     if pattern.startswith("?:", at):
         at += 2
-    elif pattern[at : at + 1] in {"?", "*"}:  # flags, and what looks around
+    elif pattern[at : at + 1] in {"?", "*"}:  # flags and look-around
         raise _Unsure
-    found, at = _either(pattern, at, depth + 1)
+    texts, at = _read_alternatives(pattern, at, depth + 1)
     if pattern[at : at + 1] != ")":
         raise _Unsure
-    return "", found, at + 1
+    return "", texts, at + 1
 
 
-def _times(pattern: str, at: int) -> tuple[bool, bool, int]:
-    """Read how often: whether at least once, and whether just once."""
+def _read_repetition(pattern: str, at: int) -> tuple[bool, bool, int]:
+    """Read a quantifier: whether it needs the token, whether exactly once, and where it ends."""
     is_needed = is_single = True
     while at < len(pattern) and pattern[at] in "*+?{":
-        found = _TIMES.match(pattern, at)
-        if not found or (found[1] is None and not (found[2] or found[3])):
+        times = _TIMES.match(pattern, at)
+        if not times or (times[1] is None and not (times[2] or times[3])):
             raise _Unsure
         is_single = False
-        least = found[1] == "+" if found[1] else found[2].strip("0") != ""
+        least = times[1] == "+" if times[1] else times[2].strip("0") != ""
         is_needed = is_needed and least
-        at = found.end()
+        at = times.end()
     return is_needed, is_single, at

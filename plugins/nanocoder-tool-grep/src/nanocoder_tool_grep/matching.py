@@ -12,16 +12,16 @@ from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from typing import Any
 
-from nanocoder_tool_grep.literals import folded, literals
+from nanocoder_tool_grep.literals import find_literals, fold_case
 from nanocoder_tool_grep.sieve import MIN_OVERLAP, make_odd_sieve, make_sieve
 
 BLOCK_BYTES = 65_536  # ripgrep's; in blocks of another size it would see NUL bytes elsewhere
-LONGEST_LINE = 4_000_000  # bytes; of a longer line only the rest after this is not looked at
+LONGEST_LINE = 4_000_000  # bytes; the middle of a longer line is not searched
 PASSED_BYTES = 1_000_000
 MAX_LINE = 500
 MIN_NEEDLE = 3
 """A shorter literal is in so many lines that whole blocks are searched in less time."""
-# These see or eat more than one line, so that whole blocks cannot tell what single lines would.
+# These look at or consume more than one line: a match in a block may be none in a single line.
 _LOOKS_AROUND = ("(?", "++", "*+", "?+", "}+", r"\A", r"\Z", r"\z", r"\G", r"\K")
 _CROSSES_LINES = ("[^", r"\s", r"\W", r"\D", r"\P", r"\n", r"\r", r"\R", r"\X", r"\H")
 
@@ -38,13 +38,14 @@ class LateError(Exception):
 
 
 class Matcher:
-    """A pattern, made ready.
+    """A compiled pattern.
 
-    *needles* are bytes of which every line that matches has one (in lower case where *folds*); none
-    when that is not known. *in_line* decides. *in_block* tells whether any line of a block can
-    match, from a position on: it returns where, or -1. *jumps* says that it also tells in which
-    line, *picks* that lines with a needle are few enough to look at each. *sieve* tells quickly
-    whether a line can match. *overlap* bytes of one piece have to be seen again with the next.
+    Each line that matches contains one of *needles* (in lower case where *folds*); there are none
+    when that is unknown. *in_line* decides for a line. *in_block* returns the position of the first
+    possible match in a block, from a position on, or -1. *jumps* says that this position lies in
+    the matching line; *picks* says that few enough lines have a needle to look at each of them.
+    *sieve* tells quickly whether a line can match. *overlap* is how many bytes at the end of one
+    piece are searched again with the next.
     """
 
     __slots__ = (
@@ -70,7 +71,7 @@ class Matcher:
         jumps: bool = True,
         picks: bool = False,
     ) -> None:
-        self.needles = tuple(one.encode() for one in needles)
+        self.needles = tuple(needle.encode() for needle in needles)
         self.in_line = in_line
         self.in_block = in_block
         self.folds = folds
@@ -106,19 +107,19 @@ def make_matcher(pattern: str, *, plain: bool, ignore_case: bool, deadline: floa
             [pattern], lambda line: pattern in line, lambda text, at: text.find(pattern, at),
             picks=True,
         )  # fmt: skip
-    # 12 ms, and ripgrep does without. By its name, because it comes without types.
+    # Imported late, as it takes 12 ms and ripgrep does without; by name: it has no types.
     regex: Any = import_module("regex")
 
     source = regex.escape(pattern, literal_spaces=True) if plain else pattern
     flags = regex.MULTILINE | (regex.IGNORECASE if ignore_case else 0)
     try:
-        position = _limited(regex.compile(source, flags).search, deadline)
+        position = _limit_search(regex.compile(source, flags).search, deadline)
     except (regex.error, OverflowError, RecursionError) as error:
         raise NoRegexError(str(error)) from None
     blind = any(part in source for part in _LOOKS_AROUND)
-    needles = (pattern,) if plain else literals(source)
+    needles = (pattern,) if plain else find_literals(source)
     return Matcher(
-        folded(needles) if ignore_case else needles,
+        fold_case(needles) if ignore_case else needles,
         lambda line: position(line, 0) >= 0,
         (lambda _text, at: at) if blind else position,
         folds=ignore_case,
@@ -126,17 +127,17 @@ def make_matcher(pattern: str, *, plain: bool, ignore_case: bool, deadline: floa
     )
 
 
-def _limited(find: Callable[..., Any], deadline: float) -> Callable[[str, int], int]:
-    """Return a search that gives up at *deadline*: a pattern can take as long as it likes."""
+def _limit_search(find: Callable[..., Any], deadline: float) -> Callable[[str, int], int]:
+    """Return a search that gives up at *deadline*: a pattern can take for ever."""
     if deadline == math.inf:
         return lambda text, at: hit.start() if (hit := find(text, at)) else -1
 
     def position(text: str, at: int) -> int:
-        left = deadline - time.monotonic()
-        if left <= 0:
+        remaining_s = deadline - time.monotonic()
+        if remaining_s <= 0:
             raise LateError
         try:
-            hit = find(text, at, timeout=left)
+            hit = find(text, at, timeout=remaining_s)
         except TimeoutError:
             raise LateError from None
         return hit.start() if hit else -1
@@ -167,7 +168,7 @@ class Blocks:
         self._named = named
 
     def may_match(self, matcher: Matcher) -> bool:
-        """Tell whether any line can match, looking for no line ends; to be asked before reading."""
+        """Tell whether any line can match, without finding line ends; call it before reading."""
         chunk, before = self._first, b""
         if self.is_binary or matcher.sieve(chunk, 0, len(chunk)):
             return not self.is_binary
@@ -185,7 +186,7 @@ class Blocks:
 
     def __iter__(self) -> Iterator[bytes]:
         chunk, carry = self._first, b""
-        wanted = room = BLOCK_BYTES
+        read_size = room = BLOCK_BYTES
         while chunk and not self.is_binary:
             cut = chunk.rfind(b"\n") + 1
             if cut:
@@ -193,19 +194,19 @@ class Blocks:
                 carry = chunk[cut:]
             elif len(carry) < LONGEST_LINE:
                 carry += chunk
-            if len(chunk) < wanted:
+            if len(chunk) < read_size:
                 break
             if len(carry) >= room and room < LONGEST_LINE:
                 room *= 2
-            wanted = room - len(carry) if len(carry) < room else PASSED_BYTES
-            chunk = self._read(wanted)
+            read_size = room - len(carry) if len(carry) < room else PASSED_BYTES
+            chunk = self._read(read_size)
             self.is_binary = not self._named and b"\0" in chunk
         if carry and not self.is_binary:
             yield carry
 
 
-def found(blocks: Blocks, matcher: Matcher, output: str, context: int) -> Iterator[Row]:
-    """Yield the lines that were asked for; one row for all with *output* "files" and "count"."""
+def find_rows(blocks: Blocks, matcher: Matcher, output: str, context: int) -> Iterator[Row]:
+    """Yield the rows for *output*: with "files" and "count" a single one."""
     if not blocks.may_match(matcher):
         return
     if output == "content" and context:
@@ -217,7 +218,7 @@ def found(blocks: Blocks, matcher: Matcher, output: str, context: int) -> Iterat
         for at, line in _matches(data, number, matcher):
             count += 1
             if output == "content":
-                yield at, shown(line), True
+                yield at, decode_line(line), True
             elif output == "files":
                 yield 1, "", True
                 return
@@ -226,7 +227,7 @@ def found(blocks: Blocks, matcher: Matcher, output: str, context: int) -> Iterat
         yield count, "", True
 
 
-def shown(line: bytes) -> str:
+def decode_line(line: bytes) -> str:
     r"""Return the beginning of a line as text, without "\r" at its end."""
     return line[: 4 * MAX_LINE].rstrip(b"\r").decode(errors="replace")[:MAX_LINE]
 
@@ -236,20 +237,20 @@ def _matches(data: bytes, number: int, matcher: Matcher) -> Iterator[tuple[int, 
     if not matcher.sieve(data, 0, len(data)):
         return
     if matcher.can_pick(data):
-        yield from _picked(data, number, matcher)
+        yield from _match_needle_lines(data, number, matcher)
         return
     block = _text(data)
     at = matcher.in_block(block, 0)
     if at >= 0 and matcher.jumps:
-        yield from _jumps(block, at, number, matcher)
+        yield from _match_by_jumps(block, at, number, matcher)
     elif at >= 0:
         for count, line in enumerate(_lines(block), number):
             if matcher.in_line(line):
                 yield count, line.encode(errors="surrogateescape")
 
 
-def _picked(data: bytes, number: int, matcher: Matcher) -> Iterator[tuple[int, bytes]]:
-    """Look at the lines with a needle, and at no other."""
+def _match_needle_lines(data: bytes, number: int, matcher: Matcher) -> Iterator[tuple[int, bytes]]:
+    """Match only the lines that have a needle."""
     where = data.lower() if matcher.folds else data
     counted = 0
     at = matcher.next(where, 0)
@@ -265,8 +266,10 @@ def _picked(data: bytes, number: int, matcher: Matcher) -> Iterator[tuple[int, b
         at = matcher.next(where, end + 1) if end < len(data) else -1
 
 
-def _jumps(block: str, at: int, number: int, matcher: Matcher) -> Iterator[tuple[int, bytes]]:
-    """Go from one match to the next, without looking at the lines between."""
+def _match_by_jumps(
+    block: str, at: int, number: int, matcher: Matcher
+) -> Iterator[tuple[int, bytes]]:
+    """Match by jumping from one hit to the next, without looking at the lines between."""
     counted = 0
     while at >= 0:
         start = block.rfind("\n", 0, at) + 1
@@ -283,7 +286,7 @@ def _jumps(block: str, at: int, number: int, matcher: Matcher) -> Iterator[tuple
 
 
 def _with_context(blocks: Blocks, matcher: Matcher, context: int) -> Iterator[Row]:
-    """Yield matches and the lines around them, holding as many lines as *context* asks for."""
+    """Yield matches and the lines around them, holding at most *context* lines."""
     before: deque[Row] = deque(maxlen=context)
     after, number = 0, 1
     for data in blocks:
@@ -296,7 +299,7 @@ def _with_context(blocks: Blocks, matcher: Matcher, context: int) -> Iterator[Ro
             lines = data.removesuffix(b"\n").rsplit(b"\n", context)[-context:]
             number = past + (not data.endswith(b"\n")) - len(lines)
         for at, line in enumerate(lines, number):
-            row = (at, shown(line), at in hits)
+            row = (at, decode_line(line), at in hits)
             if at in hits:
                 yield from before
                 before.clear()

@@ -1,4 +1,4 @@
-"""What is looked for, checked; and what is found."""
+"""A search, its checked arguments, and the lines that it yields."""
 
 from collections.abc import Callable
 from typing import Literal
@@ -11,7 +11,7 @@ from nanocoder_tool_grep.types import globs_of, nearest_types
 
 MAX_PATTERN = 1_024
 MAX_CONTEXT = 50
-COUNTED = 10_000  # lines, or files; whoever finds more has asked too little
+COUNTED = 10_000  # lines, or files; a search with more matches is too broad to be useful
 
 LINE_BY_LINE = "patterns are matched line by line"
 ACROSS = "; multiline=true looks across lines"
@@ -63,7 +63,7 @@ class Stopped(Exception):
 
 
 def check(pattern: str, glob: str = "", kind: str = "", *, multiline: bool, hint: str) -> None:
-    """Refuse what no line, or no name, can match, and what is too long; raises ToolError.
+    """Refuse a pattern or glob that cannot match or is too long; raises ToolError.
 
     *hint* is `ACROSS` where the model has that option.
     """
@@ -88,7 +88,7 @@ def invalid(message: str) -> ToolError:
 
 
 def path_filter(query: Query) -> Callable[[str], bool]:
-    """Return which paths the glob and the type allow; raises ToolError for a glob that is none."""
+    """Return a filter for paths by glob and type; raises ToolError for an invalid glob."""
     by_glob = _glob_filter(query)
     if not query.type:
         return by_glob
@@ -97,7 +97,7 @@ def path_filter(query: Query) -> Callable[[str], bool]:
 
 
 def name_ends(query: Query) -> tuple[str, ...]:
-    """Return how the names of all files end that the glob and the type allow."""
+    """Return the endings of the file names that the glob and the type allow."""
     ends = ("",) if query.glob.startswith("!") else endings(query.glob)
     if "" in ends and query.type:
         return tuple(end for glob in globs_of(query.type) for end in endings(glob))
@@ -105,16 +105,16 @@ def name_ends(query: Query) -> tuple[str, ...]:
 
 
 def _glob_filter(query: Query) -> Callable[[str], bool]:
-    """Without a "/" a glob is for names; with one for paths from the workspace or from *path*."""
+    """Match a glob without a "/" with names, others with paths from the workspace or *path*."""
     if not query.glob:
         return lambda _: True
-    wanted = not query.glob.startswith("!")
+    is_allowed = not query.glob.startswith("!")
     glob = query.glob.removeprefix("!")
     try:
         matches = compile_glob(glob)
     except BadPattern as error:
         raise invalid(str(error)) from None
     if "/" not in glob:
-        return lambda path: matches(path.rpartition("/")[2]) == wanted
+        return lambda path: matches(path.rpartition("/")[2]) == is_allowed
     start = 0 if query.path == "." else len(query.path) + 1
-    return lambda path: (matches(path) or matches(path[start:])) == wanted
+    return lambda path: (matches(path) or matches(path[start:])) == is_allowed

@@ -1,4 +1,4 @@
-"""The search by ripgrep, told to find just what the search in Python finds."""
+"""The search by ripgrep, with options that make it find what the search in Python finds."""
 
 import contextlib
 import os
@@ -12,9 +12,9 @@ from typing import IO, cast
 from nanocoder import ToolContext, Workspace
 from nanocoder_kit_glob.ripgrep import FLAGS, path_of, place, rules, sees_our_rules
 
-from nanocoder_tool_grep.matching import MAX_LINE, shown
+from nanocoder_tool_grep.matching import MAX_LINE, decode_line
 from nanocoder_tool_grep.query import COUNTED, Line, Query, Stopped
-from nanocoder_tool_grep.trouble import Trouble
+from nanocoder_tool_grep.skipped import SkippedFiles
 from nanocoder_tool_grep.types import globs_of
 
 READ_BYTES = 4 * MAX_LINE + 4_096 + 32  # a line of four-byte characters, behind the longest path
@@ -30,7 +30,7 @@ FIXED = (
     "--encoding=none",
     "--crlf",
     "--no-context-separator",
-    f"--max-columns={8 * MAX_LINE}",  # of a line of a gigabyte nobody sees more
+    f"--max-columns={8 * MAX_LINE}",  # more of a line of a gigabyte is never shown
     "--max-columns-preview",
 )
 _MODES = {
@@ -45,7 +45,7 @@ class BadPatternError(Exception):
 
 
 def can_search(workspace: Workspace, query: Query) -> bool:
-    """Tell whether ripgrep sees the files that we see, and no others."""
+    """Tell whether ripgrep sees exactly the files that we see."""
     return query.is_file or sees_our_rules(workspace.root, workspace.real_path(query.path))
 
 
@@ -53,7 +53,7 @@ def search(
     ctx: ToolContext,
     program: str,
     query: Query,
-    trouble: Trouble,
+    skipped: SkippedFiles,
     *,
     in_order: bool,
     limit_s: float,
@@ -61,7 +61,7 @@ def search(
 ) -> Generator[Line]:
     """Yield what ripgrep finds; by path when *in_order*, otherwise faster.
 
-    *meanwhile* is done while it works.
+    *meanwhile* is called while ripgrep works.
     Raises: BadPatternError, Stopped after *limit_s* seconds, Cancelled.
     """
     process = subprocess.Popen(
@@ -83,7 +83,7 @@ def search(
         try:
             meanwhile()
             yield from _lines(cast("IO[bytes]", process.stdout), query, ctx.workspace.root)
-            trouble.unreadable = complaints.unreadable_files()
+            skipped.unreadable = complaints.unreadable_files()
             # Files that cannot be read make 2, too.
             if process.wait() == 2 and complaints.text:  # noqa: PLR2004 - ripgrep's for errors
                 raise BadPatternError(complaints.text)
@@ -102,27 +102,27 @@ def _end(process: subprocess.Popen[bytes], late: Event) -> None:
 
 
 def arguments(workspace: Workspace, query: Query, *, in_order: bool) -> list[str]:
-    """Return what ripgrep is told for *query*."""
-    given = [*FIXED, *_MODES[query.output], *_filters(query)]
+    """Return the arguments of ripgrep for *query*."""
+    options = [*FIXED, *_MODES[query.output], *_filters(query)]
     where = workspace.real_path(query.path)
     if query.is_file:
-        given.append("--text")  # its beginning was looked at; in a tree ripgrep does that
+        options.append("--text")  # its beginning was looked at; in a tree ripgrep does that
     else:
-        given += rules(workspace.root, where)
+        options += rules(workspace.root, where)
     if query.output == "content":
         # A thread holds back what a file has until all of it is searched.
-        given.append(f"--max-count={COUNTED + 1}")
+        options.append(f"--max-count={COUNTED + 1}")
     if query.context and query.output == "content":
-        given.append(f"--context={query.context}")
+        options.append(f"--context={query.context}")
     if query.multiline:
-        given.append("--multiline")
+        options.append("--multiline")
     if query.ignore_case:
-        given.append("--ignore-case")
+        options.append("--ignore-case")
     if query.is_plain:
-        given.append("--fixed-strings")
+        options.append("--fixed-strings")
     if in_order:
-        given.append("--sort=path")
-    return [*given, "-e", query.pattern, "--", place(workspace.root, where)]
+        options.append("--sort=path")
+    return [*options, "-e", query.pattern, "--", place(workspace.root, where)]
 
 
 def _filters(query: Query) -> list[str]:
@@ -138,9 +138,9 @@ def _filters(query: Query) -> list[str]:
 
 
 class Complaints:
-    """What ripgrep says on *stderr*, read beside its results: a full pipe would hold it up.
+    """The messages of ripgrep on *stderr*, read beside its results: a full pipe would block it.
 
-    *text* is what it says of the pattern.
+    *text* is its complaint about the pattern.
     """
 
     def __init__(self, stderr: IO[bytes]) -> None:
@@ -151,12 +151,12 @@ class Complaints:
         self._thread.start()
 
     def unreadable_files(self) -> int:
-        """Return of how many files it says, up to its end, that the system refused them."""
+        """Wait for its end, and return how many files the system refused to open."""
         self._thread.join()
         return self._unreadable
 
     def _read(self) -> None:
-        with contextlib.suppress(OSError, ValueError):  # closed: nobody wants to know any more
+        with contextlib.suppress(OSError, ValueError):  # closed: the search is over
             for line in self._stderr:
                 if _SYSTEM_ERROR.search(line):
                     self._unreadable += _GONE not in line
@@ -199,11 +199,11 @@ def _lines(stdout: IO[bytes], query: Query, root: Path) -> Iterator[Line]:
         digits = len(tail) - len(tail.lstrip(b"0123456789"))
         text = tail[digits + 1 :].removesuffix(b"\n")
         is_match = tail[digits : digits + 1] == b":"
-        yield Line(path_of(name), int(tail[:digits]), shown(text), is_match)
+        yield Line(path_of(name), int(tail[:digits]), decode_line(text), is_match)
 
 
 def _until_nul(stdout: IO[bytes]) -> Iterator[bytes]:
     pending = b""
     while chunk := stdout.read1(65_536):  # type: ignore[attr-defined]
-        *whole, pending = (pending + chunk).split(b"\0")
-        yield from whole
+        *names, pending = (pending + chunk).split(b"\0")
+        yield from names

@@ -10,7 +10,6 @@ from attrs import define
 from nanocoder import ToolContext, WorkspaceError
 
 from nanocoder_tool_grep import workers
-from nanocoder_tool_grep.across import MAX_FILE_BYTES, AcrossMatcher, found_across
 from nanocoder_tool_grep.matching import (
     BLOCK_BYTES,
     Blocks,
@@ -18,17 +17,18 @@ from nanocoder_tool_grep.matching import (
     Matcher,
     NoRegexError,
     Row,
-    found,
+    find_rows,
     make_matcher,
 )
+from nanocoder_tool_grep.multiline import MAX_FILE_BYTES, AcrossMatcher, find_rows_across
 from nanocoder_tool_grep.query import Line, Query, Stopped, invalid, name_ends
-from nanocoder_tool_grep.trouble import Trouble
+from nanocoder_tool_grep.skipped import SkippedFiles
 
 ALONE_FILES = 300
-"""So many files, or bytes, are searched in less time than workers need to start."""
+"""Up to so many files, or bytes, a search takes less time than workers need to start."""
 ALONE_BYTES = 6_000_000
 
-Some = tuple[str, list[str]]
+FolderFiles = tuple[str, list[str]]
 """A directory, "" for the root, and names of files in it."""
 
 
@@ -36,13 +36,13 @@ def search(
     ctx: ToolContext,
     query: Query,
     allowed: Callable[[str], bool],
-    trouble: Trouble,
+    skipped: SkippedFiles,
     *,
     limit_s: float,
 ) -> Generator[Line]:
-    """Yield what is found, by path; *trouble* is told of what was not searched.
+    """Yield the matches, sorted by path; *skipped* counts the files that were not searched.
 
-    Raises: ToolError for a pattern that is none, Stopped after *limit_s* seconds, Cancelled.
+    Raises: ToolError for an invalid pattern, Stopped after *limit_s* seconds, Cancelled.
     """
     deadline = time.monotonic() + limit_s
     make = AcrossMatcher if query.multiline else make_matcher
@@ -56,27 +56,27 @@ def search(
         problem = f"{query.pattern!r} is not a regular expression: {error}{hint}"
         raise invalid(problem) from None
     try:
-        listed = _listed(ctx, query, allowed, trouble)
-        yield from _Scan(ctx, query, matcher, deadline, trouble).lines(listed)
+        folders = _list_files(ctx, query, allowed, skipped)
+        yield from _Scan(ctx, query, matcher, deadline, skipped).lines(folders)
     except LateError:
         raise Stopped from None
 
 
-def _listed(
-    ctx: ToolContext, query: Query, allowed: Callable[[str], bool], trouble: Trouble
-) -> Iterator[Some]:
+def _list_files(
+    ctx: ToolContext, query: Query, allowed: Callable[[str], bool], skipped: SkippedFiles
+) -> Iterator[FolderFiles]:
     if query.is_file:
         if allowed(query.path):
             folder, _, name = query.path.rpartition("/")
             yield folder, [name]
         return
     ends = name_ends(query)
-    for files in ctx.workspace.files(query.path, left_out=trouble.left_out):
+    for files in ctx.workspace.files(query.path, left_out=skipped.left_out):
         ctx.cancelled.check()
         names = files.names
         if query.glob or query.type:
             # Most are ruled out by the end of their names alone.
-            names = [one for one in names if one.endswith(ends) and allowed(files.path(one))]
+            names = [each for each in names if each.endswith(ends) and allowed(files.path(each))]
         if names:
             yield files.folder, names
 
@@ -89,42 +89,44 @@ class _Scan:
     query: Query
     matcher: Matcher | AcrossMatcher
     deadline: float
-    trouble: Trouble
+    skipped: SkippedFiles
     files: int = 0
     size: int = 0
 
-    def lines(self, every: Iterator[Some]) -> Iterator[Line]:
-        """Yield what is found in *every* directory, in their order."""
-        # A worker would have to hold a whole file, as each of the others does.
+    def lines(self, folders: Iterator[FolderFiles]) -> Iterator[Line]:
+        """Yield the matches in *folders*, in their order."""
+        # A multiline search holds whole files: with several workers that is too much memory.
         number = 0 if self.query.is_file or self.query.multiline else workers.count()
-        for folder, names in every:
+        for folder, names in folders:
             for at, name in enumerate(names):
                 if number and (self.files >= ALONE_FILES or self.size >= ALONE_BYTES):
-                    yield from self._together(chain([(folder, names[at:])], every), number)
+                    yield from self._search_in_workers(
+                        chain([(folder, names[at:])], folders), number
+                    )
                     return
-                yield from self._alone(f"{folder}/{name}" if folder else name)
+                yield from self._search_alone(f"{folder}/{name}" if folder else name)
 
-    def _together(self, every: Iterator[Some], number: int) -> Iterator[Line]:
+    def _search_in_workers(self, folders: Iterator[FolderFiles], number: int) -> Iterator[Line]:
         root, cancel = self.ctx.workspace.root, self.ctx.cancelled
-        left = self.deadline - time.monotonic()
+        remaining_s = self.deadline - time.monotonic()
         try:
             yield from workers.search(
-                root, self.query, every, cancel, self.trouble, number=number, limit_s=left
+                root, self.query, folders, cancel, self.skipped, number=number, limit_s=remaining_s
             )
         except workers.WorkerDiedError as died:
-            for folder, names in died.left:
+            for folder, names in died.unanswered:
                 for name in names:
-                    yield from self._alone(f"{folder}/{name}" if folder else name)
+                    yield from self._search_alone(f"{folder}/{name}" if folder else name)
 
-    def _alone(self, path: str) -> Iterator[Line]:
+    def _search_alone(self, path: str) -> Iterator[Line]:
         self.ctx.cancelled.check()
         if time.monotonic() > self.deadline:
             raise Stopped
         try:
             file = self.ctx.workspace.open(path)
         except WorkspaceError as error:
-            if error.error_class != "file_not_found":  # as if it had never been there
-                self.trouble.unreadable += 1
+            if error.error_class != "file_not_found":  # deleted since it was listed
+                self.skipped.unreadable += 1
             return
         with file:
             self.files += 1
@@ -132,25 +134,25 @@ class _Scan:
                 for row in self._rows(file):
                     yield Line(path, *row)
             except OSError:
-                self.trouble.unreadable += 1
+                self.skipped.unreadable += 1
 
     def _rows(self, file: BinaryIO) -> Iterator[Row]:
         query, matcher = self.query, self.matcher
         if isinstance(matcher, AcrossMatcher):
             data = self._read(file, MAX_FILE_BYTES + 1)
             if len(data) > MAX_FILE_BYTES:
-                self.trouble.too_large += 1
+                self.skipped.too_large += 1
                 return iter(())
-            return found_across(data, matcher, query.output, query.context)
+            return find_rows_across(data, matcher, query.output, query.context)
         first = self._read(file, BLOCK_BYTES)
         read = partial(self._read, file)
         blocks = Blocks(first, read, partial(file.seek, 0), named=query.is_file)
-        return found(blocks, matcher, query.output, query.context)
+        return find_rows(blocks, matcher, query.output, query.context)
 
-    def _read(self, file: BinaryIO, wanted: int) -> bytes:
+    def _read(self, file: BinaryIO, size: int) -> bytes:
         self.ctx.cancelled.check()
         if time.monotonic() > self.deadline:
             raise Stopped
-        data = file.read(wanted)
+        data = file.read(size)
         self.size += len(data)
         return data

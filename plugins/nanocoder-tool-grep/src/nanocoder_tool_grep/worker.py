@@ -12,7 +12,7 @@ import os
 import sys
 from typing import Any
 
-from nanocoder_tool_grep.matching import BLOCK_BYTES, Blocks, Matcher, found, make_matcher
+from nanocoder_tool_grep.matching import BLOCK_BYTES, Blocks, Matcher, find_rows, make_matcher
 from nanocoder_tool_grep.sieve import make_fixed_sieve
 
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
@@ -29,13 +29,13 @@ class Worker:
             job["pattern"],
             plain=job["plain"],
             ignore_case=job["ignore_case"],
-            deadline=math.inf,  # whoever started us ends us
+            deadline=math.inf,  # the process that started us ends us
         )
         self._output: str = job["output"]
         self._context: int = job["context"]
         self._most: int = job["most"]
         self._overlap = self._matcher.overlap
-        # What is read lies behind the end of what was read before it.
+        # Each read fills the part after the overlap, which holds the end of the previous read.
         self._buffer = bytearray(self._overlap + BLOCK_BYTES)
         self._pieces = [memoryview(self._buffer)[self._overlap :]]
         self._may_match = make_fixed_sieve(
@@ -53,31 +53,31 @@ class Worker:
         self._unreadable = 0
         for folder, names in batch:
             try:
-                fd = self._folder(folder)
-            except FileNotFoundError:  # as if it had never been there
+                fd = self._open_folder(folder)
+            except FileNotFoundError:  # deleted since it was listed
                 continue
             except OSError:
                 self._unreadable += len(names)
                 continue
             try:
-                self._files(fd, names, folder, rows)
+                self._search_names(fd, names, folder, rows)
             finally:
                 os.close(fd)
         return rows, self._unreadable
 
-    def _files(self, fd: int, names: list[str], folder: str, rows: Rows) -> None:
+    def _search_names(self, fd: int, names: list[str], folder: str, rows: Rows) -> None:
         for name in names:
             if len(rows) > self._most:
                 return
             try:
-                self._file(fd, name, folder, rows)
+                self._search_file(fd, name, folder, rows)
             except FileNotFoundError:
                 continue
             except OSError:
                 self._unreadable += 1
 
-    def _folder(self, folder: str) -> int:
-        """Open a directory from one to the next, so that no link is followed."""
+    def _open_folder(self, folder: str) -> int:
+        """Open a directory step by step from the root, so that no link is followed."""
         fd = os.dup(self._root)
         for name in folder.split("/") if folder else ():
             try:
@@ -87,15 +87,15 @@ class Worker:
             fd = below
         return fd
 
-    def _file(self, folder_fd: int, name: str, folder: str, rows: Rows) -> None:
+    def _search_file(self, folder_fd: int, name: str, folder: str, rows: Rows) -> None:
         fd = os.open(name, _FILE, dir_fd=folder_fd)
         try:
-            if self._passes(fd):  # hardly any file
-                self._look(fd, f"{folder}/{name}" if folder else name, rows)
+            if self._may_match_file(fd):  # hardly any file
+                self._find_lines(fd, f"{folder}/{name}" if folder else name, rows)
         finally:
             os.close(fd)
 
-    def _passes(self, fd: int) -> bool:
+    def _may_match_file(self, fd: int) -> bool:
         """Tell whether a file can have a match, as `Blocks.may_match` does, but without a copy."""
         overlap, buffer = self._overlap, self._buffer
         size = os.readv(fd, self._pieces)
@@ -108,14 +108,14 @@ class Worker:
                 return True
         return False
 
-    def _look(self, fd: int, path: str, rows: Rows) -> None:
+    def _find_lines(self, fd: int, path: str, rows: Rows) -> None:
         os.lseek(fd, 0, os.SEEK_SET)
         blocks = Blocks(
             os.read(fd, BLOCK_BYTES),
-            lambda wanted: os.read(fd, wanted),
+            lambda size: os.read(fd, size),
             lambda: os.lseek(fd, 0, os.SEEK_SET),
         )
-        for row in found(blocks, self._matcher, self._output, self._context):
+        for row in find_rows(blocks, self._matcher, self._output, self._context):
             rows.append((path, *row))
             if len(rows) > self._most:
                 return

@@ -1,7 +1,7 @@
-"""The search in Python on all processors: processes that are fed with names and answer in order.
+"""The search in Python on all processors: workers get file names and answer in order.
 
-Processes, because threads would wait for each other; started anew rather than forked, because a
-copy of a process with threads can hang on locks that nobody is left to open.
+Processes, because threads would wait for each other; started anew rather than forked, because in
+a fork of a process with threads a lock can stay locked for ever.
 """
 
 import contextlib
@@ -20,17 +20,17 @@ from typing import IO, cast
 from nanocoder import Cancel, escape_path, unescape_path
 
 from nanocoder_tool_grep.query import COUNTED, Line, Query, Stopped
-from nanocoder_tool_grep.trouble import Trouble
+from nanocoder_tool_grep.skipped import SkippedFiles
 
 MOST_WORKERS = 4
 BATCH_FILES = 128
-AHEAD = 4
-"""Batches that a worker has at most, so that it never waits for one."""
-AHEAD_BYTES = 60_000
-"""What is written to a worker that is not waiting: less than a pipe holds, so nobody waits."""
+MAX_QUEUED_BATCHES = 4
+"""The most batches that a worker has at once; with more than one it never has to wait."""
+MAX_QUEUED_BYTES = 60_000
+"""The most bytes sent to a busy worker: less than a pipe holds, so that writing never blocks."""
 MOST_BATCHES = 64
-HELD_BYTES = 4_000_000
-"""Up to so many batches, and bytes, are answered before one that takes longer."""
+MAX_HELD_BYTES = 4_000_000
+"""So many batches may be handed out, and bytes of answers held, while an early batch takes long."""
 READ_BYTES = 65_536
 # Only our own folder, under our own name: the package itself would import all of nanocoder.
 _BOOT = (
@@ -44,11 +44,11 @@ Batch = list[tuple[str, list[str]]]
 
 
 class WorkerDiedError(Exception):
-    """A worker ended by itself; *left* is all that was not answered, not told, or not given out."""
+    """A worker ended by itself; *unanswered* are the files of all batches without an answer."""
 
-    def __init__(self, left: Iterable[tuple[str, list[str]]]) -> None:
+    def __init__(self, unanswered: Iterable[tuple[str, list[str]]]) -> None:
         super().__init__("a worker died")
-        self.left = left
+        self.unanswered = unanswered
 
 
 def count() -> int:
@@ -60,15 +60,15 @@ def count() -> int:
     return min(processors, MOST_WORKERS) if processors > 1 else 0
 
 
-def batches(every: Iterable[tuple[str, list[str]]]) -> Iterator[Batch]:
+def batches(folders: Iterable[tuple[str, list[str]]]) -> Iterator[Batch]:
     """Cut names of files into pieces for one answer each."""
     batch: Batch = []
     room = BATCH_FILES
-    for folder, names in every:
-        left = names
-        while left:
-            batch.append((folder, left[:room]))
-            left, room = left[room:], max(0, room - len(left))
+    for folder, names in folders:
+        remaining = names
+        while remaining:
+            batch.append((folder, remaining[:room]))
+            remaining, room = remaining[room:], max(0, room - len(remaining))
             if not room:
                 yield batch
                 batch, room = [], BATCH_FILES
@@ -79,14 +79,14 @@ def batches(every: Iterable[tuple[str, list[str]]]) -> Iterator[Batch]:
 def search(
     root: Path,
     query: Query,
-    every: Iterable[tuple[str, list[str]]],
+    folders: Iterable[tuple[str, list[str]]],
     cancel: Cancel,
-    trouble: Trouble,
+    skipped: SkippedFiles,
     *,
     number: int,
     limit_s: float,
 ) -> Generator[Line]:
-    """Yield what *number* workers find in files of *every* directory, in their order.
+    """Yield the matches that *number* workers find in *folders*, in their order.
 
     Raises: Stopped after *limit_s* seconds, Cancelled, WorkerDiedError.
     """
@@ -109,7 +109,7 @@ def search(
         stack.callback(timer.cancel)
         timer.start()
         try:
-            yield from _Crew(workers, batches(every), stack, trouble).lines()
+            yield from _WorkerPool(workers, batches(folders), stack, skipped).lines()
         except WorkerDiedError:
             cancel.check()
             if late.is_set():
@@ -137,18 +137,20 @@ class _Worker:
         self.jobs: deque[tuple[int, int]] = deque()
         self._answer: list[bytes] = []
         with contextlib.suppress(BrokenPipeError):  # it died, as will be seen where it answers
-            self.say(_encoded(_job(query)))
+            self.send(_encode(_job(query)))
 
-    def say(self, line: bytes) -> None:
+    def send(self, line: bytes) -> None:
         """Write a line; raises BrokenPipeError."""
-        left = memoryview(line)
-        while left:
-            left = left[self._stdin.write(left) :]
+        unsent = memoryview(line)
+        while unsent:
+            unsent = unsent[self._stdin.write(unsent) :]
 
     def has_room(self, size: int) -> bool:
         """Tell whether another batch of *size* bytes can be written without waiting."""
         sizes = sum(size for _, size in self.jobs)
-        return not self.jobs or (len(self.jobs) < AHEAD and sizes + size <= AHEAD_BYTES)
+        return not self.jobs or (
+            len(self.jobs) < MAX_QUEUED_BATCHES and sizes + size <= MAX_QUEUED_BYTES
+        )
 
     def answers(self) -> Iterator[tuple[int, bytes]]:
         """Yield numbers of batches with answers, as many as are there; raises ChildProcessError."""
@@ -168,72 +170,72 @@ class _Worker:
         self.process.wait()
 
 
-class _Crew:
+class _WorkerPool:
     """Gives each batch to the worker with the least to do, and puts the answers into order."""
 
     def __init__(
         self,
         workers: list[_Worker],
-        every: Iterator[Batch],
+        pending: Iterator[Batch],
         stack: contextlib.ExitStack,
-        trouble: Trouble,
+        skipped: SkippedFiles,
     ) -> None:
-        self._trouble = trouble
+        self._skipped = skipped
         self._workers = workers
-        self._every = every
-        self._given: deque[Batch] = deque()
+        self._batches = pending
+        self._outstanding: deque[Batch] = deque()
         self._first = 0
-        self._held: dict[int, bytes] = {}
+        self._answers: dict[int, bytes] = {}
         self._next: tuple[Batch, bytes] | None = None
         self._selector = stack.enter_context(DefaultSelector())
         for worker in workers:
             self._selector.register(worker.stdout, EVENT_READ, worker)
 
     def lines(self) -> Iterator[Line]:
-        """Yield what they find; raises WorkerDiedError."""
+        """Yield the matches; raises WorkerDiedError."""
         try:
-            self._give()
-            while self._given:
-                while self._first not in self._held:
-                    self._take()
-                    self._give()
-                rows, unreadable = json.loads(self._held.pop(self._first))
-                self._trouble.unreadable += unreadable
+            self._hand_out()
+            while self._outstanding:
+                while self._first not in self._answers:
+                    self._read_answers()
+                    self._hand_out()
+                rows, unreadable = json.loads(self._answers.pop(self._first))
+                self._skipped.unreadable += unreadable
                 for row in rows:
                     yield Line(escape_path(row[0]), *row[1:])
                 self._first += 1
-                self._given.popleft()
-                self._give()
+                self._outstanding.popleft()
+                self._hand_out()
         except (ChildProcessError, BrokenPipeError):
-            undone = [*self._given, *([self._next[0]] if self._next else [])]
-            # Cutting batches has kept back what did not fit into the last.
-            raise WorkerDiedError(chain.from_iterable(chain(undone, self._every))) from None
+            unanswered = [*self._outstanding, *([self._next[0]] if self._next else [])]
+            # The iterator still holds the names that did not fit into the last batch.
+            raise WorkerDiedError(chain.from_iterable(chain(unanswered, self._batches))) from None
 
-    def _give(self) -> None:
-        """Hand out batches as long as somebody has room."""
-        while len(self._given) < MOST_BATCHES:
+    def _hand_out(self) -> None:
+        """Hand out batches as long as a worker has room."""
+        while len(self._outstanding) < MOST_BATCHES:
             if self._next is None:
-                batch = next(self._every, None)
+                batch = next(self._batches, None)
                 if batch is None:
                     return
-                self._next = batch, _encoded(_raw(batch))
+                self._next = batch, _encode(_unescape(batch))
             batch, line = self._next
-            worker = min(self._workers, key=lambda one: len(one.jobs))
+            worker = min(self._workers, key=lambda each: len(each.jobs))
             if not worker.has_room(len(line)):
                 return
-            worker.say(line)
-            worker.jobs.append((self._first + len(self._given), len(line)))
-            self._given.append(batch)
+            worker.send(line)
+            worker.jobs.append((self._first + len(self._outstanding), len(line)))
+            self._outstanding.append(batch)
             self._next = None
 
-    def _take(self) -> None:
-        """Read what is answered; not before its turn where too much is held back already."""
-        if sum(map(len, self._held.values())) > HELD_BYTES:
-            ready = [one for one in self._workers if one.jobs and one.jobs[0][0] == self._first]
+    def _read_answers(self) -> None:
+        """Read answers; when too many are held back, only from the worker whose turn it is."""
+        if sum(map(len, self._answers.values())) > MAX_HELD_BYTES:
+            ready = [each for each in self._workers if each.jobs and each.jobs[0][0] == self._first]
         else:
             ready = [key.data for key, _ in self._selector.select()]
         for worker in ready:
-            self._held.update(worker.answers())
+            self._answers.update(worker.answers())
 
 
 def _job(query: Query) -> dict[str, object]:
@@ -247,9 +249,9 @@ def _job(query: Query) -> dict[str, object]:
     }
 
 
-def _raw(batch: Batch) -> Batch:
+def _unescape(batch: Batch) -> Batch:
     return [(unescape_path(folder), list(map(unescape_path, names))) for folder, names in batch]
 
 
-def _encoded(value: object) -> bytes:
+def _encode(value: object) -> bytes:
     return json.dumps(value).encode() + b"\n"

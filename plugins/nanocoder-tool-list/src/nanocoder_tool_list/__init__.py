@@ -35,7 +35,7 @@ def list_files(
     """List a directory as a tree."""
     settings: Settings = ctx.settings or Settings()
     top = ctx.workspace.resolve(path)
-    listed: list[Entry] = []
+    entries: list[Entry] = []
     count = 0
     left_out = LeftOut()
     for entry in ctx.workspace.walk(
@@ -43,16 +43,16 @@ def list_files(
     ):
         ctx.cancelled.check()
         count += 1
-        if len(listed) < settings.max_entries:
-            listed.append(entry)
+        if len(entries) < settings.max_entries:
+            entries.append(entry)
     return ToolResult(
-        "\n".join(filter(None, [_text(top, listed, count), left_out.note()])),
+        "\n".join(filter(None, [_text(top, entries, count), left_out.note()])),
         title=top,
-        data={"path": top, "entries": [{"path": e.path, "kind": e.kind} for e in listed]},
+        data={"path": top, "entries": [{"path": e.path, "kind": e.kind} for e in entries]},
         metadata={
             "path": top,
             "count": count,
-            "truncated": len(listed) < count,
+            "truncated": len(entries) < count,
             "summary": f"{count:,} entr{'y' if count == 1 else 'ies'}",
             **left_out.metadata(),
         },
@@ -71,15 +71,15 @@ def nanocoder_settings() -> type:
     return Settings
 
 
-def _text(top: str, listed: list[Entry], count: int) -> str:
+def _text(top: str, entries: list[Entry], count: int) -> str:
     if not count:
         return f"{top}/ has nothing to list"
     levels = 0 if top == "." else top.count("/") + 1
     lines = [f"{top}/"]
-    for entry in listed:
+    for entry in entries:
         indent = "  " * (entry.path.count("/") - levels + 1)
         problem = f" [{entry.problem}]" if entry.problem else ""
         lines.append(f"{indent}{entry.name}{_MARKS[entry.kind]}{problem}")
-    if len(listed) < count:
-        lines.append(f"[{count - len(listed):,} more entries]")
+    if len(entries) < count:
+        lines.append(f"[{count - len(entries):,} more entries]")
     return "\n".join(lines)

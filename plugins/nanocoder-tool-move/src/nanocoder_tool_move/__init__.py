@@ -1,4 +1,4 @@
-"""The tool move_file: move, rename or copy in the workspace; what is replaced is backed up."""
+"""The tool move_file: move, rename or copy in the workspace; a replaced file is backed up."""
 
 import stat
 from typing import Annotated, Any
@@ -36,13 +36,13 @@ def move_file(
     """Move, rename or copy a file; move a directory."""
     plan = _plan(ctx.workspace, source, destination)
     ctx.cancelled.check()
-    perform = _copied if copy else Workspace.move
+    perform = _copy if copy else Workspace.move
     try:
-        written = perform(ctx.workspace, source, destination, replace=replace)
+        outcome = perform(ctx.workspace, source, destination, replace=replace)
     except WorkspaceError as error:
-        raise _explained(ctx.workspace, error, plan, replace=replace) from None
-    backup = str(written.backup or "")
-    replaced = not written.created
+        raise _explain(ctx.workspace, error, plan, replace=replace) from None
+    backup = str(outcome.backup or "")
+    replaced = not outcome.created
     note = f"\n[replaced; the old file is {backup}]" if backup else ""
     if replaced and not backup:
         note = "\n[replaced; no copy is kept: this session keeps no backups]"
@@ -59,20 +59,20 @@ def nanocoder_tools() -> list[Tool[..., Any]]:
 
 @hookimpl
 def nanocoder_render(call: ToolCall, result: ToolResult | None, session: SessionInfo) -> str | None:
-    """Say what would go where, and what it replaces; raises ToolError when nothing can."""
+    """Preview the move and whether it replaces a file; raises ToolError when it cannot work."""
     if call.name != move_file.name or result is not None:
         return None
     arguments = call.arguments
     replace = bool(arguments.get("replace"))
     with Workspace(session.cwd, readable=session.readable) as workspace:
         plan = _plan(workspace, str(arguments.get("source")), str(arguments.get("destination")))
-        taken = _looked_at(workspace, plan, replace=replace)
+        replaces = _will_replace(workspace, plan, replace=replace)
     verb = "copy" if arguments.get("copy") else "move"
-    return f"{verb} {plan[0]} -> {plan[1]}" + ("\n[replaces what is there]" if taken else "")
+    return f"{verb} {plan[0]} -> {plan[1]}" + ("\n[replaces the existing file]" if replaces else "")
 
 
-def _copied(workspace: Workspace, source: str, destination: str, *, replace: bool) -> Written:
-    """Write what *source* has to *destination*; raises WorkspaceError, also for a directory."""
+def _copy(workspace: Workspace, source: str, destination: str, *, replace: bool) -> Written:
+    """Write the content of *source* to *destination*; raises WorkspaceError for a directory."""
     data = workspace.read_bytes(source)
     mode = stat.S_IMODE(workspace.stat(source).st_mode)
     expect = None if replace else ""
@@ -80,7 +80,7 @@ def _copied(workspace: Workspace, source: str, destination: str, *, replace: boo
 
 
 def _plan(workspace: Workspace, source: str, destination: str) -> tuple[str, str]:
-    """Return both ends relative to the workspace; raises WorkspaceError for what never works."""
+    """Return both paths relative to the workspace; raises WorkspaceError for an impossible move."""
     here, there = workspace.relative(source), workspace.relative(destination)
     for path in (here, there):
         folder = path.rpartition("/")[0]
@@ -96,24 +96,24 @@ def _plan(workspace: Workspace, source: str, destination: str) -> tuple[str, str
     return here, there
 
 
-def _looked_at(workspace: Workspace, plan: tuple[str, str], *, replace: bool) -> bool:
-    """Tell whether something would be replaced; raises WorkspaceError when that may not be."""
+def _will_replace(workspace: Workspace, plan: tuple[str, str], *, replace: bool) -> bool:
+    """Tell whether a file will be replaced; raises WorkspaceError when it must not be."""
     here, there = plan
     folder, _, name = here.rpartition("/")
     # A link that leads nowhere can be moved, too.
     if not workspace.exists(here) and all(
-        one.name != name for one in workspace.scan(folder or ".")
+        entry.name != name for entry in workspace.scan(folder or ".")
     ):
         workspace.stat(here)
     if not workspace.exists(there):
         return False
     if not replace or workspace.is_dir(there):
-        taken = WorkspaceError(f"{there!r} exists", error_class="file_exists")
-        raise _explained(workspace, taken, plan, replace=replace)
+        error = WorkspaceError(f"{there!r} exists", error_class="file_exists")
+        raise _explain(workspace, error, plan, replace=replace)
     return True
 
 
-def _explained(
+def _explain(
     workspace: Workspace, error: WorkspaceError, plan: tuple[str, str], *, replace: bool
 ) -> WorkspaceError:
     here, there = plan

@@ -6,7 +6,7 @@ from attrs import field, frozen
 from nanocoder import Effect, Param, Tool, ToolContext, ToolResult, hookimpl, tool
 
 from nanocoder_tool_search.answer import answer
-from nanocoder_tool_search.ranking import found_for
+from nanocoder_tool_search.ranking import find_tools
 
 
 @frozen
@@ -30,9 +30,9 @@ def tool_search(
 ) -> ToolResult:
     """Find more tools, then call them."""
     settings: Settings = ctx.settings or Settings()
-    others = [one for one in ctx.tools if one.name != tool_search.name]
+    others = [info for info in ctx.tools if info.name != tool_search.name]
     ctx.cancelled.check()
-    return answer(query, found_for(query, others, settings.max_results), others)
+    return answer(query, find_tools(query, others, settings.max_results), others)
 
 
 @hookimpl

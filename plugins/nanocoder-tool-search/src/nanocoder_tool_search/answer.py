@@ -1,4 +1,4 @@
-"""What a search comes to, as text for the model and as names for the session."""
+"""The answer of a search: text for the model, and names for the session."""
 
 import re
 from collections.abc import Sequence
@@ -6,15 +6,19 @@ from collections.abc import Sequence
 from nanocoder import ToolInfo, ToolResult
 
 MAX_NAMED = 100
-"""How many tools are named when nothing was found."""
+"""The most tools that are named when none fits."""
 SENTENCE_CHARS = 120
 
 
-def answer(query: str, found: Sequence[ToolInfo], tools: Sequence[ToolInfo]) -> ToolResult:
-    """Tell the model what was found; the result's metadata tells the session."""
-    names = [one.name for one in found]
-    lines = ["You can call these from now on:", *map(_line, found)] if found else [_nothing(tools)]
-    unknown = _unknown(query, tools) if query.strip().startswith("select:") else []
+def answer(query: str, matches: Sequence[ToolInfo], tools: Sequence[ToolInfo]) -> ToolResult:
+    """List the *matches* for the model; the metadata tells the session to offer them."""
+    names = [match.name for match in matches]
+    lines = (
+        ["You can call these from now on:", *map(_line, matches)]
+        if matches
+        else [_explain_empty_result(tools)]
+    )
+    unknown = _unknown_names(query, tools) if query.strip().startswith("select:") else []
     return ToolResult(
         "\n".join([*lines, *unknown]),
         title=f"Tools: {', '.join(names) or 'none'}",
@@ -23,8 +27,8 @@ def answer(query: str, found: Sequence[ToolInfo], tools: Sequence[ToolInfo]) -> 
     )
 
 
-def _line(one: ToolInfo) -> str:
-    return f"- {one.name}: {_first_sentence(one.description)}"
+def _line(match: ToolInfo) -> str:
+    return f"- {match.name}: {_first_sentence(match.description)}"
 
 
 def _first_sentence(text: str) -> str:
@@ -32,22 +36,26 @@ def _first_sentence(text: str) -> str:
     return first if len(first) <= SENTENCE_CHARS else first[: SENTENCE_CHARS - 1] + "…"
 
 
-def _nothing(tools: Sequence[ToolInfo]) -> str:
-    names = [one.name for one in tools if one.deferred]
+def _explain_empty_result(tools: Sequence[ToolInfo]) -> str:
+    names = [info.name for info in tools if info.deferred]
     if not names:
-        return "Nothing was found: you know all tools that there are."
+        return "No tool found: you have all the tools that there are."
     more = " …" if len(names) > MAX_NAMED else ""
-    return f"Nothing was found. There are: {', '.join(names[:MAX_NAMED])}{more}"
+    return f"No tool found. There are: {', '.join(names[:MAX_NAMED])}{more}"
 
 
-def _unknown(query: str, tools: Sequence[ToolInfo]) -> list[str]:
-    have = [one.name for one in tools]
-    asked = re.split(r"[\s,]+", query.strip().removeprefix("select:").strip())
-    return [_missing(name, have) for name in dict.fromkeys(asked) if name and name not in have]
+def _unknown_names(query: str, tools: Sequence[ToolInfo]) -> list[str]:
+    existing = [info.name for info in tools]
+    names = re.split(r"[\s,]+", query.strip().removeprefix("select:").strip())
+    return [
+        _suggest_names(name, existing)
+        for name in dict.fromkeys(names)
+        if name and name not in existing
+    ]
 
 
-def _missing(name: str, have: Sequence[str]) -> str:
+def _suggest_names(name: str, existing: Sequence[str]) -> str:
     from difflib import get_close_matches  # only mistakes need it
 
-    close = get_close_matches(name, have, n=3)
+    close = get_close_matches(name, existing, n=3)
     return f"There is no tool {name}" + (f"; is it {' or '.join(close)}?" if close else ".")

@@ -1,4 +1,4 @@
-"""Which tools a query means: by name, or by the words of their definitions."""
+"""Find the tools that a query means: by name, or by the words of their definitions."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -7,35 +7,35 @@ from typing import Any
 from nanocoder import ToolInfo
 
 SELECT = "select:"
-OF_NAME, OF_DESCRIPTION, OF_PARAMETERS = 4.0, 2.0, 1.0
-"""What a word counts by the place where it is found."""
-OF_A_RELATIVE = 0.5
-"""What a word counts that only begins alike: "deleting" for "delete"."""
-WORTH_IT = 0.5
-"""Which part of the best score another tool needs: what is found costs tokens from then on."""
-ALIKE_CHARS = 4
+NAME_WEIGHT, DESCRIPTION_WEIGHT, PARAMETERS_WEIGHT = 4.0, 2.0, 1.0
+"""The weight of a word by the place where it stands."""
+RELATED_FACTOR = 0.5
+"""The weight of a word that only begins alike: "deleting" for "delete"."""
+MIN_SHARE = 0.5
+"""The share of the best score that another tool needs: each match costs tokens from then on."""
+SHARED_CHARS = 4
 ENDING_CHARS = 3
 _FILLERS = frozenset({"a", "all", "an", "and", "as", "at", "by", "for", "from", "in", "into", "is"})
 _FILLERS |= {"it", "of", "on", "or", "that", "the", "to", "with", "tool", "tools"}
 
 Words = Mapping[str, float]
-"""The words of a tool, each with what it counts."""
+"""The words of a tool, each with its weight."""
 
 
-def found_for(query: str, tools: Sequence[ToolInfo], limit: int) -> list[ToolInfo]:
+def find_tools(query: str, tools: Sequence[ToolInfo], limit: int) -> list[ToolInfo]:
     """Return the tools that *query* names, or else at most *limit* that its words fit best.
 
     Deferred ones come first, since the model knows the others.
     """
     names = _names(query)
-    by_name = {one.name: one for one in tools}
+    by_name = {info.name: info for info in tools}
     if query.strip().startswith(SELECT) or (names and by_name.keys() >= set(names)):
         return [by_name[name] for name in names if name in by_name]
     scores = _scores(_words(query), tools)
-    least = max(scores.values(), default=0.0) * WORTH_IT
+    least = max(scores.values(), default=0.0) * MIN_SHARE
     ranked = sorted(
-        (one for one in tools if least and scores[one.name] >= least),
-        key=lambda one: (not one.deferred, -scores[one.name], one.name),
+        (info for info in tools if least and scores[info.name] >= least),
+        key=lambda info: (not info.deferred, -scores[info.name], info.name),
     )
     return ranked[:limit]
 
@@ -45,12 +45,12 @@ def _names(query: str) -> list[str]:
     return list(dict.fromkeys(filter(None, parts)))
 
 
-def _scores(asked: Sequence[str], tools: Sequence[ToolInfo]) -> dict[str, float]:
-    """Add up what the words asked for count in each tool; one that fits all tools says little."""
-    described = {one.name: _described(one) for one in tools}
-    scores = dict.fromkeys(described, 0.0)
-    for word in asked:
-        fits = {name: _fit(word, words) for name, words in described.items()}
+def _scores(words: Sequence[str], tools: Sequence[ToolInfo]) -> dict[str, float]:
+    """Add up the weights of *words* in each tool; a word that fits all tools counts little."""
+    weights = {info.name: _weigh_words(info) for info in tools}
+    scores = dict.fromkeys(weights, 0.0)
+    for word in words:
+        fits = {name: _fit(word, weighted) for name, weighted in weights.items()}
         common = sum(1 for fit in fits.values() if fit) or 1
         for name, fit in fits.items():
             scores[name] += fit / common
@@ -58,28 +58,28 @@ def _scores(asked: Sequence[str], tools: Sequence[ToolInfo]) -> dict[str, float]
 
 
 def _fit(word: str, words: Words) -> float:
-    alike = (OF_A_RELATIVE * counts for one, counts in words.items() if _are_alike(word, one))
+    alike = (RELATED_FACTOR * counts for other, counts in words.items() if _are_alike(word, other))
     return max(words.get(word, 0.0), max(alike, default=0.0))
 
 
-def _are_alike(one: str, other: str) -> bool:
+def _are_alike(word: str, other: str) -> bool:
     shared = 0
-    for ours, theirs in zip(one, other, strict=False):
+    for ours, theirs in zip(word, other, strict=False):
         if ours != theirs:
             break
         shared += 1
-    return shared >= ALIKE_CHARS and max(len(one), len(other)) - shared <= ENDING_CHARS
+    return shared >= SHARED_CHARS and max(len(word), len(other)) - shared <= ENDING_CHARS
 
 
-def _described(one: ToolInfo) -> Words:
-    """Return the words of a tool; a word in several places counts what it counts in the best."""
-    words = dict.fromkeys(_words(" ".join(_texts(one.parameters))), OF_PARAMETERS)
-    words |= dict.fromkeys(_words(one.description), OF_DESCRIPTION)
-    return words | dict.fromkeys(_words(one.name), OF_NAME)
+def _weigh_words(info: ToolInfo) -> Words:
+    """Return the words of a tool; a word in several places has its highest weight."""
+    words = dict.fromkeys(_words(" ".join(_texts(info.parameters))), PARAMETERS_WEIGHT)
+    words |= dict.fromkeys(_words(info.description), DESCRIPTION_WEIGHT)
+    return words | dict.fromkeys(_words(info.name), NAME_WEIGHT)
 
 
 def _texts(schema: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the names, descriptions and choices of a schema's parameters, the inner ones, too."""
+    """Yield the names, descriptions and choices of a schema's parameters, nested ones included."""
     for name, inner in schema.get("properties", {}).items():
         yield name
         yield from _texts(inner)

@@ -1,34 +1,37 @@
-"""Why an edit is not made: what the model needs to know to send a better one."""
+"""The errors of an edit, with what the model needs to send a better one."""
 
 from nanocoder import ToolError
 
 from nanocoder_tool_edit.document import line_of
-from nanocoder_tool_edit.strategies import MAX_TOLERANT, SHOWN_PLACES, Found
+from nanocoder_tool_edit.strategies import MAX_TOLERANT, SHOWN_PLACES, Match
 
 SHOWN_LINES = 8
 MAX_LINE = 500
 
 
-def several(path: str, text: str, found: Found, *, can_replace_all: bool = True) -> ToolError:
+def several_matches(
+    path: str, text: str, match: Match, *, can_replace_all: bool = True
+) -> ToolError:
     """Return the error for a text that stands in several places."""
-    lines = [line_of(text, span.start) for span in found.spans[:SHOWN_PLACES]]
-    more = ", \u2026" if len(found.spans) > SHOWN_PLACES else ""
-    shown = ", ".join(map(str, dict.fromkeys(lines)))
+    lines = [line_of(text, span.start) for span in match.spans[:SHOWN_PLACES]]
+    more = ", \u2026" if len(match.spans) > SHOWN_PLACES else ""
+    numbers = ", ".join(map(str, dict.fromkeys(lines)))
     everywhere = ", or set replace_all" if can_replace_all else ""
     advice = (
         f"add lines around it until it is unique{everywhere}"
-        if found.strategy == "exact"
+        if match.strategy == "exact"
         else "copy it from the file exactly, with lines around it"
     )
-    like = "occurs" if found.strategy == "exact" else f"is like text ({found.strategy}) that occurs"
+    like = "occurs" if match.strategy == "exact" else f"is like text ({match.strategy}) that occurs"
     return ToolError(
-        f"old_string {like} {len(found.spans)} times in {path!r}, in lines {shown}{more}; {advice}",
+        f"old_string {like} {len(match.spans)} times in {path!r}, in lines {numbers}{more};"
+        f" {advice}",
         error_class="several_matches",
-        data={"lines": lines, "count": len(found.spans), "strategy": found.strategy},
+        data={"lines": lines, "count": len(match.spans), "strategy": match.strategy},
     )
 
 
-def not_found(path: str, text: str, old: str, *, can_name_lines: bool = True) -> ToolError:
+def text_not_found(path: str, text: str, old: str, *, can_name_lines: bool = True) -> ToolError:
     """Return the error for a text that is not there, with the lines that are most like it."""
     sizes = f"old_string ({_count(old)}) is not in {path!r} ({_count(text)})"
     if len(old) > MAX_TOLERANT:
@@ -38,13 +41,13 @@ def not_found(path: str, text: str, old: str, *, can_name_lines: bool = True) ->
             f" so give a shorter part{lines}",
             error_class="text_not_found",
         )
-    from nanocoder_tool_edit.nearest import nearest  # loads rapidfuzz, for a failed edit only
+    from nanocoder_tool_edit.nearest import find_nearest  # loads rapidfuzz, for a failed edit only
 
-    near = nearest(text, old)
+    near = find_nearest(text, old)
     if near is None:
         return ToolError(f"{sizes}; read the file again", error_class="text_not_found")
-    shown = near.lines[:SHOWN_LINES]
-    region = "\n".join(f"{n}\t{line[:MAX_LINE]}" for n, line in enumerate(shown, near.first))
+    region_lines = near.lines[:SHOWN_LINES]
+    region = "\n".join(f"{n}\t{line[:MAX_LINE]}" for n, line in enumerate(region_lines, near.first))
     last = near.first + len(near.lines) - 1
     return ToolError(
         f"{sizes}. {near.difference}.\nThe nearest are lines {near.first}-{last}:\n{region}",

@@ -1,4 +1,4 @@
-"""Where an old name still stands after an edit that took it away."""
+"""Names that an edit replaced, and that still stand elsewhere in the file."""
 
 from collections.abc import Callable
 
@@ -6,12 +6,12 @@ SHOWN_PLACES = 10
 SHORTEST = 3
 
 
-def leftovers(old: str, new: str, after: Callable[[], str]) -> list[tuple[str, list[int]]]:
-    """Return names that *old* has, *new* has not, and the text *after* the edit still has.
+def find_stale_names(old: str, new: str, after: Callable[[], str]) -> list[tuple[str, list[int]]]:
+    """Return names of *old* that *new* lacks and the text *after* the edit still has.
 
-    Only where as many names came as went, as in a renaming; each with the lines that hold it.
+    Only an edit that swaps one name for one other is judged; the name comes with its lines.
     """
-    import re  # an edit that names nothing does without
+    import re  # imported here, as only a renaming needs it
 
     def names(text: str) -> list[str]:
         return list(dict.fromkeys(re.findall(rf"[^\W\d]\w{{{SHORTEST - 1},}}", text)))
@@ -25,18 +25,18 @@ def leftovers(old: str, new: str, after: Callable[[], str]) -> list[tuple[str, l
 
 def _lines(name: str, text: str) -> list[int]:
     """Return the first lines that hold *name* as a whole word."""
-    found: list[int] = []
+    numbers: list[int] = []
     counted, line = 0, 1
     at = text.find(name)
-    while at >= 0 and len(found) <= SHOWN_PLACES:
+    while at >= 0 and len(numbers) <= SHOWN_PLACES:
         end = at + len(name)
         if not (_is_letter(text[at - 1 : at]) or _is_letter(text[end : end + 1])):
             line += text.count("\n", counted, at)
             counted = at
-            if line not in found[-1:]:
-                found.append(line)
+            if line not in numbers[-1:]:
+                numbers.append(line)
         at = text.find(name, end)
-    return found
+    return numbers
 
 
 def _is_letter(letter: str) -> bool:

@@ -31,68 +31,68 @@ def run_together(
 ) -> list[ToolResult]:
     """Run *calls* at once and return their results in order; a failure is a result, too.
 
-    Calls that name the same path run one after the other, in order. *finished* is told how many
-    are done.
+    Calls that name the same path run one after the other, in order. *finished* gets the number of
+    calls that are done, after each.
     """
-    crew = _Crew(ctx, calls)
+    run = _ParallelRun(ctx, calls)
     threads = [
-        threading.Thread(target=crew.work, args=(index, finished), daemon=True)
+        threading.Thread(target=run.work, args=(index, finished), daemon=True)
         for index in range(len(calls))
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    if crew.broken:
-        raise crew.broken[0]
-    return [crew.results[index] for index in range(len(calls))]
+    if run.errors:
+        raise run.errors[0]
+    return [run.results[index] for index in range(len(calls))]
 
 
-class _Crew:
+class _ParallelRun:
     def __init__(self, ctx: ToolContext, calls: Sequence[Call]) -> None:
         self.results: dict[int, ToolResult] = {}
-        self.broken: list[BaseException] = []
+        self.errors: list[BaseException] = []
         self._ctx = ctx
         self._calls = calls
         self._paths = [call.paths(ctx) for call in calls]
-        self._over: set[int] = set()
+        self._ended: set[int] = set()
         self._changed = threading.Condition()
 
     def work(self, index: int, finished: Callable[[int], None]) -> None:
         try:
-            self._wait(lambda: self._before(index) <= self._over)
-            self.results[index] = self._attempted(index)
+            self._wait(lambda: self._earlier(index) <= self._ended)
+            self.results[index] = self._run(index)
             finished(len(self.results))
-        except BaseException as error:  # noqa: BLE001 - raised again where somebody waits
-            self.broken.append(error)
+        except BaseException as error:  # noqa: BLE001 - raised again in the thread that waits
+            self.errors.append(error)
         finally:
             with self._changed:
-                self._over.add(index)
+                self._ended.add(index)
                 self._changed.notify_all()
 
-    def _attempted(self, index: int) -> ToolResult:
-        """Run one call; while the others of the batch are what is too much, it waits for them."""
+    def _run(self, index: int) -> ToolResult:
+        """Run one call; when it is refused as busy, try again after another call has ended."""
         while True:
-            before = len(self._over)
-            result = _result(self._ctx, self._calls[index])
+            before = len(self._ended)
+            result = _call(self._ctx, self._calls[index])
             if result.error_class != BUSY or before == len(self._calls) - 1:
                 return result
-            self._wait(partial(self._has_ended_more, before))
+            self._wait(partial(self._has_more_ended, before))
 
-    def _has_ended_more(self, count: int) -> bool:
-        return len(self._over) > count
+    def _has_more_ended(self, count: int) -> bool:
+        return len(self._ended) > count
 
     def _wait(self, until: Callable[[], bool]) -> None:
         with self._changed:
             while not self._changed.wait_for(until, LOOK_S):
                 self._ctx.cancelled.check()
 
-    def _before(self, index: int) -> set[int]:
+    def _earlier(self, index: int) -> set[int]:
         """Return the earlier calls about the same paths: two edits of a file keep their order."""
-        return {one for one in range(index) if self._paths[index] & self._paths[one]}
+        return {other for other in range(index) if self._paths[index] & self._paths[other]}
 
 
-def _result(ctx: ToolContext, call: Call) -> ToolResult:
+def _call(ctx: ToolContext, call: Call) -> ToolResult:
     try:
         return ctx.call(call.tool, call.parameters)
     except NanocoderError as error:

@@ -1,12 +1,12 @@
-"""What a search did not look at."""
+"""The files that a search did not look at."""
 
 from attrs import define, field
 from nanocoder import LeftOut
 
 
 @define
-class Trouble:
-    """*left_out* is what policies keep from readers; *unreadable* counts what the system refuses.
+class SkippedFiles:
+    """*left_out* are files that policies hide; *unreadable* counts those that the system refuses.
 
     *too_large* counts files that are too large to be searched across lines.
     """

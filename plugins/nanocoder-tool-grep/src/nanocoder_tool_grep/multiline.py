@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
-from nanocoder_tool_grep.matching import BLOCK_BYTES, LateError, NoRegexError, Row, shown
+from nanocoder_tool_grep.matching import BLOCK_BYTES, LateError, NoRegexError, Row, decode_line
 
 MAX_FILE_BYTES = 50_000_000
 """A larger file is not searched across lines: it would be held as bytes, as text and as lines."""
@@ -21,7 +21,7 @@ class AcrossMatcher:
     """
 
     def __init__(self, pattern: str, *, plain: bool, ignore_case: bool, deadline: float) -> None:
-        regex: Any = import_module("regex")  # by its name, because it comes without types
+        regex: Any = import_module("regex")  # imported by name: it has no type information
         source = regex.escape(pattern, literal_spaces=True) if plain else pattern
         flags = regex.MULTILINE | (regex.IGNORECASE if ignore_case else 0)
         try:
@@ -32,26 +32,28 @@ class AcrossMatcher:
 
     def spans(self, text: str) -> Iterator[Span]:
         """Yield where each match is; raises LateError."""
-        at = 0
-        while at < len(text):
-            left = self._deadline - time.monotonic()
-            if left <= 0:
+        position = 0
+        while position < len(text):
+            remaining_s = self._deadline - time.monotonic()
+            if remaining_s <= 0:
                 raise LateError
             try:
-                hit = self._search(text, at, timeout=left)
+                hit = self._search(text, position, timeout=remaining_s)
             except TimeoutError:
                 raise LateError from None
             # Behind the last line break there is no line.
             if not hit or (hit.start() == len(text) and text.endswith("\n")):
                 return
             yield hit.span()
-            at = max(hit.end(), hit.start() + 1)
+            position = max(hit.end(), hit.start() + 1)
 
 
-def found_across(data: bytes, matcher: AcrossMatcher, output: str, context: int) -> Iterator[Row]:
-    """Yield the lines of *data* that have a part of a match, as `found` does.
+def find_rows_across(
+    data: bytes, matcher: AcrossMatcher, output: str, context: int
+) -> Iterator[Row]:
+    """Yield the lines of *data* that have a part of a match, as `find_rows` does.
 
-    Counted are matches. A binary file has none; a later NUL ends the file.
+    The count is one of matches. A binary file has none; a later NUL ends the file.
     """
     if b"\0" in data[:BLOCK_BYTES]:
         return
@@ -61,12 +63,12 @@ def found_across(data: bytes, matcher: AcrossMatcher, output: str, context: int)
         if next(spans, None) is not None:
             yield 1, "", True
         return
-    every = list(spans)
+    matches = list(spans)
     if output == "count":
-        if every:
-            yield len(every), "", True
+        if matches:
+            yield len(matches), "", True
         return
-    yield from _rows(text, _hits(text, every), context)
+    yield from _rows(text, _hits(text, matches), context)
 
 
 def _hits(text: str, spans: list[Span]) -> list[int]:
@@ -84,11 +86,11 @@ def _hits(text: str, spans: list[Span]) -> list[int]:
 def _rows(text: str, hits: list[int], context: int) -> Iterator[Row]:
     lines = text.removesuffix("\n").split("\n")
     matching = set(hits)
-    wanted = {
+    numbers = {
         number
         for hit in hits
         for number in range(max(0, hit - context), min(len(lines), hit + context + 1))
     }
-    for number in sorted(wanted):
+    for number in sorted(numbers):
         line = lines[number].encode(errors="surrogateescape")
-        yield number + 1, shown(line), number in matching
+        yield number + 1, decode_line(line), number in matching

@@ -1,0 +1,37 @@
+"""A glob, compiled for a walk over files."""
+
+from collections.abc import Callable
+
+from attrs import frozen
+from nanocoder_kit_glob import compile_glob, endings, expand_braces
+
+
+@frozen
+class FilePattern:
+    """A compiled pattern for paths below the directory where it starts.
+
+    Every name that matches has one of *ends*; *ends_decide* says that these decide alone, otherwise
+    *matches* does. *depth* is how many levels of directories have to be walked, 0 for all.
+    """
+
+    ends: tuple[str, ...]
+    ends_decide: bool
+    depth: int
+    matches: Callable[[str], bool]
+
+
+def compile_pattern(pattern: str) -> FilePattern:
+    """Read a pattern; raises BadPattern."""
+    alternatives = expand_braces(pattern)
+    deep = any("**" in alternative.split("/") for alternative in alternatives)
+    return FilePattern(
+        ends=endings(pattern),
+        ends_decide=all(
+            alternative in {"**", *(f"**/*{end}" for end in endings(alternative))}
+            for alternative in alternatives
+        ),
+        depth=0
+        if deep
+        else max(alternative.removeprefix("./").count("/") + 1 for alternative in alternatives),
+        matches=compile_glob(pattern),
+    )

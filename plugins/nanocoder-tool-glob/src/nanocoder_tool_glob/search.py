@@ -1,0 +1,79 @@
+"""One search from start to end: where it looks, and which of the files it keeps."""
+
+import posixpath
+from collections.abc import Iterable, Iterator
+from heapq import nsmallest
+
+from attrs import frozen
+from nanocoder import Files, LeftOut, ToolContext, ToolError
+from nanocoder_kit_glob import BadPattern, split_base
+
+from nanocoder_tool_glob.pattern import FilePattern, compile_pattern
+from nanocoder_tool_glob.settings import Settings
+
+
+@frozen
+class Results:
+    """The newest files that match, and how many match.
+
+    *is_complete* is false when the search ended before it saw all of them; *left_out* are files
+    that policies hide.
+    """
+
+    newest: list[str]
+    count: int
+    left_out: LeftOut
+    is_complete: bool = True
+
+
+def find(ctx: ToolContext, pattern: str, path: str, settings: Settings) -> Results:
+    """Find files.
+
+    Raises: ToolError for an invalid pattern, WorkspaceError for a *path* that is no directory.
+    """
+    base, rest = split_base(pattern)
+    try:
+        file_pattern = compile_pattern(rest)
+    except BadPattern as error:
+        raise ToolError(str(error), error_class="invalid_arguments") from None
+    start = posixpath.join(path, base) if base else path
+    if not ctx.workspace.is_dir(start):
+        ctx.workspace.scan(path)  # *path* has to exist, a directory inside the pattern need not
+        return Results([], 0, LeftOut())
+    top = ctx.workspace.resolve(start)
+    prefix = 0 if top == "." else len(top) + 1
+    left_out = LeftOut()
+    folders = ctx.workspace.files(
+        top, skip=frozenset(settings.skip), depth=file_pattern.depth, left_out=left_out
+    )
+    ages: list[tuple[float, str]] = []
+    is_complete = True
+    for files, names in _filter_names(ctx, folders, file_pattern, prefix):
+        room = settings.max_matches - len(ages)
+        ages += _with_ages(files, names[:room])
+        if len(names) > room:
+            is_complete = False
+            break
+    newest = [path for _, path in nsmallest(settings.max_results, ages)]
+    left_out.files = [path for path in left_out.files if file_pattern.matches(path[prefix:])]
+    return Results(newest, len(ages), left_out, is_complete)
+
+
+def _filter_names(
+    ctx: ToolContext, folders: Iterable[Files], file_pattern: FilePattern, prefix: int
+) -> Iterator[tuple[Files, list[str]]]:
+    """Yield each directory's files with the names that match."""
+    for files in folders:
+        ctx.cancelled.check()
+        # The ending of the name alone rules out most files.
+        names = [name for name in files.names if name.endswith(file_pattern.ends)]
+        if names and not file_pattern.ends_decide:
+            names = [name for name in names if file_pattern.matches(files.path(name)[prefix:])]
+        if names:
+            yield files, names
+
+
+def _with_ages(files: Files, names: list[str]) -> Iterator[tuple[float, str]]:
+    """Return paths with their negated times: the newest comes first."""
+    folder = files.path("")
+    return ((-time, folder + name) for time, name in zip(files.mtimes(names), names, strict=True))
