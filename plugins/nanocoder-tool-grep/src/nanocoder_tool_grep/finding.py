@@ -3,6 +3,7 @@
 import contextlib
 import time
 from collections.abc import Callable, Generator
+from functools import partial
 
 from attrs import define, field, frozen
 from nanocoder import ToolContext, WorkspaceError
@@ -160,7 +161,7 @@ def _by_ripgrep(
     """Search on all processors; with too many results to sort, search again in order."""
     deadline = time.monotonic() + limit_s
     # A single file was opened before, so the policies allow it.
-    below = None if query.is_file else ctx.workspace.readable_below(query.path)
+    below = _is_anything if query.is_file else ctx.workspace.readable_below(query.path)
     skipped = SkippedFiles()
 
     def lines(*, in_order: bool, meanwhile: Callable[[], object] = lambda: None) -> Generator[Line]:
@@ -174,20 +175,12 @@ def _by_ripgrep(
             limit_s=remaining_s,
             meanwhile=meanwhile,
         )
-        return _drop_unwanted(
-            ctx, raw, lambda path: allowed(path) and (below is None or below(path))
-        )
-
-    def count_left_out() -> None:
-        if not query.is_file:
-            for _ in ctx.workspace.files(query.path, left_out=skipped.left_out):
-                ctx.cancelled.check()
-            skipped.left_out.unreadable.clear()  # ripgrep counts them, too
+        return _drop_unwanted(ctx, raw, lambda path: allowed(path) and below(path))
 
     if query.is_file and _is_binary(ctx, query.path):
         return Results("ripgrep", page, query.context)
     everything = Results("ripgrep", EVERYTHING, query.context)
-    everything.take(lines(in_order=False, meanwhile=count_left_out))
+    everything.take(lines(in_order=False, meanwhile=partial(_count_left_out, ctx, query, skipped)))
     if everything.is_complete:
         results = Results("ripgrep", page, query.context, limit_s=limit_s, skipped=skipped)
         results.take(line for line in sorted(everything.lines, key=_order))
@@ -201,6 +194,17 @@ def _by_ripgrep(
     results.count = COUNTED
     results.is_complete = False
     return results
+
+
+def _is_anything(_path: str) -> bool:
+    return True
+
+
+def _count_left_out(ctx: ToolContext, query: Query, skipped: SkippedFiles) -> None:
+    if not query.is_file:
+        for _ in ctx.workspace.files(query.path, left_out=skipped.left_out):
+            ctx.cancelled.check()
+        skipped.left_out.unreadable.clear()  # ripgrep counts them, too
 
 
 def _order(line: Line) -> tuple[list[str], int]:
