@@ -8,7 +8,7 @@ import repository
 from repository import Package
 
 HOOKS_PAGE = repository.ROOT / "docs/reference/hooks.md"
-HOOKSPECS = repository.CORE / "src/nanocoder/hookspecs.py"
+HOOKSPECS = repository.CORE / "src/nanocoder/hooks/specs.py"
 HEADINGS = ("Called", "Results", "Raises", "Example")
 PLUGINS_PAGE = repository.ROOT / "docs/reference/plugins.md"
 TABLE_START = "<!-- plugins: written by `nox -s table` -->"

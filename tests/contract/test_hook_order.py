@@ -5,7 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 from attrs import frozen
-from nanocoder import ApprovalAnswer, Plugins, Question, hookimpl, hookspecs, open_session, tool
+from nanocoder import ApprovalAnswer, Plugins, Question, hookimpl, open_session, tool
+from nanocoder.hooks import specs
 from nanocoder.plugins.describe import OFFERS
 from nanocoder_testing import Scripted
 
@@ -33,8 +34,8 @@ ANSWERS = {
 
 
 def specifications():
-    names = [name for name in vars(hookspecs) if name.startswith("nanocoder_")]
-    return {name: getattr(hookspecs, name) for name in names}
+    names = [name for name in vars(specs) if name.startswith("nanocoder_")]
+    return {name: getattr(specs, name) for name in names}
 
 
 def recording(name, specification, fired):
@@ -73,8 +74,8 @@ def test_every_hook_fires_for_the_first_time_in_the_order_of_the_specifications(
 
 
 def test_the_styles_name_every_hook_in_the_same_order():
-    assert list(hookspecs.STYLES) == list(specifications())
-    assert set(hookspecs.STYLES.values()) == {"collect", "choose", "judge", "chain", "tell"}
+    assert list(specs.STYLES) == list(specifications())
+    assert set(specs.STYLES.values()) == {"collect", "choose", "judge", "chain", "tell"}
 
 
 def test_a_hook_gets_what_it_is_specified_to_get(fired):

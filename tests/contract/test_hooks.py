@@ -5,7 +5,7 @@ from collections import defaultdict
 
 import pytest
 import repository
-from nanocoder.hookspecs import STYLES
+from nanocoder.hooks.specs import STYLES
 
 ENOUGH = 2
 

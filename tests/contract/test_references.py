@@ -11,8 +11,8 @@ import pytest
 import references
 import repository
 from nanocoder import errors
-from nanocoder.opening import open_ground
-from nanocoder.report import EXIT_CODES
+from nanocoder.session.build import open_ground
+from nanocoder.session.report import EXIT_CODES
 
 SECTIONS = pytest.mark.parametrize("section", references.sections(), ids=lambda one: one.name)
 IDENTIFIER = re.compile(
@@ -132,7 +132,7 @@ def test_the_page_of_events_has_every_event_with_its_keys():
 
 
 def test_the_page_of_events_says_which_ones_the_journal_keeps():
-    from nanocoder.opening import RECORDED
+    from nanocoder.session.build import RECORDED
 
     kept = {kind for kind, row in rows(page("events.md")).items() if row.endswith("| yes |")}
     assert kept == RECORDED

@@ -16,7 +16,7 @@ from nanocoder import (
     hookimpl,
     tool,
 )
-from nanocoder.admission import LEARNED_CALLS, Admission, Limiter
+from nanocoder.path.queue import LEARNED_CALLS, Admission, Limiter
 from nanocoder_testing import opened, play
 
 

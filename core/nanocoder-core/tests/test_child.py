@@ -22,7 +22,7 @@ from nanocoder import (
 )
 from nanocoder.config import Config
 from nanocoder.provider import ProviderSpec
-from nanocoder.session import SessionStore
+from nanocoder.session.store import SessionStore
 from nanocoder.values import Usage
 from nanocoder_testing.playing import called
 

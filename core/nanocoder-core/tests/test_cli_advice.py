@@ -4,7 +4,7 @@ import json
 
 import pytest
 from nanocoder import Plugins, ProviderError
-from nanocoder.models import first_usable
+from nanocoder.session.models import first_usable
 
 pytestmark = pytest.mark.timeout(60)
 

@@ -68,8 +68,7 @@ def test_what_is_added_behind_a_request_is_told_apart_too(nanocoder, small):
 
 
 def test_a_journal_of_an_earlier_release_shows_what_was_typed(nanocoder, small):
-    from nanocoder.session import read
-    from nanocoder.session.records import encode
+    from nanocoder.session.records import encode, read
 
     small(PROMPT)
     path = journal_of(nanocoder, listed(nanocoder)[0]["id"])

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 from attrs import evolve
-from nanocoder.session import read
 from nanocoder.session.changed import FileChange, Piece
-from nanocoder.session.records import encode
+from nanocoder.session.records import encode, read
 from nanocoder.session.undoing import Undoing
 from nanocoder_files import Workspace
 

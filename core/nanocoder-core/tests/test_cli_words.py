@@ -7,7 +7,7 @@ import subprocess
 import pytest
 from nanocoder.cli.parser import build, command_of
 from nanocoder.errors import UsageError
-from nanocoder.session import SessionStore
+from nanocoder.session.store import SessionStore
 from nanocoder_schema import nearest
 
 pytestmark = pytest.mark.timeout(60)  # many of these are several processes, on any machine

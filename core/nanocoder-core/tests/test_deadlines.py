@@ -9,8 +9,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from nanocoder import Decision, Plugins, ToolResult, Verdict, calls, hookimpl, tool
+from nanocoder import Decision, Plugins, ToolResult, Verdict, hookimpl, tool
 from nanocoder.deadline import LateError, idle_threads, run_within
+from nanocoder.hooks import styles
 from nanocoder_testing import play
 
 SHORT_S = 0.2
@@ -47,7 +48,7 @@ def played(tmp_path: Path, plugins: dict[str, Any], turns: list[Any] | None = No
 def test_a_policy_that_is_late_denies(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forever: threading.Event
 ) -> None:
-    monkeypatch.setitem(calls.DEADLINES_S, "nanocoder_before_execute", SHORT_S)  # type: ignore[misc]
+    monkeypatch.setitem(styles.DEADLINES_S, "nanocoder_before_execute", SHORT_S)  # type: ignore[misc]
 
     def late(call: Any) -> None:
         forever.wait()
@@ -64,7 +65,7 @@ def test_a_policy_that_is_late_denies(
 def test_the_other_policies_are_heard_beside_a_late_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forever: threading.Event
 ) -> None:
-    monkeypatch.setitem(calls.DEADLINES_S, "nanocoder_before_execute", 2.0)  # type: ignore[misc]
+    monkeypatch.setitem(styles.DEADLINES_S, "nanocoder_before_execute", 2.0)  # type: ignore[misc]
     heard = []
 
     def late(call: Any) -> None:
@@ -90,7 +91,7 @@ def test_the_other_policies_are_heard_beside_a_late_one(
 def test_another_plugin_that_is_late_is_reported_once_and_set_aside(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forever: threading.Event, name: str
 ) -> None:
-    monkeypatch.setitem(calls.DEADLINES_S, name, SHORT_S)  # type: ignore[misc]
+    monkeypatch.setitem(styles.DEADLINES_S, name, SHORT_S)  # type: ignore[misc]
     asked = []
 
     def late(session: Any) -> None:
@@ -110,7 +111,7 @@ def test_another_plugin_that_is_late_is_reported_once_and_set_aside(
 def test_a_late_look_at_a_result_withholds_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forever: threading.Event
 ) -> None:
-    monkeypatch.setitem(calls.DEADLINES_S, "nanocoder_after_execute", SHORT_S)  # type: ignore[misc]
+    monkeypatch.setitem(styles.DEADLINES_S, "nanocoder_after_execute", SHORT_S)  # type: ignore[misc]
 
     def late(result: ToolResult) -> None:
         forever.wait()

@@ -6,9 +6,9 @@ from types import SimpleNamespace
 
 import pytest
 from nanocoder import Effect, Plugins, ToolContext, hookimpl, tool
-from nanocoder.dryrun import NOT_DONE, is_performed
-from nanocoder.session import read
+from nanocoder.path.dry_run import NOT_DONE, is_performed
 from nanocoder.session.changed import History
+from nanocoder.session.records import read
 from nanocoder_testing import play
 
 pytestmark = [pytest.mark.contract("B10"), pytest.mark.timeout(60)]

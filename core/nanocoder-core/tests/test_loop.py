@@ -21,7 +21,7 @@ from nanocoder import (
     open_session,
     tool,
 )
-from nanocoder.prompt import named_files
+from nanocoder.session.prompt import named_files
 from nanocoder_testing import Scripted, opened, play
 
 

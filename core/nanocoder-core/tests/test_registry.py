@@ -384,7 +384,7 @@ def test_a_settings_object_reaches_its_own_plugin_only(tmp_path):
         def nanocoder_settings(self):
             return Settings
 
-    from nanocoder.tool import Tool
+    from nanocoder.tools.tool import Tool
 
     other: Tool[..., Any] = tool(name="other", risk="safe", effects={Effect.READ})(say.handler)
     plugins = {"mine": WithSettings(say), "yours": Offers(other)}

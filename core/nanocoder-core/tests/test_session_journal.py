@@ -9,8 +9,10 @@ import threading
 
 import pytest
 from nanocoder.errors import UsageError
-from nanocoder.session import SessionStore, encode_message, encode_result, read, repaired
-from nanocoder.session.records import Record, decode, encode
+from nanocoder.session.messages import encode_message, encode_result
+from nanocoder.session.records import Record, decode, encode, read
+from nanocoder.session.store import SessionStore
+from nanocoder.session.transcript import repaired
 from nanocoder.values import Message, ToolCall, ToolResult, Usage
 
 
@@ -246,7 +248,8 @@ def test_a_journal_that_is_no_file_is_refused_at_once(tmp_path):
 FULL_DISK = """
 import resource, sys
 from pathlib import Path
-from nanocoder.session import SessionStore, read
+from nanocoder.session.store import SessionStore
+from nanocoder.session.records import read
 said = []
 store = SessionStore(Path(sys.argv[1]), warn=said.append)
 _, journal = store.create(Path("/"))
@@ -281,7 +284,9 @@ def test_a_full_disk_is_told_once_and_what_waited_is_written_when_there_is_room(
 KILLED = """
 import os, random, signal, sys, time
 from pathlib import Path
-from nanocoder.session import SessionStore, encode_message, encode_result, repaired
+from nanocoder.session.store import SessionStore
+from nanocoder.session.messages import encode_message, encode_result
+from nanocoder.session.transcript import repaired
 from nanocoder.values import Message, ToolCall, ToolResult
 
 def write(store, acknowledge):

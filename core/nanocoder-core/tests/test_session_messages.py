@@ -5,7 +5,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from nanocoder.session import decode_message, encode_message
+from nanocoder.session.messages import decode_message, encode_message
 from nanocoder.values import Attachment, Message, ToolCall, ToolResult
 
 FIELDS = ("role", "text", "calls", "results", "attachments", "native")

@@ -7,7 +7,10 @@ import time
 
 import pytest
 from nanocoder.errors import UsageError
-from nanocoder.session import SessionStore, encode_message, read, repaired
+from nanocoder.session.messages import encode_message
+from nanocoder.session.records import read
+from nanocoder.session.store import SessionStore
+from nanocoder.session.transcript import repaired
 from nanocoder.values import Message
 
 
@@ -67,7 +70,7 @@ def test_a_session_in_use_is_refused_with_the_process_that_has_it(store, tmp_pat
     program = """
 import sys
 from pathlib import Path
-from nanocoder.session import SessionStore
+from nanocoder.session.store import SessionStore
 session_id, journal = SessionStore(Path(sys.argv[1])).create(Path("/"))
 print(session_id, flush=True)
 sys.stdin.read()
@@ -243,7 +246,7 @@ def test_many_processes_make_sessions_of_their_own(store):
     program = """
 import sys
 from pathlib import Path
-from nanocoder.session import SessionStore
+from nanocoder.session.store import SessionStore
 store = SessionStore(Path(sys.argv[1]))
 for _ in range(50):
     print(store.create(Path("/"))[0])

@@ -4,8 +4,8 @@ import json
 import time
 
 import pytest
-from nanocoder.session import SessionStore
 from nanocoder.session.statistics import Times, missed, statistics
+from nanocoder.session.store import SessionStore
 
 
 def result(tool="look", status="ok", error_class="", **more):

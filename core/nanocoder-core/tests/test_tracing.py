@@ -15,9 +15,10 @@ from nanocoder import (
     hookimpl,
     tool,
 )
-from nanocoder.session import SessionStore, read
+from nanocoder.path.stages import STAGES
+from nanocoder.session.records import read
+from nanocoder.session.store import SessionStore
 from nanocoder.session.tracing import trace
-from nanocoder.stages import STAGES
 from nanocoder_testing import opened
 
 

@@ -4,20 +4,17 @@ Everything a plugin needs is a name of this module; names load their room when t
 because a command that needs none of them should not wait for them.
 """
 
-import sys
-from types import ModuleType
-
 # Where each name lives; types are in __init__.pyi.
 _NAMES = {
-    "nanocoder.api": "open_session",
+    "nanocoder.session.api": "open_session",
     "nanocoder.cancel": "Cancel",
     "nanocoder.errors": """
         ApprovalNeeded Cancelled ConfigError Denied PersonError PluginError ProviderError TimedOut
         UnknownTool UsageError
     """,
-    "nanocoder.hookspecs": "hookimpl",
-    "nanocoder.loop": "Session",
-    "nanocoder.offers": "Command Dialect Display Resource Sandbox Screen",
+    "nanocoder.hooks.specs": "hookimpl",
+    "nanocoder.session.loop": "Session",
+    "nanocoder.hooks.contributions": "Command Dialect Display Resource Sandbox Screen",
     "nanocoder.plugins": "Plugins",
     "nanocoder.provider": """
         Finished ModelInfo Notice Provider ProviderSpec Request Retrying TextDelta ThinkingDelta
@@ -26,7 +23,7 @@ _NAMES = {
     "nanocoder.redaction": "without_password",
     "nanocoder.repetition": "repeats_itself",
     "nanocoder.text": "OutputLimit clip clip_output count_tokens",
-    "nanocoder.tool": "SessionInfo Tool ToolContext ToolInfo tool",
+    "nanocoder.tools.tool": "SessionInfo Tool ToolContext ToolInfo tool",
     "nanocoder.values": """
         ApprovalAnswer ApprovalRequest Attachment Decision Effect Event Message Mode Question Risk
         StopReason ToolCall ToolResult Usage Verdict
@@ -62,14 +59,3 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     return __all__
-
-
-class _Package(ModuleType):
-    """Keeps exported names: importing the module `nanocoder.tool` would put it over `tool`."""
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if not (name in _HOME and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package

@@ -9,7 +9,7 @@ from typing import Any
 from attrs import asdict, evolve, has
 
 from nanocoder.errors import PluginError, ToolError
-from nanocoder.tool import Tool, ToolContext
+from nanocoder.tools.tool import Tool, ToolContext
 from nanocoder.values import Effect, Risk, ToolResult
 
 FINAL = frozenset(

@@ -13,7 +13,7 @@ from nanocoder_schema import nearest
 from nanocoder.config import Config, Wrap
 from nanocoder.errors import ConfigError, PluginError
 from nanocoder.plugins import Plugins
-from nanocoder.tool import Tool, ToolContext
+from nanocoder.tools.tool import Tool, ToolContext
 from nanocoder.values import ToolResult
 from nanocoder.wrappers import as_sent, with_fallback, with_retry, with_timeout
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from nanocoder.config import Config
 from nanocoder.config.layers import Layer
-from nanocoder.tool import Tool
+from nanocoder.tools.tool import Tool
 from nanocoder.values import Effect
 
 from nanocoder_testing.contract_marks import about, fail_for, needs

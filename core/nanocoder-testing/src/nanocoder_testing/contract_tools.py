@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from nanocoder.tool import Tool
+from nanocoder.tools.tool import Tool
 from nanocoder.values import Effect, Risk
 
 from nanocoder_testing.contract_marks import about, fail_for, needs
@@ -98,7 +98,7 @@ def test_a_cancelled_call_ends_at_once(
     from contextlib import suppress
 
     from nanocoder.errors import NanocoderError
-    from nanocoder.tool import ToolContext
+    from nanocoder.tools.tool import ToolContext
     from nanocoder_files import Workspace
 
     tool = subject.tool(part)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from nanocoder.tool import Tool
+from nanocoder.tools.tool import Tool
 
 JSON_TYPES = "str, int, float, bool, Literal, Enum, list, set, tuple, dict[str, …], attrs classes"
 SHORT_CHARS = 12

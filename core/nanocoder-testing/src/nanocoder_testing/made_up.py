@@ -8,7 +8,7 @@ from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from nanocoder.tool import Tool
+from nanocoder.tools.tool import Tool
 from nanocoder.values import Effect
 
 from nanocoder_testing.arguments import HOSTILE

@@ -7,11 +7,11 @@ from types import ModuleType
 from typing import Any
 
 from attrs import frozen
-from nanocoder.api import open_session
-from nanocoder.approvers import Approver
 from nanocoder.cancel import Cancel
-from nanocoder.loop import Session
+from nanocoder.path.approvers import Approver
 from nanocoder.plugins import Plugins
+from nanocoder.session.api import open_session
+from nanocoder.session.loop import Session
 from nanocoder.values import (
     ApprovalAnswer,
     ApprovalRequest,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from nanocoder.tool import ToolContext
+    from nanocoder.tools.tool import ToolContext
     from nanocoder_files import Workspace
 
     from nanocoder_testing.playing import Played
@@ -115,7 +115,7 @@ def workspace(tmp_path: Path) -> "Iterator[Workspace]":
 @pytest.fixture
 def ctx(tmp_path: Path, workspace: "Workspace") -> "ToolContext":
     """Return a context for `tool.invoke(ctx, arguments)`, as a session gives it to a handler."""
-    from nanocoder.tool import SessionInfo, ToolContext
+    from nanocoder.tools.tool import SessionInfo, ToolContext
 
     def make_tmp() -> Path:
         folder = tmp_path / "call"

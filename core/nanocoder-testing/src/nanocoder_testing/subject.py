@@ -11,12 +11,12 @@ from types import ModuleType
 from typing import Any
 
 from attrs import frozen
-from nanocoder.calls import Implementation
+from nanocoder.hooks.styles import Implementation
 from nanocoder.plugins import Plugins
 from nanocoder.plugins.describe import describe
 from nanocoder.plugins.discovery import GROUP, find_plugins, site_paths
 from nanocoder.provider import ProviderSpec
-from nanocoder.tool import ANY_TOOL, Tool
+from nanocoder.tools.tool import ANY_TOOL, Tool
 
 
 @frozen(slots=False)

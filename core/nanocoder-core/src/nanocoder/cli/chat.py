@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from nanocoder.cli.host import Host
 from nanocoder.errors import UsageError
-from nanocoder.session import SessionStore
+from nanocoder.session.store import SessionStore
 
 NO_SCREEN = """conversations need a plugin; nanocoder plugins install ui-terminal adds it.
 Without it: nanocoder run "PROMPT" does one task, nanocoder --help lists every command."""

@@ -7,15 +7,15 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from nanocoder.budget import refuse_unknown_price
 from nanocoder.cli.host import Host
 from nanocoder.cli.output import print_json, print_line, print_table
 from nanocoder.errors import NanocoderError, PersonError
-from nanocoder.models import Chosen, choose_model, open_provider
-from nanocoder.opening import misspelt
 from nanocoder.plugins.discovery import find_plugins, site_paths
-from nanocoder.tool import SessionInfo
-from nanocoder.toolnames import idle_policies, unknown_tools
+from nanocoder.session.budget import refuse_unknown_price
+from nanocoder.session.build import misspelt
+from nanocoder.session.models import Chosen, choose_model, open_provider
+from nanocoder.session.policy_tools import idle_policies, unknown_tools
+from nanocoder.tools.tool import SessionInfo
 from nanocoder.version import VERSION
 
 PLUGIN = "plugin "

@@ -8,19 +8,20 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nanocoder.api import open_session
 from nanocoder.cli.output import complain
 from nanocoder.config import Config, state_dir
 from nanocoder.directory import existing_directory
 from nanocoder.errors import ConfigError, PersonError, UsageError
-from nanocoder.loop import Session
-from nanocoder.opening import installed_plugins
 from nanocoder.plugins import Plugins
-from nanocoder.session import SessionStore, SessionSummary, name_of
+from nanocoder.session.api import open_session
+from nanocoder.session.build import installed_plugins
+from nanocoder.session.loop import Session
+from nanocoder.session.store import SessionStore, name_of
+from nanocoder.session.summary import SessionSummary
 from nanocoder.signals import Signals
 
 if TYPE_CHECKING:
-    from nanocoder.served import Served
+    from nanocoder.session.served import Served
 
 INTERRUPTED, TERMINATED = "interrupted", "terminated"
 
@@ -107,7 +108,7 @@ class Host:
         Raises: PersonError.
         """
         from nanocoder.cli.undo import Desk, Wanted, what  # few conversations undo anything
-        from nanocoder.session import read
+        from nanocoder.session.records import read
 
         ground = session._ground  # noqa: SLF001 - what a session stands on is the core's alone
         journal = ground.journal
@@ -119,13 +120,13 @@ class Host:
 
     def notices(self, session: Session) -> Sequence[str]:
         """Return what the first run or call of *session* will say of rules that do not hold."""
-        from nanocoder.toolnames import start_notices
+        from nanocoder.session.policy_tools import start_notices
 
         return start_notices(session.config, session.plugins)
 
     def models(self, session: Session) -> "Sequence[Served]":
         """Return the models that each provider can name, for *session* to choose from."""
-        from nanocoder.served import served_models  # few conversations look at them
+        from nanocoder.session.served import served_models  # few conversations look at them
 
         try:
             current = session.chosen

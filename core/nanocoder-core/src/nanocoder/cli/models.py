@@ -8,7 +8,7 @@ from nanocoder_schema import nearest
 from nanocoder.cli.host import Host
 from nanocoder.cli.output import print_json, print_line, print_table
 from nanocoder.errors import PersonError, UsageError
-from nanocoder.models import (
+from nanocoder.session.models import (
     NO_MODEL,
     Chosen,
     choose_model,
@@ -16,7 +16,7 @@ from nanocoder.models import (
     open_provider,
     ways_to_a_model,
 )
-from nanocoder.tool import SessionInfo
+from nanocoder.tools.tool import SessionInfo
 
 
 def run(arguments: argparse.Namespace) -> int:

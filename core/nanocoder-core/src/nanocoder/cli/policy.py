@@ -7,7 +7,7 @@ from attrs import evolve
 from nanocoder.cli.call import parsed
 from nanocoder.cli.host import Host
 from nanocoder.cli.output import print_json, print_line, print_table
-from nanocoder.consent import verdict_data
+from nanocoder.path.approval import verdict_data
 from nanocoder.values import ToolCall, Verdict
 
 

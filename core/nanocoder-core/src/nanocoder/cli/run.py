@@ -11,11 +11,11 @@ from nanocoder.cli.host import Host, stop
 from nanocoder.cli.output import answers, brief, complain
 from nanocoder.cli.piped import prompt_of
 from nanocoder.errors import UsageError
-from nanocoder.loop import Session
-from nanocoder.offers import Display
-from nanocoder.report import Report
+from nanocoder.hooks.contributions import Display
+from nanocoder.session.loop import Session
+from nanocoder.session.report import Report
 from nanocoder.signals import Signals
-from nanocoder.tool import SessionInfo
+from nanocoder.tools.tool import SessionInfo
 from nanocoder.values import Event
 
 PLUGIN_OF_FORM = {"json": "nanocoder-ui-json", "jsonl": "nanocoder-ui-json"}

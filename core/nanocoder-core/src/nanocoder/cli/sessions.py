@@ -12,7 +12,10 @@ from nanocoder.cli.host import Host
 from nanocoder.cli.output import brief, print_json, print_line, print_table, terminal_width
 from nanocoder.cli.question import NEEDS_PERSON, is_agreed
 from nanocoder.errors import PersonError
-from nanocoder.session import SessionStore, SessionSummary, Transcript, encode_message, spoken
+from nanocoder.session.messages import encode_message, spoken
+from nanocoder.session.store import SessionStore
+from nanocoder.session.summary import SessionSummary
+from nanocoder.session.transcript import Transcript
 from nanocoder.values import Message
 
 SHOWN_CHARS = 2_000

@@ -8,8 +8,8 @@ from typing import Any
 from nanocoder.cli.host import Host
 from nanocoder.cli.output import print_json, print_line, print_table
 from nanocoder.errors import UsageError
-from nanocoder.session import SessionStore
 from nanocoder.session.statistics import Statistics, missed, statistics
+from nanocoder.session.store import SessionStore
 
 DAY_S = 86_400.0
 NO_DAYS = (

@@ -11,8 +11,8 @@ from nanocoder.cli.host import Host
 from nanocoder.cli.output import print_json, print_line, print_table
 from nanocoder.config import Wrap
 from nanocoder.errors import UsageError
-from nanocoder.opening import dialect_of
-from nanocoder.tool import Tool
+from nanocoder.session.build import dialect_of
+from nanocoder.tools.tool import Tool
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -5,7 +5,7 @@ import time
 
 from nanocoder.cli.host import Host
 from nanocoder.cli.output import print_json, print_line, print_table
-from nanocoder.session import SessionStore
+from nanocoder.session.store import SessionStore
 from nanocoder.session.tracing import Stage, trace
 
 

@@ -13,10 +13,12 @@ from nanocoder.cli.output import print_line
 from nanocoder.cli.question import NEEDS_PERSON, is_agreed
 from nanocoder.errors import PersonError, UsageError
 from nanocoder.plugins import Plugins
-from nanocoder.session import Journal, Record, SessionStore
 from nanocoder.session.changed import FileChange, History, Piece
+from nanocoder.session.journal import Journal
+from nanocoder.session.records import Record
+from nanocoder.session.store import SessionStore
 from nanocoder.session.undoing import Plan, Undoing, apart_from, beyond, refusal
-from nanocoder.workspaces import open_workspace
+from nanocoder.session.workspaces import open_workspace
 
 if TYPE_CHECKING:
     from nanocoder_files import Workspace

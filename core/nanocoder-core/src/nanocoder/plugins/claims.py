@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from nanocoder.plugins.manifest import Entry
-from nanocoder.tool import Tool
+from nanocoder.tools.tool import Tool
 from nanocoder.values import Effect, Risk
 
 Offer = tuple[Entry, Mapping[str, Any]]

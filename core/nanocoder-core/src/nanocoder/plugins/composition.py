@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from nanocoder.tool import MAX_DEPTH
+from nanocoder.tools.tool import MAX_DEPTH
 
 Steps = Mapping[str, Sequence[str]]
 

@@ -14,15 +14,15 @@ from typing import Any
 import pluggy
 from nanocoder_schema import canonical_json, for_model_schema, nearest
 
-from nanocoder import hookspecs
-from nanocoder.calls import problem_of
 from nanocoder.errors import PluginError
-from nanocoder.hookspecs import PROJECT, RANK, STYLES
-from nanocoder.offers import Command, Dialect, Resource, Sandbox, Screen
+from nanocoder.hooks import specs
+from nanocoder.hooks.contributions import Command, Dialect, Resource, Sandbox, Screen
+from nanocoder.hooks.specs import PROJECT, RANK, STYLES
+from nanocoder.hooks.styles import problem_of
 from nanocoder.plugins.discovery import package_files
 from nanocoder.provider import ProviderSpec
 from nanocoder.text import count_tokens
-from nanocoder.tool import Tool
+from nanocoder.tools.tool import Tool
 
 API_VERSION = 1
 MARK = f"{PROJECT}_impl"
@@ -51,7 +51,7 @@ OFFERS: dict[str, type] = {
 def new_manager() -> pluggy.PluginManager:
     """Return a plugin manager that knows our hooks and no plugin."""
     manager = pluggy.PluginManager(PROJECT)
-    manager.add_hookspecs(hookspecs)
+    manager.add_hookspecs(specs)
     return manager
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from attrs import evolve, frozen
 from nanocoder_schema import Value
 
-from nanocoder.calls import problem_of
+from nanocoder.hooks.styles import problem_of
 
 if TYPE_CHECKING:
     from importlib_metadata import Distribution

@@ -14,7 +14,7 @@ from attrs import astuple, field, frozen
 from nanocoder_schema import Value
 
 from nanocoder.errors import PluginError
-from nanocoder.hookspecs import RANK
+from nanocoder.hooks.specs import RANK
 from nanocoder.plugins.describer import describe_in_child
 from nanocoder.plugins.discovery import (
     Installed,

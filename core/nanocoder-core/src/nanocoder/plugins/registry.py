@@ -9,16 +9,16 @@ from typing import Any
 
 from attrs import evolve
 
-from nanocoder.calls import Implementation, Report, attempt, problem_of
 from nanocoder.errors import PluginError, UnknownTool
-from nanocoder.hookspecs import STYLES
+from nanocoder.hooks.specs import STYLES
+from nanocoder.hooks.styles import Implementation, Report, attempt, problem_of
 from nanocoder.plugins.absence import of_plugins, of_tools, unknown
 from nanocoder.plugins.claims import Claims, Offer, choose_owner, stub
 from nanocoder.plugins.composition import unsound
 from nanocoder.plugins.discovery import site_paths
 from nanocoder.plugins.manifest import DESCRIBE_DEADLINE_S, Entry, load, refuse_other_gates
 from nanocoder.provider import ProviderSpec
-from nanocoder.tool import Tool
+from nanocoder.tools.tool import Tool
 from nanocoder.values import EMPTY
 
 SettingsOf = Callable[[str, type], Any]

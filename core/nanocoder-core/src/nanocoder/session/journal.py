@@ -1,4 +1,11 @@
-"""The journal of one session: appended to, never rewritten, owned by one process at a time."""
+"""The journal of one session: appended to, never rewritten, owned by one process at a time.
+
+Kinds of records: `session.started`, `session.resumed`, `session.changed` (new model, mode, cwd or
+title), `message`, `call.started` (before the call runs), `call.finished`, `file.changed` (before
+a file is), `undo.started` and `undo.finished` (which changes it took back),
+`transcript.compacted` (its messages replace those before), `session.finished`, and any event.
+Readers keep kinds they do not know.
+"""
 
 import os
 import re

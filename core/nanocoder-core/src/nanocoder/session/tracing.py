@@ -7,8 +7,8 @@ from attrs import evolve, frozen
 from nanocoder_schema import Value, nearest
 
 from nanocoder.errors import UsageError
+from nanocoder.path.stages import STAGES
 from nanocoder.session.records import Record
-from nanocoder.stages import STAGES
 
 OK, FAILED, NOT_REACHED, UNKNOWN = "ok", "failed", "not reached", "unknown"
 

@@ -1,0 +1,102 @@
+"""What plugins offer besides tools and providers.
+
+Commands, screens, resources, dialects, sandboxes.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+from attrs import frozen
+from nanocoder_schema import Value
+
+from nanocoder.tools.tool import SessionInfo, Tool
+from nanocoder.values import Event, ToolCall, ToolResult
+
+
+@frozen(eq=False, repr=False)
+class Command(Value):
+    """A sub-command of the command line: `nanocoder NAME …`.
+
+    *run* gets the words after the name and the host, through which it opens sessions, and returns
+    the exit code. The command named "chat" is what `nanocoder` alone starts.
+    """
+
+    name: str
+    help: str
+    run: Callable[[Sequence[str], Any], int]
+
+
+class Display(Protocol):
+    """What shows one session to whoever watches it."""
+
+    def show(self, event: Event) -> None:
+        """Show an event; called in order, from one thread."""
+        ...
+
+    def close(self) -> None:
+        """Show what is left and give the terminal back; called once."""
+        ...
+
+
+@frozen(eq=False, repr=False)
+class Screen(Value):
+    """A way to show a session: *name* is a value of `--output` ("text" draws on a terminal).
+
+    *open* gets the session's info and the plugin's settings. With *reads_stdin* standard input is
+    for the answers of a program, and is read as a part of the prompt only if a person asks for it.
+    """
+
+    name: str
+    open: Callable[[SessionInfo, Any], Display]
+    description: str = ""
+    reads_stdin: bool = False
+
+
+@frozen(eq=False, repr=False)
+class Resource(Value):
+    """Something that a plugin keeps open for one session: a job table, a cache, a client.
+
+    *open* is called at the first `ctx.resource(name)`; what it returns is closed (its close method)
+    with the session.
+    """
+
+    name: str
+    open: Callable[[SessionInfo, Any], Any]
+
+
+@runtime_checkable
+class Dialect(Protocol):
+    """A translation of what the model sees, to canonical calls and back.
+
+    Policies see canonical calls only.
+    """
+
+    name: str
+
+    def offer(self, tools: Sequence[Tool[..., Any]]) -> Sequence[Mapping[str, Any]]:
+        """Return name, description and parameters of each tool in this dialect."""
+        ...
+
+    def canonical(self, call: ToolCall) -> ToolCall:
+        """Translate a call; raises BadArguments."""
+        ...
+
+    def render(self, call: ToolCall, result: ToolResult) -> str:
+        """Return the text that the model reads; *call* is the one that it made, untranslated."""
+        ...
+
+
+@runtime_checkable
+class Sandbox(Protocol):
+    """A way to run a process with less than our own rights."""
+
+    name: str
+
+    def unavailable(self) -> str:
+        """Return why it cannot be used here, or nothing."""
+        ...
+
+    def wrap(self, argv: Iterable[str], workspace: Path, session: SessionInfo) -> list[str]:
+        """Return the argument vector that runs *argv* inside."""
+        ...

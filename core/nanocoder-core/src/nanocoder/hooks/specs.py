@@ -1,0 +1,365 @@
+"""The hooks, in the order in which a session fires them.
+
+An implementation takes any of the named arguments, in any order. `settings` is always the plugin's
+own settings object (see `nanocoder_settings`), `session` a `SessionInfo`. Plugins are asked in the
+order of their names; where the first answer wins, those of a lower rank (`@hookimpl(rank=10)`, 50
+by default) are asked first. Each hook has one of five styles, which says who wins and what a
+failing plugin does:
+
+* collect: all contribute; a failing plugin contributes nothing and is reported
+* choose: the first answer that is not None wins; a failing plugin has no answer and is reported
+* judge: all are asked and the strictest verdict wins; a failing plugin denies
+* chain: each may replace the subject; a failing plugin stops the chain and the subject is withheld
+* tell: there are no answers; a failing plugin is reported
+
+A plugin may take 5 seconds for `readable`, `before_execute` and `event`, 10 for `prompt` and
+`select_provider`, 30 for `before_request` and `after_execute`. A late one has failed, and is set
+aside unless it is a policy. Its code continues, because Python cannot end a thread; and nothing
+else can run while a single operation holds the interpreter, such as an endless regular expression.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
+
+import pluggy
+
+if TYPE_CHECKING:
+    from nanocoder_files import PathFilter
+
+    from nanocoder.cancel import Cancel
+    from nanocoder.hooks.contributions import Command, Dialect, Resource, Sandbox, Screen
+    from nanocoder.provider import ProviderSpec, Request
+    from nanocoder.tools.tool import SessionInfo, Tool
+    from nanocoder.values import (
+        ApprovalAnswer,
+        ApprovalRequest,
+        Event,
+        Message,
+        Question,
+        ToolCall,
+        ToolResult,
+        Verdict,
+    )
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+PROJECT: Final = "nanocoder"
+
+RANK: Final = 50
+"""Where an implementation is asked that states no rank of its own."""
+
+hookspec = pluggy.HookspecMarker(PROJECT)
+
+_mark = pluggy.HookimplMarker(PROJECT)
+
+
+@overload
+def hookimpl(function: F, /) -> F: ...
+
+
+@overload
+def hookimpl(
+    *, rank: int = ..., specname: str | None = ..., **options: Any
+) -> Callable[[F], F]: ...
+
+
+def hookimpl(
+    function: Any = None, /, *, rank: int = RANK, specname: str | None = None, **options: Any
+) -> Any:
+    """Mark a function as a hook's implementation.
+
+    *rank* says when it is asked where the first answer wins, the lowest first; the default is 50.
+    *specname* names the hook when the function has another name.
+    """
+    if function is None:
+        return partial(_marked, rank=rank, specname=specname, **options)
+    return _marked(function, rank=rank, specname=specname, **options)
+
+
+def _marked(function: F, *, rank: int, specname: str | None, **options: Any) -> F:
+    marked: F = _mark(specname=specname, **options)(function)
+    getattr(marked, f"{PROJECT}_impl")["rank"] = rank
+    return marked
+
+
+STYLES: Final = {
+    "nanocoder_settings": "collect",
+    "nanocoder_commands": "collect",
+    "nanocoder_providers": "collect",
+    "nanocoder_tools": "collect",
+    "nanocoder_dialects": "collect",
+    "nanocoder_sandboxes": "collect",
+    "nanocoder_resources": "collect",
+    "nanocoder_screens": "collect",
+    "nanocoder_select_provider": "choose",
+    "nanocoder_event": "tell",
+    "nanocoder_prompt": "collect",
+    "nanocoder_compact": "choose",
+    "nanocoder_before_request": "chain",
+    "nanocoder_readable": "judge",
+    "nanocoder_before_execute": "judge",
+    "nanocoder_render": "choose",
+    "nanocoder_approve": "choose",
+    "nanocoder_ask": "choose",
+    "nanocoder_after_execute": "chain",
+}
+"""Each hook's calling style, in firing order."""
+
+
+@hookspec
+def nanocoder_settings() -> type:  # type: ignore[empty-body]
+    """Return the attrs class of the plugin's settings.
+
+    The table `[plugins.NAME]` of the configuration.
+
+    Called: when the plugin is described, and before the first hook that asks for `settings`.
+    Results: one frozen attrs class with a default for every field.
+    Raises: the plugin is set aside.
+    Example: `return Settings`
+    """
+
+
+@hookspec
+def nanocoder_commands() -> "list[Command]":  # type: ignore[empty-body]
+    """Offer sub-commands of the command line.
+
+    Called: when the plugin is described; a command's `run` when somebody types it.
+    Results: all are offered; the core's own names win, and two of one name are refused.
+    Raises: the plugin offers no command and is reported.
+    Example: `return [Command("chat", "Talk in the terminal.", run_chat)]`
+    """
+
+
+@hookspec
+def nanocoder_providers() -> "list[ProviderSpec]":  # type: ignore[empty-body]
+    """Offer models, by the name before the slash of `--model name/model`.
+
+    Called: when the plugin is described; a spec's `open` when its provider is chosen.
+    Results: all are offered; two of one name are refused.
+    Raises: the plugin offers no provider and is reported.
+    Example: `return [ProviderSpec("acme", open_acme, key_variables=("ACME_KEY",))]`
+    """
+
+
+@hookspec
+def nanocoder_tools() -> "list[Tool[..., Any]]":  # type: ignore[empty-body]
+    """Offer tools.
+
+    Called: when the plugin is described, and at the first call of one of its tools.
+    Results: all are offered; of two with one name, the plugin that came first keeps the tool unless
+    `[tools.owner]` says which one wins.
+    Raises: the plugin offers no tool and is reported.
+    Example: `return [count_lines]`
+    """
+
+
+@hookspec
+def nanocoder_dialects() -> "list[Dialect]":  # type: ignore[empty-body]
+    """Offer dialects: other names, parameters and texts for the same tools.
+
+    Called: when the plugin is described, and when a run asks for one of its dialects.
+    Results: all are offered, by name.
+    Raises: the plugin offers no dialect and is reported.
+    Example: `return [TutorialDialect()]`
+    """
+
+
+@hookspec
+def nanocoder_sandboxes() -> "list[Sandbox]":  # type: ignore[empty-body]
+    """Offer ways to run processes with fewer rights.
+
+    Called: when the plugin is described, and when the configuration asks for one of its sandboxes.
+    Results: the configured one is used; one that is asked for and missing refuses every process.
+    Raises: the plugin offers no sandbox and is reported.
+    Example: `return [BubblewrapSandbox()]`
+    """
+
+
+@hookspec
+def nanocoder_resources() -> "list[Resource]":  # type: ignore[empty-body]
+    """Offer what the plugin keeps open for one session, reached by `ctx.resource(name)`.
+
+    Called: when the plugin is described, and at the first use of one of its resources in a session.
+    Results: each resource belongs to its plugin; names need to be unique within it only.
+    Raises: the call that needs the resource fails.
+    Example: `return [Resource("jobs", open_jobs)]`
+    """
+
+
+@hookspec
+def nanocoder_screens() -> "list[Screen]":  # type: ignore[empty-body]
+    """Offer ways to show a session, by the name that `--output` takes.
+
+    Called: when the plugin is described; a screen's `open` when a run asks for it.
+    Results: the one that is asked for is opened; "text" is used on a terminal, plain text
+    otherwise.
+    Raises: the plugin offers no screen and is reported.
+    Example: `return [Screen("json", open_json)]`
+    """
+
+
+@hookspec
+def nanocoder_select_provider(session: "SessionInfo", settings: Any) -> str | None:
+    """Choose the model of a session that names none, as "provider/model".
+
+    Called: once per session, when neither flag, environment nor configuration names a model.
+    Results: the first answer wins; without one the core takes the first usable provider by rank.
+    Raises: counts as no answer and is reported.
+    Example: `return "acme/large" if inside_the_company() else None`
+    """
+
+
+@hookspec
+def nanocoder_event(event: "Event", session: "SessionInfo", settings: Any) -> None:
+    """Observe an event.
+
+    `session.started` is the first event of a session, `session.finished` the last. Events of a
+    sub-agent come between them, with its own *session*, which has a `parent`.
+
+    Called: for every event, in order, from one thread at a time; text arrives in pieces as large as
+    the network's.
+    Results: none.
+    Raises: is reported once per plugin; the session goes on.
+    Example: `if event.kind == "call.finished": log(event.data)`
+    """
+
+
+@hookspec
+def nanocoder_prompt(session: "SessionInfo", settings: Any) -> str | None:
+    """Add lines to the system prompt.
+
+    Called: once per session, before its first request.
+    Results: all texts are joined in the order of the plugins' names.
+    Raises: the plugin adds nothing and is reported.
+    Example: `return "Write commit messages in the imperative."`
+    """
+
+
+@hookspec
+def nanocoder_compact(
+    messages: "Sequence[Message]",
+    limit_tokens: int,
+    session: "SessionInfo",
+    settings: Any,
+) -> "Sequence[Message] | None":
+    """Shorten a transcript that is about to outgrow the model's context of *limit_tokens*.
+
+    Called: before a request whose estimated size passes four fifths of the limit.
+    Results: the first answer replaces the transcript; every call must keep its result.
+    Raises: counts as no answer and is reported.
+    Example: `return summarised(messages)`
+    """
+
+
+@hookspec
+def nanocoder_before_request(
+    request: "Request", session: "SessionInfo", settings: Any
+) -> "Request | None":
+    """See, or replace, what is about to be sent to the model.
+
+    Called: once per request, after everything that belongs to it was put together.
+    Results: each implementation gets what the one before it returned; None changes nothing.
+    Raises: the request is not sent and the run fails, naming the plugin.
+    Example: `return attrs.evolve(request, temperature=0.0)`
+    """
+
+
+@hookspec
+def nanocoder_readable(
+    tools: "Mapping[str, Tool[..., Any]]", session: "SessionInfo", settings: Any
+) -> "PathFilter | None":
+    """Return which paths of the workspace may not be read, or only after approval.
+
+    This applies wherever a file is opened or a folder is walked: to every tool, to attachments and
+    to sub-agents. Searches skip refused files and say how many. *tools* are all tools by name.
+    `session.readable` combines the answers of all policies.
+
+    Called: before the first file is opened, and again when the session, the tools or the settings
+    change; the filter is then asked about each path, from any thread.
+    Results: a path that one filter refuses is refused; None refuses nothing.
+    Raises: counts as refusing every path. A policy that breaks never opens a file.
+    Example: `return Payroll() if session.agent == "review" else None`
+    """
+
+
+@hookspec
+def nanocoder_before_execute(
+    call: "ToolCall", tool: "Tool[..., Any]", session: "SessionInfo", settings: Any
+) -> "Verdict | None":
+    """Judge one call before it runs.
+
+    Called: once per call, after its arguments were checked, and again when a person edited them or
+    agreed to them, now with `edited` set: a policy that counts calls does not count those.
+    Results: the strictest verdict wins; None means no opinion.
+    Raises: counts as deny. A policy that breaks never opens the gate.
+    Example: `return Verdict(Decision.DENY, "main is protected") if pushes_to_main(call) else None`
+    """
+
+
+@hookspec
+def nanocoder_render(
+    call: "ToolCall",
+    tool: "Tool[..., Any]",
+    result: "ToolResult | None",
+    session: "SessionInfo",
+    settings: Any,
+) -> str | None:
+    """Describe for a person, in plain text, what a call would do (*result* is None) or did.
+
+    Called: for the preview of every approval, and by screens that show a result.
+    Results: the first answer wins; without one the arguments, or the output, are shown as they are.
+    Previews have 10 seconds together, on a thread of their own; a late plugin is reported, and
+    skipped for that tool from then on.
+    Raises: counts as no answer and is reported. A ToolError from the tool's own plugin says that
+    the call cannot work: nobody is asked, and the model reads it. So only read, and do not use the
+    network. If a rule asks, the person is asked anyway and told that the call will fail.
+    Example: `return f"deploys {call.arguments['service']}" if call.name == "deploy" else None`
+    """
+
+
+@hookspec
+def nanocoder_approve(
+    request: "ApprovalRequest", session: "SessionInfo", settings: Any, cancelled: "Cancel"
+) -> "ApprovalAnswer | None":
+    """Ask a person for approval and return the answer, with the request's id and digest.
+
+    Called: once per call that needs consent, from one thread at a time.
+    Results: the first answer wins; no answer, one after `request.timeout_s` seconds or one that
+    echoes something else is a refusal. An implementation gives up by then, and as soon as
+    `cancelled` is set (`cancelled.on_set` wakes it): nothing runs meanwhile.
+    Raises: counts as no answer and is reported.
+    Example: `return ApprovalAnswer(request.id, request.digest, approved=ask_on_the_phone(request))`
+    """
+
+
+@hookspec
+def nanocoder_ask(
+    question: "Question", session: "SessionInfo", settings: Any, cancelled: "Cancel"
+) -> str | None:
+    """Ask the person a tool's question and return the answer: a choice, or their own words.
+
+    Called: once per question, in sessions with a person, from one thread at a time.
+    Results: the first answer wins; None means that the person gave none. An implementation gives
+    up after the question's `timeout_s`, and as soon as `cancelled` is set.
+    Raises: counts as no answer and is reported.
+    Example: `return ask_on_the_phone(question.text, question.choices, question.timeout_s)`
+    """
+
+
+@hookspec
+def nanocoder_after_execute(
+    result: "ToolResult",
+    call: "ToolCall",
+    tool: "Tool[..., Any]",
+    session: "SessionInfo",
+    settings: Any,
+) -> "ToolResult | None":
+    """See, or replace, a result before the model reads it: redact, clip, annotate.
+
+    Called: once per call that ran, successful or not, and per call that its preview refused.
+    Results: each implementation gets what the one before it returned; None changes nothing. With a
+    new `output` the old `data` is dropped; set both to keep both.
+    Raises: the result is withheld; the model reads an error that names the plugin.
+    Example: `return attrs.evolve(result, output=redact(result.output))`
+    """

@@ -1,0 +1,1 @@
+"""The one path of a call, from the model's words to the result."""

@@ -1,0 +1,175 @@
+"""What became of a call, as data: for the journal, for scripts, and for the model."""
+
+import os
+import traceback
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from attrs import evolve
+from nanocoder_schema import canonical_json, for_model, json_problem
+
+from nanocoder.errors import NanocoderError, PluginError, ToolError
+from nanocoder.hooks import styles
+from nanocoder.hooks.styles import problem_of
+from nanocoder.plugins import Plugins
+from nanocoder.text import OutputLimit, clip, clip_output
+from nanocoder.tools.result import refuse_unsound
+from nanocoder.tools.tool import Tool
+from nanocoder.values import ToolCall, ToolResult
+
+FORBIDDEN = frozenset(
+    {
+        "denied",
+        "path_outside_workspace",
+        "private_address",
+        "protected_path",
+        "refused_root",
+        "scheme_not_allowed",
+        "undeclared_subtool",
+    }
+)
+"""Error classes that no person and no rule could have allowed, or that one of them forbade."""
+
+MESSAGE_HEAD_CHARS = 8_000
+MESSAGE_TAIL_CHARS = 2_000
+"""How much of an error's message is kept."""
+
+
+OUTPUT_LIMIT = OutputLimit(40_000, 10_000, 1_500, 500)
+"""What a model reads of one result at the most; errors sit at the end."""
+
+
+def clean_and_clip(output: str, where: str = "") -> str:
+    """Return what a dialect words as a model may read it; *where* holds all of it.
+
+    Its lines are not counted: a dialect cuts as its reference does.
+    """
+    chars = OutputLimit(OUTPUT_LIMIT.head_chars, OUTPUT_LIMIT.tail_chars, 50_000, 50_000)
+    return clip_output(for_model(output), chars, where=where)
+
+
+def seen(plugins: Plugins, about: Mapping[str, Any], result: ToolResult) -> ToolResult:
+    """Pass a result through the after_execute chain; one that fails withholds it.
+
+    Raises: ToolError (withheld).
+    """
+    chain = plugins.implementations("nanocoder_after_execute")
+    try:
+        for one in chain:
+            told = {**about, "settings": plugins.settings, "result": result}
+            after = styles.chain([one], told, "result", ToolResult, refuse_unsound)
+            result = _consistent(result, after)
+    except PluginError as error:
+        plugins.report(error)
+        raise ToolError(f"the result is withheld: {error}", error_class="withheld") from error
+    return result
+
+
+def limit_output(
+    call: ToolCall, result: ToolResult, keep: Callable[[str, bytes], str] | None
+) -> ToolResult:
+    """Make a result fit to be read by a model; what is cut is kept as an artifact."""
+    clean = for_model(result.output)
+    if OUTPUT_LIMIT.holds(clean):
+        return result if clean is result.output else evolve(result, output=clean)
+    where = result.artifact
+    if not where and keep is not None:
+        where = keep(f"{call.id}.txt", clean.encode("utf-8", "replace"))
+    metadata = {**result.metadata, "truncated": True}
+    output = clip_output(clean, OUTPUT_LIMIT, where=where)
+    return evolve(result, output=output, artifact=where, metadata=metadata)
+
+
+def call_data(call: ToolCall) -> dict[str, Any]:
+    """Return a call as JSON-ready data."""
+    return {
+        "tool": call.name,
+        "arguments": call.arguments,
+        "parent": call.parent_id,
+        "edited": call.edited,
+    }
+
+
+def edited_note(call: ToolCall) -> str:
+    """Tell the model that a person changed its call: the transcript holds what it had asked for."""
+    said = clip(canonical_json(dict(call.arguments)), head=1_000, tail=500)
+    return f"[a person changed the arguments to {said}]"
+
+
+def marked(result: ToolResult, note: str) -> ToolResult:
+    """Put *note* before what the model reads; `noted` finds it again when that is reworded."""
+    metadata = {**result.metadata, "note": note}
+    return evolve(result, output=f"{note}\n{result.output}", metadata=metadata)
+
+
+def noted(result: ToolResult, text: str) -> str:
+    """Return *text*, which somebody made of the result's data, with the result's note before it."""
+    note = result.metadata.get("note")
+    # Some words for an error begin with the output itself, and so with the note.
+    return text if not isinstance(note, str) or note[:20] in text else f"{note}\n{text}"
+
+
+def result_data(call: ToolCall, result: ToolResult) -> dict[str, Any]:
+    """Return a result as JSON-ready data: what `call --output json` prints."""
+    return {
+        "tool": call.name,
+        "status": status_of(result),
+        "error_class": result.error_class,
+        "title": result.title,
+        "output": result.output,
+        "data": result.data,
+        "metadata": dict(result.metadata),
+        "artifact": result.artifact,
+        "duration_ms": result.duration_ms,
+    }
+
+
+def status_of(result: ToolResult) -> str:
+    """Return ok, denied, approval_needed or error."""
+    if not result.is_error:
+        return "ok"
+    if result.error_class == "approval_needed":
+        return "approval_needed"
+    return "denied" if result.error_class in FORBIDDEN else "error"
+
+
+def failure(call: ToolCall, error: NanocoderError) -> ToolResult:
+    """Make a result of an error."""
+    # A message may quote anything: what a model wrote, a file's name, a plugin's exception.
+    message = for_model(clip(str(error), head=MESSAGE_HEAD_CHARS, tail=MESSAGE_TAIL_CHARS))
+    data = getattr(error, "data", None) or None
+    problem = json_problem(data)
+    return ToolResult(
+        message,
+        title=f"Error: {call.name}",
+        # What went wrong is worth more than its details: without them it can be kept.
+        data=None if problem else data,
+        metadata={"error": True, "unwritable": problem} if problem else {"error": True},
+        is_error=True,
+        error_class=error.error_class,
+        call_id=call.id,
+    )
+
+
+def _consistent(before: ToolResult, after: ToolResult) -> ToolResult:
+    """Drop the data of a text that was changed: who takes out a secret means it there, too."""
+    is_stale = after.output != before.output and after.data is before.data
+    return evolve(after, data=None) if is_stale else after
+
+
+def broken(call: ToolCall, tool: Tool[..., Any], error: BaseException) -> ToolResult:
+    """Make a result of an exception that the tool's author did not foresee."""
+    message = f"Error: {call.name} of {tool.plugin or 'this session'} broke: {problem_of(error)}"
+    if os.environ.get("NANOCODER_DEBUG"):
+        traceback.print_exception(error)
+    failed = ToolError(message, error_class="tool_broken")
+    return failure(call, failed)
+
+
+def not_run(calls: Iterable[ToolCall], why: str) -> list[ToolResult]:
+    """Make a result of each call that never ran: every call of a model has one."""
+    said = f"not run: {why}"
+    return [
+        ToolResult(said, title=call.name, is_error=True, error_class="not_run", call_id=call.id)
+        for call in calls
+    ]

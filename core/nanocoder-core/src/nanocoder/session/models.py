@@ -1,0 +1,249 @@
+"""Which model a session talks to: the one that is named, else the first that can be used."""
+
+import os
+from collections.abc import Generator, Mapping
+from typing import Any
+
+from attrs import evolve, frozen
+from nanocoder_schema import Value, nearest
+
+from nanocoder.cancel import Cancel
+from nanocoder.config import Config
+from nanocoder.errors import NanocoderError, ProviderError, UsageError
+from nanocoder.hooks import styles
+from nanocoder.plugins import Plugins
+from nanocoder.provider import (
+    Finished,
+    Notice,
+    Piece,
+    Provider,
+    Request,
+    Retrying,
+    TextDelta,
+    ThinkingDelta,
+)
+from nanocoder.tools.tool import SessionInfo
+from nanocoder.values import ToolCall, Usage
+
+NO_MODEL = """No model is configured. Any of these gives you one:
+{ways}
+Then run the same command again, or name one: --model PROVIDER/MODEL"""
+
+ID_BYTES = 8
+CUT_OFF = "the reply was cut by the token limit before the arguments came; make the call again"
+
+
+@frozen(eq=False, repr=False)
+class Chosen(Value):
+    """A provider's name and the model's name behind it."""
+
+    provider: str
+    model: str
+
+    def __str__(self) -> str:
+        return f"{self.provider}/{self.model}" if self.model else self.provider
+
+
+def choose_model(
+    plugins: Plugins,
+    wanted: str,
+    session: SessionInfo,
+    environment: Mapping[str, str] = os.environ,
+    config: Config | None = None,
+) -> Chosen:
+    """Return the model to use: *wanted*, a plugin's choice, or the first usable provider's.
+
+    *config* knows who named it. Raises: UsageError for a provider that is not there, ProviderError
+    when nothing can be used; both say what can.
+    """
+    given = wanted
+    wanted = wanted or _chosen_by_plugin(plugins, session)
+    if not wanted:
+        return first_usable(plugins, environment)
+    name, _, model = wanted.partition("/")
+    offers = {offer["name"]: offer for _, offer in plugins.offers("providers")}
+    if name in offers and not model:
+        owners = {one["name"]: entry.name for entry, one in plugins.offers("providers")}
+        found = usable(plugins, owners[name], offers[name], environment)
+        return found or Chosen(name, str(offers[name]["default_model"]))
+    if name not in offers:
+        by_whom = _named_by(wanted, config) if given else "chosen by a plugin"
+        why = plugins.why_absent(name, "providers")
+        instead = f": {why}" if why else _instead(wanted, offers)
+        raise UsageError(f"there is no provider {name!r} ({by_whom}){instead}")
+    return Chosen(name, model or str(offers[name]["default_model"]))
+
+
+def _named_by(wanted: str, config: Config | None) -> str:
+    """Return where the person named the model: a flag, a variable, or a file and its line."""
+    if config is None or config.core.model != wanted:
+        return f"model {wanted!r}"
+    origin = config.where("model")
+    return f"model {wanted!r} in {origin}" if origin.file else f"{origin} {wanted!r}"
+
+
+def _instead(wanted: str, offers: Mapping[str, Mapping[str, Any]]) -> str:
+    name, slash, model = wanted.partition("/")
+    for provider, offer in offers.items():
+        setting = offer["servers"].get(name.lower())
+        if setting:
+            asked = f"--model {provider}/{model or 'MODEL'}"
+            return f": {name} is a server that {provider!r} talks to; set {setting} and use {asked}"
+    have = f" Providers: {', '.join(sorted(offers)) or 'none'}"
+    close = nearest(wanted, [f"{one}/" for one in offers]) or nearest(name, offers)
+    if close:
+        return f"; did you mean {close[0].rstrip('/')!r}?{have}"
+    if not slash:
+        return f". A model is written PROVIDER/MODEL.{have}"
+    return f".{have}"
+
+
+def first_usable(plugins: Plugins, environment: Mapping[str, str] = os.environ) -> Chosen:
+    """Return the first provider by rank that has a key, or that says it can be used.
+
+    Raises ProviderError.
+    """
+    offers = sorted(
+        plugins.offers("providers"), key=lambda pair: (pair[1]["rank"], pair[1]["name"])
+    )
+    for entry, offer in offers:
+        if chosen := usable(plugins, entry.name, offer, environment):
+            return chosen
+    raise ProviderError(NO_MODEL.format(ways=ways_to_a_model(plugins)), kind="unavailable")
+
+
+def usable(
+    plugins: Plugins,
+    plugin: str,
+    offer: Mapping[str, Any],
+    environment: Mapping[str, str] = os.environ,
+) -> Chosen | None:
+    """Return the model that a provider takes when none is named; None when it has none to use.
+
+    Raises ProviderError when its server is there and a person has to name one of its models.
+    """
+    if not offer["default_model"]:
+        return None
+    found = _probed(plugins, plugin, offer["name"]) if offer["probe"] else False
+    has_key = any(environment.get(variable) for variable in offer["key_variables"])
+    if not (found or has_key):
+        return None
+    return Chosen(offer["name"], found if isinstance(found, str) else offer["default_model"])
+
+
+def open_provider(plugins: Plugins, chosen: Chosen) -> Provider:
+    """Open the provider of *chosen* with its plugin's settings; raises ProviderError."""
+    found = plugins.provider(chosen.provider)
+    if found is None:
+        raise UsageError(f"there is no provider {chosen.provider!r}")
+    plugin, spec = found
+    try:
+        provider: Any = spec.open(chosen.model, plugins.settings(plugin))
+    except ProviderError:
+        raise
+    except Exception as error:
+        problem = styles.problem_of(error)
+        raise ProviderError(f"{chosen} could not be opened: {problem}") from error
+    return provider  # type: ignore[no-any-return]
+
+
+def streamed(
+    provider: Provider, chosen: Chosen, request: Request, cancel: Cancel
+) -> Generator[Piece | Finished, None, None]:
+    """Yield what *provider* sends; every other error becomes a ProviderError.
+
+    So does a piece of no known type. Each call of a reply gets an id of its own.
+    """
+    try:
+        for piece in provider.stream(request, cancel):
+            yield _sound(piece)
+    except NanocoderError:
+        raise
+    except Exception as error:
+        problem = styles.problem_of(error)
+        raise ProviderError(
+            f"the provider of {chosen} failed: {problem}", kind="protocol"
+        ) from error
+
+
+def _sound(piece: Any) -> Piece | Finished:
+    if isinstance(piece, Retrying):
+        return piece
+    if not isinstance(piece, (TextDelta, ThinkingDelta, Notice, Finished)):
+        known = "TextDelta, ThinkingDelta, Notice, Retrying or Finished"
+        raise TypeError(f"yielded {type(piece).__name__}, not {known}")
+    if not isinstance(piece.text, str):
+        raise TypeError(f"{type(piece).__name__}.text is {type(piece.text).__name__}, not str")
+    if isinstance(piece, Finished) and not isinstance(piece.usage, Usage):
+        raise TypeError(f"Finished.usage is {type(piece.usage).__name__}, not Usage")
+    if isinstance(piece, Finished) and piece.calls:
+        taken: set[str] = set()
+        sound = [_sound_call(call, taken) for call in piece.calls]
+        if piece.truncated and not (sound[-1].arguments or sound[-1].error):
+            # Arguments that were cut off whole look like none at all.
+            sound[-1] = evolve(sound[-1], error=CUT_OFF)
+        return evolve(piece, calls=tuple(sound))
+    return piece
+
+
+def _sound_call(call: ToolCall, taken: set[str]) -> ToolCall:
+    changes: dict[str, Any] = {}
+    if not isinstance(call.arguments, Mapping):
+        problem = f"the arguments must be an object, not {type(call.arguments).__name__}"
+        changes = {"arguments": {}, "error": call.error or problem}
+    if not isinstance(call.name, str):
+        problem = f"the name of a tool must be text, not {type(call.name).__name__}"
+        changes |= {"name": "", "error": call.error or problem}
+    if not isinstance(call.id, str) or not call.id or call.id in taken:
+        changes["id"] = f"call_{os.urandom(ID_BYTES).hex()}"
+    if changes:
+        call = evolve(call, **changes)
+    taken.add(call.id)
+    return call
+
+
+def ways_to_a_model(plugins: Plugins) -> str:
+    """Return one line for each way to get a model, for a person."""
+    lines = []
+    for _, offer in sorted(
+        plugins.offers("providers"), key=lambda pair: (pair[1]["rank"], pair[1]["name"])
+    ):
+        if offer["hint"]:
+            lines.append(f"  {offer['name']}: {offer['hint']}")
+        elif offer["key_variables"]:
+            names = " or ".join(offer["key_variables"])
+            lines.append(
+                f"  {offer['name']}: set {names} (then --model {offer['name']}/MODEL,"
+                f" or its default {offer['default_model']})"
+            )
+    if not any(line.strip().startswith("local:") for line in lines):
+        lines.append(
+            "  local: nanocoder plugins install 'provider-local[weights]'"
+            " (a small model on this machine, 1.1 GB, no key; in a clone: uv run --extra local"
+            " nanocoder)"
+        )
+    return "\n".join(lines)
+
+
+def _chosen_by_plugin(plugins: Plugins, session: SessionInfo) -> str:
+    answer = styles.choose(
+        plugins.implementations("nanocoder_select_provider"),
+        plugins.report,
+        {"session": session, "settings": plugins.settings},
+        str,
+    )
+    return answer or ""
+
+
+def _probed(plugins: Plugins, plugin: str, name: str) -> bool | str:
+    found = plugins.provider(name)
+    if found is None or found[1].probe is None:
+        return False
+    try:
+        answer = found[1].probe(plugins.settings(plugin))
+        return answer if isinstance(answer, str) else bool(answer)
+    except ProviderError:
+        raise
+    except Exception as error:  # noqa: BLE001 - a probe that breaks only says that this provider is not usable
+        plugins.report(styles.Implementation(plugin, "probe", found[1].probe).error(error))
+        return False

@@ -1,0 +1,151 @@
+"""The outcome of a run: the object that `run --output json` prints."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from attrs import define, field
+from nanocoder_schema import Shown
+
+from nanocoder.errors import NanocoderError, ProviderError
+from nanocoder.path.outcome import status_of
+from nanocoder.tools.tool import Tool
+from nanocoder.values import Effect, StopReason, ToolCall, ToolResult, Usage
+
+CONTEXT_FULL = (
+    "; this conversation no longer fits into the context of the model, and every further prompt"
+    " would fail, too: start a new one (/clear in a conversation), or choose a model with a larger"
+    " context (--model)"
+)
+EXIT_BASE = 128
+"""What is added to the number of the signal that ended a run."""
+EXIT_CODES = {
+    StopReason.DONE: 0,
+    StopReason.FAILED: 1,
+    StopReason.LOOP: 1,
+    StopReason.REFUSED: 1,
+    StopReason.APPROVAL_NEEDED: 3,
+    StopReason.PROVIDER_ERROR: 4,
+    StopReason.TURN_LIMIT: 5,
+    StopReason.BUDGET: 5,
+    StopReason.INTERRUPTED: 130,
+}
+
+
+@define(eq=False, repr=False)
+class Report(Shown):
+    """The outcome of a run so far; `data` is its JSON-ready form."""
+
+    session_id: str = ""
+    model: str = ""
+    text: str = ""
+    truncated: bool = False
+    stop_reason: StopReason = StopReason.DONE
+    turns: int = 0
+    usage: Usage = field(factory=Usage)
+    tool_calls: list[dict[str, Any]] = field(factory=list)
+    denials: list[dict[str, Any]] = field(factory=list)
+    files_changed: list[str] = field(factory=list)
+    error: dict[str, str] | None = None
+    signal: int = 0
+    dry_run: list[dict[str, str]] | None = None
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of a command with this outcome."""
+        if self.error is not None and self.error["class"] in {"usage", "configuration"}:
+            return 2
+        if self.signal and self.stop_reason is StopReason.INTERRUPTED:
+            return EXIT_BASE + self.signal
+        return EXIT_CODES[self.stop_reason]
+
+    def note(
+        self,
+        calls: Sequence[ToolCall],
+        results: Sequence[ToolResult],
+        tools: Mapping[str, Tool[..., Any]],
+    ) -> None:
+        """Take note of a turn's calls, what was refused and which files changed."""
+        for call, result in zip(calls, results, strict=True):
+            row = {
+                "tool": call.name,
+                "status": status_of(result),
+                "error_class": result.error_class,
+            }
+            self.tool_calls.append({"id": call.id, **row})
+            if row["status"] in {"denied", "approval_needed"}:
+                self.denials.append({**row, "reason": result.output})
+            tool = tools.get(call.name)
+            if tool is not None and Effect.WRITE in tool.effects and not result.is_error:
+                self._note_files(result.metadata)
+
+    def _note_files(self, metadata: Mapping[str, Any]) -> None:
+        self.note_files([metadata.get("path"), *metadata.get("files_changed", ())])
+
+    def note_files(self, paths: Iterable[object]) -> None:
+        """Take note of files that changed, each once; other values are passed over."""
+        for path in paths:
+            if isinstance(path, str) and path not in self.files_changed:
+                self.files_changed.append(path)
+
+    def end(self, reason: StopReason) -> None:
+        """Set why the run ended; a run that lacked a person's consent says so."""
+        needed = any(denial["status"] == "approval_needed" for denial in self.denials)
+        self.stop_reason = (
+            StopReason.APPROVAL_NEEDED if reason is StopReason.DONE and needed else reason
+        )
+
+    def fail(self, error: Exception) -> None:
+        """End with an error."""
+        failed = isinstance(error, ProviderError)
+        self.end(StopReason.PROVIDER_ERROR if failed else StopReason.FAILED)
+        message = str(error) or type(error).__name__
+        if isinstance(error, ProviderError) and error.kind == "context_overflow":
+            message += CONTEXT_FULL
+        error_class = getattr(error, "error_class", NanocoderError.error_class)
+        self.error = {"class": error_class, "message": message}
+        if isinstance(error, ProviderError):
+            self.error["kind"] = error.kind
+
+    def stopped(self, reason: StopReason, message: str) -> StopReason:
+        """Keep the *message* that says why the run is stopped, and return *reason*."""
+        self.error = {"class": str(reason), "message": message}
+        return reason
+
+    def answered(self, text: str) -> StopReason:
+        """Tell an answer from nothing: not a word, before anything was done, is a failure.
+
+        Raises: ProviderError.
+        """
+        says_something = any(letter.isprintable() and not letter.isspace() for letter in text)
+        if self.tool_calls or says_something:
+            return StopReason.DONE
+        raise ProviderError(f"{self.model} gave an empty answer", kind="empty_response")
+
+    def data(self) -> dict[str, Any]:
+        """Return the report as JSON-ready data."""
+        return {
+            "text": self.text,
+            "truncated": self.truncated,
+            "stop_reason": str(self.stop_reason),
+            "session_id": self.session_id,
+            "model": self.model,
+            "turns": self.turns,
+            "usage": usage_data(self.usage),
+            "cost": self.usage.cost,
+            "tool_calls": self.tool_calls,
+            "denials": self.denials,
+            "files_changed": self.files_changed,
+            "dry_run": self.dry_run,
+            "error": self.error,
+            "signal": self.signal or None,
+        }
+
+
+def usage_data(usage: Usage) -> dict[str, int]:
+    """Return the tokens of *usage* by the names that they have everywhere."""
+    return {
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "cache_read_tokens": usage.cache_read_tokens,
+        "cache_write_tokens": usage.cache_write_tokens,
+    }

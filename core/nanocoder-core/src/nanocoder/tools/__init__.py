@@ -1,0 +1,1 @@
+"""A tool: its definition, its context and its result."""

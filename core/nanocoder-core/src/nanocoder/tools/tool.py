@@ -1,0 +1,374 @@
+"""A tool is one definition: its signature is check, static type and JSON Schema at once."""
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
+
+from attrs import define, evolve, field, frozen
+from nanocoder_files import Readable
+from nanocoder_schema import Shown, Signature, Value
+
+from nanocoder.cancel import Cancel
+from nanocoder.errors import PluginError
+from nanocoder.tools.result import as_result
+from nanocoder.values import EMPTY, Effect, Mode, Question, Risk, ToolResult
+
+if TYPE_CHECKING:
+    from nanocoder_files import ResolvedPath, Workspace
+
+    from nanocoder.session.loop import Session
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+DEFAULT_TIMEOUT_S = 120.0
+ANY_TOOL = "*"
+"""In `composed_of`: every tool on offer, except those that may call any tool themselves."""
+MAX_DEPTH = 4
+"""How deep composed tools may call each other."""
+MAX_NAME_CHARS = 64
+
+
+@frozen(eq=False, repr=False)
+class SessionInfo(Value):
+    """What plugins may know of a session.
+
+    *interactive* is host state, whether a person is there to answer. *output* is "text", "json" or
+    "jsonl"; *profile* "small" when the model wants short descriptions and few tools. *folder* is
+    the session's own, beside its journal, where plugins may keep files; it need not exist yet, and
+    it is None for a session that is not kept. *outputs* is the directory in it with the outputs
+    that were too long for the model, which may read them. *agent* is the name of a sub-agent's
+    profile, empty for the main agent, and *parent* the session that it works in.
+    *origin* is the parent's directory where a sub-agent works in another: what is said of a place
+    below it holds for the same place below *cwd*. None for all others. *own_folders* are where
+    nanocoder keeps its settings, sessions and caches. *readable* says which paths of the workspace
+    may be read: what all policies say in `nanocoder_readable`. In a *dry_run* calls that would
+    change something are shown and not done.
+    """
+
+    id: str
+    cwd: Path
+    mode: Mode = Mode.ASK
+    model: str = ""
+    interactive: bool = False
+    output: str = "text"
+    profile: str = "full"
+    folder: Path | None = None
+    outputs: Path | None = None
+    agent: str = ""
+    parent: str = ""
+    origin: Path | None = None
+    own_folders: tuple[Path, ...] = ()
+    readable: Readable = field(factory=Readable, eq=False, repr=False)
+    dry_run: bool = False
+
+    @property
+    def changes_nothing_by(self) -> str:
+        """What keeps the session from changing anything, in words; "" if nothing does."""
+        return "plan mode" if self.mode is Mode.PLAN else "dry run" if self.dry_run else ""
+
+    def resolve(self, path: str, directory: str = ".", *, literal: bool = False) -> "ResolvedPath":
+        r"""Return where *path* leads, by the walk with which the workspace opens files.
+
+        *path* is as a tool gets it, relative to *directory*, which is relative to the workspace.
+        Nothing needs to exist, and any text is resolved. *literal* is for words of a command, in
+        which `\xff` stands for nothing else.
+        """
+        from nanocoder_files import resolver  # a start judges nothing
+
+        own = tuple(map(str, self.own_folders))
+        found = resolver(str(self.cwd), own, str(self.folder or ""), str(self.origin or ""))
+        return found.resolve(path, directory, literal=literal)
+
+
+@frozen(eq=False, repr=False)
+class ToolInfo(Value):
+    """What one tool may know of another that is on offer.
+
+    *parameters* is a closed JSON Schema object; *deferred* says that the model has not been told of
+    it so far.
+    """
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+    risk: Risk = Risk.MEDIUM
+    deferred: bool = False
+
+
+@define(eq=False, repr=False)
+class ToolContext(Shown):
+    """What a handler gets besides its arguments: its session, and its ways to touch the world.
+
+    *cancelled* is the abort signal, *settings* the plugin's own, *state* a dict shared by the calls
+    of one composed operation. `call` reaches declared sub-tools only; `resource` opens what the
+    plugin offers in `nanocoder_resources`; `wrap` puts an argument vector into the session's
+    sandbox; `progress` shows a line while the tool runs; `ask` asks the person; `child` opens a
+    session inside this one.
+    """
+
+    session_id: str
+    message_id: str
+    workspace: "Workspace"
+    working_directory: Path
+    cancelled: Cancel = field(factory=Cancel)
+    settings: Any = None
+    session: SessionInfo | None = None
+    state: dict[str, Any] = field(factory=dict)
+    timeout_s: float = DEFAULT_TIMEOUT_S
+    _call: Callable[[str, Mapping[str, Any]], ToolResult] | None = None
+    _resource: Callable[[str], Any] | None = None
+    _progress: Callable[[str], None] | None = None
+    _make_tmp: Callable[[], Path] | None = None
+    _wrap: Callable[[list[str]], list[str]] | None = None
+    _artifact: Callable[[str, bytes], str] | None = None
+    _ask: Callable[[Question], str | None] | None = None
+    _child: Callable[..., "Session"] | None = None
+    _tools: Callable[[], tuple[ToolInfo, ...]] | None = None
+
+    @property
+    def tools(self) -> tuple[ToolInfo, ...]:
+        """The tools that this session offers now, the calling one among them; to read only."""
+        return () if self._tools is None else self._tools()
+
+    def offers(self, tool: str, parameter: str) -> bool:
+        """Tell whether the model can give *parameter* to *tool*: a small one is told of fewer."""
+        told = {info.name: info.parameters["properties"] for info in self.tools}
+        return tool not in told or parameter in told[tool]
+
+    @property
+    def tmp_dir(self) -> Path:
+        """A private directory of this call, made at first use and removed afterwards."""
+        if self._make_tmp is None:
+            raise RuntimeError("this context has no temporary directory")
+        return self._make_tmp()
+
+    def call(self, name: str, arguments: Mapping[str, Any]) -> ToolResult:
+        """Call a declared sub-tool through the whole path; a failure is a result with is_error."""
+        if self._call is None:
+            raise RuntimeError("this context reaches no other tools")
+        return self._call(name, arguments)
+
+    def resource(self, name: str) -> Any:
+        """Return this plugin's resource *name*, opened at first use, closed with the session."""
+        if self._resource is None:
+            raise RuntimeError("this context has no resources")
+        return self._resource(name)
+
+    def progress(self, text: str) -> None:
+        """Show one line while the call runs."""
+        if self._progress is not None:
+            self._progress(text)
+
+    def wrap(self, argv: list[str]) -> list[str]:
+        """Return *argv* as the session's sandbox runs it; raises ToolError(sandbox_unavailable)."""
+        return argv if self._wrap is None else self._wrap(argv)
+
+    def artifact(self, name: str, data: bytes) -> str:
+        """Keep *data* (a full output) beside the session's journal and return where it is."""
+        return "" if self._artifact is None else self._artifact(name, data)
+
+    def ask(self, question: Question) -> str | None:
+        """Put a question to the person; None when nobody is there or answers in time.
+
+        Give the tool `timeout_s=0`: the time in which a person thinks is not its own.
+        """
+        return None if self._ask is None else self._ask(question)
+
+    def child(  # noqa: PLR0913 - these are options, by name
+        self,
+        cwd: str | Path | None = None,
+        *,
+        model: str = "",
+        mode: Mode | str | None = None,
+        agent: str = "",
+        title: str = "",
+        background: bool = False,
+        tools: "Callable[[Tool[..., Any]], bool] | None" = None,
+        max_turns: int = 0,
+        max_calls: int = 0,
+        max_tokens: int = 0,
+    ) -> "Session":
+        """Open a session inside this one, for a sub-agent; close it, or use it in a `with`.
+
+        It has this session's plugins, settings and policies, and a transcript of its own. *cwd* is
+        its directory (none: this one's), *mode* can only be stricter, *agent* is what policies know
+        it by, *title* tells a person which one asks, *tools* says of each tool whether it has it.
+        *background* lets it go on after this call, with nobody to ask. *max_turns* (0: this
+        session's), *max_calls* and *max_tokens* (0: no limit) are its budget. Only a tool with
+        `composed_of=("*",)` opens sessions.
+        Raises: ToolError (nested_session, too_many_sessions, undeclared_subtool), UsageError.
+        """
+        if self._child is None:
+            raise RuntimeError("this context opens no sessions")
+        return self._child(
+            cwd=cwd,
+            model=model,
+            mode=mode,
+            agent=agent,
+            title=title,
+            background=background,
+            tools=tools,
+            max_turns=max_turns,
+            max_calls=max_calls,
+            max_tokens=max_tokens,
+        )
+
+
+@frozen(eq=False, repr=False)
+class Tool(Shown, Generic[P, R]):
+    """One tool. Effects drive parallelism, plan mode, retry, undo, risk display and the sandbox.
+
+    *timeout_s* is the limit of one call in seconds (None: the session's, 0: none, the tool watches
+    its own). *composed_of* names the sub-tools it may call ("*": any); *single_confirmation* asks
+    once for all that are named; *transactional* restores every file after a failure. *repeatable*
+    exempts polling tools from the loop guard. *commands* names the arguments that are commands of
+    the shell, which policies judge as such. *reveals* marks the tool by which a model finds
+    those that requests leave out. *only_reads* tells by the arguments whether a call may run
+    beside others of its turn, although the tool can do more. *load* is set on a tool that is known
+    from the manifest alone.
+    """
+
+    name: str
+    description: str
+    handler: Callable[P, R]
+    signature: Signature
+    risk: Risk = Risk.MEDIUM
+    effects: frozenset[Effect] = frozenset()
+    composed_of: tuple[str, ...] = ()
+    single_confirmation: bool = False
+    transactional: bool = False
+    timeout_s: float | None = None
+    confirm: Callable[[Mapping[str, Any]], bool] | None = None
+    only_reads: Callable[[Mapping[str, Any]], bool] | None = None
+    examples: tuple[Mapping[str, Any], ...] = ()
+    repeatable: bool = False
+    reveals: bool = False
+    commands: tuple[str, ...] = ()
+    short: str = ""
+    plugin: str = ""
+    version: str = ""
+    schema: Mapping[str, Any] = EMPTY
+    tokens: int = 0
+    load: "Callable[[], Tool[..., Any]] | None" = None
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Call the handler directly, with nothing in between; for tests."""
+        return self.handler(*args, **kwargs)
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """The closed JSON Schema of the arguments."""
+        return self.schema or self.signature.json_schema
+
+    @property
+    def is_read_only(self) -> bool:
+        """Tell whether calls leave files and the world as they are."""
+        return bool(self.effects) and not self.effects & {Effect.WRITE, Effect.EXECUTE}
+
+    def real(self) -> "Tool[..., Any]":
+        """Return the tool with its handler, importing its plugin if that was not needed so far."""
+        return self.load() if self.load is not None else self
+
+    def owned(self, plugin: str, version: str) -> "Tool[P, R]":
+        """Return this tool with its owner written in."""
+        return evolve(self, plugin=plugin, version=version)
+
+    def invoke(self, ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolResult:
+        """Run the handler with checked arguments; whatever it raises goes through."""
+        handler: Callable[..., Any] = self.handler
+        value = handler(ctx=ctx, **arguments) if takes_context(handler) else handler(**arguments)
+        if hasattr(value, "__await__"):
+            from nanocoder.tools.async_tools import wait_for
+
+            value = wait_for(value, ctx.cancelled)
+        return as_result(value, self.name)
+
+
+def takes_context(function: Callable[..., Any]) -> bool:
+    """Tell whether a handler has a parameter called ctx."""
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return False
+    return "ctx" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+
+@overload
+def tool(function: Callable[P, R], /) -> Tool[P, R]: ...
+
+
+@overload
+def tool(
+    *,
+    name: str = ...,
+    description: str = ...,
+    risk: Risk | str = ...,
+    effects: Iterable[Effect] = ...,
+    composed_of: Iterable[str] = ...,
+    single_confirmation: bool = ...,
+    transactional: bool = ...,
+    timeout_s: float | None = ...,
+    confirm: Callable[[Mapping[str, Any]], bool] | None = ...,
+    only_reads: Callable[[Mapping[str, Any]], bool] | None = ...,
+    examples: Iterable[Mapping[str, Any]] = ...,
+    repeatable: bool = ...,
+    reveals: bool = ...,
+    commands: Iterable[str] = ...,
+    short: str = ...,
+    parameters: type | None = ...,
+) -> Callable[[Callable[P, R]], Tool[P, R]]: ...
+
+
+def tool(function: Callable[..., Any] | None = None, /, **fields: Any) -> Any:
+    """Make a tool of a function: its name, docstring and signature say what the model is told.
+
+    *parameters* is an attrs class for larger parameter sets; the handler then takes its fields as
+    keyword arguments.
+    """
+    if function is None:
+        return lambda handler: _make(handler, fields)
+    return _make(function, fields)
+
+
+def _make(function: Callable[P, R], fields: Mapping[str, Any]) -> Tool[P, R]:
+    options = dict(fields)
+    parameters = options.pop("parameters", None)
+    if parameters is None:
+        signature = Signature.of_function(function, skip=("ctx",))
+    else:
+        signature = Signature.of_class(parameters)
+    name = options.pop("name", "") or function.__name__
+    description = options.pop("description", "") or _unwrapped(function.__doc__ or "")
+    if _is_wrong_name(name):
+        raise PluginError(
+            function.__module__,
+            f"{name!r} is not a tool name; use lower-case letters, digits and _",
+        )
+    return Tool(
+        name=name,
+        description=description,
+        handler=function,
+        signature=signature,
+        risk=Risk(options.pop("risk", Risk.MEDIUM)),
+        effects=frozenset(map(Effect, options.pop("effects", ()))),
+        composed_of=tuple(options.pop("composed_of", ())),
+        examples=tuple(options.pop("examples", ())),
+        commands=tuple(options.pop("commands", ())),
+        **options,
+    )
+
+
+def _is_wrong_name(name: str) -> bool:
+    return not (
+        name.isascii()
+        and name.isidentifier()
+        and name == name.lower()
+        and not name.startswith("_")
+        and len(name) <= MAX_NAME_CHARS
+    )
+
+
+def _unwrapped(docstring: str) -> str:
+    """Join the lines of each paragraph of a docstring; line breaks cost the model tokens."""
+    paragraphs = docstring.strip().split("\n\n")
+    return "\n".join(" ".join(part.split()) for part in paragraphs)
