@@ -42,7 +42,18 @@ def test_a_first_request_without_tls_loads_nothing_heavy_and_makes_no_tls_contex
             client.close()
         """
     )
-    assert "httpcore" in loaded
-    assert "httpx" not in loaded
+    assert {"httpcore", "httpx"} <= loaded
     assert not loaded & HEAVY
     assert len(loaded) < 300
+
+
+def test_httpx_is_imported_without_its_command_line_and_whole_for_everybody_else():
+    loaded = modules_after(
+        """
+        import nanocoder_kit_http.transport
+        import httpx
+        assert httpx.AsyncClient and httpx.main
+        """
+    )
+    assert "httpx._main" not in loaded
+    assert not loaded & HEAVY

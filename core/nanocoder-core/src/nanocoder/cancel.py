@@ -15,7 +15,7 @@ class Cancel:
     def __init__(self, parent: "Cancel | None" = None) -> None:
         self._event = threading.Event()
         self._lock = threading.Lock()
-        self._callbacks: dict[int, Callable[[], None]] = {}
+        self._callbacks: dict[int, Callable[[], object]] = {}
         self._next = 0
         self.reason = ""
         self._detach = parent.on_set(lambda: self.set(parent.reason)) if parent else None
@@ -35,7 +35,7 @@ class Cancel:
         for callback in callbacks.values():
             callback()
 
-    def on_set(self, callback: Callable[[], None]) -> Callable[[], None]:
+    def on_set(self, callback: Callable[[], object]) -> Callable[[], None]:
         """Call *callback* when set, at once if it is; return what takes the wish back."""
         with self._lock:
             if not self._event.is_set():

@@ -19,7 +19,7 @@ from nanocoder_kit_http.replies import (
 from nanocoder_kit_http.retry import Retry
 from nanocoder_kit_http.settings import HttpSettings, read_key
 from nanocoder_kit_http.sse import SseEvent, SseParser
-from nanocoder_kit_http.watch import Timeouts
+from nanocoder_kit_http.timers import Timeouts
 
 __all__ = [
     "WHOLE_REPLY",

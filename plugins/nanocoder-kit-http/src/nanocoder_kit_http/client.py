@@ -12,12 +12,12 @@ from nanocoder import Cancel, ConfigError, ProviderError, without_password
 from nanocoder_kit_http.failures import FinalError, failure_of_status, plain, words_of_page
 from nanocoder_kit_http.payload import loads
 from nanocoder_kit_http.sse import EVENT_LIMIT_BYTES, SseEvent, SseParser
-from nanocoder_kit_http.watch import Timeouts, Watch
+from nanocoder_kit_http.timers import RequestTimers, Timeouts
 
 if TYPE_CHECKING:
-    from types import ModuleType
+    import httpx
 
-    from nanocoder_kit_http.transport import Answer, Connections
+    from nanocoder_kit_http.transport import Bounds
 
 WHOLE_REPLY: Final = "whole-reply"
 """The event type of a reply that came as one JSON body although a stream was asked for."""
@@ -27,15 +27,15 @@ LOCAL_HEADER_S: Final = 600.0  # a local server first loads its model and reads 
 ERROR_BYTES: Final = 64 * 1024
 DRAIN_BYTES: Final = 64 * 1024
 _OK: Final = 200
-_REDIRECTS: Final = range(300, 400)
 
 
 class Client:
     """A server at *base_url*, whose connections stay open; one thread uses it at a time.
 
     *secrets* never appear in an error, *key_from* says where the key comes from. *proxy* is a URL,
-    "environment" (HTTPS_PROXY, NO_PROXY) or "". SSL_CERT_FILE and SSL_CERT_DIR choose the
-    certificates. Redirects are errors: a key must not follow one to another server.
+    "environment" (HTTPS_PROXY, NO_PROXY) or "". SSL_CERT_FILE or SSL_CERT_DIR choose the
+    certificates. Redirects are errors: a key must not follow one to another server. A test may pass
+    a *transport* of httpx, such as its MockTransport, in place of the network.
     """
 
     def __init__(
@@ -47,21 +47,23 @@ class Client:
         proxy: str = "",
         secrets: Sequence[str] = (),
         key_from: str = "",
+        transport: "httpx.BaseTransport | None" = None,
     ) -> None:
         self._base_url, self.host = _checked(base_url)
         self._headers = {
+            "accept": "*/*",
             "accept-encoding": "identity",
             "user-agent": "nanocoder",
-            **(headers or {}),
+            **_checked_headers(headers or {}),
         }
         self._timeouts = _with_header_timer(timeouts or Timeouts(), self.is_local)
         self._proxy = "" if self.is_local else proxy
         self._secrets = tuple(secrets)
         self._key_from = key_from
         self._has_answered = False
-        self._transport: ModuleType | None = None
-        self._connections: Connections | None = None
-        self._line: Any = None
+        self._transport = transport
+        self._urls: dict[str, httpx.URL] = {}
+        self._opened: tuple[httpx.Client, Bounds] | None = None
 
     @property
     def is_local(self) -> bool:
@@ -77,76 +79,70 @@ class Client:
         One attempt: `Retry.run` repeats it. A reply in one JSON body is one `WHOLE_REPLY` event.
         Raises: ProviderError; Cancelled, within a second after *cancel* is set.
         """
-        with self._exchange("POST", path, body, cancel) as (response, watch):
-            chunks = response.chunks()
+        with self._exchange("POST", path, body, cancel) as (response, timers):
+            chunks = response.iter_raw()
             first = _first(chunks)
             self._refuse_page(response.headers.get("content-type", ""), first, chunks)
             # Proxies drop the content type; no event begins with one of these.
             if first.lstrip()[:1] not in {b"{", b"["}:
-                yield from _events(first, chunks, watch)
+                yield from _events(first, chunks, timers)
             else:
                 yield [SseEvent(WHOLE_REPLY, _joined(first, chunks, EVENT_LIMIT_BYTES))]
 
     def get_json(self, path: str, cancel: Cancel | None = None) -> Any:
         """Return the JSON at *path*; raises ProviderError, Cancelled."""
         with self._exchange("GET", path, None, cancel or Cancel()) as (response, _):
-            return loads(_joined(b"", response.chunks(), EVENT_LIMIT_BYTES))
+            return loads(_joined(b"", response.iter_raw(), EVENT_LIMIT_BYTES))
 
     def close(self) -> None:
         """Close the connections; a later request opens new ones."""
-        connections, self._connections = self._connections, None
-        if connections is not None:
-            connections.close()
+        opened, self._opened = self._opened, None
+        if opened is not None:
+            opened[0].close()
 
     @contextmanager
     def _exchange(
         self, method: str, path: str, body: bytes | None, cancel: Cancel
-    ) -> Iterator[tuple["Answer", Watch]]:
-        cancel.check()
-        connections, transport = self._opened()
-        watch = Watch(self._timeouts, self.host)
-        self._line.watch, self._line.cancel = watch, cancel
-        forget = cancel.on_set(watch.abort)
-        try:
-            response = connections.send(
-                method,
-                self._base_url + path,
-                body,
-                connect_s=self._timeouts.connect_s,
-                write_s=self._timeouts.idle_s,
-            )
-            self._has_answered = True
+    ) -> Iterator[tuple["httpx.Response", RequestTimers]]:
+        client, bounds = self._opened = self._opened or self._open()
+        import httpx  # imported by _open, without its command line
+
+        timers = RequestTimers(self._timeouts, self.host)
+        headers = self._headers
+        if body is not None:
+            headers = {**headers, "content-type": "application/json"}
+        url = self._urls[path] = self._urls.get(path) or httpx.URL(self._base_url + path)
+        request = httpx.Request(method, url, headers=headers, content=body)
+        with bounds.during(cancel, timers):
             try:
-                watch.body_begins()
-                self._check(response)
-                yield response, watch
-            finally:
-                response.close()
-        except transport.NETWORK_ERRORS as error:
-            cancel.check()
-            raise self._network_failure(error, transport) from error
-        finally:
-            forget()
+                response = client.send(request, stream=True)
+                self._has_answered = True
+                timers.progressed()
+                try:
+                    self._check(response)
+                    yield response, timers
+                finally:
+                    response.close()
+            except (httpx.HTTPError, httpx.InvalidURL) as error:
+                cancel.check()
+                raise self._network_failure(error, timers) from error
         cancel.check()  # a shut socket can look like the end of a reply
 
-    def _opened(self) -> tuple["Connections", "ModuleType"]:
-        if self._transport is None:
-            from nanocoder_kit_http import (
-                transport,  # httpcore takes 20 ms; only a request needs it
-            )
+    def _open(self) -> "tuple[httpx.Client, Bounds]":
+        from nanocoder_kit_http import transport  # httpx takes 25 ms; only a request needs it
 
-            self._transport = transport
-            self._line = transport.Line()
-        if self._connections is None:
-            proxy = (
-                _from_environment(self._base_url) if self._proxy == "environment" else self._proxy
-            )
-            self._connections = self._transport.Connections(
-                self._line, self._base_url, self._headers, proxy
-            )
-        return self._connections, self._transport
+        bounds = transport.Bounds()
+        is_from_environment = self._proxy == "environment"
+        proxy = _from_environment(self._base_url) if is_from_environment else self._proxy
+        timeouts = self._timeouts
+        client = transport.open_client(
+            self._transport or transport.Transport(bounds, proxy=proxy),
+            connect_s=timeouts.connect_s,
+            write_s=timeouts.idle_s,
+        )
+        return client, bounds
 
-    def _check(self, response: "Answer") -> None:
+    def _check(self, response: "httpx.Response") -> None:
         encoding = response.headers.get("content-encoding", "identity")
         if encoding != "identity":
             raise FinalError(
@@ -156,14 +152,14 @@ class Client:
         status = response.status_code
         if status == _OK:
             return
-        if status in _REDIRECTS:
+        if response.is_redirect:
             target = plain(_host(response.headers.get("location", "")) or "nowhere")
             raise FinalError(
                 f"{self.host} redirects to {target}; that is not followed, set the base URL itself",
                 kind="protocol",
                 status=status,
             )
-        body = _joined(b"", response.chunks(), ERROR_BYTES)
+        body = _joined(b"", response.iter_raw(), ERROR_BYTES)
         raise failure_of_status(
             status,
             body,
@@ -184,13 +180,21 @@ class Client:
             kind="protocol",
         )
 
-    def _network_failure(self, error: Exception, transport: "ModuleType") -> ProviderError:
+    def _network_failure(self, error: Exception, timers: RequestTimers) -> ProviderError:
+        import httpx  # as above
+
         detail = plain(str(error) or type(error).__name__, self._secrets)
-        if isinstance(error, transport.CONNECT_ERRORS):
+        if isinstance(error, httpx.ReadTimeout):
+            return timers.expired()
+        if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
             return self._unreached(detail)
-        if isinstance(error, transport.CUT_ERRORS):
+        if isinstance(error, httpx.RemoteProtocolError | httpx.ReadError):
             return ProviderError(
                 f"the connection to {self.host} broke off: {detail}", kind="network"
+            )
+        if isinstance(error, httpx.InvalidURL):
+            return FinalError(
+                f"{self.host} redirects to an invalid address: {detail}", kind="protocol"
             )
         return ProviderError(f"asking {self.host} failed: {detail}", kind="network")
 
@@ -227,6 +231,16 @@ def _checked(base_url: str) -> tuple[str, str]:
     return base_url, host
 
 
+def _checked_headers(headers: Mapping[str, str]) -> Mapping[str, str]:
+    # A line end in a key would begin a header of its own, and errors of httpx would show the key.
+    if not all(value.isascii() and value.isprintable() for value in headers.values()):
+        raise ProviderError(
+            "a header value holds a line end or a letter that is not ASCII; is the key right?",
+            kind="auth",
+        )
+    return headers
+
+
 def _host(address: str) -> str:
     try:
         parts = urlsplit(address)
@@ -261,25 +275,27 @@ def _joined(first: bytes, chunks: Iterator[bytes], limit: int) -> bytes:
     return b"".join(pieces)[:limit]
 
 
-def _events(first: bytes, chunks: Iterator[bytes], watch: Watch) -> Iterator[list[SseEvent]]:
+def _events(
+    first: bytes, chunks: Iterator[bytes], timers: RequestTimers
+) -> Iterator[list[SseEvent]]:
     parser = SseParser()
     try:
         for chunk in chain([first], chunks):
             events = parser.feed(chunk)
             if events:
-                watch.progressed()
+                timers.progressed()
                 yield events
         events = parser.finish()
         if events:
             yield events
     except GeneratorExit:
-        _drain(chunks, watch)
+        _drain(chunks, timers)
         raise
 
 
-def _drain(chunks: Iterator[bytes], watch: Watch) -> None:
+def _drain(chunks: Iterator[bytes], timers: RequestTimers) -> None:
     """Read to the end of the body where it is near: then the connection can be used again."""
-    watch.body_ended()
+    timers.body_ended()
     size = 0
     with suppress(Exception):
         for chunk in chunks:

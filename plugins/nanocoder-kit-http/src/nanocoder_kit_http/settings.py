@@ -7,7 +7,7 @@ from attrs import field, frozen
 from nanocoder import ConfigError
 
 from nanocoder_kit_http.retry import Retry
-from nanocoder_kit_http.watch import Timeouts
+from nanocoder_kit_http.timers import Timeouts
 
 
 def _setting(default: Any, description: str, *, user_only: bool = False) -> Any:
@@ -34,7 +34,7 @@ class HttpSettings:
     total_timeout_s: float = _setting(0.0, "Seconds a whole reply may take; 0 means no limit.")
     proxy: str = _setting(
         "environment",
-        "URL of an HTTP proxy; 'environment' reads HTTPS_PROXY and NO_PROXY, empty means none.",
+        "URL of a proxy, HTTP or SOCKS; 'environment' reads HTTPS_PROXY and NO_PROXY, '' is none.",
         user_only=True,
     )
 

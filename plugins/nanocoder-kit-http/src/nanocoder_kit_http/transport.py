@@ -1,42 +1,154 @@
-"""The only module that imports httpcore: connections whose every wait obeys a `Watch`.
+"""What is beneath an httpx client here: connections that a cancel or a timer ends at any moment.
 
-httpcore is the engine of httpx. What httpx adds, cookies, redirects, clients in two colours, is not
-wanted here, and importing it would take a seventh of the time to the first request.
+The only module that imports httpx and httpcore; the kit for tools uses it, too.
 """
 
 import os
-import queue
 import socket
-import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import CancelledError, Future, InvalidStateError
+from contextlib import contextmanager, suppress
+from functools import lru_cache
+from importlib.util import find_spec
 from ssl import SSLContext
+from threading import Thread
 from typing import Any, Final
-from urllib.parse import unquote, urlsplit
+
+from nanocoder import Cancel, ConfigError, without_password
+
+from nanocoder_kit_http.timers import TotalTimer
+
+if "httpx" not in sys.modules:
+    # Where click is installed, httpx imports its own command line, and with it click and rich.
+    sys.modules["httpx._main"] = None  # type: ignore[assignment]
+    import httpx
+
+    del sys.modules["httpx._main"]
 
 import httpcore
-from nanocoder import Cancel, ProviderError, without_password
+import httpx
 
-from nanocoder_kit_http.watch import Watch
-
-NETWORK_ERRORS: Final = (
+KEEPALIVE_S: Final = 50.0  # load balancers commonly close idle connections after 60
+PACKED_BYTES: Final = 4 * 1024  # unpacked they are at most a thousand times as many
+_CORE_ERRORS: Final = (
     httpcore.NetworkError,
     httpcore.ProtocolError,
     httpcore.ProxyError,
     httpcore.TimeoutException,
     httpcore.UnsupportedProtocol,
 )
-CONNECT_ERRORS: Final = (httpcore.ConnectError, httpcore.ConnectTimeout)
-CUT_ERRORS: Final = (httpcore.RemoteProtocolError, httpcore.ReadError)
-KEEPALIVE_S: Final = 50.0  # load balancers commonly close idle connections after 60
 
 
-class Line(httpcore.NetworkBackend):
-    """Opens connections; *watch* and *cancel* are those of the request that is under way."""
+class Bounds:
+    """What may end the waits of the request that is under way: a cancel and a timer."""
 
     def __init__(self) -> None:
-        self._sync = httpcore.SyncBackend()
-        self.watch: Watch | None = None
         self.cancel = Cancel()
+        self.timer = TotalTimer(0)
+        self._socket: socket.socket | None = None
+
+    @contextmanager
+    def during(self, cancel: Cancel, timer: TotalTimer) -> Iterator[None]:
+        """Let *cancel* and *timer* end every wait inside the block."""
+        cancel.check()
+        self.cancel, self.timer = cancel, timer
+        forget = cancel.on_set(self._shut)
+        try:
+            yield
+        finally:
+            forget()
+
+    def hold(self, sock: socket.socket) -> None:
+        """Make *sock* the one that a cancel shuts down; raises Cancelled."""
+        self._socket = sock
+        self.cancel.check()
+
+    def _shut(self) -> None:
+        if self._socket is not None:
+            with suppress(OSError):
+                # Not sock.shutdown: that of a TLS socket takes its state away under the reader.
+                socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
+
+
+class Transport(httpx.BaseTransport):
+    """Sends the requests of one thread within *bounds*.
+
+    *proxy* is a URL or "". *resolve* returns the addresses of a host that may be connected to, or
+    raises; each host is looked up once, and the connection goes to one of them.
+    """
+
+    def __init__(
+        self,
+        bounds: Bounds,
+        *,
+        proxy: str = "",
+        resolve: Callable[[str, int], Sequence[str]] | None = None,
+    ) -> None:
+        self._proxy = _core_proxy(proxy) if proxy else None
+        self._backend = _Backend(bounds, resolve or (lambda host, _port: [host]))
+        self._pools: dict[str, httpcore.ConnectionPool] = {}
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """Send *request*; the body of the answer has not been read."""
+        url = request.url
+        core_request = httpcore.Request(
+            request.method,
+            httpcore.URL(
+                scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path
+            ),
+            headers=request.headers.raw,
+            content=request.stream,
+            extensions=request.extensions,
+        )
+        with _httpx_errors():
+            response = self._pool(url.scheme).handle_request(core_request)
+        body = _Body(response)
+        return httpx.Response(response.status, headers=response.headers, stream=body)
+
+    def close(self) -> None:
+        """Close all connections."""
+        for pool in self._pools.values():
+            pool.close()
+
+    def _pool(self, scheme: str) -> httpcore.ConnectionPool:
+        if scheme not in self._pools:
+            self._pools[scheme] = httpcore.ConnectionPool(
+                ssl_context=tls_context() if scheme == "https" else None,
+                proxy=self._proxy,
+                keepalive_expiry=KEEPALIVE_S,
+                network_backend=self._backend,
+            )
+        return self._pools[scheme]
+
+
+class _Body(httpx.SyncByteStream):
+    """The bytes of an answer as they come; packed ones in pieces that cannot unpack to much."""
+
+    def __init__(self, response: httpcore.Response) -> None:
+        self._response = response
+        self._is_packed = any(name.lower() == b"content-encoding" for name, _ in response.headers)
+
+    def __iter__(self) -> Iterator[bytes]:
+        with _httpx_errors():
+            for piece in self._response.iter_stream():
+                if self._is_packed:
+                    starts = range(0, len(piece), PACKED_BYTES)
+                    yield from (piece[start : start + PACKED_BYTES] for start in starts)
+                else:
+                    yield piece
+
+    def close(self) -> None:
+        self._response.close()
+
+
+class _Backend(httpcore.NetworkBackend):
+    """Opens connections on threads: neither a name lookup nor a connect can be woken."""
+
+    def __init__(self, bounds: Bounds, resolve: Callable[[str, int], Sequence[str]]) -> None:
+        self._bounds = bounds
+        self._resolve = resolve
+        self._sync = httpcore.SyncBackend()
 
     def connect_tcp(
         self,
@@ -46,90 +158,73 @@ class Line(httpcore.NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore.NetworkStream:
-        """Connect on a thread of its own: neither a name lookup nor a connect can be woken."""
+        """Connect to the first address of *host* that answers."""
+        seconds = _shorter(timeout, self._bounds.timer.remaining_s())
 
         def connect() -> httpcore.NetworkStream:
-            return self._sync.connect_tcp(host, port, timeout, local_address, socket_options)
+            problem = httpcore.ConnectError("the host has no address")
+            for address in self._resolve(host, port):
+                try:
+                    return self._sync.connect_tcp(
+                        address, port, seconds, local_address, socket_options
+                    )
+                except httpcore.ConnectError as error:
+                    problem = error
+            raise problem
 
-        return WatchedStream(Connecting(connect).wait(timeout, self.cancel), self)
+        return _BoundedStream(_opened_within(connect, seconds, self._bounds.cancel), self._bounds)
 
 
-class Connecting:
-    """One attempt to connect, which its caller may walk away from."""
+def _opened_within(
+    connect: Callable[[], httpcore.NetworkStream], seconds: float | None, cancel: Cancel
+) -> httpcore.NetworkStream:
+    """Return what *connect* opens; after *seconds* or a cancel its thread is left behind."""
+    outcome: Future[httpcore.NetworkStream] = Future()
 
-    def __init__(self, connect: Callable[[], httpcore.NetworkStream]) -> None:
-        self._connect = connect
-        self._done: queue.SimpleQueue[httpcore.NetworkStream | Exception | None] = (
-            queue.SimpleQueue()
-        )
-        self._lock = threading.Lock()
-        self._abandoned = False
-
-    def wait(self, timeout_s: float | None, cancel: Cancel) -> httpcore.NetworkStream:
-        """Return the stream; raises what connecting raises, ConnectTimeout or Cancelled."""
-        threading.Thread(target=self._run, daemon=True, name="nanocoder-connect").start()
-        forget = cancel.on_set(lambda: self._done.put(None))
+    def run() -> None:
         try:
-            outcome = self._done.get(timeout=timeout_s)
-        except queue.Empty:
-            outcome = httpcore.ConnectTimeout("no connection in time")
-        finally:
-            forget()
-        if isinstance(outcome, httpcore.NetworkStream):
-            return outcome
-        self._abandon()
-        cancel.check()
-        raise outcome or httpcore.ConnectTimeout("no connection in time")
-
-    def _run(self) -> None:
-        try:
-            stream = self._connect()
-        except Exception as error:  # noqa: BLE001 - handed to the thread that waits
-            self._done.put(error)
+            stream = connect()
+        except BaseException as error:  # noqa: BLE001 - raised by the thread that waits
+            with suppress(InvalidStateError):
+                outcome.set_exception(error)
             return
-        with self._lock:
-            if self._abandoned:
-                stream.close()
-            else:
-                self._done.put(stream)
+        try:
+            outcome.set_result(stream)
+        except InvalidStateError:  # too late
+            stream.close()
 
-    def _abandon(self) -> None:
-        with self._lock:
-            self._abandoned = True
-        while not self._done.empty():
-            late = self._done.get()
-            if isinstance(late, httpcore.NetworkStream):
-                late.close()
+    Thread(target=run, daemon=True, name="nanocoder-connect").start()
+    forget = cancel.on_set(outcome.cancel)
+    try:
+        return outcome.result(seconds)
+    except (TimeoutError, CancelledError):
+        if not outcome.cancel():  # it ended at this very moment
+            return outcome.result()
+        cancel.check()
+        raise httpcore.ConnectTimeout("no connection in time") from None
+    finally:
+        forget()
 
 
-class WatchedStream(httpcore.NetworkStream):
-    """A connection that asks the watch of the current request how long it may block."""
+class _BoundedStream(httpcore.NetworkStream):
+    """A connection whose every wait ends with a cancel or with the timer of the request."""
 
-    def __init__(self, stream: httpcore.NetworkStream, line: Line) -> None:
+    def __init__(self, stream: httpcore.NetworkStream, bounds: Bounds) -> None:
         self._stream = stream
-        self._line = line
+        self._bounds = bounds
         self._socket: socket.socket = stream.get_extra_info("socket")
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        """Read what is there; raises ProviderError when a timer of the watch runs out."""
-        watch = self._line.watch
-        if watch is None:
-            return self._stream.read(max_bytes, timeout)
-        watch.hold(self._socket)
-        try:
-            return self._stream.read(max_bytes, watch.seconds_left())
-        except httpcore.ReadTimeout:
-            raise watch.expired() from None
+        """Read what is there."""
+        self._bounds.hold(self._socket)
+        seconds = _shorter(timeout, self._bounds.timer.read_s())
+        return self._stream.read(max_bytes, seconds)
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         """Write all of *buffer*."""
-        if self._line.watch is not None:
-            self._line.watch.hold(self._socket)
-        self._stream.write(buffer, timeout)
-
-    def close(self) -> None:
-        """Close the connection."""
-        self._stream.close()
+        self._bounds.hold(self._socket)
+        seconds = _shorter(timeout, self._bounds.timer.remaining_s())
+        self._stream.write(buffer, seconds)
 
     def start_tls(
         self,
@@ -138,116 +233,75 @@ class WatchedStream(httpcore.NetworkStream):
         timeout: float | None = None,
     ) -> httpcore.NetworkStream:
         """Return the same connection under TLS."""
-        if self._line.watch is not None:
-            self._line.watch.hold(self._socket)
-        return WatchedStream(
-            self._stream.start_tls(ssl_context, server_hostname, timeout), self._line
-        )
+        self._bounds.hold(self._socket)
+        seconds = _shorter(timeout, self._bounds.timer.remaining_s())
+        secured = self._stream.start_tls(ssl_context, server_hostname, seconds)
+        return _BoundedStream(secured, self._bounds)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._stream.close()
 
     def get_extra_info(self, info: str) -> Any:
         """Return what the connection knows about itself."""
         return self._stream.get_extra_info(info)
 
 
-class Connections:
-    """The open connections to one server; the TLS context (15 ms) is made for https only."""
+def _shorter(timeout: float | None, seconds: float) -> float | None:
+    """Return the shorter wait, None for an endless one; raises ReadTimeout when time is up."""
+    if seconds <= 0:
+        raise httpcore.ReadTimeout("no time is left")
+    shorter = seconds if timeout is None else min(timeout, seconds)
+    return None if shorter == float("inf") else shorter
 
-    def __init__(
-        self, line: Line, base_url: str, headers: Mapping[str, str], proxy: str = ""
-    ) -> None:
-        self._headers = dict(headers)
-        self._pool = httpcore.ConnectionPool(
-            ssl_context=tls_context() if base_url.startswith("https:") else None,
-            proxy=_proxy(proxy) if proxy else None,
-            keepalive_expiry=KEEPALIVE_S,
-            network_backend=line,
+
+@contextmanager
+def _httpx_errors() -> Iterator[None]:
+    """Raise httpcore's errors as those of the same name in httpx, as httpx's own transport does."""
+    try:
+        yield
+    except _CORE_ERRORS as error:
+        raise getattr(httpx, type(error).__name__)(str(error)) from error
+
+
+def _core_proxy(address: str) -> httpcore.Proxy:
+    shown = without_password(address)
+    try:
+        proxy = httpx.Proxy(address)
+    except (ValueError, httpx.InvalidURL):
+        raise ConfigError(
+            f"the proxy {shown!r} is not an http://, https:// or socks5:// address"
+        ) from None
+    if proxy.url.scheme.startswith("socks") and find_spec("socksio") is None:
+        raise ConfigError(
+            f"the proxy {shown!r} needs the package socksio: install nanocoder-kit-http[socks]"
         )
-
-    def send(
-        self, method: str, url: str, body: bytes | None, *, connect_s: float, write_s: float
-    ) -> "Answer":
-        """Send one request and return its answer, whose body has not been read.
-
-        Reads obey the line's watch. Raises: httpcore's errors.
-        """
-        address = httpcore.URL(url)
-        headers = {"host": _host_header(url), "accept": "*/*", **self._headers}
-        if body is not None:
-            headers |= {"content-type": "application/json", "content-length": str(len(body))}
-        limits = {"connect": connect_s, "read": None, "write": write_s, "pool": connect_s}
-        request = httpcore.Request(
-            method,
-            address,
-            headers=[(name.encode(), _header(value)) for name, value in headers.items()],
-            content=body or b"",
-            extensions={"timeout": limits},
-        )
-        return Answer(self._pool.handle_request(request))
-
-    def close(self) -> None:
-        """Close all connections."""
-        self._pool.close()
-
-
-class Answer:
-    """A status, headers by their names in lower case, and a body that arrives in chunks."""
-
-    def __init__(self, response: httpcore.Response) -> None:
-        self._response = response
-        self.status_code = response.status
-        self.headers = {
-            name.decode("latin-1").lower(): value.decode("latin-1")
-            for name, value in response.headers
-        }
-
-    def chunks(self) -> Iterator[bytes]:
-        """Yield the body as it comes."""
-        return self._response.iter_stream()
-
-    def close(self) -> None:
-        """Give the connection back, or close it when the body was not read to its end."""
-        self._response.close()
+    return httpcore.Proxy(str(proxy.url), auth=proxy.raw_auth)
 
 
 def tls_context() -> SSLContext:
     """Return what https connections are checked with: SSL_CERT_FILE, SSL_CERT_DIR or certifi."""
-    import ssl
-
-    file, folder = os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")
-    if file or folder:
-        return ssl.create_default_context(cafile=file or None, capath=folder or None)
-    import certifi
-
-    return ssl.create_default_context(cafile=certifi.where())
+    return _tls_context(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
 
 
-def _host_header(url: str) -> str:
-    parts = urlsplit(url)
-    standard = {"http": 80, "https": 443}[parts.scheme]
-    host = parts.netloc.rpartition("@")[2]
-    return host.removesuffix(f":{standard}")
-
-
-def _header(value: str) -> bytes:
-    """Return a header's bytes; a line end in a key would begin a header of its own."""
-    if "\r" in value or "\n" in value:
-        raise ProviderError("a header value holds a line end; is the key right?", kind="auth")
+@lru_cache(maxsize=1)  # making one takes 15 ms
+def _tls_context(file: str | None, folder: str | None) -> SSLContext:
     try:
-        return value.encode("ascii")
-    except UnicodeEncodeError:
-        raise ProviderError(
-            "a header value holds a letter that is not ASCII; is the key right?", kind="auth"
-        ) from None
+        return httpx.create_ssl_context()
+    except OSError as error:
+        raise ConfigError(
+            f"the certificates that SSL_CERT_FILE or SSL_CERT_DIR names, {file or folder!r},"
+            f" cannot be read: {error}"
+        ) from error
 
 
-def _proxy(address: str) -> httpcore.Proxy:
-    parts = urlsplit(address)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise ProviderError(
-            f"the proxy {without_password(address)!r} is not an http:// or https:// address",
-            kind="bad_request",
-        )
-    bare = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
-    if not parts.username:
-        return httpcore.Proxy(url=bare)
-    return httpcore.Proxy(url=bare, auth=(unquote(parts.username), unquote(parts.password or "")))
+def open_client(
+    transport: httpx.BaseTransport, *, connect_s: float | None = None, write_s: float | None = None
+) -> httpx.Client:
+    """Return a client for requests that are made by `httpx.Request` and sent as they are.
+
+    Made by the client's own methods they would carry its cookies and default headers. Reads have no
+    timeout here, because the timer of each request bounds them.
+    """
+    timeout = httpx.Timeout(connect=connect_s, read=None, write=write_s, pool=connect_s)
+    return httpx.Client(transport=transport, timeout=timeout, trust_env=False)

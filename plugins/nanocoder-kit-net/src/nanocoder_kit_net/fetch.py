@@ -1,22 +1,22 @@
 """One request with its redirects: each hop is checked, all of it has one deadline."""
 
-import time
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING, Final
 
 from attrs import frozen
-from nanocoder import Cancel, ToolError
+from nanocoder import Cancel, TimedOut, ToolError
 
 from nanocoder_kit_net.answer import Answer
-from nanocoder_kit_net.body import read_body
 from nanocoder_kit_net.guard import Guard
-from nanocoder_kit_net.target import Target
+from nanocoder_kit_net.target import Target, invalid, parse_url
 
 if TYPE_CHECKING:
-    from nanocoder_kit_net.line import Deadline
+    import httpx
 
-REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 USER_AGENT: Final = "nanocoder/0.1 (+coding agent)"
+# A single layer: several of them turn one piece of an answer into gigabytes.
+ENCODINGS: Final = frozenset({"", "identity", "gzip", "deflate"})
 
 
 @frozen
@@ -47,23 +47,24 @@ def fetch(
     scheme_not_allowed, invalid_url, too_many_redirects, unsupported_encoding, broken_answer …),
     TimedOut, Cancelled.
     """
-    from nanocoder_kit_net.line import Deadline  # httpcore takes 40 ms; only a request needs it
+    from nanocoder_kit_http import timers, transport  # httpx takes 40 ms; only a request needs it
 
     limits = limits or Limits()
-    started = time.monotonic()
-    deadline = Deadline(limits.seconds, cancel)
+    timer, bounds = timers.TotalTimer(limits.seconds), transport.Bounds()
+    network = transport.Transport(bounds, resolve=guard.addresses)
     hops: list[str] = []
-    sent = {"user-agent": USER_AGENT, "accept": "*/*", "accept-encoding": "gzip", **(headers or {})}
-    try:
+    with bounds.during(cancel, timer), transport.open_client(network) as client:
+        exchange = _Exchange(client, headers or {}, follow=follow)
         while True:
             target = on_hop(target) if on_hop is not None else target
             guard.check(target)
-            asked = _Exchange(target, guard, deadline, method, sent, limits.body_bytes, follow)
-            status, found, body, is_cut = asked.run()
-            location = found.get("location", "")
-            if not (follow and status in REDIRECTS and location):
-                seconds = time.monotonic() - started
-                return Answer(target.url, status, found, body, is_cut, tuple(hops), seconds)
+            with _errors_of(target, limits, cancel), closing(exchange.send(method, target)) as hop:
+                if exchange.redirect is None:
+                    body, is_cut = _read(hop, limits.body_bytes)
+                    fields, seconds = dict(hop.headers), timer.elapsed_s()
+                    return Answer(
+                        target.url, hop.status_code, fields, body, is_cut, tuple(hops), seconds
+                    )
             hops.append(target.url)
             if len(hops) > limits.redirects:
                 raise ToolError(
@@ -71,78 +72,91 @@ def fetch(
                     error_class="too_many_redirects",
                     data={"hops": hops},
                 )
-            target = target.joined(location)
-            method = "GET" if status in {301, 302, 303} and method == "POST" else method
-    finally:
-        deadline.close()
+            target, method = exchange.redirect, exchange.method
 
 
-@frozen
 class _Exchange:
-    """One question and its answer, on a connection of its own."""
+    """Asks one server after the other; *redirect* and *method* are what the last one asks for."""
 
-    target: Target
-    guard: Guard
-    deadline: "Deadline"
-    method: str
-    headers: Mapping[str, str]
-    limit: int
-    follow: bool
+    def __init__(self, client: "httpx.Client", headers: Mapping[str, str], *, follow: bool) -> None:
+        client.event_hooks = {"response": [self._note_redirect]}
+        self._client = client
+        self._headers = {"user-agent": USER_AGENT, "accept": "*/*", "accept-encoding": "gzip"}
+        self._headers.update(headers)
+        self._follow = follow
+        self.redirect: Target | None = None
+        self.method = ""
 
-    def run(self) -> tuple[int, dict[str, str], bytes, bool]:
-        import httpcore
+    def send(self, method: str, target: Target) -> "httpx.Response":
+        """Return the answer of *target*, whose body has not been read."""
+        import httpx
 
-        from nanocoder_kit_net.line import Line
+        self.redirect = None
+        exact = {"target": target.path.encode()}  # what was checked is asked, letter by letter
+        request = httpx.Request(method, target.url, headers=self._headers, extensions=exact)
+        response = self._client.send(request, stream=True)
+        self.method = response.next_request.method if response.next_request else method
+        return response
 
-        try:
-            with (
-                httpcore.ConnectionPool(
-                    network_backend=Line(self.guard, self.deadline), max_connections=1
-                ) as pool,
-                pool.stream(self.method, self._url(), headers=self._headers()) as response,
-            ):
-                return self._read(response)
-        except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException) as error:
-            self.deadline.left()  # a socket that was shut looks like an answer that broke off
-            raise self._broken(error) from None
+    def _note_redirect(self, response: "httpx.Response") -> None:
+        """Read the address of a redirect strictly, before httpx does."""
+        location = response.headers.get("location", "")
+        if self._follow and location and response.has_redirect_location:
+            self.redirect = parse_url(str(response.request.url.join(location)))
 
-    def _read(self, response: Any) -> tuple[int, dict[str, str], bytes, bool]:
-        found = _headers_of(response.headers)
-        if self.follow and response.status in REDIRECTS and found.get("location"):
-            return response.status, found, b"", False
-        encoding = found.get("content-encoding", "")
-        body, is_cut = read_body(response.iter_stream(), encoding, self.limit)
-        self.deadline.left()
-        return response.status, found, body, is_cut
 
-    def _url(self) -> Any:
-        import httpcore
-
-        return httpcore.URL(
-            scheme=self.target.scheme.encode(),
-            host=self.target.host.encode(),
-            port=self.target.port,
-            target=self.target.path.encode(),
+def _read(response: "httpx.Response", limit: int) -> tuple[bytes, bool]:
+    """Return at most *limit* unpacked bytes of the body, and whether there was more."""
+    encoding = response.headers.get("content-encoding", "").strip().lower()
+    if encoding not in ENCODINGS:
+        raise ToolError(
+            f"the answer is packed as {encoding[:60]!r}, which was not requested",
+            error_class="unsupported_encoding",
         )
-
-    def _headers(self) -> list[tuple[str, str]]:
-        return [("host", self.target.authority), *self.headers.items()]
-
-    def _broken(self, error: Exception) -> ToolError:
-        text = " ".join(str(error).split()) or type(error).__name__
-        if "CERTIFICATE_VERIFY" in text:
-            return ToolError(
-                f"{self.target.authority} has a certificate that is not trusted: {text};"
-                " SSL_CERT_FILE names your own certificates",
-                error_class="certificate_not_trusted",
-            )
-        return ToolError(f"{self.target.authority} broke off: {text}", error_class="broken_answer")
+    pieces: list[bytes] = []
+    size = 0
+    for piece in response.iter_bytes():
+        pieces.append(piece)
+        size += len(piece)
+        if size > limit:
+            break
+    return b"".join(pieces)[:limit], size > limit
 
 
-def _headers_of(pairs: list[tuple[bytes, bytes]]) -> dict[str, str]:
-    """Return headers by lower-case name; those that come twice are joined with a comma."""
-    found: dict[str, str] = {}
-    for name, value in pairs:
-        key, text = name.decode("latin-1").lower(), value.decode("latin-1")
-        found[key] = f"{found[key]}, {text}" if key in found else text
-    return found
+@contextmanager
+def _errors_of(target: Target, limits: Limits, cancel: Cancel) -> Iterator[None]:
+    """Raise what went wrong on the way to *target* as a ToolError that says so."""
+    import httpx
+
+    try:
+        yield
+        cancel.check()  # a socket that was shut looks like the end of an answer
+    except httpx.TimeoutException:
+        raise TimedOut(f"no complete answer within {limits.seconds:g} s") from None
+    except httpx.InvalidURL as error:
+        raise invalid(target.url, f"is refused: {error}") from None
+    except httpx.DecodingError as error:
+        raise ToolError(
+            f"the answer cannot be unpacked: {error}", error_class="broken_encoding"
+        ) from None
+    except httpx.HTTPError as error:
+        cancel.check()
+        raise _failure(target, error) from None
+
+
+def _failure(target: Target, error: Exception) -> ToolError:
+    import httpx
+
+    text = " ".join(str(error).split()) or type(error).__name__
+    if "CERTIFICATE_VERIFY" in text:
+        return ToolError(
+            f"{target.authority} has a certificate that is not trusted: {text};"
+            " SSL_CERT_FILE names your own certificates",
+            error_class="certificate_not_trusted",
+        )
+    if isinstance(error, httpx.ConnectError):
+        return ToolError(
+            f"{target.host!r} could not be reached on port {target.port}: {text}",
+            error_class="connect_failed",
+        )
+    return ToolError(f"{target.authority} broke off: {text}", error_class="broken_answer")

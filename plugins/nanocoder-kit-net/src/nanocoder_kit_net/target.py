@@ -1,9 +1,8 @@
 """Reading a URL strictly: what is checked, what is shown and what is connected to are one host."""
 
 import re
-from contextlib import suppress
 from typing import Final
-from urllib.parse import quote, urljoin
+from urllib.parse import quote
 
 from attrs import frozen
 from nanocoder import ToolError
@@ -43,12 +42,6 @@ class Target:
     def url(self) -> str:
         """The whole address, as it is asked."""
         return f"{self.scheme}://{self.authority}{self.path}"
-
-    def joined(self, location: str) -> "Target":
-        """Return where a redirect leads; raises ToolError."""
-        with suppress(UnicodeError):
-            location = location.encode("latin-1").decode("utf-8")  # what many servers mean
-        return parse_url(urljoin(self.url, location.strip(" \t").replace(" ", "%20")))
 
 
 def parse_url(url: str) -> Target:
