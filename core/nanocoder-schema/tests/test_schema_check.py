@@ -333,3 +333,16 @@ def test_a_schema_imports_no_cattrs():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\nTrue\n"
+
+
+def test_the_first_member_of_a_union_that_fits_is_taken_in_each_signature():
+    @attrs.frozen
+    class Left:
+        name: str
+
+    @attrs.frozen
+    class Right:
+        name: str
+
+    assert check(Left | Right, {"name": "n"}) == Left("n")
+    assert check(Right | Left, {"name": "n"}) == Right("n")

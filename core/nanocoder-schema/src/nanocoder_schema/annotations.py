@@ -1,12 +1,12 @@
 """Annotations without their wrapping, and the form that values of their types have in JSON."""
 
-import collections.abc
 import copy
 import enum
 import inspect
 import types
 import typing
-from collections.abc import Callable, Iterator
+from collections import abc
+from collections.abc import Callable
 from functools import partial
 from typing import Annotated, Any, Literal, NamedTuple, NewType, Union
 
@@ -16,18 +16,13 @@ from nanocoder_schema.param import Param
 
 SHOWN_DEFAULT = "nanocoder.default"  # metadata: the default to show when the field has a factory
 SCALARS = (str, int, float, bool, type(None))
-LISTS = (
-    *(list, tuple, collections.abc.Sequence, collections.abc.MutableSequence),
-    *(collections.abc.Collection, collections.abc.Iterable),
-)
-SETS = (set, frozenset, collections.abc.Set, collections.abc.MutableSet)
-MAPPINGS = (dict, collections.abc.Mapping, collections.abc.MutableMapping)
 FORMS: dict[Any, str] = {
     **dict.fromkeys((Any, object), "any"),
     **dict.fromkeys(SCALARS, "scalar"),
-    **dict.fromkeys(LISTS, "list"),
-    **dict.fromkeys(SETS, "set"),
-    **dict.fromkeys(MAPPINGS, "mapping"),
+    **dict.fromkeys((list, tuple, abc.Sequence, abc.MutableSequence), "list"),
+    **dict.fromkeys((abc.Collection, abc.Iterable), "list"),
+    **dict.fromkeys((set, frozenset, abc.Set, abc.MutableSet), "set"),
+    **dict.fromkeys((dict, abc.Mapping, abc.MutableMapping), "mapping"),
     Union: "union",
 }
 BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
@@ -44,14 +39,15 @@ class Unwrapped(NamedTuple):
     def form(self) -> str:
         """The form in JSON: one of FORMS, "choice", "class", "fixed" (a tuple) or "untyped"."""
         kind, args, _ = self
-        if kind in MAPPINGS and args and unwrap(args[0]).kind is not str:
+        form = FORMS.get(kind, "")
+        if form == "mapping" and args and unwrap(args[0]).kind is not str:
             return "untyped"
         if kind is tuple and args and args[-1] is not ...:
             return "fixed"
-        if kind in FORMS:
-            return FORMS[kind]
         if isinstance(kind, type) and attrs.has(kind) and not args:
             return "class"
+        if form:
+            return form
         is_choice = self.members and all(isinstance(value, SCALARS) for value in self.choices)
         return "choice" if is_choice else "untyped"
 
@@ -93,18 +89,16 @@ def parameters_of(function: Callable[..., Any], skip: frozenset[str]) -> type:
 
     Raises: TypeError for parameters that cannot be passed by name.
     """
-    fields = {p.name: _field(function, p) for p in _parameters(function) if p.name not in skip}
-    return attrs.make_class("Arguments", fields, frozen=True, kw_only=True)
-
-
-def _parameters(function: Callable[..., Any]) -> Iterator[inspect.Parameter]:
+    fields = {}
     for parameter in inspect.signature(function).parameters.values():
         if parameter.kind not in BY_NAME:
             raise TypeError(
                 f"parameter {parameter} of {function!r} cannot be passed by name; "
                 "give each parameter a name of its own"
             )
-        yield parameter
+        if parameter.name not in skip:
+            fields[parameter.name] = _field(function, parameter)
+    return attrs.make_class("Arguments", fields, frozen=True, kw_only=True)
 
 
 def _field(function: Callable[..., Any], parameter: inspect.Parameter) -> Any:

@@ -44,16 +44,11 @@ def converter() -> Converter:
     """Return the one strict converter."""
     strict = Converter(detailed_validation=True, forbid_extra_keys=True)
     strict.register_structure_hook_factory(lambda _: True, _hook)
-
-    @cache
-    def hook_of(annotation: Any) -> Hook:
-        return _hook(annotation, strict)
-
+    # No cache for other annotations: A | B equals B | A, but its first member goes first.
+    hook_of = cache(lambda cls: _hook(cls, strict))
     # cattrs has hooks of its own for these and their subclasses, and asks them first.
     for kind in (str, bytes, int, float, Path):
-        strict.register_structure_hook(
-            kind, lambda value, annotation: hook_of(annotation)(value, annotation)
-        )
+        strict.register_structure_hook(kind, lambda value, cls: hook_of(cls)(value, cls))
     return strict
 
 

@@ -2,7 +2,7 @@
 
 import enum
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import attrs
@@ -18,11 +18,9 @@ NUMBER = {"ge": "minimum", "gt": "exclusiveMinimum", "le": "maximum", "lt": "exc
 STRING = {"min_length": "minLength", "max_length": "maxLength", "pattern": "pattern"}
 ARRAY = {"min_length": "minItems", "max_length": "maxItems"}
 OBJECT = {"min_length": "minProperties", "max_length": "maxProperties"}
-OF_SCALAR = {str: STRING, int: NUMBER, float: NUMBER}
+BOUNDS = {"string": STRING, "integer": NUMBER, "number": NUMBER, "array": ARRAY, "object": OBJECT}
 JSON_TYPE = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
-CONTAINERS = {"class": "object", "mapping": "object"} | dict.fromkeys(
-    ("list", "set", "fixed"), "array"
-)
+OBJECTS, ARRAYS = ("class", "mapping"), ("list", "set", "fixed")
 FACTORY: Any = attrs.Factory  # to mypy a function
 EMPTY_FACTORIES = (list, set, frozenset, tuple, dict)
 REF = "#/$defs/"
@@ -97,17 +95,16 @@ class _Walk:
         tail: Schema = {}
         match unwrapped.form:
             case "scalar":
-                head = {"type": JSON_TYPE[kind], **_bounds(notes, OF_SCALAR.get(kind, {}))}
+                head = _typed(JSON_TYPE[kind], notes)
             case "choice":
                 head = _enumeration(unwrapped.choices)
             case "class":
                 head = self.class_schema(kind, path)
             case "mapping":
-                head = {"type": "object", **_bounds(notes, OBJECT)}
+                head = _typed("object", notes)
                 tail = self._inner("additionalProperties", args[1:], f"{path}.*")
             case "list" | "set" as form:
-                head = {"type": "array", **_bounds(notes, ARRAY)}
-                head |= {"uniqueItems": True} if form == "set" else {}
+                head = _typed("array", notes) | ({"uniqueItems": True} if form == "set" else {})
                 tail = self._inner("items", args[:1], f"{path}[]")
             case "fixed":
                 head = {"type": "array"}
@@ -129,8 +126,8 @@ class _Walk:
 
 def _is_ambiguous(members: tuple[Any, ...]) -> bool:
     """Tell whether a value's JSON type may leave open which of *members* it is."""
-    types = [CONTAINERS.get(unwrap(member).form) for member in members]
-    return types.count("object") > 1 or types.count("array") > 1
+    forms = [unwrap(member).form for member in members]
+    return any(sum(form in kinds for form in forms) > 1 for kinds in (OBJECTS, ARRAYS))
 
 
 def _enumeration(values: list[Any]) -> Schema:
@@ -139,13 +136,14 @@ def _enumeration(values: list[Any]) -> Schema:
     return {**({"type": JSON_TYPE[types.pop()]} if len(types) == 1 else {}), "enum": values}
 
 
-def _bounds(notes: Sequence[Param], keywords: Mapping[str, str]) -> Schema:
-    return {
+def _typed(json_type: str, notes: Notes) -> Schema:
+    bounds = {
         keyword: getattr(note, name)
         for note in reversed(notes)
-        for name, keyword in keywords.items()
+        for name, keyword in BOUNDS.get(json_type, {}).items()
         if getattr(note, name) is not None
     }
+    return {"type": json_type, **bounds}
 
 
 def _default(field: "attrs.Attribute[Any]") -> Schema:

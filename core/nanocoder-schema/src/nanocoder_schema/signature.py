@@ -74,7 +74,9 @@ class Signature:
         """
         from attrs import NOTHING, fields
 
-        empty = [name for name, value in arguments.items() if _is_empty(value)]
+        # null and false are answers; a zero, or an empty text, list or object may be a filler.
+        answered = {n for n, value in arguments.items() if value or value is None or value is False}
+        empty = [name for name in arguments if name not in answered]
         if not empty:
             return ()
         optional = {field.name for field in fields(self.parameters) if field.default is not NOTHING}
@@ -97,11 +99,6 @@ class Signature:
         from nanocoder_schema.json_schema import describe
 
         return describe(self.parameters)
-
-
-def _is_empty(value: Any) -> bool:
-    """Tell whether *value* is a zero, or a text, list or object with nothing in it."""
-    return not value and value is not None and not isinstance(value, bool)
 
 
 def structure(cls: type[T], data: Any, *, where: str = "") -> T:
