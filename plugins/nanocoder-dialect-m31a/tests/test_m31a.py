@@ -43,18 +43,20 @@ def test_all_nineteen_names_are_offered_with_the_tools_that_there_are(offers):
 
 @pytest.mark.contract("MA-82")
 @pytest.mark.contract("MA-84")
-def test_a_sub_agent_is_called_as_in_the_reference(dialect, said):
-    given = {"description": "Look", "prompt": "Look around.", "name": "explore"}
-    behind = ToolCall("1", "Agent", {**given, "isolation": "worktree", "run_in_background": True})
+def test_a_sub_agent_is_called_as_in_the_reference(dialect, answers):
+    arguments = {"description": "Look", "prompt": "Look around.", "name": "explore"}
+    behind = ToolCall(
+        "1", "Agent", {**arguments, "isolation": "worktree", "run_in_background": True}
+    )
     assert dialect.canonical(behind).arguments == {
-        **given,
+        **arguments,
         "isolation": "worktree",
         "background": True,
     }
-    started, listed, unknown = said(
-        ("Agent", {**given, "run_in_background": True}),
+    started, listed, unknown = answers(
+        ("Agent", {**arguments, "run_in_background": True}),
         ("AgentResult", {}),
-        ("Agent", {**given, "name": "poet"}),
+        ("Agent", {**arguments, "name": "poet"}),
     )
     assert started.startswith("a1: Look (started)\nRead its result with AgentResult.")
     assert listed.startswith("a1 ")
@@ -77,15 +79,15 @@ def test_what_the_reference_has_and_nobody_installed_is_said(dialect):
     assert text == 'Error: the tool "CodeMap" is not installed'
 
 
-def test_an_unknown_name_is_answered_with_the_names_that_there_are(said):
-    (text,) = said(("read_file", {"path": "a"}))
+def test_an_unknown_name_is_answered_with_the_names_that_there_are(answers):
+    (text,) = answers(("read_file", {"path": "a"}))
     assert text == f'Error: unknown tool "read_file"; the tools are {", ".join(NAMES)}'
 
 
 @pytest.mark.contract("MA-02")
-def test_a_command_has_half_an_hour_and_never_more(dialect, said):
+def test_a_command_has_half_an_hour_and_never_more(dialect, answers):
     assert dialect.canonical(call("Bash", command="ls")).arguments["timeout"] == 1_800
-    texts = said(
+    texts = answers(
         ("Bash", {"command": "ls", "timeout": 0}),
         ("Bash", {"command": "ls", "timeout": 1_801}),
         ("Bash", {"command": "sleep 9", "timeout": 1}),
@@ -98,17 +100,17 @@ def test_a_command_has_half_an_hour_and_never_more(dialect, said):
 
 
 @pytest.mark.contract("MA-03")
-def test_a_long_output_is_cut_with_the_marker_of_the_reference(said):
-    (text,) = said(("Bash", {"command": "yes | head -c 70000; exit 4"}))
+def test_a_long_output_is_cut_with_the_marker_of_the_reference(answers):
+    (text,) = answers(("Bash", {"command": "yes | head -c 70000; exit 4"}))
     assert len(text) == SHOWN_CHARS
     assert text.endswith("[... output truncated]\nExit code: 4")
 
 
 @pytest.mark.contract("MA-07")
 @pytest.mark.contract("MA-09")
-def test_a_command_keeps_its_output_when_it_fails(tmp_path, said):
+def test_a_command_keeps_its_output_when_it_fails(tmp_path, answers):
     (tmp_path / "sub").mkdir()
-    assert said(
+    assert answers(
         ("Bash", {"command": "echo out; echo err >&2; exit 3"}),
         ("Bash", {"command": "true"}),
         ("Bash", {"command": "basename $PWD", "workdir": "sub"}),
@@ -122,9 +124,9 @@ def test_a_command_keeps_its_output_when_it_fails(tmp_path, said):
 
 
 @pytest.mark.contract("MA-12")
-def test_lines_are_numbered_as_by_cat(tmp_path, said):
+def test_lines_are_numbered_as_by_cat(tmp_path, answers):
     (tmp_path / "a.txt").write_text("one\ntwo\nthree\n")
-    assert said(
+    assert answers(
         ("FileRead", {"path": "a.txt"}), ("FileRead", {"path": "a.txt", "offset": 2, "limit": 1})
     ) == [
         "     1\tone\n     2\ttwo\n     3\tthree",
@@ -135,12 +137,12 @@ def test_lines_are_numbered_as_by_cat(tmp_path, said):
 @pytest.mark.contract("MA-10")
 @pytest.mark.contract("MA-13")
 @pytest.mark.contract("MA-15")
-def test_what_cannot_be_read_has_its_own_error(tmp_path, said):
+def test_what_cannot_be_read_has_its_own_error(tmp_path, answers):
     (tmp_path / "big").write_bytes(b"x\n" * 2_500_001)
     (tmp_path / "long").write_text("x" * 3_000)
     (tmp_path / "link").symlink_to("/etc/passwd")
     (tmp_path / "zip").write_bytes(b"PK\x03\x04\0\0")
-    big, long, link, folder, missing, binary = said(
+    big, long, link, folder, missing, binary = answers(
         *(("FileRead", {"path": path}) for path in ("big", "long", "link", ".", "none", "zip"))
     )
     assert big.startswith("Error: 'big' has 5,000,002 bytes, more than the 5,000,000")
@@ -157,17 +159,17 @@ PIXEL = (
 
 
 @pytest.mark.contract("MA-14")
-def test_an_image_is_attached(tmp_path, played):
+def test_an_image_is_attached(tmp_path, play_calls):
     (tmp_path / "a.png").write_bytes(base64.b64decode(PIXEL))
-    (result,) = played(("FileRead", {"path": "a.png"})).results
-    assert [one.media_type for one in result.attachments] == ["image/png"]
+    (result,) = play_calls(("FileRead", {"path": "a.png"})).results
+    assert [attachment.media_type for attachment in result.attachments] == ["image/png"]
     assert result.output.startswith("[image/png")
 
 
 @pytest.mark.contract("MA-18")
 @pytest.mark.contract("MA-19")
-def test_a_file_is_written(said):
-    assert said(
+def test_a_file_is_written(answers):
+    assert answers(
         ("FileWrite", {"path": "new/a.txt", "content": "x\n"}),
         ("FileWrite", {"path": "a.bin", "content": "a\0b"}),
     ) == [
@@ -180,9 +182,9 @@ def test_a_file_is_written(said):
 @pytest.mark.contract("MA-32")
 @pytest.mark.contract("MA-33")
 @pytest.mark.contract("MA-36")
-def test_an_edit_names_how_the_place_was_found_and_shows_the_change(tmp_path, said):
+def test_an_edit_names_how_the_place_was_found_and_shows_the_change(tmp_path, answers):
     (tmp_path / "a.txt").write_text("one\ntwo\none\n")
-    many, lines, both, neither, twice = said(
+    many, lines, both, neither, twice = answers(
         ("Edit", {"path": "a.txt", "old_string": "one", "new_string": "1", "replace_all": True}),
         ("Edit", {"path": "a.txt", "start_line": 2, "end_line": 3, "new_string": "2"}),
         ("Edit", {"path": "a.txt", "old_string": "1", "start_line": 1, "new_string": "2"}),
@@ -202,10 +204,10 @@ def test_an_edit_names_how_the_place_was_found_and_shows_the_change(tmp_path, sa
 @pytest.mark.contract("MA-48")
 @pytest.mark.contract("MA-49")
 @pytest.mark.contract("MA-50")
-def test_grep_and_glob_find(tmp_path, said):
+def test_grep_and_glob_find(tmp_path, answers):
     (tmp_path / "a.go").write_text("one\nt.o\nthree\n")
     (tmp_path / "b.ts").write_text("two\n")
-    assert said(
+    assert answers(
         ("Grep", {"pattern": "t.o", "include": "*.go", "context": 1}),
         ("Grep", {"pattern": "t.o", "fixed_string": True}),
         ("Glob", {"pattern": "**/*.go"}),
@@ -217,10 +219,10 @@ def test_grep_and_glob_find(tmp_path, said):
 
 
 @pytest.mark.contract("MA-57")
-def test_files_are_moved_over_others_and_deleted(tmp_path, said):
+def test_files_are_moved_over_others_and_deleted(tmp_path, answers):
     (tmp_path / "a").write_text("a")
     (tmp_path / "b").write_text("b")
-    moved, deleted = said(
+    moved, deleted = answers(
         ("FileMove", {"source": "a", "destination": "b"}), ("FileDelete", {"path": "b"})
     )
     assert moved.startswith("Moved: a -> b\n[replaced")
@@ -241,21 +243,21 @@ def test_a_result_that_failed_says_so_in_its_text(dialect):
     assert dialect.render(call("FileWrite", path="a"), failed) == "Error: the disk is full"
 
 
-def test_a_denied_call_is_told_and_did_not_run(tmp_path, said):
+def test_a_denied_call_is_told_and_did_not_run(tmp_path, answers):
     class NoDeleting:
         @hookimpl
         def nanocoder_before_execute(self, call):
             return Verdict(Decision.DENY, "keep it") if call.name == "delete_file" else None
 
     (tmp_path / "a").touch()
-    (text,) = said(("FileDelete", {"path": "a"}), with_plugins={"no-deleting": NoDeleting()})
+    (text,) = answers(("FileDelete", {"path": "a"}), with_plugins={"no-deleting": NoDeleting()})
     assert text.startswith("Error: ")
     assert "keep it" in text
     assert (tmp_path / "a").exists()
 
 
-def test_the_model_is_told_that_a_person_changed_its_call(said_when_changed):
-    note, rest, same = said_when_changed("FileWrite", path="a.txt", content="model")
+def test_the_model_is_told_that_a_person_changed_its_call(answer_to_edited):
+    note, rest, same = answer_to_edited("FileWrite", path="a.txt", content="model")
     assert note.startswith("[a person changed the arguments to {")
     assert "a person's" in note
     assert rest == same

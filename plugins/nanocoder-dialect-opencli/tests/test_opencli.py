@@ -33,8 +33,8 @@ def atomic_edit(
     read = ctx.call("read_file", {"path": file_path})
     if read.is_error:
         return read
-    wanted = {"path": file_path, "old_string": old_string, "new_string": new_string}
-    return ctx.call("edit_file", wanted)
+    arguments = {"path": file_path, "old_string": old_string, "new_string": new_string}
+    return ctx.call("edit_file", arguments)
 
 
 def test_the_model_is_told_of_the_tools_with_the_fields_of_the_reference(offers, golden):
@@ -55,16 +55,16 @@ def test_atomic_is_one_confirmation_for_the_whole():
 @pytest.mark.contract("CO-12")
 @pytest.mark.contract("CO-14")
 @pytest.mark.contract("CO-15")
-def test_a_composed_edit_asks_once(tmp_path, said):
-    asked = []
+def test_a_composed_edit_asks_once(tmp_path, answers):
+    requests = []
 
     def approve(request):
-        asked.append(request.call.name)
+        requests.append(request.call.name)
         return ApprovalAnswer(request.id, request.digest, approved=True)
 
     (tmp_path / "a.txt").write_text("one\n")
     arguments = {"file_path": "a.txt", "old_string": "one", "new_string": "two"}
-    (text,) = said(
+    (text,) = answers(
         ("atomic_edit", arguments),
         mode="ask",
         approve=approve,
@@ -72,13 +72,13 @@ def test_a_composed_edit_asks_once(tmp_path, said):
         with_plugins={"atomic": AtomicEdit()},
         without="atomic_edit",
     )
-    assert asked == ["atomic_edit"], text
+    assert requests == ["atomic_edit"], text
     assert text.startswith("Edited a.txt: 1 place")
     assert (tmp_path / "a.txt").read_text() == "two\n"
 
 
-def test_files_are_read_written_and_edited(said):
-    assert said(
+def test_files_are_read_written_and_edited(answers):
+    assert answers(
         ("write", {"file_path": "a.txt", "content": "one\n"}),
         ("edit", {"file_path": "a.txt", "old_string": "one", "new_string": "two"}),
         ("read", {"file_path": "a.txt"}),
@@ -86,39 +86,41 @@ def test_files_are_read_written_and_edited(said):
 
 
 @pytest.mark.contract("CO-24")
-def test_a_failure_is_an_object(said):
-    texts = said(
+def test_a_failure_is_an_object(answers):
+    texts = answers(
         ("read", {"file_path": "none"}),
         ("read", {"path": "none"}),
         ("bash", {"command": "echo bad; exit 3"}),
         ('a "grep"', {"pattern": "x"}),
     )
-    missing, wrong, command, unknown = map(json.loads, texts)
+    missing, mismatch, command, unknown = map(json.loads, texts)
     assert missing == {"success": False, "error": "there is no file 'none'"}
-    assert "file_path" in wrong["error"]
+    assert "file_path" in mismatch["error"]
     assert command == {"success": False, "error": "exit code 3", "output": "bad"}
     assert unknown == {"success": False, "error": 'unknown tool: a "grep"'}
 
 
-def test_of_a_long_output_three_tenths_are_from_its_beginning(said):
-    (text,) = said(("bash", {"command": "printf 'a%.0s' $(seq 9999); printf 'b%.0s' $(seq 20000)"}))
+def test_of_a_long_output_three_tenths_are_from_its_beginning(answers):
+    (text,) = answers(
+        ("bash", {"command": "printf 'a%.0s' $(seq 9999); printf 'b%.0s' $(seq 20000)"})
+    )
     assert text.startswith("a" * 6_000 + "\n[")
     assert text.endswith("]\n" + "b" * 14_000)
 
 
-def test_a_denied_call_is_told_and_did_not_run(tmp_path, said):
+def test_a_denied_call_is_told_and_did_not_run(tmp_path, answers):
     class NoShell:
         @hookimpl
         def nanocoder_before_execute(self, call):
             return Verdict(Decision.DENY, "no shell") if call.name == "bash" else None
 
-    (text,) = said(("bash", {"command": "touch x"}), with_plugins={"no-shell": NoShell()})
+    (text,) = answers(("bash", {"command": "touch x"}), with_plugins={"no-shell": NoShell()})
     assert "no shell" in json.loads(text)["error"]
     assert not (tmp_path / "x").exists()
 
 
-def test_the_model_is_told_that_a_person_changed_its_call(said_when_changed):
-    note, rest, same = said_when_changed("write", file_path="a.txt", content="model")
+def test_the_model_is_told_that_a_person_changed_its_call(answer_to_edited):
+    note, rest, same = answer_to_edited("write", file_path="a.txt", content="model")
     assert note.startswith("[a person changed the arguments to {")
     assert "a person's" in note
     assert rest == same

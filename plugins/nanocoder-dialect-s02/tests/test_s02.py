@@ -22,9 +22,9 @@ def test_the_model_is_told_of_the_tools_as_the_reference_tells_it(offers, golden
 
 
 @pytest.mark.contract("LC-06")
-def test_a_file_is_read_without_numbers(tmp_path, said):
+def test_a_file_is_read_without_numbers(tmp_path, answers):
     (tmp_path / "a.txt").write_text("one\ntwo\nthree\n")
-    assert said(
+    assert answers(
         ("read_file", {"path": "a.txt"}),
         ("read_file", {"path": "a.txt", "limit": 2}),
         ("read_file", {"path": "a.txt", "limit": 9}),
@@ -38,9 +38,9 @@ def test_a_file_is_read_without_numbers(tmp_path, said):
 
 
 @pytest.mark.contract("LC-06")
-def test_a_long_file_is_cut(tmp_path, said):
+def test_a_long_file_is_cut(tmp_path, answers):
     (tmp_path / "a.txt").write_text("0123456789\n" * 6_000)
-    (text,) = said(("read_file", {"path": "a.txt"}))
+    (text,) = answers(("read_file", {"path": "a.txt"}))
     assert len(text) == SHOWN_CHARS
     assert text.startswith("0123456789\n0123456789\n")
     assert text.endswith("... (cut)")
@@ -48,8 +48,8 @@ def test_a_long_file_is_cut(tmp_path, said):
 
 @pytest.mark.contract("LC-07")
 @pytest.mark.contract("LC-08")
-def test_writing_and_editing_say_one_line(tmp_path, said):
-    assert said(
+def test_writing_and_editing_say_one_line(tmp_path, answers):
+    assert answers(
         ("write_file", {"path": "new/a.txt", "content": "\u00e4 one\n"}),
         ("edit_file", {"path": "new/a.txt", "old_text": "one", "new_text": "two"}),
         ("edit_file", {"path": "new/a.txt", "old_text": "nothing like it", "new_text": "x"}),
@@ -62,24 +62,26 @@ def test_writing_and_editing_say_one_line(tmp_path, said):
 
 
 @pytest.mark.contract("LC-08")
-def test_text_that_stands_twice_is_not_guessed_at(tmp_path, said):
+def test_text_that_stands_twice_is_not_guessed_at(tmp_path, answers):
     (tmp_path / "a.txt").write_text("one\none\n")
-    (text,) = said(("edit_file", {"path": "a.txt", "old_text": "one", "new_text": "two"}))
+    (text,) = answers(("edit_file", {"path": "a.txt", "old_text": "one", "new_text": "two"}))
     assert text == "Error: Text found 2 times in a.txt; give more of what is around it"
     assert (tmp_path / "a.txt").read_text() == "one\none\n"
 
 
 @pytest.mark.contract("LC-19")
 @pytest.mark.parametrize("special", ["'", '"', "\\", "\\n", "$HOME", "&", "/", "a\nb", "\t", "`"])
-def test_special_characters_survive_an_edit(tmp_path, said, special):
+def test_special_characters_survive_an_edit(tmp_path, answers, special):
     (tmp_path / "a.txt").write_text(f"<{special}>\n")
-    said(("edit_file", {"path": "a.txt", "old_text": f"<{special}>", "new_text": f"[{special}&]"}))
+    answers(
+        ("edit_file", {"path": "a.txt", "old_text": f"<{special}>", "new_text": f"[{special}&]"})
+    )
     assert (tmp_path / "a.txt").read_text() == f"[{special}&]\n"
 
 
 @pytest.mark.contract("LC-09")
-def test_a_command_answers_with_both_streams(said):
-    assert said(
+def test_a_command_answers_with_both_streams(answers):
+    assert answers(
         ("bash", {"command": "echo out; echo err >&2"}),
         ("bash", {"command": "echo bad; exit 3"}),
         ("bash", {"command": "true"}),
@@ -87,8 +89,8 @@ def test_a_command_answers_with_both_streams(said):
 
 
 @pytest.mark.contract("LC-09")
-def test_a_long_output_is_cut(said):
-    (text,) = said(("bash", {"command": "yes | head -c 70000"}))
+def test_a_long_output_is_cut(answers):
+    (text,) = answers(("bash", {"command": "yes | head -c 70000"}))
     assert len(text) == SHOWN_CHARS
 
 
@@ -133,9 +135,9 @@ def test_dangerous_commands_are_refused(command):
 
 
 @pytest.mark.contract("LC-11")
-def test_a_refused_command_is_told_and_does_not_run(played):
-    run = played(("bash", {"command": "sudo --version"}))
-    assert [one.output for one in run.results] == ["Error: Dangerous command blocked"]
+def test_a_refused_command_is_told_and_does_not_run(play_calls):
+    run = play_calls(("bash", {"command": "sudo --version"}))
+    assert [result.output for result in run.results] == ["Error: Dangerous command blocked"]
     assert "call.started" not in run.kinds()
 
 
@@ -143,19 +145,19 @@ def test_a_refused_command_is_told_and_does_not_run(played):
     "command",
     ["echo rm -rf build", "ls > /dev/null", "echo sudo", "ls /dev 2>/dev/stderr", "cat reboot.md"],
 )
-def test_commands_that_only_look_dangerous_run(played, command):
-    assert "call.started" in played(("bash", {"command": command})).kinds()
+def test_commands_that_only_look_dangerous_run(play_calls, command):
+    assert "call.started" in play_calls(("bash", {"command": command})).kinds()
 
 
 @pytest.mark.contract("LC-10")
-def test_a_path_outside_is_a_result_and_the_loop_goes_on(tmp_path, played):
+def test_a_path_outside_is_a_result_and_the_loop_goes_on(tmp_path, play_calls):
     (tmp_path / "link").symlink_to("/etc")
-    run = played(
+    run = play_calls(
         ("read_file", {"path": "../x"}),
         ("write_file", {"path": "link/x", "content": ""}),
         ("edit_file", {"path": "/etc/passwd", "old_text": "a", "new_text": "b"}),
     )
-    assert [one.output for one in run.results] == [
+    assert [result.output for result in run.results] == [
         "Error: Path escapes workspace: ../x",
         "Error: Path escapes workspace: link/x",
         "Error: Path escapes workspace: /etc/passwd",
@@ -164,25 +166,25 @@ def test_a_path_outside_is_a_result_and_the_loop_goes_on(tmp_path, played):
 
 
 @pytest.mark.contract("LC-16")
-def test_an_unknown_name_is_a_result_and_the_loop_goes_on(played):
-    run = played(("grep", {"pattern": "x"}), ("bash", {"command": "echo on"}))
-    assert [one.output for one in run.results] == ["Unknown tool: grep", "on"]
+def test_an_unknown_name_is_a_result_and_the_loop_goes_on(play_calls):
+    run = play_calls(("grep", {"pattern": "x"}), ("bash", {"command": "echo on"}))
+    assert [result.output for result in run.results] == ["Unknown tool: grep", "on"]
     assert run.text == "Done."
 
 
 @pytest.mark.contract("LC-04")
-def test_a_tool_plugin_that_the_reference_does_not_know_is_not_offered(played):
+def test_a_tool_plugin_that_the_reference_does_not_know_is_not_offered(play_calls):
     class More:
         @hookimpl
         def nanocoder_tools(self):
             return [tool(description="Do nothing.")(nothing)]
 
-    run = played(("nothing", {}), with_plugins={"more": More()})
-    assert "nothing" not in [one.name for one in run.model.requests[0].tools]
-    assert [one.output for one in run.results] == ["Unknown tool: nothing"]
+    run = play_calls(("nothing", {}), with_plugins={"more": More()})
+    assert "nothing" not in [entry.name for entry in run.model.requests[0].tools]
+    assert [entry.output for entry in run.results] == ["Unknown tool: nothing"]
 
 
-def test_a_denied_call_is_told_and_did_not_run(tmp_path, said):
+def test_a_denied_call_is_told_and_did_not_run(tmp_path, answers):
     class NoWriting:
         @hookimpl
         def nanocoder_before_execute(self, call):
@@ -191,7 +193,7 @@ def test_a_denied_call_is_told_and_did_not_run(tmp_path, said):
 
     (tmp_path / "a.txt").write_text("secret")
     call = ("edit_file", {"path": "a.txt", "old_text": "secret", "new_text": ""})
-    (text,) = said(call, with_plugins={"no-writing": NoWriting()})
+    (text,) = answers(call, with_plugins={"no-writing": NoWriting()})
     assert text.startswith("Error: ")
     assert "no writing" in text
     assert (tmp_path / "a.txt").read_text() == "secret"
@@ -205,8 +207,8 @@ def _call(name, **arguments):
     return ToolCall("1", name, arguments)
 
 
-def test_the_model_is_told_that_a_person_changed_its_call(said_when_changed):
-    note, rest, same = said_when_changed("write_file", path="a.txt", content="model")
+def test_the_model_is_told_that_a_person_changed_its_call(answer_to_edited):
+    note, rest, same = answer_to_edited("write_file", path="a.txt", content="model")
     assert note.startswith("[a person changed the arguments to {")
     assert "a person's" in note
     assert rest == same

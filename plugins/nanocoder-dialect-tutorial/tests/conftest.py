@@ -1,9 +1,16 @@
 """Calls in the dialect, made by a scripted model and run by the installed tools."""
 
 import pytest
-from nanocoder_kit_dialect.testing import golden, manifest, offers, played, said, said_when_changed
+from nanocoder_kit_dialect.testing import (
+    answer_to_edited,
+    answers,
+    golden,
+    manifest,
+    offers,
+    play_calls,
+)
 
-__all__ = ["golden", "manifest", "offers", "played", "said", "said_when_changed"]
+__all__ = ["answer_to_edited", "answers", "golden", "manifest", "offers", "play_calls"]
 
 
 @pytest.fixture(scope="session")

@@ -32,12 +32,12 @@ def run(home, tmp_path, dialect):
 
     def run(*calls):
         script = tmp_path / "turns.json"
-        wanted = [{"name": name, "arguments": arguments} for name, arguments in calls]
-        script.write_text(json.dumps({"turns": [{"calls": wanted}, {"text": "Done."}]}))
+        scripted = [{"name": name, "arguments": arguments} for name, arguments in calls]
+        script.write_text(json.dumps({"turns": [{"calls": scripted}, {"text": "Done."}]}))
         options = {"model": f"scripted/{script}", "mode": "auto", "persist": False}
         with open_session(folder, dialect=dialect, **options) as session:
             events = list(session.run("go"))
-            results = [one for message in session.messages for one in message.results]
+            results = [result for message in session.messages for result in message.results]
         assert session.report.text == "Done."
         return folder, events, results
 
@@ -52,7 +52,7 @@ def test_one_rule_stops_the_call_whatever_the_model_calls_it(tmp_path, run, dial
         (write, {path: str(tmp_path / "work/secrets/key"), "content": "x"}),
     )
     assert list(folder.iterdir()) == []
-    assert [one.error_class for one in results] == ["denied", "denied"]
+    assert [result.error_class for result in results] == ["denied", "denied"]
     assert [event.kind for event in events].count("call.denied") == 2
     assert "call.started" not in [event.kind for event in events]
 
@@ -61,5 +61,5 @@ def test_what_no_rule_forbids_runs_and_is_told_by_its_canonical_name(run, dialec
     shell = DIALECTS.get(dialect, ("bash",))[0]
     folder, events, results = run((shell, {"command": "echo made > made"}))
     assert (folder / "made").read_text() == "made\n"
-    assert [one.is_error for one in results] == [False]
+    assert [result.is_error for result in results] == [False]
     assert [event.data["tool"] for event in events if event.kind == "call.started"] == ["bash"]

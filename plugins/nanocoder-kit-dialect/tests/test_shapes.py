@@ -4,7 +4,7 @@ from typing import Annotated
 
 import pytest
 from nanocoder import BadArguments, Dialect, Param, ToolCall, ToolResult, UnknownTool, tool
-from nanocoder_kit_dialect import Shaped, cut, in_words, openai_tool, renamed, shape
+from nanocoder_kit_dialect import TableDialect, cut, openai_tool, rename, replace_names, shape
 
 
 @tool
@@ -23,8 +23,8 @@ def file_read(
 
 @pytest.fixture
 def dialect():
-    shapes = [file_read, renamed("Look", "look")]
-    return Shaped("mine", shapes, unknown="No {}", words={"path": "p"})
+    shapes = [file_read, rename("Look", "look")]
+    return TableDialect("mine", shapes, unknown="No {}", words={"path": "p"})
 
 
 def call(name="FileRead", **arguments):
@@ -43,7 +43,7 @@ def test_only_what_is_installed_is_offered(dialect):
 
 
 def test_a_renamed_tool_keeps_its_own_parameters():
-    (offer,) = Shaped("mine", [renamed("FileRead", "read_file")]).offer([read_file])
+    (offer,) = TableDialect("mine", [rename("FileRead", "read_file")]).offer([read_file])
     assert offer == {
         "name": "FileRead",
         "description": "Read a file.",
@@ -54,8 +54,8 @@ def test_a_renamed_tool_keeps_its_own_parameters():
 def test_an_offer_is_written_as_the_reference_writes_it(dialect):
     (offer,) = dialect.offer([read_file])
     assert dialect.wire(offer) == offer
-    written = Shaped("mine", [file_read], write=openai_tool).wire(offer)
-    assert written["function"]["parameters"] == offer["parameters"]
+    sent = TableDialect("mine", [file_read], write=openai_tool).wire(offer)
+    assert sent["function"]["parameters"] == offer["parameters"]
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_names_that_are_not_of_the_dialect_are_unknown(dialect, name):
 def test_a_tool_that_is_not_installed_is_unknown_by_the_name_that_the_model_used(dialect):
     failed = ToolResult("there is no look", is_error=True, error_class="unknown_tool")
     assert dialect.render(call("Look"), failed) == "No Look"
-    other = Shaped("mine", [renamed("Look", "look")], missing="{} is missing")
+    other = TableDialect("mine", [rename("Look", "look")], missing="{} is missing")
     assert other.render(call("Look"), failed) == "Look is missing"
 
 
@@ -102,7 +102,7 @@ def test_without_the_expected_data_the_tools_own_text_stays(dialect, data):
 
 def test_only_whole_words_of_ours_in_the_first_line_are_changed():
     text = "path: 'path' a/path path.py path; my-path\npath"
-    assert in_words(text, {"path": "P"}) == "P: 'path' a/path path.py P; my-path\npath"
+    assert replace_names(text, {"path": "P"}) == "P: 'path' a/path path.py P; my-path\npath"
 
 
 def test_a_cut_text_is_as_long_as_allowed_with_its_mark():

@@ -33,11 +33,11 @@ def breakers(clock):
 
 def fail(breakers, times, call_id="x", threshold=3):
     for _ in range(times):
-        breakers.failed(KEY, call_id, threshold, "timeout")
+        breakers.record_failure(KEY, call_id, threshold, "timeout")
 
 
 def wait_of(breakers, call_id="x", threshold=3, cooldown_s=10.0):
-    return breakers.refusal(KEY, call_id, threshold, cooldown_s)[0]
+    return breakers.seconds_to_wait(KEY, call_id, threshold, cooldown_s)[0]
 
 
 @pytest.mark.contract("NT-66")
@@ -45,14 +45,14 @@ def test_it_opens_after_so_many_failures_in_a_row_and_says_for_how_long(breakers
     fail(breakers, 2)
     assert wait_of(breakers) == 0.0
     fail(breakers, 1)
-    assert breakers.refusal(KEY, "x", 3, 10.0) == (10.0, "timeout")
+    assert breakers.seconds_to_wait(KEY, "x", 3, 10.0) == (10.0, "timeout")
     clock.now += 9.0
     assert wait_of(breakers) == 1.0
 
 
 def test_a_call_that_works_in_between_starts_the_count_anew(breakers):
     fail(breakers, 2)
-    breakers.worked(KEY, "x", 3)
+    breakers.record_success(KEY, "x", 3)
     fail(breakers, 2)
     assert wait_of(breakers) == 0.0
     assert len(breakers) == 1
@@ -64,11 +64,11 @@ def test_after_the_cool_down_one_call_tries_and_closes_it_or_opens_it_again(brea
     clock.now += 10.0
     assert wait_of(breakers, "trial") == 0.0
     assert wait_of(breakers, "other") == 10.0
-    breakers.failed(KEY, "trial", 3, "timeout")
+    breakers.record_failure(KEY, "trial", 3, "timeout")
     assert wait_of(breakers, "trial") == 10.0
     clock.now += 10.0
     assert wait_of(breakers, "again") == 0.0
-    breakers.worked(KEY, "again", 3)
+    breakers.record_success(KEY, "again", 3)
     assert wait_of(breakers, "other") == 0.0
 
 
@@ -98,7 +98,7 @@ def test_a_trial_that_never_ran_leaves_its_place_to_another(breakers, clock):
     fail(breakers, 3)
     clock.now += 10.0
     wait_of(breakers, "refused")
-    breakers.came_to_nothing(KEY, "refused")
+    breakers.forget_trial(KEY, "refused")
     assert wait_of(breakers, "second") == 0.0
     clock.now += 10.0
     assert wait_of(breakers, "third") == 0.0, "nothing was heard of the second"
@@ -107,17 +107,17 @@ def test_a_trial_that_never_ran_leaves_its_place_to_another(breakers, clock):
 def test_calls_that_began_before_it_opened_change_nothing(breakers, clock):
     fail(breakers, 3)
     clock.now += 5.0
-    breakers.worked(KEY, "old", 3)
-    breakers.failed(KEY, "older", 3, "timeout")
+    breakers.record_success(KEY, "old", 3)
+    breakers.record_failure(KEY, "older", 3, "timeout")
     assert wait_of(breakers) == 5.0
 
 
 def test_tools_that_failed_long_ago_are_forgotten_before_they_fill_the_memory(breakers):
     for number in range(MAX_KEPT + 5):
-        breakers.failed(number, "x", 1, "timeout")
+        breakers.record_failure(number, "x", 1, "timeout")
     assert len(breakers) == MAX_KEPT
-    assert breakers.refusal(0, "x", 1, 10.0)[0] == 0.0
-    assert breakers.refusal(MAX_KEPT, "x", 1, 10.0)[0] > 0.0
+    assert breakers.seconds_to_wait(0, "x", 1, 10.0)[0] == 0.0
+    assert breakers.seconds_to_wait(MAX_KEPT, "x", 1, 10.0)[0] > 0.0
 
 
 # In a session
@@ -125,13 +125,13 @@ def test_tools_that_failed_long_ago_are_forgotten_before_they_fill_the_memory(br
 
 def flaky(*errors):
     """Make a tool that fails with one of *errors* after the other, then works."""
-    left = list(errors)
+    remaining = list(errors)
 
     @tool(risk="safe", effects={"read"})
     def look(target: Annotated[str, "Where."] = "x") -> str:
         """Look at a target."""
-        if left:
-            raise left.pop(0)
+        if remaining:
+            raise remaining.pop(0)
         return f"looked at {target}"
 
     return look
@@ -165,7 +165,7 @@ def run(tmp_path, clock):
         played = play(
             tmp_path, [*turns, "Done."], plugins=plugins, settings={"policy-limits": table}
         )
-        return [(one.error_class, one.output) for one in played.results]
+        return [(result.error_class, result.output) for result in played.results]
 
     return play_it
 
@@ -173,7 +173,7 @@ def run(tmp_path, clock):
 @pytest.mark.contract("NT-66")
 def test_the_model_reads_that_the_tool_is_left_alone_and_when_to_try_again(run):
     results = run(flaky(OSError("gone"), OSError("gone")), 3)
-    assert [one for one, _ in results] == ["tool_broken", "tool_broken", "denied"]
+    assert [error_class for error_class, _ in results] == ["tool_broken", "tool_broken", "denied"]
     assert results[2][1] == (
         "denied: look keeps failing (tool_broken): wait 10 s, or use another tool"
     )
@@ -182,19 +182,25 @@ def test_the_model_reads_that_the_tool_is_left_alone_and_when_to_try_again(run):
 @pytest.mark.contract("NT-66")
 def test_it_closes_when_the_trial_works(run):
     results = run(flaky(OSError("gone"), OSError("gone")), 5, advance=5.0)
-    assert [one for one, _ in results] == ["tool_broken", "tool_broken", "denied", "", ""]
+    assert [error_class for error_class, _ in results] == [
+        "tool_broken",
+        "tool_broken",
+        "denied",
+        "",
+        "",
+    ]
 
 
 @pytest.mark.contract("NT-66")
 @pytest.mark.parametrize("error_class", ["file_not_found", "denied", "invalid_arguments"])
 def test_what_is_not_the_tools_fault_never_opens_it(run, error_class):
     errors = [ToolError(f"no {number}", error_class=error_class) for number in range(4)]
-    assert [one for one, _ in run(flaky(*errors), 5)] == [error_class] * 4 + [""]
+    assert [actual for actual, _ in run(flaky(*errors), 5)] == [error_class] * 4 + [""]
 
 
 def test_which_errors_count_is_a_setting_and_nought_switches_it_off(run):
     results = run(flaky(*[ToolError("no", error_class="mine")] * 2), 3, breaker_faults=("mine",))
-    assert [one for one, _ in results] == ["mine", "mine", "denied"]
+    assert [error_class for error_class, _ in results] == ["mine", "mine", "denied"]
     results = run(flaky(*[OSError("gone")] * 4), 5, breaker_failures=0)
     assert results[-1] == ("", "looked at 4")
 
@@ -228,13 +234,13 @@ def test_a_limit_that_the_call_chose_says_nothing_about_the_tool(tmp_path, used,
     turns = [[(used.name, {**arguments, "target": str(n)})] for n in range(3)]
     plugins = {"tools": Tools(used), "policy-limits": limits}
     played = play(tmp_path, [*turns, "Done."], plugins=plugins, settings={"policy-limits": table})
-    assert [one.error_class for one in played.results] == ["timeout", "timeout", last]
+    assert [result.error_class for result in played.results] == ["timeout", "timeout", last]
 
 
 def test_chosen_limits_are_told_once_and_do_not_fill_the_memory(breakers):
     for number in range(MAX_KEPT + 1):
-        breakers.chose_limit(number)
-    assert [breakers.had_chosen(one) for one in (0, 1, 1)] == [False, True, False]
+        breakers.remember_own_limit(number)
+    assert [breakers.forget_own_limit(call) for call in (0, 1, 1)] == [False, True, False]
 
 
 @pytest.mark.contract("NT-66")
@@ -253,7 +259,7 @@ def test_a_closed_breaker_never_turns_a_no_into_a_yes(tmp_path):
 def test_each_session_has_its_own(tmp_path, clock):
     settings = Settings(breaker_failures=1)
     settings.breakers.clock = clock
-    settings.breakers.failed(("one", "look"), "x", 1, "timeout")
+    settings.breakers.record_failure(("one", "look"), "x", 1, "timeout")
     judged = [
         nanocoder_before_execute(
             ToolCall("1", "look"), flaky(), SessionInfo(name, tmp_path), settings

@@ -46,11 +46,11 @@ def clock():
 def judge(tmp_path, clock):
     """Judge one call with settings that share a clock that stands still."""
 
-    def ask(settings, one=look, session="s", parent="", **call):
+    def ask(settings, tool=look, session="s", parent="", **call):
         settings.buckets.clock = clock
-        made = ToolCall("1", one.name, {"target": "x"}, **call)
-        about = SessionInfo(session, tmp_path, parent=parent)
-        return nanocoder_before_execute(made, one, about, settings)
+        tool_call = ToolCall("1", tool.name, {"target": "x"}, **call)
+        info = SessionInfo(session, tmp_path, parent=parent)
+        return nanocoder_before_execute(tool_call, tool, info, settings)
 
     return ask
 
@@ -156,22 +156,22 @@ def test_calls_at_the_same_time_share_their_bucket(clock):
 
 @pytest.mark.contract("MA-104")
 def test_the_model_reads_how_long_to_wait_and_no_person_is_asked(tmp_path):
-    asked = []
+    requests = []
 
     def agree(request):
-        asked.append(request)
+        requests.append(request)
         return ApprovalAnswer(request.id, request.digest, approved=True)
 
     turns = [*([("launch", {"target": str(n)})] for n in range(3)), "Done."]
     plugins = {"tools": Tools(), "policy-limits": limits}
     settings = {"policy-limits": Settings(dangerous_burst=2, dangerous_per_s=0.001)}
     played = play(tmp_path, turns, plugins=plugins, settings=settings, approve=agree)
-    assert [one.error_class for one in played.results] == ["", "", "denied"]
+    assert [result.error_class for result in played.results] == ["", "", "denied"]
     assert played.results[-1].output.startswith("denied: too many dangerous calls: wait ")
-    assert len(asked) == 2
+    assert len(requests) == 2
 
 
-@pytest.mark.parametrize("wrong", [{"safe_burst": -1}, {"medium_per_s": -0.1}])
-def test_a_negative_number_is_refused_by_name(wrong):
-    with pytest.raises(ValueError, match=next(iter(wrong))):
-        Settings(**wrong)
+@pytest.mark.parametrize("value", [{"safe_burst": -1}, {"medium_per_s": -0.1}])
+def test_a_negative_number_is_refused_by_name(value):
+    with pytest.raises(ValueError, match=next(iter(value))):
+        Settings(**value)

@@ -65,7 +65,7 @@ def test_an_exhausted_script_says_how_long_it_is(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         ("[]", "not an object"),
         ("{nope", "not JSON"),
@@ -74,10 +74,10 @@ def test_an_exhausted_script_says_how_long_it_is(tmp_path: Path) -> None:
         ('{"turns": [], "colour": 1}', "unknown key 'colour'"),
     ],
 )
-def test_a_file_that_is_no_script_is_refused(tmp_path: Path, content: str, said: str) -> None:
+def test_a_file_that_is_no_script_is_refused(tmp_path: Path, content: str, message: str) -> None:
     path = tmp_path / "bad.json"
     path.write_text(content)
-    with pytest.raises(ProviderError, match=said):
+    with pytest.raises(ProviderError, match=message):
         open_scripted(str(path), None)
 
 

@@ -15,10 +15,10 @@ def cache(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def workspace(tmp_path) -> Path:
-    made = tmp_path / "workspace"
-    made.mkdir()
-    (made / "hello.py").write_text("print('hello')\n")
-    return made
+    folder = tmp_path / "workspace"
+    folder.mkdir()
+    (folder / "hello.py").write_text("print('hello')\n")
+    return folder
 
 
 @pytest.fixture
@@ -26,9 +26,9 @@ def run(tmp_path, workspace, cache):
     """Start `nanocoder run` on a script of turns; returns the process, its output piped."""
     (tmp_path / "config/nanocoder").mkdir(parents=True)
     ours = ("NANOCODER_", "XDG_")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     places = {"CONFIG": tmp_path / "config", "STATE": tmp_path / "state", "CACHE": cache}
-    kept |= {f"XDG_{name}_HOME": str(path) for name, path in places.items()}
+    environment |= {f"XDG_{name}_HOME": str(path) for name, path in places.items()}
 
     def start(form, *turns, settings="", env=None, stdin=subprocess.DEVNULL, prompt="go"):
         (tmp_path / "config/nanocoder/config.toml").write_text(settings)
@@ -38,7 +38,7 @@ def run(tmp_path, workspace, cache):
         return subprocess.Popen(
             [sys.executable, "-m", "nanocoder", *words],
             cwd=workspace,
-            env=kept | (env or {}),
+            env=environment | (env or {}),
             stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

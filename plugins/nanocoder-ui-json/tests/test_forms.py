@@ -5,7 +5,7 @@ import time
 
 import pytest
 from nanocoder import Event
-from nanocoder_ui_json.encoding import encoded
+from nanocoder_ui_json.encoding import encode
 from nanocoder_ui_json.screens import open_lines, open_object
 
 pytestmark = pytest.mark.timeout(60)
@@ -47,8 +47,8 @@ def test_a_notice_is_an_event_in_jsonl_and_a_line_on_standard_error_in_json(run)
     assert json.loads(out)["text"] == "Done."
     assert b"nanocoder: One result was left out\\x1b[2J.\n" in complaint
     out, _ = run("jsonl", turn).communicate()
-    told = [json.loads(line) for line in out.splitlines()]
-    assert [one["text"] for one in told if one["type"] == "notice"] == [turn["notice"]]
+    events = [json.loads(line) for line in out.splitlines()]
+    assert [event["text"] for event in events if event["type"] == "notice"] == [turn["notice"]]
 
 
 def test_jsonl_is_one_event_a_line_from_the_first_to_the_last(run):
@@ -57,11 +57,13 @@ def test_jsonl_is_one_event_a_line_from_the_first_to_the_last(run):
     events = [json.loads(line) for line in out.splitlines()]
     assert (events[0]["type"], events[-1]["type"]) == ("session.started", "session.finished")
     assert events[-1].keys() >= KEYS
-    assert "".join(one["text"] for one in events if one["type"] == "text") == "It prints hello."
-    (returned,) = (one for one in events if one["type"] == "call.returned")
+    assert (
+        "".join(event["text"] for event in events if event["type"] == "text") == "It prints hello."
+    )
+    (returned,) = (event for event in events if event["type"] == "call.returned")
     assert returned["call_id"]
     assert returned["status"] == "ok"
-    times = [one["at"] for one in events]
+    times = [event["at"] for event in events]
     assert times == sorted(times)
 
 
@@ -99,7 +101,9 @@ def test_hostile_text_and_the_locale_do_not_break_the_form(run):
     assert process.returncode == 0
     assert out.isascii()
     assert b"\x1b" not in out
-    texts = [one["text"] for one in map(json.loads, out.split(b"\n")[:-1]) if one["type"] == "text"]
+    texts = [
+        event["text"] for event in map(json.loads, out.split(b"\n")[:-1]) if event["type"] == "text"
+    ]
     assert texts == [hostile]
 
 
@@ -118,7 +122,7 @@ def test_twenty_thousand_pieces_pass_cheaply(monkeypatch, tmp_path):
 
     from nanocoder_ui_json import nanocoder_screens
 
-    screen = next(one for one in nanocoder_screens() if one.name == "jsonl")
+    screen = next(offer for offer in nanocoder_screens() if offer.name == "jsonl")
     with (tmp_path / "out").open("w") as out:
         monkeypatch.setattr(sys, "stdout", out)
         display = screen.open(None, None)
@@ -139,13 +143,13 @@ def test_twenty_thousand_pieces_pass_cheaply(monkeypatch, tmp_path):
     ],
 )
 def test_what_json_has_no_form_for_is_still_json(value, expected):
-    assert json.loads(encoded(value)) == expected
+    assert json.loads(encode(value)) == expected
 
 
 def test_a_value_that_contains_itself_is_still_json():
     value = {"name": "a"}
     value["self"] = value
-    assert json.loads(encoded(value)) == {"name": "a", "self": "[contains itself]"}
+    assert json.loads(encode(value)) == {"name": "a", "self": "[contains itself]"}
 
 
 @pytest.mark.parametrize("open_screen", [open_lines, open_object])

@@ -1,9 +1,9 @@
-"""Which patterns the reference does not search for, as some engines need for ever for them."""
+"""Patterns that the reference refuses, since some engines would never finish them."""
 
 import re
 from typing import Final
 
-# Escapes, sets, the starts of groups, ends, quantifiers; what is not among them is a plain letter.
+# Escapes, sets, the starts and ends of groups, and quantifiers; all else is a plain letter.
 _TOKENS: Final = re.compile(
     r"(?P<letter>\\.|\[\^?\]?(?:\\.|\[:\w+:\]|[^\]\\])*\])"
     r"|(?P<open>\((?:\?(?:P?<?[=!]|P?<\w+>|>|[a-zA-Z-]*:?))?)"
@@ -15,9 +15,9 @@ _TOKENS: Final = re.compile(
 
 
 def problem(pattern: str) -> str:
-    """Return what is wrong with the quantifiers of a regular expression; "" for nothing."""
-    groups = [False]  # of each open group: whether anything in it is repeated without end
-    before = ""  # what the last token was; for a group that repeats something, "repeated"
+    """Return the problem of a regular expression's quantifiers, or ""."""
+    groups = [False]  # for each open group: whether a part of it is repeated without end
+    before = ""  # the kind of the last token; "repeated" for a group that repeats something
     end = 0
     for token in _TOKENS.finditer(pattern):
         before = "" if token.start() > end else before

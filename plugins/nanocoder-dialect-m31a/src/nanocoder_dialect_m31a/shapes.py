@@ -1,9 +1,9 @@
-"""The nineteen tools of the reference, and one to read what works in the background."""
+"""The nineteen tools of the reference, and one that reads results of background agents."""
 
 from typing import Annotated, Literal
 
 from nanocoder import BadArguments, Param
-from nanocoder_kit_dialect import Arguments, Shape, renamed, shape
+from nanocoder_kit_dialect import Arguments, Shape, rename, shape
 
 from nanocoder_dialect_m31a import texts
 from nanocoder_dialect_m31a.quantifiers import problem
@@ -12,7 +12,7 @@ WHOLE_FILE = 1_000_000_000  # lines
 MAX_TIMEOUT_S = 1_800
 
 
-@shape("Bash", "bash", render=texts.output, failed=texts.not_run)
+@shape("Bash", "bash", render=texts.show_output, render_failure=texts.describe_failed_command)
 def bash(
     command: Annotated[str, "The command."],
     timeout: Annotated[int, Param("The limit in seconds.", ge=1, le=MAX_TIMEOUT_S)] = MAX_TIMEOUT_S,
@@ -22,7 +22,7 @@ def bash(
     return {"command": command, "timeout": timeout, "workdir": workdir}
 
 
-@shape("FileRead", "read_file", render=texts.numbered)
+@shape("FileRead", "read_file", render=texts.number_lines)
 def file_read(
     path: Annotated[str, "The file."],
     offset: Annotated[int, Param("The first line, from 1.", ge=1)] = 1,
@@ -41,7 +41,7 @@ def file_write(
     return {"path": path, "content": content}
 
 
-@shape("Edit", "edit_file", render=texts.edited)
+@shape("Edit", "edit_file", render=texts.describe_edit)
 def edit(
     path: Annotated[str, "The file."],
     *,
@@ -56,8 +56,8 @@ def edit(
         raise BadArguments(["old_string or start_line: one of them is required"])
     if start_line or end_line:
         lines = {"start_line": start_line, "end_line": end_line}
-        one = {"old_string": old_string, "new_string": new_string, **lines}
-        return {"path": path, "edits": [one]}
+        change = {"old_string": old_string, "new_string": new_string, **lines}
+        return {"path": path, "edits": [change]}
     return {
         "path": path,
         "old_string": old_string,
@@ -66,7 +66,7 @@ def edit(
     }
 
 
-@shape("Grep", "grep", render=texts.matches)
+@shape("Grep", "grep", render=texts.list_matches)
 def grep(
     pattern: Annotated[str, "A regular expression."],
     path: Annotated[str, "A file or directory."] = ".",
@@ -76,9 +76,9 @@ def grep(
     fixed_string: Annotated[bool, "The pattern is plain text."] = False,
 ) -> Arguments:
     """Find the lines that match a pattern."""
-    wrong = "" if fixed_string else problem(pattern)
-    if wrong:
-        raise BadArguments([f"pattern: {wrong}; with fixed_string it is plain text"])
+    quantifier_problem = "" if fixed_string else problem(pattern)
+    if quantifier_problem:
+        raise BadArguments([f"pattern: {quantifier_problem}; with fixed_string it is plain text"])
     return {
         "pattern": pattern,
         "path": path,
@@ -97,7 +97,7 @@ def file_move(
     return {"source": source, "destination": destination, "replace": True}
 
 
-@shape("Agent", "task", render=texts.of_agents)
+@shape("Agent", "task", render=texts.rename_task_tool)
 def agent(
     description: Annotated[str, "A short title."],
     prompt: Annotated[str, Param("All it needs to know.", min_length=1)],
@@ -120,27 +120,27 @@ def agent(
 
 # The reference has no such tool: its sub-agents in the background report by themselves. Here a
 # model reads their answers when it wants them.
-agent_result = Shape("AgentResult", "task_result", render=texts.of_agents)
+agent_result = Shape("AgentResult", "task_result", render=texts.rename_task_tool)
 
 SHAPES: tuple[Shape, ...] = (
     bash,
     file_read,
     file_write,
     edit,
-    renamed("Glob", "glob"),
+    rename("Glob", "glob"),
     grep,
-    renamed("FileDelete", "delete_file"),
+    rename("FileDelete", "delete_file"),
     file_move,
-    renamed("FileList", "list_files"),
-    renamed("CodeMap", "code_map"),
-    renamed("WebFetch", "web_fetch"),
-    renamed("WebSearch", "web_search"),
-    renamed("TodoWrite", "todo_write"),
-    renamed("TodoRead", "todo_read"),
-    renamed("AskUserQuestion", "ask_user"),
+    rename("FileList", "list_files"),
+    rename("CodeMap", "code_map"),
+    rename("WebFetch", "web_fetch"),
+    rename("WebSearch", "web_search"),
+    rename("TodoWrite", "todo_write"),
+    rename("TodoRead", "todo_read"),
+    rename("AskUserQuestion", "ask_user"),
     agent,
     agent_result,
-    renamed("CodeComplexity", "code_complexity"),
-    renamed("DevServer", "dev_server"),
-    renamed("HTTPCheck", "http_check"),
+    rename("CodeComplexity", "code_complexity"),
+    rename("DevServer", "dev_server"),
+    rename("HTTPCheck", "http_check"),
 )

@@ -1,9 +1,9 @@
-"""The tools of the reference but for batch."""
+"""The tools of the reference, except batch."""
 
 from typing import Annotated, Literal
 
 from nanocoder import BadArguments, Param
-from nanocoder_kit_dialect import Arguments, Shape, renamed, shape
+from nanocoder_kit_dialect import Arguments, Shape, rename, shape
 
 from nanocoder_dialect_nano import texts
 
@@ -12,7 +12,7 @@ DEFAULT_TIMEOUT_MS = 120_000
 MAX_TIMEOUT_MS = 1_800_000
 
 
-@shape("read", "read_file", render=texts.window)
+@shape("read", "read_file", render=texts.number_lines)
 def read(
     path: Annotated[str, "The absolute path of the file."],
     offset: Annotated[float, Param("How many lines to skip; 0 is the first line.", ge=0)] = 0,
@@ -26,7 +26,7 @@ def read(
     }
 
 
-@shape("write", "write_file", render=texts.wrote)
+@shape("write", "write_file", render=texts.describe_write)
 def write(
     path: Annotated[str, "The absolute path of the file."],
     content: Annotated[str, "All of its new content."],
@@ -35,7 +35,7 @@ def write(
     return {"path": _absolute(path), "content": content}
 
 
-@shape("edit", "edit_file", render=texts.edited)
+@shape("edit", "edit_file", render=texts.describe_edit)
 def edit(
     path: Annotated[str, "The absolute path of the file."],
     old_string: Annotated[str, Param("Text that stands once in the file.", min_length=1)],
@@ -45,7 +45,7 @@ def edit(
     return {"path": _absolute(path), "old_string": old_string, "new_string": new_string}
 
 
-@shape("bash", "bash", render=texts.ran, failed=texts.not_run)
+@shape("bash", "bash", render=texts.describe_command, render_failure=texts.describe_failed_command)
 def bash(
     command: Annotated[str, "The command."],
     timeout: Annotated[
@@ -56,7 +56,7 @@ def bash(
     return {"command": command, "timeout": timeout / 1000}
 
 
-@shape("glob", "glob", render=texts.files)
+@shape("glob", "glob", render=texts.list_files)
 def glob(
     pattern: Annotated[str, "A pattern such as **/*.ts."],
     path: Annotated[str, "The directory to look in; the working directory by default."] = ".",
@@ -75,7 +75,7 @@ def grep(
     return {"pattern": pattern, "path": path, "glob": include}
 
 
-@shape("task", "task", render=texts.of_agent)
+@shape("task", "task", render=texts.drop_merge_advice)
 def task(
     description: Annotated[str, "A short title."],
     prompt: Annotated[str, Param("All it needs to know.", min_length=1)],
@@ -97,7 +97,7 @@ def task(
 
 
 SHAPES: tuple[Shape, ...] = (read, write, edit, bash, glob, grep)
-TASK_AND_SKILL: tuple[Shape, ...] = (task, renamed("skill", "skill"))
+TASK_AND_SKILL: tuple[Shape, ...] = (task, rename("skill", "skill"))
 
 
 def _absolute(path: str) -> str:

@@ -1,18 +1,18 @@
-"""What the reference answers, word by word."""
+"""The answers of the reference, word for word."""
 
 import re
 from collections.abc import Mapping
 from typing import Any
 
 from nanocoder import ToolResult
-from nanocoder_kit_dialect import said
+from nanocoder_kit_dialect import error_text
 
 Arguments = Mapping[str, Any]
 
 _MERGE_LATER = re.compile(r"\n?^task_result with id a\d+ and merge merges it\.$", re.MULTILINE)
 
 
-def window(arguments: Arguments, result: ToolResult) -> str:
+def number_lines(arguments: Arguments, result: ToolResult) -> str:
     """Return the lines with right-aligned numbers under a line that says which they are."""
     lines, first, total = (result.data[key] for key in ("lines", "first", "total"))
     counted = "?" if total is None else total
@@ -23,20 +23,20 @@ def window(arguments: Arguments, result: ToolResult) -> str:
     return "\n".join([head, *(f"{number:6}\t{line}" for number, line in enumerate(lines, first))])
 
 
-def wrote(arguments: Arguments, result: ToolResult) -> str:
-    """Say how many bytes a file has."""
+def describe_write(arguments: Arguments, result: ToolResult) -> str:
+    """Say how many bytes were written."""
     return f"Successfully wrote {result.data['size']} bytes to {arguments['path']}"
 
 
-def edited(arguments: Arguments, result: ToolResult) -> str:
-    """Say that text was replaced, and how it was found if it was not there exactly."""
-    about = result.metadata
-    how = "" if about["confidence"] == 1.0 else f" (found by {about['strategy']})"
+def describe_edit(arguments: Arguments, result: ToolResult) -> str:
+    """Say that text was replaced, and how it was found if it did not match exactly."""
+    metadata = result.metadata
+    how = "" if metadata["confidence"] == 1.0 else f" (found by {metadata['strategy']})"
     return f"Successfully replaced text in {arguments['path']}{how}"
 
 
-def ran(_: Arguments, result: ToolResult) -> str:
-    """Return all that is known of a command that has ended."""
+def describe_command(_: Arguments, result: ToolResult) -> str:
+    """Return status, duration and output of a finished command."""
     data = result.data
     return "\n".join(
         [
@@ -48,38 +48,38 @@ def ran(_: Arguments, result: ToolResult) -> str:
     )
 
 
-def not_run(arguments: Arguments, result: ToolResult) -> str:
-    """Answer for a command that failed; one that ended with a status is no error here."""
+def describe_failed_command(arguments: Arguments, result: ToolResult) -> str:
+    """Describe a failed command; for the reference an exit status other than 0 is no error."""
     if result.error_class == "cancelled":
         return "Error: Command was aborted"
     if result.data is None or "stdout" not in result.data:
-        return failed(arguments, result)
+        return describe_failure(arguments, result)
     if result.error_class == "timeout":
         head = f"Error: Command timed out after {arguments['timeout']:.0f}ms"
-        return f"{head}\n{ran(arguments, result)}"
-    return ran(arguments, result)
+        return f"{head}\n{describe_command(arguments, result)}"
+    return describe_command(arguments, result)
 
 
-def files(_: Arguments, result: ToolResult) -> str:
+def list_files(_: Arguments, result: ToolResult) -> str:
     """Return a numbered list of absolute paths."""
-    found, root, about = result.data["files"], result.data["root"].rstrip("/"), result.metadata
-    if not found:
+    files, root, metadata = result.data["files"], result.data["root"].rstrip("/"), result.metadata
+    if not files:
         return "No files found"
-    lines = [f"{number}. {root}/{path}" for number, path in enumerate(found, 1)]
-    if about["retried_as"]:
-        lines.insert(0, f"No files found; these match {about['retried_as']}:")
-    if about["truncated"]:
-        lines.append(f"[{about['count'] - len(found):,} more files]")
+    lines = [f"{number}. {root}/{path}" for number, path in enumerate(files, 1)]
+    if metadata["retried_as"]:
+        lines.insert(0, f"No files found; these match {metadata['retried_as']}:")
+    if metadata["truncated"]:
+        lines.append(f"[{metadata['count'] - len(files):,} more files]")
     return "\n".join(lines)
 
 
-def of_agent(_: Arguments, result: ToolResult) -> str:
-    """Return what came of a sub-agent; the reference has no tool that merges its patch later."""
+def drop_merge_advice(_: Arguments, result: ToolResult) -> str:
+    """Return a sub-agent's result without advice on merging later, which this dialect lacks."""
     return _MERGE_LATER.sub("", result.output)
 
 
-def failed(arguments: Arguments, result: ToolResult) -> str:
-    """Say what is wrong."""
+def describe_failure(arguments: Arguments, result: ToolResult) -> str:
+    """Say what went wrong."""
     return f"Error: {_problem(arguments, result)}"
 
 
@@ -99,4 +99,4 @@ def _problem(arguments: Arguments, result: ToolResult) -> str:
                 f"Found multiple occurrences of the text in {path}."
                 " Add more of what is around it, so that it is unique"
             )
-    return said(result)
+    return error_text(result)

@@ -4,21 +4,21 @@ from collections.abc import Sequence
 from typing import Any
 
 from nanocoder import Dialect, Tool, hookimpl
-from nanocoder_kit_dialect import Shaped
+from nanocoder_kit_dialect import TableDialect
 
 from nanocoder_dialect_opencli.shapes import SHAPES
-from nanocoder_dialect_opencli.texts import failed, failure
+from nanocoder_dialect_opencli.texts import describe_failure, failure_object
 
 
-class OpenCLI(Shaped):
-    """The dialect opencli, whose definitions say how a tool is confirmed and composed."""
+class OpenCLI(TableDialect):
+    """The dialect opencli; its definitions say how a tool is confirmed and composed."""
 
     def unknown(self, name: str) -> str:
         """Return the failure for a name that is in no shape."""
-        return failure(f"unknown tool: {name}")
+        return failure_object(f"unknown tool: {name}")
 
     def offer(self, tools: Sequence[Tool[..., Any]]) -> list[dict[str, Any]]:
-        """Return what is told of the tools, with the fields of the reference."""
+        """Return the definitions of the tools, with the fields of the reference."""
         have = {tool.name: tool for tool in tools}
         real = {shape.name: have.get(shape.tool) for shape in SHAPES}
         return [
@@ -31,7 +31,7 @@ class OpenCLI(Shaped):
 @hookimpl
 def nanocoder_dialects() -> list[Dialect]:
     """Offer the dialect opencli."""
-    return [OpenCLI("opencli", SHAPES, failed=failed)]
+    return [OpenCLI("opencli", SHAPES, render_failure=describe_failure)]
 
 
 def _fields(tool: Tool[..., Any]) -> dict[str, Any]:
@@ -40,6 +40,6 @@ def _fields(tool: Tool[..., Any]) -> dict[str, Any]:
         "readonly": tool.is_read_only,
         "requires_confirmation": not tool.is_read_only,
         "composed_of": [names.get(name, name) for name in tool.composed_of],
-        # One question for the whole; that all or nothing happens is `transactional`.
+        # "atomic" here means one question for all steps; all-or-nothing is `transactional`.
         "atomic": tool.single_confirmation,
     }

@@ -3,12 +3,12 @@
 from typing import Annotated
 
 from nanocoder import Param
-from nanocoder_kit_dialect import Arguments, Shape, renamed, shape
+from nanocoder_kit_dialect import Arguments, Shape, rename, shape
 
 from nanocoder_dialect_opencli import texts
 
 
-@shape("read", "read_file", render=texts.shortened)
+@shape("read", "read_file", render=texts.shorten)
 def read(
     file_path: Annotated[str, "The file."],
     offset: Annotated[int, Param("The first line, from 1.", ge=1)] = 1,
@@ -18,7 +18,7 @@ def read(
     return {"path": file_path, "offset": offset, "limit": limit}
 
 
-@shape("write", "write_file", render=texts.shortened)
+@shape("write", "write_file", render=texts.shorten)
 def write(
     file_path: Annotated[str, "The file."],
     content: Annotated[str, "All of its new content."],
@@ -27,7 +27,7 @@ def write(
     return {"path": file_path, "content": content}
 
 
-@shape("edit", "edit_file", render=texts.shortened)
+@shape("edit", "edit_file", render=texts.shorten)
 def edit(
     file_path: Annotated[str, "The file."],
     old_string: Annotated[str, Param("Text that stands once in the file.", min_length=1)],
@@ -37,7 +37,7 @@ def edit(
     return {"path": file_path, "old_string": old_string, "new_string": new_string}
 
 
-@shape("bash", "bash", render=texts.printed, failed=texts.not_run)
+@shape("bash", "bash", render=texts.show_output, render_failure=texts.describe_failed_command)
 def bash(command: Annotated[str, "The command."]) -> Arguments:
     """Run a shell command."""
     return {"command": command}
@@ -48,6 +48,6 @@ SHAPES: tuple[Shape, ...] = (
     write,
     edit,
     bash,
-    renamed("atomic_edit", "atomic_edit"),
-    renamed("atomic_refactor", "atomic_refactor"),
+    rename("atomic_edit", "atomic_edit"),
+    rename("atomic_refactor", "atomic_refactor"),
 )

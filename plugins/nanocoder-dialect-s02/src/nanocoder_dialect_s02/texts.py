@@ -1,10 +1,10 @@
-"""What the reference answers, word by word."""
+"""The answers of the reference, word for word."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from nanocoder import ToolResult
-from nanocoder_kit_dialect import cut, said
+from nanocoder_kit_dialect import cut, error_text
 
 SHOWN_CHARS = 50_000
 TIMEOUT_S = 120
@@ -13,54 +13,54 @@ MARK = "\n... (cut)"
 Arguments = Mapping[str, Any]
 
 
-def content(_: Arguments, result: ToolResult) -> str:
+def show_lines(_: Arguments, result: ToolResult) -> str:
     """Return the lines without numbers, and how many are left out."""
     lines, total = result.data["lines"], result.data["total"]
-    shown = list(lines)
-    if total is None:  # a large file, whose lines nobody counted
-        shown.append("... (more lines)")
+    texts = list(lines)
+    if total is None:  # the lines of a large file are not counted
+        texts.append("... (more lines)")
     elif total > len(lines):
-        shown.append(f"... ({total - len(lines)} more lines)")
-    return cut("\n".join(shown), SHOWN_CHARS, MARK) or result.output
+        texts.append(f"... ({total - len(lines)} more lines)")
+    return cut("\n".join(texts), SHOWN_CHARS, MARK) or result.output
 
 
-def wrote(arguments: Arguments, result: ToolResult) -> str:
-    """Say how many bytes a file has."""
+def describe_write(arguments: Arguments, result: ToolResult) -> str:
+    """Say how many bytes were written."""
     return f"Wrote {result.data['size']} bytes to {arguments['path']}"
 
 
-def edited(arguments: Arguments, result: ToolResult) -> str:
-    """Say that a file was edited, and how if the text was not there exactly."""
+def describe_edit(arguments: Arguments, result: ToolResult) -> str:
+    """Say that a file was edited, and how the text was found if it did not match exactly."""
     confidence = result.metadata.get("confidence", 1.0)
     how = "" if confidence == 1.0 else f" (found by {result.metadata['strategy']})"
     return f"Edited {arguments['path']}{how}"
 
 
-def output(_: Arguments, result: ToolResult) -> str:
-    """Return what a command printed on both streams."""
+def show_output(_: Arguments, result: ToolResult) -> str:
+    """Return the output of a command on both streams."""
     joined = f"{result.data['stdout']}{result.data['stderr']}".strip()
     return cut(joined, SHOWN_CHARS, MARK) or "(no output)"
 
 
-def not_run(arguments: Arguments, result: ToolResult) -> str:
-    """Answer for a command that failed: it says itself what is wrong."""
+def describe_failed_command(arguments: Arguments, result: ToolResult) -> str:
+    """Describe a failed command; its own output says what is wrong."""
     if result.error_class == "timeout":
         # Settings may allow less than the reference does.
         took = (result.data or {}).get("duration_s", TIMEOUT_S)
         return f"Error: Timeout ({min(TIMEOUT_S, round(took))}s)"
     if result.error_class == "exit_nonzero" and result.data is not None:
-        return output(arguments, result)
-    return failed(arguments, result)
+        return show_output(arguments, result)
+    return describe_failure(arguments, result)
 
 
-def failed(arguments: Arguments, result: ToolResult) -> str:
-    """Say what is wrong."""
+def describe_failure(arguments: Arguments, result: ToolResult) -> str:
+    """Say what went wrong."""
     if result.error_class == "path_outside_workspace":
         return f"Error: Path escapes workspace: {arguments['path']}"
-    return f"Error: {said(result)}"
+    return f"Error: {error_text(result)}"
 
 
-def not_edited(arguments: Arguments, result: ToolResult) -> str:
+def describe_failed_edit(arguments: Arguments, result: ToolResult) -> str:
     """Say why a file was not edited."""
     if result.error_class == "text_not_found":
         return f"Error: Text not found in {arguments['path']}"
@@ -68,4 +68,4 @@ def not_edited(arguments: Arguments, result: ToolResult) -> str:
         count = result.data["count"]
         where = f"Text found {count} times in {arguments['path']}"
         return f"Error: {where}; give more of what is around it"
-    return failed(arguments, result)
+    return describe_failure(arguments, result)

@@ -1,7 +1,7 @@
 """The dialect tutorial: read_file, write_file, bash and search; times in milliseconds."""
 
 from nanocoder import Dialect, hookimpl
-from nanocoder_kit_dialect import Shaped, openai_tool
+from nanocoder_kit_dialect import TableDialect, openai_tool
 
 from nanocoder_dialect_tutorial.shapes import bash, read_file, search, write_file
 
@@ -9,4 +9,4 @@ from nanocoder_dialect_tutorial.shapes import bash, read_file, search, write_fil
 @hookimpl
 def nanocoder_dialects() -> list[Dialect]:
     """Offer the dialect tutorial."""
-    return [Shaped("tutorial", [read_file, write_file, bash, search], write=openai_tool)]
+    return [TableDialect("tutorial", [read_file, write_file, bash, search], write=openai_tool)]

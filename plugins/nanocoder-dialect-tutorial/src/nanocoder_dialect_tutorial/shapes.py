@@ -12,7 +12,9 @@ DEFAULT_TIMEOUT_MS = 30_000
 MAX_TIMEOUT_MS = 1_800_000
 
 
-@shape("read_file", "read_file", render=texts.lines, failed=texts.not_read)
+@shape(
+    "read_file", "read_file", render=texts.number_lines, render_failure=texts.describe_failed_read
+)
 def read_file(
     path: Annotated[str, "The file, relative to the working directory or absolute."],
     offset: Annotated[float, Param("The first line to read; lines count from 1.", ge=1)] = 1,
@@ -22,7 +24,7 @@ def read_file(
     return {"path": path, "offset": int(offset), "limit": int(limit or WHOLE_FILE)}
 
 
-@shape("write_file", "write_file", failed=texts.not_written)
+@shape("write_file", "write_file", render_failure=texts.describe_failed_write)
 def write_file(
     path: Annotated[str, "The file, relative to the working directory or absolute."],
     content: Annotated[str, "All of its new content."],
@@ -31,7 +33,7 @@ def write_file(
     return {"path": path, "content": content}
 
 
-@shape("bash", "bash", render=texts.output, failed=texts.not_run)
+@shape("bash", "bash", render=texts.show_output, render_failure=texts.describe_failed_command)
 def bash(
     command: Annotated[str, "The command."],
     timeout: Annotated[
@@ -42,7 +44,7 @@ def bash(
     return {"command": command, "timeout": timeout / 1000}
 
 
-@shape("search", "grep", render=texts.matches)
+@shape("search", "grep", render=texts.list_matches)
 def search(
     pattern: Annotated[str, "A regular expression."],
     path: Annotated[str, "The directory or file to search."] = ".",

@@ -1,20 +1,20 @@
-"""What dialects share: shapes of tools, and the way there and back."""
+"""The base of dialects: tables of tools with other names, and the translation both ways."""
 
-from nanocoder_kit_dialect.shaped import Shaped
-from nanocoder_kit_dialect.shapes import Arguments, Render, Shape, renamed, shape
+from nanocoder_kit_dialect.answer_text import cut, error_text, replace_names
+from nanocoder_kit_dialect.shapes import Arguments, Render, Shape, rename, shape
+from nanocoder_kit_dialect.table_dialect import TableDialect
 from nanocoder_kit_dialect.vendor_forms import anthropic_tool, openai_tool
-from nanocoder_kit_dialect.words import cut, in_words, said
 
 __all__ = [
     "Arguments",
     "Render",
     "Shape",
-    "Shaped",
+    "TableDialect",
     "anthropic_tool",
     "cut",
-    "in_words",
+    "error_text",
     "openai_tool",
-    "renamed",
-    "said",
+    "rename",
+    "replace_names",
     "shape",
 ]

@@ -1,4 +1,4 @@
-"""One tool as a dialect shows it: a function whose signature is what the model is told."""
+"""One tool as a dialect shows it: a function whose signature defines it for the model."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -8,27 +8,28 @@ from nanocoder import BadArguments, Tool, ToolCall, ToolResult, parse_json, tool
 
 Arguments = dict[str, Any]
 Render = Callable[[Mapping[str, Any], ToolResult], str]
-"""Words a result; gets the arguments that the model sent, checked where they could be."""
+"""Writes the answer; gets the arguments that the model sent, checked if that was possible."""
 
 WRAPPERS = ("params", "arguments")
 
 
 @frozen(eq=False)
 class Shape:
-    """What the model calls *name* is the installed tool *tool*.
+    """The tool *name* of a model is the installed tool *tool*.
 
-    *form* is a tool in form only: its parameters are what the model is told, and its handler turns
-    them into the arguments of *tool*. None shows the parameters that *tool* has. *render* words
-    what worked and *failed* what did not; None leaves the tool's own text, or the dialect's.
+    *form* is a tool in form only: the model gets its parameters, and its handler turns
+    them into the arguments of *tool*. None shows the parameters that *tool* has. *render* writes
+    the answer for a success and *render_failure* for a failure; None keeps the tool's own text, or
+    the dialect's.
     """
 
     name: str
     tool: str
     form: Tool[..., Arguments] | None = None
     render: Render | None = None
-    failed: Render | None = None
+    render_failure: Render | None = None
 
-    def offered(self, tool: Tool[..., Any]) -> dict[str, Any]:
+    def definition(self, tool: Tool[..., Any]) -> dict[str, Any]:
         """Return name, description and parameters, of *tool* where the shape has none."""
         form: Tool[..., Any] = self.form or tool
         return {
@@ -37,40 +38,40 @@ class Shape:
             "parameters": form.parameters,
         }
 
-    def translated(self, call: ToolCall) -> Arguments:
+    def translate(self, call: ToolCall) -> Arguments:
         """Return the arguments of the installed tool; raises BadArguments."""
-        given = opened(call)
+        arguments = unwrap_arguments(call)
         if self.form is None:
-            return dict(given)
-        return self.form.handler(**self.form.signature.check(given))
+            return dict(arguments)
+        return self.form.handler(**self.form.signature.check(arguments))
 
     def arguments(self, call: ToolCall) -> Mapping[str, Any]:
-        """Return what the model sent, with the defaults where it makes sense."""
+        """Return the arguments that the model sent, with defaults if they are valid."""
         try:
-            given = opened(call)
-            return given if self.form is None else self.form.signature.check(given)
+            arguments = unwrap_arguments(call)
+            return arguments if self.form is None else self.form.signature.check(arguments)
         except BadArguments:
             return call.arguments
 
 
 def shape(
-    name: str, tool_name: str, *, render: Render | None = None, failed: Render | None = None
+    name: str, tool_name: str, *, render: Render | None = None, render_failure: Render | None = None
 ) -> Callable[[Callable[..., Arguments]], Shape]:
-    """Make a shape of a function: from the reference's parameters to those of *tool_name*."""
+    """Make a shape from a function that turns the reference's arguments into *tool_name*'s."""
 
     def make(function: Callable[..., Arguments]) -> Shape:
-        return Shape(name, tool_name, tool(function), render, failed)
+        return Shape(name, tool_name, tool(function), render, render_failure)
 
     return make
 
 
-def renamed(name: str, tool_name: str) -> Shape:
-    """Make a shape that is the installed tool under another name."""
+def rename(name: str, tool_name: str) -> Shape:
+    """Show the installed tool under another name."""
     return Shape(name, tool_name)
 
 
-def opened(call: ToolCall) -> Mapping[str, Any]:
-    """Take arguments out of {"params": {…}}, as some models send them; raises BadArguments."""
+def unwrap_arguments(call: ToolCall) -> Mapping[str, Any]:
+    """Take arguments out of {"params": {…}}, which some models send; raises BadArguments."""
     if len(call.arguments) != 1:
         return call.arguments
     ((key, inside),) = call.arguments.items()

@@ -13,20 +13,20 @@ import pytest
 from nanocoder import ApprovalAnswer, ApprovalRequest, Plugins
 from nanocoder_testing import Played, play
 
-__all__ = ["golden", "manifest", "offers", "played", "said", "said_when_changed"]
+__all__ = ["answer_to_edited", "answers", "golden", "manifest", "offers", "play_calls"]
 
 
 @pytest.fixture(scope="session")
 def manifest(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return where what is installed is described once for all tests."""
+    """Return the path of a manifest of all installed plugins, made once for all tests."""
     return tmp_path_factory.mktemp("manifest") / "plugins.json"
 
 
 @pytest.fixture
-def played(tmp_path: Path, manifest: Path, dialect_name: str) -> Callable[..., Played]:
+def play_calls(tmp_path: Path, manifest: Path, dialect_name: str) -> Callable[..., Played]:
     """Play calls in one turn, in mode "auto".
 
-    *with_plugins* are added by name; of what is installed, the tool *without* is not there.
+    *with_plugins* are added by name; the installed tool *without* is removed.
     """
 
     def run(
@@ -45,47 +45,50 @@ def played(tmp_path: Path, manifest: Path, dialect_name: str) -> Callable[..., P
 
 
 @pytest.fixture
-def said(played: Callable[..., Played]) -> Callable[..., list[str]]:
+def answers(play_calls: Callable[..., Played]) -> Callable[..., list[str]]:
     """Return what the model reads of each call."""
-    return lambda *calls, **options: [one.output for one in played(*calls, **options).results]
+    return lambda *calls, **options: [
+        result.output for result in play_calls(*calls, **options).results
+    ]
 
 
 @pytest.fixture
-def said_when_changed(
-    tmp_path: Path, said: Callable[..., list[str]]
+def answer_to_edited(
+    tmp_path: Path, answers: Callable[..., list[str]]
 ) -> Callable[..., tuple[str, str, str]]:
-    """Write a.txt with a call whose `content` a person changes.
+    """Write a.txt with a call whose `content` a person edits.
 
-    Returns the first line that the model reads, the rest, and what it reads of a call that came so.
+    The result is the first line that the model reads, the rest, and the answer to an equal call
+    that nobody edited.
     """
 
-    def run(name: str, **wanted: Any) -> tuple[str, str, str]:
+    def run(name: str, **arguments: Any) -> tuple[str, str, str]:
         changed = {"content": "a person's"}
 
         def change(request: ApprovalRequest) -> ApprovalAnswer:
-            arguments = {**request.call.arguments, **changed}
-            return ApprovalAnswer(request.id, request.digest, approved=True, arguments=arguments)
+            edited = {**request.call.arguments, **changed}
+            return ApprovalAnswer(request.id, request.digest, approved=True, arguments=edited)
 
-        (text,) = said((name, wanted), mode="ask", interactive=True, approve=change)
+        (text,) = answers((name, arguments), mode="ask", interactive=True, approve=change)
         note, _, rest = text.partition("\n")
         (tmp_path / "a.txt").unlink()
-        return note, rest, said((name, {**wanted, **changed}))[0]
+        return note, rest, answers((name, {**arguments, **changed}))[0]
 
     return run
 
 
 @pytest.fixture
 def golden(request: pytest.FixtureRequest) -> Callable[[str], Any]:
-    """Return a JSON file that lies beside the tests."""
+    """Return a JSON file beside the tests."""
     folder = request.path.parent
     return lambda name: json.loads((folder / name).read_text(encoding="utf-8"))
 
 
 @pytest.fixture
 def offers(manifest: Path, dialect_name: str) -> dict[str, dict[str, Any]]:
-    """Return what the model is told of the tools, as the reference sends it, by name."""
+    """Return the definitions of the tools, as the reference sends them, by name."""
     plugins = Plugins.installed(manifest)
-    found = plugins.offered("dialects", dialect_name)
-    assert found is not None, f"the dialect {dialect_name!r} is not installed"  # noqa: S101 - in tests
-    told = found[1].offer(list(plugins.tools().values()))
-    return {offer["name"]: dict(found[1].wire(offer)) for offer in told}
+    entry = plugins.offered("dialects", dialect_name)
+    assert entry is not None, f"the dialect {dialect_name!r} is not installed"  # noqa: S101 - in tests
+    definitions = entry[1].offer(list(plugins.tools().values()))
+    return {offer["name"]: dict(entry[1].wire(offer)) for offer in definitions}

@@ -1,4 +1,4 @@
-"""The difference between two texts, cheaply also for large files with a small change."""
+"""The difference between two texts, fast also for a small change in a large file."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -24,7 +24,7 @@ __all__ = [
 
 @frozen
 class Change:
-    """What is left of two texts when their common head and tail are cut, in whole lines.
+    """The part in which two texts differ, in whole lines, without their common head and tail.
 
     *head* and *tail* are the few unchanged lines around it, *old* became *new*; *first* is the
     number, from 1, of the first changed line. Every line keeps its newline.
@@ -61,7 +61,7 @@ def unified(
 ) -> Diff:
     """Return the unified diff from *old* to *new*, with *path* on both sides of its header.
 
-    An empty side stands for no file, unless the file *stays* one before and after.
+    An empty side means that there is no file, unless the file *stays* before and after.
     """
     return unified_parts([Part(old, new)], path, context=context, stays=stays)
 
@@ -69,7 +69,7 @@ def unified(
 def unified_parts(
     parts: Iterable[Part], path: str, *, context: int = CONTEXT_LINES, stays: bool = False
 ) -> Diff:
-    """Return one unified diff of *parts*, which are in order and have their context in them."""
+    """Return one unified diff of *parts*, which are in order and include their context."""
     body: list[str] = []
     starts_empty = ends_empty = False
     for part in parts:
@@ -199,8 +199,8 @@ def _groups(change: Change, before: list[str], after: list[str], context: int) -
     from collections import Counter
     from difflib import SequenceMatcher  # only where something changed: difflib imports re
 
-    # Without its heuristic no line that stays is shown as changed; it is kept where the lines are
-    # so much alike that the search would take seconds.
+    # Without its heuristic difflib shows no unchanged line as changed. The heuristic stays on where
+    # so many lines are alike that the search would take seconds.
     counts = Counter(after)
     is_costly = sum(counts[line] for line in before) > COMPARED_PAIRS
     matcher = SequenceMatcher(None, before, after, autojunk=is_costly)
@@ -226,10 +226,10 @@ def _hunk(
     lines = [f"@@ -{old_range} +{new_range} @@"]
     for tag, old_from, old_to, new_from, new_to in group:
         if tag == "equal":
-            lines += _marked(" ", before[old_from:old_to])
+            lines += _mark(" ", before[old_from:old_to])
             continue
-        lines += _marked("-", before[old_from:old_to])
-        lines += _marked("+", after[new_from:new_to])
+        lines += _mark("-", before[old_from:old_to])
+        lines += _mark("+", after[new_from:new_to])
     return lines
 
 
@@ -240,7 +240,7 @@ def _range(start: int, stop: int) -> str:
     return f"{start + 1 if length else start},{length}"
 
 
-def _marked(mark: str, lines: list[str]) -> list[str]:
+def _mark(mark: str, lines: list[str]) -> list[str]:
     marked: list[str] = []
     for line in lines:
         if line.endswith("\n"):

@@ -22,17 +22,17 @@ _SIGNS = ("...", "\u2026", "rest of", "ing ", "unchanged", "unmodified", "same a
 
 
 def placeholder_in(new: str, old: str) -> str:
-    """Return the first line of *new* that stands for code which is left out; "" when none does.
+    """Return the first line of *new* that stands for code which is left out, or "".
 
-    A line that *old* has already is no such line.
+    A line that is already in *old* does not count.
     """
     lowered = new.lower()
     if not any(sign in lowered for sign in _SIGNS):
         return ""
-    known = {line.strip() for line in old.split("\n")}
-    for found in _pattern().finditer(new):
-        line = new[found.start() :].split("\n", 1)[0].strip()
-        if line not in known:
+    old_lines = {line.strip() for line in old.split("\n")}
+    for match in _pattern().finditer(new):
+        line = new[match.start() :].split("\n", 1)[0].strip()
+        if line not in old_lines:
             return line
     return ""
 

@@ -66,7 +66,7 @@ _ONLY_PARSE = 0x400
 
 def _other_fault(grammar: tuple[str, str], before: str, after: str) -> str:
     try:
-        # Written out, not in the packages' own words: the extra may be missing.
+        # The import is by name, since the extra may be missing.
         tree_sitter = import_module("tree_sitter")
         language = tree_sitter.Language(getattr(import_module(grammar[0]), grammar[1])())
     except (ImportError, AttributeError, ValueError):  # not there, or of another version

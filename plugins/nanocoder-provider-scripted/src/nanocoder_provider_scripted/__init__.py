@@ -29,7 +29,7 @@ SCRIPT_KEYS = {"turns", "profile", "context"}
 
 
 class ScriptedProvider:
-    """Plays the turn that the number of assistant messages says, so a retry repeats it."""
+    """Plays the turn whose number is that of the assistant messages, so that a retry repeats it."""
 
     def __init__(self, script: Mapping[str, Any], name: str) -> None:
         self.profile: Any = script.get("profile", "full")
@@ -41,12 +41,14 @@ class ScriptedProvider:
     def stream(
         self, request: Request, cancel: Cancel
     ) -> Iterator[TextDelta | ThinkingDelta | Notice | Finished]:
-        """Yield the turn's text in its pieces, then its end; raises what the script says."""
+        """Yield the turn's text in pieces, then its end; raises the turn's error, if any."""
         number = sum(message.role == "assistant" for message in request.messages)
         if number >= len(self._turns):
-            said = f"the script {self._name!r} has {len(self._turns)} turns"
-            said += f" and turn {number + 1} was asked for"
-            raise ProviderError(said, kind="protocol")
+            raise ProviderError(
+                f"the script {self._name!r} has {len(self._turns)} turns"
+                f" and turn {number + 1} was asked for",
+                kind="protocol",
+            )
         turn = self._turns[number]
         if cancel.wait(turn.get("delay_s", 0.0)):
             cancel.check()
@@ -67,7 +69,7 @@ class ScriptedProvider:
         yield Finished(text, calls, usage, truncated=turn.get("truncated", False))
 
     def models(self) -> Sequence[ModelInfo]:
-        """Return the one model there is: the script."""
+        """Return the script as the only model."""
         return [ModelInfo(self._name, self.context, "a script")]
 
     def close(self) -> None:
@@ -97,7 +99,7 @@ def open_scripted(model: str, _settings: object) -> ScriptedProvider:
 
 
 def _problem(script: Any) -> str:
-    """Say what keeps *script* from being one, or nothing."""
+    """Return the problem of *script*, or ""."""
     if not isinstance(script, dict) or not isinstance(script.get("turns"), list):
         return 'is not an object with a list "turns"'
     unknown = sorted(script.keys() - SCRIPT_KEYS)
@@ -118,7 +120,7 @@ def _problem(script: Any) -> str:
 
 
 def _call(call: Mapping[str, Any], turn: int, place: int) -> ToolCall:
-    """Make a call; "arguments_text" is what a model typed, valid JSON or not."""
+    """Make a call; "arguments_text" is a model's own text, valid JSON or not."""
     identity = call.get("id", f"call-{turn + 1}-{place + 1}")
     if "arguments_text" not in call:
         return ToolCall(identity, call["name"], call.get("arguments", {}))

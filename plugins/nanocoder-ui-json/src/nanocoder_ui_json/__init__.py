@@ -39,10 +39,10 @@ def nanocoder_screens() -> list[Screen]:
 def nanocoder_approve(
     request: ApprovalRequest, session: SessionInfo, settings: Any, cancelled: Cancel
 ) -> ApprovalAnswer | None:
-    """Read the answer of the program that reads the events, where the settings say there is one."""
+    """Read the answer of the program that reads the events, if the settings allow it."""
     if session.output != "jsonl" or settings is None or not settings.approve_stdin:
         return None
-    from nanocoder_ui_json.answers import answer_to  # most runs ask nobody
+    from nanocoder_ui_json.answers import read_answer  # most runs ask no questions
 
     limits = (settings.approval_timeout_s, request.timeout_s or settings.approval_timeout_s)
-    return answer_to(request, min(limits), cancelled)
+    return read_answer(request, min(limits), cancelled)

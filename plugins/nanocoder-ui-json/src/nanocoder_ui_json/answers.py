@@ -1,6 +1,6 @@
 """Answers to approval requests, read from standard input: one JSON object a line.
 
-Everything that is not a clear yes to exactly this request, in time, is a refusal.
+Each line that is not a clear yes to exactly this request, in time, is a refusal.
 """
 
 import os
@@ -17,23 +17,23 @@ LOOK_S: Final = 0.1
 
 
 class _NoAnswerError(Exception):
-    """The message says why there is none."""
+    """There is no answer; the message says why."""
 
 
-def answer_to(request: ApprovalRequest, timeout_s: float, cancelled: Cancel) -> ApprovalAnswer:
+def read_answer(request: ApprovalRequest, timeout_s: float, cancelled: Cancel) -> ApprovalAnswer:
     """Wait for the line that answers *request*, at most *timeout_s* seconds.
 
-    The wait ends as soon as *cancelled* is set. Lines with another request's id are late or early
-    and are passed over.
+    The wait ends as soon as *cancelled* is set. Lines with another request's id are late or early,
+    so they are ignored.
     """
     deadline = time.monotonic() + timeout_s
     try:
         while True:
-            values = _parsed(_line(deadline, timeout_s, cancelled))
+            values = _parse(_read_line(deadline, timeout_s, cancelled))
             if values.get("id") == request.id:
                 return _answer(request, values)
     except _NoAnswerError as error:
-        return _refusal(request, str(error))
+        return _refuse(request, str(error))
 
 
 def _answer(request: ApprovalRequest, values: Mapping[str, Any]) -> ApprovalAnswer:
@@ -52,11 +52,11 @@ def _answer(request: ApprovalRequest, values: Mapping[str, Any]) -> ApprovalAnsw
     )
 
 
-def _refusal(request: ApprovalRequest, why: str) -> ApprovalAnswer:
+def _refuse(request: ApprovalRequest, why: str) -> ApprovalAnswer:
     return ApprovalAnswer(request.id, request.digest, approved=False, reason=why)
 
 
-def _parsed(line: bytes) -> Mapping[str, Any]:
+def _parse(line: bytes) -> Mapping[str, Any]:
     try:
         values = parse_json(line.decode("utf-8"))
     except (BadArguments, UnicodeDecodeError) as error:
@@ -66,14 +66,14 @@ def _parsed(line: bytes) -> Mapping[str, Any]:
     return values
 
 
-def _line(deadline: float, timeout_s: float, cancelled: Cancel) -> bytes:
-    """Return the next line. Byte by byte: what stands behind it belongs to the next request."""
+def _read_line(deadline: float, timeout_s: float, cancelled: Cancel) -> bytes:
+    """Return the next line, read byte by byte, since what follows belongs to the next request."""
     if sys.stdin is None:
         raise _NoAnswerError("there is no standard input to answer on")
     descriptor = sys.stdin.fileno()
     line = bytearray()
     while len(line) < MAX_LINE_BYTES:
-        # Looked at often enough: a signal only sets *cancelled*, and that wakes no select.
+        # A signal only sets *cancelled*, which does not wake select; so the wait is short.
         while not select.select([descriptor], [], [], LOOK_S)[0]:
             if cancelled.is_set():
                 raise _NoAnswerError("interrupted")

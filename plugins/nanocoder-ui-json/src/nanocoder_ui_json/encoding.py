@@ -1,4 +1,4 @@
-"""Values to JSON that every reader takes: ASCII, no NaN, whatever a tool put into its result."""
+"""Encode any value as JSON that every reader accepts: ASCII, no NaN."""
 
 import json
 import math
@@ -6,18 +6,18 @@ from collections.abc import Mapping
 from typing import Any
 
 
-def encoded(value: Any) -> str:
+def encode(value: Any) -> str:
     """Return *value* as JSON on one line, in ASCII, so that any locale can write it.
 
-    What JSON has no form for becomes text; NaN and infinity become null.
+    Values that JSON cannot hold become text; NaN and infinity become null.
     """
     try:
-        return json.dumps(value, allow_nan=False, default=_plain)
+        return json.dumps(value, allow_nan=False, default=_plain_value)
     except (TypeError, ValueError):
-        return json.dumps(_mended(value, ()), allow_nan=False)
+        return json.dumps(_replace_unencodable(value, ()), allow_nan=False)
 
 
-def _plain(value: Any) -> Any:
+def _plain_value(value: Any) -> Any:
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, bytes):
@@ -27,8 +27,8 @@ def _plain(value: Any) -> Any:
     return str(value)
 
 
-def _mended(value: Any, above: tuple[int, ...]) -> Any:
-    """Return a copy of *value* that JSON can hold; *above* are the ids of what it is inside of."""
+def _replace_unencodable(value: Any, above: tuple[int, ...]) -> Any:
+    """Return a copy of *value* that JSON can hold; *above* are the ids of its containers."""
     if value is None or isinstance(value, (str, bool, int)):
         return value
     if isinstance(value, float):
@@ -37,7 +37,7 @@ def _mended(value: Any, above: tuple[int, ...]) -> Any:
         return "[contains itself]"
     inside = (*above, id(value))
     if isinstance(value, Mapping):
-        return {str(key): _mended(one, inside) for key, one in value.items()}
+        return {str(key): _replace_unencodable(part, inside) for key, part in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_mended(one, inside) for one in value]
-    return _plain(value)
+        return [_replace_unencodable(part, inside) for part in value]
+    return _plain_value(value)

@@ -1,6 +1,6 @@
-"""The two screens. Nothing but them writes to standard output.
+"""The two screens, which alone write to standard output.
 
-While one of them is open, `sys.stdout` is standard error: what a plugin prints must not end up
+While a screen is open, `sys.stdout` is standard error, so that no output of a plugin ends up
 between two events.
 """
 
@@ -10,19 +10,19 @@ from typing import Any, TextIO
 
 from nanocoder import Event, SessionInfo, for_terminal
 
-from nanocoder_ui_json.encoding import encoded
+from nanocoder_ui_json.encoding import encode
 
 ENDS = ("run.finished", "session.finished")
 
 
 class Output:
-    """Standard output, kept from everybody else until it is given back."""
+    """Standard output, taken from all others until it is given back."""
 
     def __init__(self) -> None:
         self._before = sys.stdout
-        # The command line has kept it for us, and what plugins print out of it, from the start.
-        is_kept = sys.stdout is sys.stderr and sys.__stdout__ is not None
-        self._stream: TextIO = sys.__stdout__ if is_kept else sys.stdout  # type: ignore[assignment]
+        # The command line may have replaced `sys.stdout` already, to keep plugins' output out.
+        is_replaced = sys.stdout is sys.stderr and sys.__stdout__ is not None
+        self._stream: TextIO = sys.__stdout__ if is_replaced else sys.stdout  # type: ignore[assignment]
         sys.stdout = sys.stderr
 
     def write(self, line: str) -> None:
@@ -44,15 +44,15 @@ class Lines:
     def show(self, event: Event) -> None:
         """Write an event and flush; raises BrokenPipeError when the reader has gone."""
         line = {"type": event.kind, "at": event.at, "call_id": event.call_id}
-        self._output.write(encoded({**line, **event.data, **line}))
+        self._output.write(encode({**line, **event.data, **line}))
 
     def close(self) -> None:
-        """Leave nothing behind: each line was flushed."""
+        """Give standard output back; each line was flushed."""
         self._output.give_back()
 
 
 class Summary:
-    """Writes what the run came to, as one object at the end."""
+    """Writes the report of the run as one object at its end."""
 
     def __init__(self) -> None:
         self._output = Output()
@@ -69,7 +69,7 @@ class Summary:
         """Write the object; raises BrokenPipeError when the reader has gone."""
         self._output.give_back()
         if self._report is not None:
-            self._output.write(encoded(self._report))
+            self._output.write(encode(self._report))
 
 
 def open_lines(_info: SessionInfo, _settings: Any) -> Lines:

@@ -23,29 +23,29 @@ class Call:
     parameters: Annotated[dict[str, Any], "Its arguments."] = field(factory=dict)
 
 
-def _in_our_names(_: Mapping[str, Any], result: ToolResult) -> str:
+def _rename_tools(_: Mapping[str, Any], result: ToolResult) -> str:
     names = {shape.tool: shape.name for shape in SHAPES}
     text = _GUESSES.sub(r"\1", result.output)
-    return _HEADING.sub(lambda found: f"[{found[1]}] {names.get(found[2], found[2])}: ", text)
+    return _HEADING.sub(lambda match: f"[{match[1]}] {names.get(match[2], match[2])}: ", text)
 
 
-@shape("batch", "batch", render=_in_our_names, failed=_in_our_names)
+@shape("batch", "batch", render=_rename_tools, render_failure=_rename_tools)
 def batch(
     tool_calls: Annotated[list[Call], Param("1 to 25 calls.", min_length=1)],
 ) -> Arguments:
     """Run independent calls of the other tools at the same time."""
-    return {"tool_calls": [_translated(call) for call in tool_calls]}
+    return {"tool_calls": [_translate(call) for call in tool_calls]}
 
 
-def _translated(call: Call) -> dict[str, Any]:
-    known = {shape.name: shape for shape in (*SHAPES, *TASK_AND_SKILL)}
-    shape = known.get(call.tool)
+def _translate(call: Call) -> dict[str, Any]:
+    shapes = {shape.name: shape for shape in (*SHAPES, *TASK_AND_SKILL)}
+    shape = shapes.get(call.tool)
     if shape is None:
-        # A name that is no name: it must not reach a tool that the model was never told of.
+        # This is no valid name on purpose: the call must not reach a tool that was not offered.
         return {"tool": f"{call.tool} {_UNKNOWN}", "parameters": {}}
     try:
-        parameters = shape.translated(ToolCall("", call.tool, call.parameters))
+        parameters = shape.translate(ToolCall("", call.tool, call.parameters))
     except BadArguments:
-        # One bad call stops no other; the tool itself says what is wrong with it.
+        # A bad call stops no other; the tool itself reports the problem.
         parameters = dict(call.parameters)
     return {"tool": shape.tool, "parameters": parameters}

@@ -1,29 +1,29 @@
-"""Words that dialects put together: cut to a size, in the names that the model knows."""
+"""Texts for answers of dialects: cut to a size, with the names that the model knows."""
 
 import re
 from collections.abc import Mapping
 
 from nanocoder import ToolResult
 
-# Inside quotes, paths and longer words it is somebody else's word.
+# A name inside quotes, a path or a longer word is not a parameter of ours.
 _BEFORE, _AFTER = r"(?<![\w./'\"-])", r"(?![\w/'\"-]|\.\w)"
 
 
-def said(result: ToolResult) -> str:
-    """Return what is wrong with a call that failed, without a prefix of ours."""
+def error_text(result: ToolResult) -> str:
+    """Return the problem of a failed call, without our prefix."""
     return result.output.removeprefix("Error: ")
 
 
-def in_words(text: str, words: Mapping[str, str]) -> str:
-    """Put the names of a dialect into the first line of a message of ours.
+def replace_names(text: str, words: Mapping[str, str]) -> str:
+    """Replace our names by a dialect's in the first line of one of our messages.
 
-    The lines beneath may be text of a file, and stay.
+    The lines below may be text of a file, so they stay.
     """
     if not words:
         return text
     names = "|".join(map(re.escape, words))
     first, newline, rest = text.partition("\n")
-    first = re.sub(f"{_BEFORE}(?:{names}){_AFTER}", lambda found: words[found[0]], first)
+    first = re.sub(f"{_BEFORE}(?:{names}){_AFTER}", lambda match: words[match[0]], first)
     return first + newline + rest
 
 
