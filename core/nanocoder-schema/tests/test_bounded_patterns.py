@@ -22,7 +22,7 @@ def test_a_text_of_a_million_letters_is_given_up_or_matched():
 
 
 @pytest.mark.parametrize(
-    ("pattern", "text", "found"),
+    ("pattern", "text", "is_match"),
     [
         (r"^[a-z]+(-[a-z]+)*$", "one-two", True),
         (r"^[a-z]+(-[a-z]+)*$", "one two", False),
@@ -33,5 +33,5 @@ def test_a_text_of_a_million_letters_is_given_up_or_matched():
         (r"(?i)YES", "yes", True),
     ],
 )
-def test_patterns_mean_what_they_mean_to_python(pattern, text, found):
-    assert matches(pattern, text) is found
+def test_patterns_mean_what_they_mean_to_python(pattern, text, is_match):
+    assert matches(pattern, text) is is_match

@@ -80,11 +80,11 @@ def accepts(signature: Signature, arguments: Any) -> bool:
     try:
         signature.check(arguments)
     except BadArguments as error:
-        told = error.problems
+        problems = error.problems
     else:
         return True
-    assert told
-    assert all(": " in line for line in told)
+    assert problems
+    assert all(": " in line for line in problems)
     return False
 
 

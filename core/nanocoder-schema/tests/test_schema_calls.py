@@ -64,7 +64,7 @@ def test_a_call_without_arguments_has_none(call):
 
 
 @pytest.mark.parametrize(
-    ("call", "said"),
+    ("call", "message"),
     [
         ([], "expected a call"),
         (None, "expected a call"),
@@ -76,8 +76,8 @@ def test_a_call_without_arguments_has_none(call):
         ("{", "invalid JSON"),
     ],
 )
-def test_what_is_no_call_is_refused(call, said):
-    with pytest.raises(BadArguments, match=said):
+def test_what_is_no_call_is_refused(call, message):
+    with pytest.raises(BadArguments, match=message):
         normalise(call)
 
 
@@ -127,11 +127,11 @@ WINDOWS = [
 
 
 @pytest.mark.contract("MA-117")
-@pytest.mark.parametrize(("text", "said"), WINDOWS)
-def test_invalid_json_is_shown_where_it_is_wrong(text, said):
+@pytest.mark.parametrize(("text", "message"), WINDOWS)
+def test_invalid_json_is_shown_where_it_is_wrong(text, message):
     with pytest.raises(BadArguments) as caught:
         parse_json(text)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert len(str(caught.value)) < 300
 
 
@@ -158,7 +158,7 @@ def test_no_text_at_all_means_no_arguments(text):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ('{"a": 1, "a": 2}', "the key 'a' appears twice"),
         ('{"b": [{"a": 1, "a": 1}]}', "the key 'a' appears twice"),
@@ -175,10 +175,10 @@ def test_no_text_at_all_means_no_arguments(text):
         ("{'a': 1}", "invalid JSON"),
     ],
 )
-def test_json_that_means_two_things_or_none_is_refused(text, said):
+def test_json_that_means_two_things_or_none_is_refused(text, message):
     with pytest.raises(BadArguments) as caught:
         parse_json(text)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_brackets_in_strings_and_64_levels_are_fine():

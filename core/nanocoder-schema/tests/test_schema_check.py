@@ -112,7 +112,7 @@ def test_an_unknown_name_near_nothing_lists_what_there_is():
 
 @pytest.mark.contract("NA-13")
 @pytest.mark.parametrize(
-    ("annotation", "value", "said"),
+    ("annotation", "value", "message"),
     [
         (str, None, "expected a string, got null"),
         (str, 5, "expected a string, got 5"),
@@ -160,10 +160,10 @@ def test_an_unknown_name_near_nothing_lists_what_there_is():
         (Annotated[str, Param(pattern="^a+$")], "b", "expected text that matches ^a+$, got 'b'"),
     ],
 )
-def test_what_does_not_fit_is_refused_and_the_message_says_why(annotation, value, said):
+def test_what_does_not_fit_is_refused_and_the_message_says_why(annotation, value, message):
     with pytest.raises(BadArguments) as caught:
         check(annotation, value)
-    assert caught.value.problems == (f"it: {said}",)
+    assert caught.value.problems == (f"it: {message}",)
 
 
 @pytest.mark.parametrize(
@@ -190,9 +190,9 @@ def test_what_does_not_fit_is_refused_and_the_message_says_why(annotation, value
     ],
 )
 def test_what_fits_is_taken_in_its_python_form(annotation, value, expected):
-    found = check(annotation, value)
-    assert found == expected
-    assert type(found) is type(expected)
+    checked = check(annotation, value)
+    assert checked == expected
+    assert type(checked) is type(expected)
 
 
 def test_the_number_behind_an_integral_float_is_an_integer():
@@ -307,6 +307,12 @@ def test_an_annotation_that_means_nothing_fails_loudly():
         Signature.of_function(tool).check({"path": "a"})
 
 
+def output_of(code: str) -> str:
+    """Return what *code* prints in an interpreter of its own."""
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
 def test_importing_schema_and_making_a_signature_imports_nothing_slow():
     code = (
         "import sys\n"
@@ -316,8 +322,10 @@ def test_importing_schema_and_making_a_signature_imports_nothing_slow():
         "slow = {'inspect', 'attrs', 'cattrs', 'difflib', 'asyncio'}\n"
         "print(sorted(slow & set(sys.modules)))\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
+    process = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert process.stdout == "[]\n"
 
 
 def test_a_schema_imports_no_cattrs():
@@ -331,8 +339,10 @@ def test_a_schema_imports_no_cattrs():
         "signature.check({'path': 'a'})\n"
         "print('cattrs' in sys.modules)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "False\nTrue\n"
+    process = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert process.stdout == "False\nTrue\n"
 
 
 def test_the_first_member_of_a_union_that_fits_is_taken_in_each_signature():

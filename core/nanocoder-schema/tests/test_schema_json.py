@@ -31,7 +31,7 @@ class Node:
     """A folder or a file."""
 
     name: Annotated[str, "The last part of its path."]
-    children: Annotated[list["Node"], "What is in it."] = attrs.field(factory=list)
+    children: Annotated[list["Node"], "Its content."] = attrs.field(factory=list)
 
 
 def edit_file(
@@ -161,8 +161,8 @@ def test_two_classes_of_one_name_keep_their_own_fields():
     both = attrs.make_class(
         "Both", {"a": attrs.field(type=pair("x")), "b": attrs.field(type=pair("y"))}
     )
-    found = Signature.of_class(both).json_schema["properties"]
-    assert [list(found[name]["properties"]) for name in "ab"] == [["x"], ["y"]]
+    properties = Signature.of_class(both).json_schema["properties"]
+    assert [list(properties[name]["properties"]) for name in "ab"] == [["x"], ["y"]]
 
 
 def test_a_class_that_holds_itself_is_defined_once_and_referred_to():
@@ -225,7 +225,7 @@ def test_an_unknown_type_is_left_open_and_named(annotation):
 
 @pytest.mark.contract("NA-12")
 @pytest.mark.parametrize(
-    ("annotation", "default", "shown"),
+    ("annotation", "default", "expected"),
     [
         (int, 2000, 2000),
         (str | None, None, None),
@@ -235,8 +235,8 @@ def test_an_unknown_type_is_left_open_and_named(annotation):
         (Edit, Edit("x"), {"old_string": "x", "new_string": ""}),
     ],
 )
-def test_defaults_are_shown_as_json(annotation, default, shown):
-    assert schema_of(annotation, default=default)["default"] == shown
+def test_defaults_are_shown_as_json(annotation, default, expected):
+    assert schema_of(annotation, default=default)["default"] == expected
 
 
 def test_a_default_without_a_json_form_makes_the_parameter_optional_and_is_not_shown():
@@ -267,7 +267,7 @@ def test_a_method_keeps_its_self():
     class Tool:
         def run(self, path: Annotated[str, "File to run."]): ...
 
-    assert Signature.of_function(Tool().run).names == ("path",)
+    assert list(Signature.of_function(Tool().run).json_schema["properties"]) == ["path"]
 
 
 def written_as_text(path: "Annotated[str, 'File to read.']", limit: "int" = 5): ...

@@ -42,7 +42,7 @@ def test_the_model_gets_no_control_no_tag_no_surrogate(text):
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"),
+    ("text", "visible"),
     [
         ("plain\n\ttext", "plain\n\ttext"),
         ("rm -rf /\b\bls", r"rm -rf /\x08\x08ls"),
@@ -59,8 +59,8 @@ def test_the_model_gets_no_control_no_tag_no_surrogate(text):
         ("e" + "\u0301" * 50, "e" + "\u0301" * 8),
     ],
 )
-def test_what_cannot_be_seen_is_written_out(text, shown):
-    assert for_terminal(text) == shown
+def test_what_cannot_be_seen_is_written_out(text, visible):
+    assert for_terminal(text) == visible
 
 
 def test_a_model_is_told_that_something_was_taken_out():

@@ -11,6 +11,7 @@ from cattrs.errors import (
     IterableValidationNote,
 )
 
+from nanocoder_schema.text import nearest
 from nanocoder_schema.wrong_type import brief
 
 MAX_LINES = 50
@@ -64,10 +65,7 @@ def _join(path: str, name: Any) -> str:
 
 
 def _advice(key: Any, names: list[str]) -> str:
-    # Only the way of a mistake pays for this import.
-    from difflib import get_close_matches
-
-    near = get_close_matches(str(key).lower(), names, n=1, cutoff=0.5)
+    near = nearest(str(key).lower(), names, limit=1, cutoff=0.5)
     if near:
         return f"did you mean {near[0]!r}?"
     return f"there are {', '.join(names)}" if names else "there are none"

@@ -1,10 +1,10 @@
-"""The note on one parameter: what it is for, and its bounds."""
+"""The note on one parameter: its purpose and its bounds."""
 
 from typing import NamedTuple
 
 
 class Param(NamedTuple):
-    """What a parameter is for, and what it may hold.
+    """The purpose of a parameter, and the bounds of its values.
 
     Used as `Annotated[int, Param("Lines to read.", ge=1)]`; a plain string in `Annotated` is a
     description, too. Lengths count characters of a string, items of a list, entries of an object.

@@ -44,11 +44,6 @@ class Signature:
         """The attrs class that holds the arguments."""
         return self._make_class()
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the parameters, in their order."""
-        return tuple(self._aliases)
-
     @cached_property
     def json_schema(self) -> dict[str, Any]:
         """The closed object schema of the arguments; treat it as read-only."""

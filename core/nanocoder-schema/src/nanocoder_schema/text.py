@@ -1,4 +1,4 @@
-r"""Text that somebody else wrote, made harmless for a terminal and for a model."""
+"""Text from outside, made harmless for a terminal and for a model."""
 
 import re
 import unicodedata
@@ -66,8 +66,8 @@ def _joins(run: str, index: int) -> bool:
     )
 
 
-def _escape(found: re.Match[str]) -> str:
-    return _escaped(found[0])
+def _escape(match: re.Match[str]) -> str:
+    return _escaped(match[0])
 
 
 def _escaped(letter: str) -> str:
@@ -114,7 +114,7 @@ def nearest(word: str, choices: Iterable[str], *, limit: int = 3, cutoff: float 
     """Return the *choices* that look most like *word*, best first."""
     from difflib import get_close_matches  # only mistakes need it
 
-    known = list(choices)
-    close = get_close_matches(word, known, n=len(known) or 1, cutoff=cutoff)
+    words = list(choices)
+    close = get_close_matches(word, words, n=len(words) or 1, cutoff=cutoff)
     # Two letters in the wrong order are the likeliest slip: "modle" is "model" rather than "mode".
     return sorted(close, key=lambda choice: sorted(choice) != sorted(word))[:limit]

@@ -14,7 +14,7 @@ class Shown:
     __attrs_attrs__: ClassVar[tuple[Any, ...]]
 
     def __repr__(self) -> str:
-        fields = ((one.name, getattr(self, one.name)) for one in self.__attrs_attrs__ if one.repr)
+        fields = ((f.name, getattr(self, f.name)) for f in self.__attrs_attrs__ if f.repr)
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in fields)})"
 
 
@@ -33,4 +33,4 @@ class Value(Shown):
 
 
 def _fields_of(value: Shown) -> list[Any]:
-    return [getattr(value, one.name) for one in value.__attrs_attrs__ if one.eq]
+    return [getattr(value, field.name) for field in value.__attrs_attrs__ if field.eq]
