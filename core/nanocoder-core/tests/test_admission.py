@@ -68,9 +68,9 @@ def taught(most: int = 8, usual_s: float = 1.0) -> Limiter:
 
 def round_of(limiter: Limiter, began: float, seconds: float, calls: int | None = None, **how):
     """Let as many calls as may end at once; returns the new limit."""
-    company = calls or limiter.limit
-    for _ in range(company):
-        limiter.learn("look", began, began + seconds, company, **how)
+    running_beside = calls or limiter.limit
+    for _ in range(running_beside):
+        limiter.learn("look", began, began + seconds, running_beside, **how)
     return limiter.limit
 
 
@@ -139,28 +139,28 @@ def test_the_limit_of_a_session_is_what_it_admits():
     clock = Clock()
     admission = Admission(4, clock=clock)
     for _ in range(LEARNED_CALLS):
-        with admission.seat(look, {}, is_step=False) as seat:
-            admission.learn(seat, "look", 1.0, "")
-    crew = [admission.seat(look, {}, is_step=False) for _ in range(4)]
+        with admission.slot(look, {}, is_step=False) as slot:
+            admission.learn(slot, "look", 1.0, "")
+    kind = [admission.slot(look, {}, is_step=False) for _ in range(4)]
     clock.now += 60.0
-    for seat in crew:
-        admission.learn(seat, "look", 60.0, "")
-        admission.leave(seat)
-    seats = [admission.seat(look, {}, is_step=False) for _ in range(4)]
-    assert [seat.runs for seat in seats] == [True, True, False, False]
+    for slot in kind:
+        admission.learn(slot, "look", 60.0, "")
+        admission.leave(slot)
+    slots = [admission.slot(look, {}, is_step=False) for _ in range(4)]
+    assert [slot.runs for slot in slots] == [True, True, False, False]
 
 
 def test_failures_and_composed_calls_say_nothing_about_the_load():
     admission = Admission(2)
-    seats = [
-        admission.seat(look, {}, is_step=False),
-        admission.seat(boss, {}, is_step=False),
-        admission.seat(look, {}, is_step=False),
+    slots = [
+        admission.slot(look, {}, is_step=False),
+        admission.slot(boss, {}, is_step=False),
+        admission.slot(look, {}, is_step=False),
     ]
     for _ in range(20):
-        admission.learn(seats[1], "boss", 100.0, "timeout")
-        admission.learn(seats[0], "look", 100.0, "file_not_found")
-        admission.learn(seats[0], "look", 100.0, "cancelled")
+        admission.learn(slots[1], "boss", 100.0, "timeout")
+        admission.learn(slots[0], "look", 100.0, "file_not_found")
+        admission.learn(slots[0], "look", 100.0, "cancelled")
     assert admission.limiter.limit == 2
 
 
@@ -173,14 +173,14 @@ def pause(timeout: Annotated[float, "Seconds."] = 60.0) -> str:
 @pytest.mark.contract("NT-91")
 def test_a_call_that_ended_at_a_limit_of_its_own_choice_says_nothing_about_the_load():
     admission = Admission(8)
-    seats = [admission.seat(pause, {"timeout": 1}, is_step=False) for _ in range(8)]
-    for seat in seats:
-        admission.learn(seat, "pause", 1.0, "timeout")
-        admission.leave(seat)
+    slots = [admission.slot(pause, {"timeout": 1}, is_step=False) for _ in range(8)]
+    for slot in slots:
+        admission.learn(slot, "pause", 1.0, "timeout")
+        admission.leave(slot)
     assert admission.limiter.limit == 8
-    seats = [admission.seat(pause, {}, is_step=False) for _ in range(8)]
-    for seat in seats:
-        admission.learn(seat, "pause", 60.0, "timeout")
+    slots = [admission.slot(pause, {}, is_step=False) for _ in range(8)]
+    for slot in slots:
+        admission.learn(slot, "pause", 60.0, "timeout")
     assert admission.limiter.limit == 5
 
 
@@ -190,20 +190,20 @@ def test_a_call_that_ended_at_a_limit_of_its_own_choice_says_nothing_about_the_l
 @pytest.mark.contract("NT-92")
 def test_a_call_beyond_the_bound_is_told_how_many_wait():
     admission = Admission(1, waiting=2)
-    seats = [admission.seat(look, {}, is_step=False) for _ in range(3)]
-    assert [seat.position for seat in seats] == [0, 1, 2]
+    slots = [admission.slot(look, {}, is_step=False) for _ in range(3)]
+    assert [slot.position for slot in slots] == [0, 1, 2]
     with pytest.raises(ToolError, match="busy: 2 calls are waiting; send fewer at once") as caught:
-        admission.seat(look, {}, is_step=False)
+        admission.slot(look, {}, is_step=False)
     assert caught.value.error_class == "busy"
-    admission.leave(seats[0])
-    assert [seat.runs for seat in seats] == [False, True, False]
-    assert admission.seat(look, {}, is_step=False).position == 2
+    admission.leave(slots[0])
+    assert [slot.runs for slot in slots] == [False, True, False]
+    assert admission.slot(look, {}, is_step=False).position == 2
 
 
 @pytest.mark.contract("NT-92")
 def test_a_waiting_call_ends_with_its_cancel_and_leaves_no_gap():
     admission = Admission(1)
-    first, second, third = (admission.seat(look, {}, is_step=False) for _ in range(3))
+    first, second, third = (admission.slot(look, {}, is_step=False) for _ in range(3))
     cancel = Cancel()
     threading.Timer(0.05, cancel.set).start()
     with pytest.raises(Cancelled), second:
@@ -215,18 +215,18 @@ def test_a_waiting_call_ends_with_its_cancel_and_leaves_no_gap():
 
 def test_who_came_first_goes_first():
     admission = Admission(1)
-    seats = [admission.seat(look, {}, is_step=False) for _ in range(4)]
-    for before, after in itertools.pairwise(seats):
+    slots = [admission.slot(look, {}, is_step=False) for _ in range(4)]
+    for before, after in itertools.pairwise(slots):
         admission.leave(before)
-        assert [seat.runs for seat in seats].index(True) == seats.index(after)
+        assert [slot.runs for slot in slots].index(True) == slots.index(after)
 
 
 # CONC-011
 def test_writers_of_one_path_go_one_after_the_other_and_hold_nobody_else_back():
     admission = Admission(8)
-    first = admission.seat(change, {"path": "a"}, is_step=False)
-    second = admission.seat(change, {"path": "./a"}, is_step=True)
-    other = admission.seat(change, {"path": "b"}, is_step=False)
+    first = admission.slot(change, {"path": "a"}, is_step=False)
+    second = admission.slot(change, {"path": "./a"}, is_step=True)
+    other = admission.slot(change, {"path": "b"}, is_step=False)
     assert [first.runs, second.runs, other.runs] == [True, False, True]
     admission.leave(first)
     assert second.runs
@@ -234,9 +234,9 @@ def test_writers_of_one_path_go_one_after_the_other_and_hold_nobody_else_back():
 
 def test_composed_calls_wait_for_their_like_alone_so_that_their_steps_never_wait_for_them():
     admission = Admission(1)
-    outer = [admission.seat(boss, {}, is_step=False) for _ in range(2)]
-    step, nested = admission.seat(look, {}, is_step=True), admission.seat(boss, {}, is_step=True)
-    assert [seat.runs for seat in [*outer, step, nested]] == [True, False, True, True]
+    outer = [admission.slot(boss, {}, is_step=False) for _ in range(2)]
+    step, nested = admission.slot(look, {}, is_step=True), admission.slot(boss, {}, is_step=True)
+    assert [slot.runs for slot in [*outer, step, nested]] == [True, False, True, True]
 
 
 # In a session
@@ -340,18 +340,18 @@ def test_two_names_of_one_file_have_one_writer_at_a_time(tmp_path, spelling):
     (tmp_path / "d").symlink_to("sub")
     session = SessionInfo("s", tmp_path)
     admission = Admission(8)
-    first = admission.seat(change, {"path": "a"}, is_step=False, session=session)
+    first = admission.slot(change, {"path": "a"}, is_step=False, session=session)
     other = {"path": spelling.format(root=tmp_path)}
-    second = admission.seat(change, other, is_step=False, session=session)
+    second = admission.slot(change, other, is_step=False, session=session)
     assert (first.runs, second.runs) == (True, False)
 
 
 @pytest.mark.finding("C1")
 def test_one_name_in_two_workspaces_is_two_files(tmp_path):
     admission = Admission(8)
-    seats = []
+    slots = []
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
         session = SessionInfo("s", tmp_path / name)
-        seats.append(admission.seat(change, {"path": "a"}, is_step=False, session=session))
-    assert [seat.runs for seat in seats] == [True, True]
+        slots.append(admission.slot(change, {"path": "a"}, is_step=False, session=session))
+    assert [slot.runs for slot in slots] == [True, True]

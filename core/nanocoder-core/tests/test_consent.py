@@ -22,10 +22,10 @@ from nanocoder import (
     ToolError,
     Verdict,
     hookimpl,
-    rendering,
     tool,
 )
 from nanocoder.config import Config
+from nanocoder.path import preview
 from nanocoder_testing import opened, play
 from nanocoder_testing.playing import called
 
@@ -410,7 +410,7 @@ class Stuck:
 
 
 def test_a_preview_that_hangs_is_left_out_and_its_plugin_is_reported(tmp_path, monkeypatch):
-    monkeypatch.setattr(rendering, "PREVIEW_TIMEOUT_S", 0.5)
+    monkeypatch.setattr(preview, "PREVIEW_TIMEOUT_S", 0.5)
     seen: list[ApprovalRequest] = []
 
     def look_at(request: ApprovalRequest) -> ApprovalAnswer:
@@ -427,7 +427,7 @@ def test_a_preview_that_hangs_is_left_out_and_its_plugin_is_reported(tmp_path, m
         assert not stuck.begun.is_set(), "it is asked once"
         assert len(session.plugins.reports) == 1
         stuck.released.set()
-        monkeypatch.setattr(rendering, "PREVIEW_TIMEOUT_S", 8.0)
+        monkeypatch.setattr(preview, "PREVIEW_TIMEOUT_S", 8.0)
         called(session, "note", {"target": "z"})
     assert result.output == "launched at x"
     assert [one.preview for one in seen] == ["target: x", "target: y", "too late"]

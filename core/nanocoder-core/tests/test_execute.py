@@ -621,12 +621,19 @@ def test_a_deny_rule_holds_inside_a_confirmed_composition(tmp_path):
 
 
 @pytest.mark.contract("CO-18")
-@pytest.mark.parametrize(("pierces", "asked"), [(False, {"both"}), (True, {"both", "scribble"})])
-def test_a_rule_that_asks_may_pierce_a_confirmed_composition(tmp_path, pierces, asked):
+@pytest.mark.parametrize(
+    ("asks_inside_composed", "asked"), [(False, {"both"}), (True, {"both", "scribble"})]
+)
+def test_a_rule_that_asks_may_pierce_a_confirmed_composition(tmp_path, asks_inside_composed, asked):
     class Asking:
         @hookimpl
         def nanocoder_before_execute(self, call):
-            return Verdict(Decision.ASK, "as it says", rule=call.name, pierces=pierces)
+            return Verdict(
+                Decision.ASK,
+                "as it says",
+                rule=call.name,
+                asks_inside_composed=asks_inside_composed,
+            )
 
     class Wondering:
         @hookimpl
@@ -639,7 +646,9 @@ def test_a_rule_that_asks_may_pierce_a_confirmed_composition(tmp_path, pierces, 
     with opened(tmp_path, plugins=plugins, approve=person) as (session, _):
         called(session, "both", {"path": "a.txt"})
     assert asked <= {request.call.name for request in person.requests}
-    assert ("scribble" in {request.call.name for request in person.requests}) == pierces
+    assert (
+        "scribble" in {request.call.name for request in person.requests}
+    ) == asks_inside_composed
 
 
 @pytest.mark.contract("CO-21")

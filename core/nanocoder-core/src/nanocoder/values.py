@@ -142,9 +142,9 @@ class Verdict(Value):
     """One policy's opinion of a call, and where it comes from.
 
     *rule* is the rule as written, *source* its file and line or the name of a default, *plugin* who
-    said it. One that asks and *pierces* is put to a person even where they agreed to the composed
-    call that this one is a step of. One that allows and *covers_steps* agrees to the steps of a
-    composed call, too; without it each step is judged by itself.
+    gave it. With *asks_inside_composed* a person is asked even where they agreed to the composed
+    call that this one is a step of. A verdict that allows and *covers_steps* agrees to the steps of
+    a composed call, too; without it each step is judged by itself.
     """
 
     decision: Decision
@@ -152,7 +152,7 @@ class Verdict(Value):
     rule: str = ""
     source: str = ""
     plugin: str = ""
-    pierces: bool = False
+    asks_inside_composed: bool = False
     covers_steps: bool = False
 
 

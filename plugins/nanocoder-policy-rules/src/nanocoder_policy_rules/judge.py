@@ -202,9 +202,11 @@ def _apply_rules(case: Case, texts: Sequence[str], decision: Decision) -> Verdic
 
 
 def _verdict(rule: Rule, case: Case, decision: Decision, reason: str) -> Verdict:
-    pierces = decision is Decision.ASK and case.settings.ask_in_steps
+    asks_inside_composed = decision is Decision.ASK and case.settings.ask_in_steps
     kind = "deny" if rule.text in case.settings.deny else "ask"
-    return Verdict(decision, reason, rule.text, f"{_TABLE}.{kind}", pierces=pierces)
+    return Verdict(
+        decision, reason, rule.text, f"{_TABLE}.{kind}", asks_inside_composed=asks_inside_composed
+    )
 
 
 def _fits(rule: Rule, case: Case) -> Match:

@@ -18,10 +18,10 @@ def run(arguments: argparse.Namespace) -> int:
     with host.session(persist=False) as session:
         tool = session.plugins.tool(arguments.tool).real()
         tool.signature.check(values)
-        session.consent.session = evolve(session.info, agent=arguments.agent)
+        session.approvals.session = evolve(session.info, agent=arguments.agent)
         call = ToolCall("explained", tool.name, values)
-        verdict = _placed(host, session.consent.verdict(call, tool))
-        everyone = [_placed(host, one) for one in session.consent.verdicts(call, tool)]
+        verdict = _placed(host, session.approvals.verdict(call, tool))
+        everyone = [_placed(host, one) for one in session.approvals.verdicts(call, tool)]
     if arguments.output == "json":
         data = {"tool": tool.name, **verdict_data(verdict)}
         print_json({**data, "verdicts": [verdict_data(one) for one in everyone]})

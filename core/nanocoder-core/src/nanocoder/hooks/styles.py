@@ -145,7 +145,8 @@ def judge(
 ) -> Verdict | None:
     """Hear every policy and return the strictest verdict.
 
-    One that fails denies, None is no opinion. Who asks by a rule is stricter than who just asks.
+    A policy that fails denies, None is no opinion. An ask that comes from a rule outranks a default
+    ask.
     """
     heard = (_verdict_of(one, report, arguments) for one in implementations)
     return max((one for one in heard if one is not None), key=_strictness, default=None)
@@ -153,7 +154,8 @@ def judge(
 
 def _strictness(verdict: Verdict) -> tuple[int, bool, bool]:
     asks = verdict.decision is Decision.ASK
-    return STRICTNESS[verdict.decision], asks and verdict.pierces, asks and bool(verdict.rule)
+    inside = asks and verdict.asks_inside_composed
+    return STRICTNESS[verdict.decision], inside, asks and bool(verdict.rule)
 
 
 def verdicts(

@@ -62,7 +62,7 @@ class Ask(Shown):
 
 
 @frozen(eq=False, repr=False)
-class Granted(Value):
+class Authorized(Value):
     """A call that may run: its frozen form, and the checked arguments that its handler gets.
 
     *consented* tells whether that holds for the steps of a composed call, too: a person was asked
@@ -80,7 +80,7 @@ class Granted(Value):
     foretold: Mapping[str, str] | None = None
 
 
-class Consent:
+class Approvals:
     """Judges calls and asks for approval; one for each session.
 
     Consent that was kept lives as long as it does.
@@ -92,7 +92,7 @@ class Consent:
         session: SessionInfo,
         approve: Approver | None = None,
         ask: Asker | None = None,
-        kept: set[tuple[str, ...]] | None = None,
+        remembered: set[tuple[str, ...]] | None = None,
         approval_timeout_s: float = APPROVAL_TIMEOUT_S,
     ) -> None:
         """Judge for *session*; *kept* is the consent that it shares with another one."""
@@ -103,7 +103,7 @@ class Consent:
         self._timeout_s = approval_timeout_s
         self._previews = Previews()
         self.foretold: list[dict[str, str]] = []
-        self.kept: set[tuple[str, ...]] = set() if kept is None else kept
+        self.remembered: set[tuple[str, ...]] = set() if remembered is None else remembered
 
     def fresh(self) -> list[dict[str, str]] | None:
         """Return the list that the calls of a new dry run are added to; None of any other run."""
@@ -112,23 +112,17 @@ class Consent:
 
     def verdict(self, call: ToolCall, tool: Tool[..., Any]) -> Verdict:
         """Return the strictest verdict of all policies; without any, all but safe reading asks."""
-        heard = styles.judge(
-            self._plugins.implementations("nanocoder_before_execute"),
-            self._plugins.report,
-            self._about(call, tool),
-        )
-        return heard or _unjudged(call, tool)
+        return styles.judge(*self._judging(call, tool)) or _unjudged(call, tool)
 
     def verdicts(self, call: ToolCall, tool: Tool[..., Any]) -> list[Verdict]:
         """Return every policy's verdict, for explaining."""
-        heard = styles.verdicts(
-            self._plugins.implementations("nanocoder_before_execute"),
-            self._plugins.report,
-            self._about(call, tool),
-        )
-        return heard or [_unjudged(call, tool)]
+        return styles.verdicts(*self._judging(call, tool)) or [_unjudged(call, tool)]
 
-    def obtain(
+    def _judging(self, call: ToolCall, tool: Tool[..., Any]) -> tuple[Any, ...]:
+        policies = self._plugins.implementations("nanocoder_before_execute")
+        return policies, self._plugins.report, self._about(call, tool)
+
+    def authorize(
         self,
         call: ToolCall,
         tool: Tool[..., Any],
@@ -137,7 +131,7 @@ class Consent:
         cancel: Cancel,
         *,
         consented: bool = False,
-    ) -> Generator[Event | Ask, None, Granted]:
+    ) -> Generator[Event | Ask, None, Authorized]:
         """Yield what happens on the way to consent and return the call as it may run.
 
         *consented* says that a person agreed to the composed call that this one is a step of. An
@@ -160,14 +154,14 @@ class Consent:
                 return self._foretold(call, tool, arguments, verdict, cancel)
             asked = (verdict.rule, verdict.reason)
             if verdict.decision is Decision.ALLOW:
-                return Granted(call, arguments, consented or verdict.covers_steps)
-            if (consented and not verdict.pierces) or asked == agreed:
-                return Granted(call, arguments, snapshot=snapshot)
-            if _key(verdict, call, tool) in self.kept:
-                return Granted(call, arguments)
+                return Authorized(call, arguments, consented or verdict.covers_steps)
+            if (consented and not verdict.asks_inside_composed) or asked == agreed:
+                return Authorized(call, arguments, snapshot=snapshot)
+            if _key(verdict, call, tool) in self.remembered:
+                return Authorized(call, arguments)
             preview = self._preview(call, tool, cancel)
             if preview.obstacle is not None and not verdict.rule:
-                return Granted(call, arguments, obstacle=preview.obstacle)
+                return Authorized(call, arguments, obstacle=preview.obstacle)
             snapshot = preview.snapshot
             request = self._request(call, tool, verdict, preview.text)
             answer = yield from self._answered(request, verdict, tool, watch)
@@ -175,7 +169,7 @@ class Consent:
                 if not self._still_holds(verdict, call, tool):
                     continue
                 yield Event("call.approved", {"always": answer.always}, call.id)
-                return Granted(call, arguments, snapshot=snapshot)
+                return Authorized(call, arguments, snapshot=snapshot)
             agreed = asked
             call = evolve(call, arguments=copy_arguments(answer.arguments), edited=True)
             arguments = check(call.arguments)
@@ -191,13 +185,13 @@ class Consent:
         arguments: dict[str, Any],
         verdict: Verdict,
         cancel: Cancel,
-    ) -> Granted:
+    ) -> Authorized:
         preview = self._preview(call, tool, cancel)
         if preview.obstacle is not None and not verdict.rule:
-            return Granted(call, arguments, obstacle=preview.obstacle)
+            return Authorized(call, arguments, obstacle=preview.obstacle)
         row = foretold(call, verdict, preview.text)
         self.foretold.append(row)
-        return Granted(call, arguments, foretold=row)
+        return Authorized(call, arguments, foretold=row)
 
     def _still_holds(self, asked: Verdict, call: ToolCall, tool: Tool[..., Any]) -> bool:
         """Tell whether a yes answers what would be asked by now; raises Denied for what is denied.
@@ -242,7 +236,7 @@ class Consent:
             edited = (
                 call.arguments if answer.arguments is None else copy_arguments(answer.arguments)
             )
-            self.kept.add(_key(verdict, evolve(call, arguments=edited), tool))
+            self.remembered.add(_key(verdict, evolve(call, arguments=edited), tool))
         return answer
 
     def ask(

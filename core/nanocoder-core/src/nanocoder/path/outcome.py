@@ -48,7 +48,7 @@ def clean_and_clip(output: str, where: str = "") -> str:
     return clip_output(for_model(output), chars, where=where)
 
 
-def seen(plugins: Plugins, about: Mapping[str, Any], result: ToolResult) -> ToolResult:
+def after_execute(plugins: Plugins, about: Mapping[str, Any], result: ToolResult) -> ToolResult:
     """Pass a result through the after_execute chain; one that fails withholds it.
 
     Raises: ToolError (withheld).
@@ -96,13 +96,13 @@ def edited_note(call: ToolCall) -> str:
     return f"[a person changed the arguments to {said}]"
 
 
-def marked(result: ToolResult, note: str) -> ToolResult:
-    """Put *note* before what the model reads; `noted` finds it again when that is reworded."""
+def add_note(result: ToolResult, note: str) -> ToolResult:
+    """Put *note* before what the model reads; `keep_note` finds it again when that is reworded."""
     metadata = {**result.metadata, "note": note}
     return evolve(result, output=f"{note}\n{result.output}", metadata=metadata)
 
 
-def noted(result: ToolResult, text: str) -> str:
+def keep_note(result: ToolResult, text: str) -> str:
     """Return *text*, which somebody made of the result's data, with the result's note before it."""
     note = result.metadata.get("note")
     # Some words for an error begin with the output itself, and so with the note.
@@ -133,7 +133,7 @@ def status_of(result: ToolResult) -> str:
     return "denied" if result.error_class in FORBIDDEN else "error"
 
 
-def failure(call: ToolCall, error: NanocoderError) -> ToolResult:
+def result_of_error(call: ToolCall, error: NanocoderError) -> ToolResult:
     """Make a result of an error."""
     # A message may quote anything: what a model wrote, a file's name, a plugin's exception.
     message = for_model(clip(str(error), head=MESSAGE_HEAD_CHARS, tail=MESSAGE_TAIL_CHARS))
@@ -157,13 +157,13 @@ def _consistent(before: ToolResult, after: ToolResult) -> ToolResult:
     return evolve(after, data=None) if is_stale else after
 
 
-def broken(call: ToolCall, tool: Tool[..., Any], error: BaseException) -> ToolResult:
+def result_of_crash(call: ToolCall, tool: Tool[..., Any], error: BaseException) -> ToolResult:
     """Make a result of an exception that the tool's author did not foresee."""
     message = f"Error: {call.name} of {tool.plugin or 'this session'} broke: {problem_of(error)}"
     if os.environ.get("NANOCODER_DEBUG"):
         traceback.print_exception(error)
     failed = ToolError(message, error_class="tool_broken")
-    return failure(call, failed)
+    return result_of_error(call, failed)
 
 
 def not_run(calls: Iterable[ToolCall], why: str) -> list[ToolResult]:

@@ -20,23 +20,23 @@ from nanocoder_schema import Value, copy_arguments, normalise
 from nanocoder.cancel import Cancel
 from nanocoder.errors import BadArguments, Cancelled, NanocoderError, ToolError
 from nanocoder.path import dry_run
-from nanocoder.path.approval import Ask, Consent, Granted
+from nanocoder.path.approval import Approvals, Ask, Authorized
 from nanocoder.path.outcome import (
-    broken,
+    add_note,
+    after_execute,
     call_data,
     edited_note,
-    failure,
     limit_output,
-    marked,
     result_data,
-    seen,
+    result_of_crash,
+    result_of_error,
 )
 from nanocoder.path.queue import Admission
 from nanocoder.path.scope import Scope
 from nanocoder.path.stages import Watch
 from nanocoder.path.steps import refuse_step
 from nanocoder.path.transaction import Transaction, caught, ended
-from nanocoder.path.worker import Caller, Running, Said, TmpDir, inquiry
+from nanocoder.path.worker import Caller, Emitted, TmpDir, Worker, inquiry
 from nanocoder.plugins import Plugins
 from nanocoder.tools.tool import (
     MAX_DEPTH,
@@ -57,7 +57,7 @@ Killing a process takes up to 5 s.
 MIN_TURN_THREADS = 32
 """So many calls of one turn get a thread at once; more where more may work."""
 
-Steps = Generator[Said, None, ToolResult]
+Steps = Generator[Emitted, None, ToolResult]
 T = TypeVar("T")
 
 
@@ -89,12 +89,12 @@ class Executor:
         self,
         plugins: Plugins,
         workspace: "Callable[[], Workspace]",
-        consent: Consent,
+        approvals: Approvals,
         services: Services | None = None,
     ) -> None:
         self._plugins = plugins
         self._workspace = workspace
-        self._consent = consent
+        self._approvals = approvals
         self._services = services or Services()
         self._admission = self._services.admission
         self._left_behind: list[threading.Thread] = []
@@ -123,7 +123,9 @@ class Executor:
         for thread in self._left_behind:
             thread.join(max(0.0, deadline - time.monotonic()))
 
-    def _asking(self, steps: Generator[Said, None, T], cancel: Cancel) -> Generator[Event, None, T]:
+    def _asking(
+        self, steps: Generator[Emitted, None, T], cancel: Cancel
+    ) -> Generator[Event, None, T]:
         """Answer the questions among *steps* on this thread and pass the events on."""
         try:
             while True:
@@ -131,7 +133,7 @@ class Executor:
                 yield item.told if isinstance(item, Ask) else item
                 # Whoever interrupted the run does not want to be asked.
                 if isinstance(item, Ask) and not cancel.is_set():
-                    item.answer = self._consent.ask(item.request, cancel)
+                    item.answer = self._approvals.ask(item.request, cancel)
         except StopIteration as end:
             return end.value  # type: ignore[no-any-return]
         finally:
@@ -139,7 +141,7 @@ class Executor:
 
     def _parallel(
         self, wanted: Sequence[ToolCall], cancel: Cancel
-    ) -> Generator[Said, None, list[ToolResult]]:
+    ) -> Generator[Emitted, None, list[ToolResult]]:
         """Get consent one after the other, then run together; a slot at a time for each."""
         ready = []
         for call in wanted:
@@ -150,12 +152,12 @@ class Executor:
         results: list[ToolResult | None] = [None] * len(ready)
         waiting = iter(range(len(ready)))  # `next` of it is one step: no two threads get the same
 
-        def work(crew: Running) -> None:
+        def work(worker: Worker) -> None:
             def drive() -> None:
                 for index in waiting:
                     # Cancelled: nobody listens to the turn any more.
                     with contextlib.suppress(Cancelled):
-                        results[index] = crew.drive(ready[index])
+                        results[index] = worker.run_steps(ready[index])
 
             # A call that only waits for its steps needs a thread beside theirs.
             most = max(MIN_TURN_THREADS, 2 * self._admission.limiter.most)
@@ -165,16 +167,16 @@ class Executor:
             for thread in threads:
                 thread.join()
 
-        yield from Running(work, whole).outcome(0, "the turn")
+        yield from Worker(work, whole).outcome(0, "the turn")
         whole.close()
         return [
-            result or failure(call, Cancelled("interrupted"))
+            result or result_of_error(call, Cancelled("interrupted"))
             for call, result in zip(wanted, results, strict=True)
         ]
 
     def _prepared(
         self, call: ToolCall, cancel: Cancel, watch: Watch
-    ) -> Generator[Said, None, Steps]:
+    ) -> Generator[Emitted, None, Steps]:
         scope = Scope()
         try:
             tool, granted = yield from self._granted(call, cancel, scope, watch)
@@ -201,7 +203,7 @@ class Executor:
 
     def _granted(
         self, call: ToolCall, cancel: Cancel, scope: Scope, watch: Watch
-    ) -> Generator[Said, None, tuple[Tool[..., Any], Granted]]:
+    ) -> Generator[Emitted, None, tuple[Tool[..., Any], Authorized]]:
         watch.enter("bootstrap")
         yield Event("call.received", call_data(call), call.id)
         cancel.check()
@@ -219,7 +221,7 @@ class Executor:
         given = {name: one for name, one in call.arguments.items() if name not in watch.ignored}
         mine = evolve(call, arguments=copy_arguments(given))
         consented = scope.consented and scope.active
-        granted = yield from self._consent.obtain(
+        granted = yield from self._approvals.authorize(
             mine, tool, tool.signature.check, watch, cancel, consented=consented
         )
         if granted.obstacle is None:
@@ -239,7 +241,7 @@ class Executor:
         return evolve(call, name=name, arguments=arguments)
 
     def _whole(
-        self, tool: Tool[..., Any], granted: Granted, cancel: Cancel, scope: Scope, watch: Watch
+        self, tool: Tool[..., Any], granted: Authorized, cancel: Cancel, scope: Scope, watch: Watch
     ) -> Steps:
         """Perform a call; what a transactional one changes is kept wholly or not at all."""
         if granted.obstacle is not None:
@@ -258,12 +260,12 @@ class Executor:
         """End a call that cannot work; what its error quotes passes the plugins like any result."""
         return self._composed(tool, call, (yield from ended(call, obstacle, watch)))
 
-    def _foretold(self, tool: Tool[..., Any], granted: Granted, row: Mapping[str, str]) -> Steps:
+    def _foretold(self, tool: Tool[..., Any], granted: Authorized, row: Mapping[str, str]) -> Steps:
         yield dry_run.shown(row)
         return self._composed(tool, granted.call, dry_run.not_done(granted.call))
 
     def _performed(
-        self, tool: Tool[..., Any], granted: Granted, cancel: Cancel, scope: Scope, watch: Watch
+        self, tool: Tool[..., Any], granted: Authorized, cancel: Cancel, scope: Scope, watch: Watch
     ) -> Steps:
         watch.enter("execution")
         cancel.check()
@@ -279,16 +281,16 @@ class Executor:
         return result
 
     def _admitted(
-        self, tool: Tool[..., Any], granted: Granted, cancel: Cancel, scope: Scope, watch: Watch
+        self, tool: Tool[..., Any], granted: Authorized, cancel: Cancel, scope: Scope, watch: Watch
     ) -> Steps:
         """Run a call as soon as there is room for it."""
         call = granted.call
         is_step = scope.depth > 0 or self._services.is_inner
-        session = self._consent.session
-        with self._admission.seat(tool, call.arguments, is_step=is_step, session=session) as seat:
-            if seat.position:
-                yield Event("call.queued", {"position": seat.position}, call.id)
-            watch.queued_s = seat.wait(cancel)
+        session = self._approvals.session
+        with self._admission.slot(tool, call.arguments, is_step=is_step, session=session) as slot:
+            if slot.position:
+                yield Event("call.queued", {"position": slot.position}, call.id)
+            watch.queued_s = slot.wait(cancel)
             yield Event("call.started", call_data(call), call.id)
             error_class = ""
             try:
@@ -298,27 +300,28 @@ class Executor:
                 error_class = error.error_class
                 raise
             finally:
-                self._admission.learn(seat, tool.name, watch.ran_s, error_class)
+                self._admission.learn(slot, tool.name, watch.ran_s, error_class)
         return result
 
     def _run(
-        self, tool: Tool[..., Any], granted: Granted, cancel: Cancel, scope: Scope, watch: Watch
+        self, tool: Tool[..., Any], granted: Authorized, cancel: Cancel, scope: Scope, watch: Watch
     ) -> Steps:
         own = Cancel(cancel)
         inner = scope.inside(tool, granted)
         room = TmpDir(kept=self._services.keep_tmp)
 
-        def work(running: Running) -> ToolResult:
+        def work(running: Worker) -> ToolResult:
             context = self._context(tool, granted.call, own, inner, running, room)
             try:
                 try:
                     return tool.invoke(context, granted.arguments)
                 except NanocoderError as error:
-                    return failure(granted.call, error)  # what a plugin's error says may raise, too
+                    # What a plugin's error says may raise, too.
+                    return result_of_error(granted.call, error)
             except BaseException as error:  # noqa: BLE001 - whatever a tool raises is a result
-                return broken(granted.call, tool, error)
+                return result_of_crash(granted.call, tool, error)
 
-        running = Running(work, own)
+        running = Worker(work, own)
         limit = self._services.call_timeout_s if tool.timeout_s is None else tool.timeout_s
         try:
             return room.told((yield from running.outcome(limit, tool.name)))
@@ -337,7 +340,7 @@ class Executor:
         call: ToolCall,
         cancel: Cancel,
         scope: Scope,
-        running: Running,
+        running: Worker,
         room: TmpDir,
     ) -> ToolContext:
         services = self._services
@@ -347,7 +350,7 @@ class Executor:
         def sub_call(name: str, arguments: Mapping[str, Any]) -> ToolResult:
             refuse_step(tool, name, self._plugins.tools())
             step = ToolCall(f"{call.id}.{next(numbers)}", name, dict(arguments), parent_id=call.id)
-            return running.drive(self._steps(step, cancel, scope))
+            return running.run_steps(self._steps(step, cancel, scope))
 
         workspace = scope.workspace(self._workspace)
         return ToolContext(
@@ -357,26 +360,27 @@ class Executor:
             working_directory=workspace.root,
             cancelled=cancel,
             settings=self._plugins.settings(tool.plugin) if tool.plugin else None,
-            session=self._consent.session,
+            session=self._approvals.session,
             state=scope.state,
             timeout_s=services.call_timeout_s,
             call=sub_call,
             resource=None if resource is None else lambda name: resource(tool.plugin, name),
-            progress=lambda text: running.say(Event("call.progress", {"text": text}, call.id)),
+            progress=lambda text: running.emit(Event("call.progress", {"text": text}, call.id)),
             make_tmp=room.path,
             wrap=services.wrap,
             tools=services.tools,
             child=services.child and partial(services.child, Caller(tool, call, cancel, running)),
             artifact=services.artifact,
-            ask=lambda question: running.drive(inquiry(evolve(question, call_id=call.id))),
+            ask=lambda question: running.run_steps(inquiry(evolve(question, call_id=call.id))),
         )
 
     def _composed(self, tool: Tool[..., Any], call: ToolCall, result: ToolResult) -> ToolResult:
-        """Make the one result of a call: marked, seen by the plugins, fit to be read."""
+        """Make the one result of a call: noted, seen by the plugins, fit to be read."""
         if call.edited:
-            result = marked(result, edited_note(call))
-        about = {"call": call, "tool": tool, "session": self._consent.session}
-        return limit_output(call, seen(self._plugins, about, result), self._services.artifact)
+            result = add_note(result, edited_note(call))
+        about = {"call": call, "tool": tool, "session": self._approvals.session}
+        result = after_execute(self._plugins, about, result)
+        return limit_output(call, result, self._services.artifact)
 
     def _only_reads(self, call: ToolCall) -> bool:
         tool = self._plugins.tools().get(call.name)

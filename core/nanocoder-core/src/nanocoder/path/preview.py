@@ -35,7 +35,7 @@ class Preview(Value):
 
 
 @define(eq=False, repr=False)
-class _Round(Shown):
+class _PreviewRequest(Shown):
     """One preview that plugins on another thread are asked for."""
 
     implementations: Sequence[Implementation]
@@ -118,28 +118,28 @@ class Previews:
         # Before any plugin has the arguments and may change them.
         written = "\n".join(f"{key}: {value}" for key, value in call.arguments.items())
         heard = [one for one in implementations if (one.plugin, tool.name) not in self._hung]
-        round_ = _Round(heard, report, arguments, Snapshot())
+        request = _PreviewRequest(heard, report, arguments, Snapshot())
         if heard:
-            self._wait(round_, tool.name, cancel)
+            self._wait(request, tool.name, cancel)
         # Whoever is late may still answer, between these lines too.
-        text, obstacle = round_.text, round_.obstacle
+        text, obstacle = request.text, request.obstacle
         text = text or written
         if obstacle is not None:
             text = f"[this call will fail: {obstacle}]\n{text}"
         text = clip(text, head=HEAD_CHARS, tail=TAIL_CHARS)
-        return Preview(text, obstacle, round_.snapshot.copy())
+        return Preview(text, obstacle, request.snapshot.copy())
 
-    def _wait(self, round_: _Round, tool: str, cancel: Cancel) -> None:
-        threading.Thread(target=round_.work, name="nanocoder-render", daemon=True).start()
-        forget = cancel.on_set(round_.over.set)
-        in_time = round_.over.wait(PREVIEW_TIMEOUT_S)
-        round_.over.set()
+    def _wait(self, request: _PreviewRequest, tool: str, cancel: Cancel) -> None:
+        threading.Thread(target=request.work, name="nanocoder-render", daemon=True).start()
+        forget = cancel.on_set(request.over.set)
+        in_time = request.over.wait(PREVIEW_TIMEOUT_S)
+        request.over.set()
         forget()
         cancel.check()
-        if round_.failed is not None:
-            raise round_.failed
-        if not in_time and round_.asked:
-            self._leave_out(round_.asked[-1], tool, round_.report)
+        if request.failed is not None:
+            raise request.failed
+        if not in_time and request.asked:
+            self._leave_out(request.asked[-1], tool, request.report)
 
     def _leave_out(self, late: Implementation, tool: str, report: Report) -> None:
         with self._lock:

@@ -32,7 +32,7 @@ LEARNED_CALLS = 4
 """How many calls of a tool are seen before one can be called slow."""
 NOISE_S = 0.1
 """A call that takes less than this above what is usual is not slow."""
-MEAN_PART, SPREAD_PART, COMPANY_PART = 1 / 8, 1 / 4, 1 / 8
+MEAN_PART, SPREAD_PART, BESIDE_PART = 1 / 8, 1 / 4, 1 / 8
 """How much one call changes what is usual, and how much less one that was slowed by others may."""
 
 
@@ -65,9 +65,9 @@ class Limiter:
     """How many calls may work at once: from 1 to *most*, by what they say about the load.
 
     It rises by one for each round of calls that took no longer than their tool usually does, and
-    falls by a third when one took far longer in the company of others, or ran into its time limit
-    there: at most once for the calls of one round, as TCP does. A call that runs alone is never a
-    reason to fall; it teaches what is usual.
+    falls by a third when one took far longer beside others, or ran into its time limit there: at
+    most once for the calls of one round, as TCP does. A call that runs alone is never a reason to
+    fall; it teaches what is usual.
     """
 
     def __init__(self, most: int) -> None:
@@ -82,25 +82,25 @@ class Limiter:
         return max(1, int(self._limit + 1e-9))
 
     def learn(
-        self, tool: str, began: float, ended: float, company: int, *, timed_out: bool = False
+        self, tool: str, began: float, ended: float, running_beside: int, *, timed_out: bool = False
     ) -> None:
-        """Take a call into account that *company* calls, itself included, shared the time with."""
+        """Learn from a call that ran beside others: *running_beside* calls with itself."""
         usual = self._usual.setdefault(tool, Usual())
         seconds = ended - began
-        if company > 1 and (timed_out or seconds > usual.bound()):
+        if running_beside > 1 and (timed_out or seconds > usual.bound()):
             if began >= self._fell_at:
-                self._limit = max(1.0, min(self._limit, company) * BACKOFF)
+                self._limit = max(1.0, min(self._limit, running_beside) * BACKOFF)
                 self._fell_at = ended
             return
         if timed_out:
             return
-        usual.learn(seconds, COMPANY_PART if company > 1 else 1.0)
-        if company >= self.limit:
+        usual.learn(seconds, BESIDE_PART if running_beside > 1 else 1.0)
+        if running_beside >= self.limit:
             self._limit = min(float(self.most), self._limit + 1 / self._limit)
 
 
 @define(eq=False, repr=False)
-class Seat(Shown):
+class Slot(Shown):
     """The place of one call: in the queue, then among those that run. A context manager.
 
     *position* is its place in the queue when it came, 0 where it need not wait; *own_limit* tells
@@ -108,12 +108,12 @@ class Seat(Shown):
     """
 
     _admission: "Admission"
-    crew: str
+    kind: str
     paths: frozenset[str]
     came: float = 0.0
     position: int = 0
     runs: bool = False
-    company: int = 0
+    running_beside: int = 0
     own_limit: bool = False
     turn: threading.Event = field(factory=threading.Event)
 
@@ -162,80 +162,80 @@ class Admission:
         self._lock = threading.Lock()
         self._running: Counter[str] = Counter()
         self._paths: set[str] = set()
-        self._queue: list[Seat] = []
+        self._queue: list[Slot] = []
 
-    def seat(
+    def slot(
         self,
         tool: Tool[..., Any],
         arguments: Mapping[str, Any],
         *,
         is_step: bool,
         session: SessionInfo | None = None,
-    ) -> Seat:
-        """Return a call's seat; it holds what it needs, or waits in the queue.
+    ) -> Slot:
+        """Return a call's slot; it holds what it needs, or waits in the queue.
 
         Paths are those of *session*; without one they are relative to the current directory.
         Raises: ToolError (busy) when the queue is full.
         """
         composed = bool(tool.composed_of)
         writes = Effect.WRITE in tool.effects and not composed
-        crew = WORKING if not composed else "" if is_step else COMPOSED
+        kind = WORKING if not composed else "" if is_step else COMPOSED
         paths = _paths_of(arguments, session) if writes else frozenset()
-        seat = Seat(self, crew, paths, self.clock())
-        seat.own_limit = any(f"{name}_".startswith(LIMIT_ARGUMENT) for name in arguments)
+        slot = Slot(self, kind, paths, self.clock())
+        slot.own_limit = any(f"{name}_".startswith(LIMIT_ARGUMENT) for name in arguments)
         with self._lock:
-            self._queue.append(seat)
+            self._queue.append(slot)
             self._admit()
-            if seat.runs:
-                return seat
-            seat.position = len(self._queue)
-            if seat.position > self._waiting:
-                self._queue.remove(seat)
+            if slot.runs:
+                return slot
+            slot.position = len(self._queue)
+            if slot.position > self._waiting:
+                self._queue.remove(slot)
                 raise _busy(self._waiting)
-        return seat
+        return slot
 
-    def leave(self, seat: Seat) -> None:
-        """Give back what a seat holds, or leave the queue."""
+    def leave(self, slot: Slot) -> None:
+        """Give back what a slot holds, or leave the queue."""
         with self._lock:
-            if seat.runs:
-                seat.runs = False
-                self._running[seat.crew] -= 1
-                self._paths -= seat.paths
-            elif seat in self._queue:
-                self._queue.remove(seat)
+            if slot.runs:
+                slot.runs = False
+                self._running[slot.kind] -= 1
+                self._paths -= slot.paths
+            elif slot in self._queue:
+                self._queue.remove(slot)
             self._admit()
 
-    def learn(self, seat: Seat, tool: str, seconds: float, error_class: str) -> None:
+    def learn(self, slot: Slot, tool: str, seconds: float, error_class: str) -> None:
         """Take into account how long the handler of a seated call ran.
 
         What failed, was interrupted, ran into a limit of its own choice, or only waited for its
         steps says nothing about the load.
         """
         timed_out = error_class == TimedOut.error_class
-        if seat.crew != WORKING or (error_class and not timed_out):
+        if slot.kind != WORKING or (error_class and not timed_out):
             return
-        if timed_out and seat.own_limit:
+        if timed_out and slot.own_limit:
             return
         with self._lock:
-            company = max(seat.company, self._running[WORKING])
+            running_beside = max(slot.running_beside, self._running[WORKING])
             ended = self.clock()
-            self.limiter.learn(tool, ended - seconds, ended, company, timed_out=timed_out)
+            self.limiter.learn(tool, ended - seconds, ended, running_beside, timed_out=timed_out)
 
     def _admit(self) -> None:
         taken = set(self._paths)
-        for seat in tuple(self._queue):
-            if self._has_room(seat.crew) and not seat.paths & taken:
-                self._queue.remove(seat)
-                self._running[seat.crew] += 1
-                self._paths |= seat.paths
-                seat.company = self._running[seat.crew]
-                seat.runs = True
-                seat.turn.set()
-            taken |= seat.paths  # whoever waits for a path comes before those behind it
+        for slot in tuple(self._queue):
+            if self._has_room(slot.kind) and not slot.paths & taken:
+                self._queue.remove(slot)
+                self._running[slot.kind] += 1
+                self._paths |= slot.paths
+                slot.running_beside = self._running[slot.kind]
+                slot.runs = True
+                slot.turn.set()
+            taken |= slot.paths  # whoever waits for a path comes before those behind it
 
-    def _has_room(self, crew: str) -> bool:
-        limit = self.limiter.limit if crew == WORKING else self.limiter.most
-        return not crew or self._running[crew] < limit
+    def _has_room(self, kind: str) -> bool:
+        limit = self.limiter.limit if kind == WORKING else self.limiter.most
+        return not kind or self._running[kind] < limit
 
 
 def _busy(waiting: int) -> ToolError:

@@ -1,5 +1,6 @@
 """What the policies let be read in one session, asked again when its settings change."""
 
+import operator
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -30,7 +31,7 @@ class SessionReadable(Readable):
         settings = [self._plugins.settings(policy.plugin) for policy in policies]
         asked_with = (self.session, tools, *policies, *settings)
         before, readable = self._current
-        if len(before) == len(asked_with) and all(map(_is_same, before, asked_with)):
+        if len(before) == len(asked_with) and all(map(operator.is_, before, asked_with)):
             return readable
         about = {"tools": tools, "session": self.session, "settings": self._plugins.settings}
         filters = [(policy.plugin, self._filter(policy, about)) for policy in policies]
@@ -101,7 +102,3 @@ class _Closed(PathFilter):
 
     def refuses(self, path: str) -> str:  # noqa: ARG002 - every path
         return self._reason
-
-
-def _is_same(one: object, other: object) -> bool:
-    return one is other

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import define, field
 from nanocoder_schema import Shown
 
-from nanocoder.path.approval import Granted
+from nanocoder.path.approval import Authorized
 from nanocoder.tools.tool import ANY_TOOL, Tool
 from nanocoder.values import Effect
 
@@ -30,7 +30,7 @@ class Scope(Shown):
     transaction: "Transaction | None" = None
     snapshot: "Snapshot | None" = None
 
-    def inside(self, tool: Tool[..., Any], granted: Granted) -> "Scope":
+    def inside(self, tool: Tool[..., Any], granted: Authorized) -> "Scope":
         """Return the scope of the steps of *tool*."""
         # Steps of a call that only the mode allowed are asked about where a rule wants that.
         is_one = tool.single_confirmation and ANY_TOOL not in tool.composed_of

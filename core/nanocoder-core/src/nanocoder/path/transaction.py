@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve
 
 from nanocoder.errors import NanocoderError
-from nanocoder.path.outcome import failure, status_of
+from nanocoder.path.outcome import result_of_error, status_of
 from nanocoder.path.stages import Watch
-from nanocoder.path.worker import Said
+from nanocoder.path.worker import Emitted
 from nanocoder.text import clip
 from nanocoder.tools.tool import Tool
 from nanocoder.values import Effect, Event, ToolCall, ToolResult
@@ -17,7 +17,7 @@ from nanocoder.values import Effect, Event, ToolCall, ToolResult
 if TYPE_CHECKING:
     from nanocoder_files import Restored, Rollback, Workspace
 
-Steps = Generator[Said, None, ToolResult]
+Steps = Generator[Emitted, None, ToolResult]
 
 TOLD_CHARS = 2_000
 """How much the model is told of what was put back."""
@@ -86,7 +86,7 @@ def caught(call: ToolCall, steps: Steps, watch: Watch) -> Steps:
 
 def ended(call: ToolCall, error: NanocoderError, watch: Watch) -> Steps:
     """Tell that *error* has ended a call, and return the result that it makes."""
-    result = failure(call, error)
+    result = result_of_error(call, error)
     kind = "call.failed" if status_of(result) == "error" else "call.denied"
     told = {"stage": watch.failed(error.error_class), "error_class": error.error_class}
     yield Event(kind, {**told, "message": str(error)}, call.id)

@@ -22,7 +22,7 @@ from nanocoder.tools.tool import Tool
 from nanocoder.values import Event, Question, ToolCall, ToolResult
 
 T = TypeVar("T")
-Said = Event | Ask
+Emitted = Event | Ask
 
 GRACE_S = 1.0
 """How long a cancelled handler may take to end by itself before it is left behind."""
@@ -35,7 +35,7 @@ class _Returned(Shown):
 
 @define(eq=False, repr=False)
 class _Forward(Shown):
-    item: Said
+    item: Emitted
     seen: threading.Event = field(factory=threading.Event)
 
 
@@ -72,10 +72,10 @@ class TmpDir:
             shutil.rmtree(self._path, ignore_errors=True)
 
 
-class Running:
+class Worker:
     """One piece of work on its thread; `outcome` waits for it."""
 
-    def __init__(self, work: Callable[["Running"], Any], cancel: Cancel) -> None:
+    def __init__(self, work: Callable[["Worker"], Any], cancel: Cancel) -> None:
         self._inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._cancel = cancel
         self._work = work
@@ -88,11 +88,11 @@ class Running:
         ended = self._ended or time.perf_counter()
         return max(0.0, ended - self._began - self._asked_s) if self._began else 0.0
 
-    def say(self, event: Event) -> None:
+    def emit(self, event: Event) -> None:
         """Let the waiting side know; called on any thread."""
         self._inbox.put(event)
 
-    def drive(self, steps: Generator[Said, None, T]) -> T:
+    def run_steps(self, steps: Generator[Emitted, None, T]) -> T:
         """Take *steps* on the calling thread, forwarding what they yield.
 
         Returns what they return.
@@ -104,7 +104,7 @@ class Running:
                 return end.value  # type: ignore[no-any-return]
             self._forward(item, steps)
 
-    def _forward(self, item: Said, steps: Generator[Said, None, Any]) -> None:
+    def _forward(self, item: Emitted, steps: Generator[Emitted, None, Any]) -> None:
         message = _Forward(item)
         began = time.perf_counter()
         self._inbox.put(message)
@@ -121,7 +121,7 @@ class Running:
             steps.close()
             raise Cancelled(self._cancel.reason)
 
-    def outcome(self, limit_s: float, what: str) -> Generator[Said, None, Any]:
+    def outcome(self, limit_s: float, what: str) -> Generator[Emitted, None, Any]:
         """Start the work, yield what it says, and return what it returns, or raise what it raised.
 
         Raises: TimedOut after *limit_s* seconds (0: no limit), Cancelled when cancelled and the
@@ -131,7 +131,7 @@ class Running:
         deadline = time.monotonic() + limit_s if limit_s else None
         self.thread.start()
         try:
-            return (yield from self._heard(deadline, limit_s, what))
+            return (yield from self._events(deadline, limit_s, what))
         except GeneratorExit:
             self._cancel.set("abandoned")
             raise
@@ -139,9 +139,9 @@ class Running:
             forget()
             self._over.set()
 
-    def _heard(
+    def _events(
         self, deadline: float | None, limit_s: float, what: str
-    ) -> Generator[Said, None, Any]:
+    ) -> Generator[Emitted, None, Any]:
         overdue = False
         while True:
             wait = None if deadline is None else max(0.0, deadline - time.monotonic())
@@ -194,10 +194,10 @@ class Caller(Shown):
     tool: Tool[..., Any]
     call: ToolCall
     cancel: Cancel
-    running: Running
+    running: Worker
 
 
-def _passed_on(message: Any) -> Generator[Said, None, None]:
+def _passed_on(message: Any) -> Generator[Emitted, None, None]:
     if isinstance(message, _Forward):
         yield message.item
         message.seen.set()
@@ -205,7 +205,7 @@ def _passed_on(message: Any) -> Generator[Said, None, None]:
         yield message
 
 
-def inquiry(question: Question) -> Generator[Said, None, str | None]:
+def inquiry(question: Question) -> Generator[Emitted, None, str | None]:
     """Put a tool's question on its way to the person and return the answer."""
     asked = {"question": question.text, "choices": list(question.choices)}
     item = Ask(question, Event("call.asked", asked, question.call_id))

@@ -11,7 +11,7 @@ from nanocoder.cancel import Cancel
 from nanocoder.config import Config
 from nanocoder.errors import Cancelled, NanocoderError
 from nanocoder.hooks import styles
-from nanocoder.path.approval import Consent
+from nanocoder.path.approval import Approvals
 from nanocoder.path.outcome import not_run
 from nanocoder.path.path import Executor, Services
 from nanocoder.plugins import Plugins
@@ -62,7 +62,7 @@ class Session:
         self.config: Config = ground.config
         self.info: SessionInfo = ground.info
         self.children = Children(ground, self)
-        self.consent = Consent(
+        self.approvals = Approvals(
             self.plugins,
             self.info,
             ground.approve,
@@ -73,7 +73,7 @@ class Session:
         self.executor = Executor(
             self.plugins,
             lambda: ground.workspace,
-            self.consent,
+            self.approvals,
             Services(
                 session_id=self.info.id,
                 resource=ground.resource,
@@ -220,7 +220,7 @@ class Session:
     def _prompted(self, message: Message) -> Events:
         provider = self.provider
         run = Run(
-            Report(self.info.id, self.info.model, dry_run=self.consent.fresh()),
+            Report(self.info.id, self.info.model, dry_run=self.approvals.fresh()),
             Guard(self.tools),
             self._early if self._current is None else Cancel(),
             Budget(self._ground.max_calls, self._ground.max_tokens),
@@ -371,7 +371,7 @@ class Session:
         """Return a small file's text if it may be read without asking, else nothing."""
         reader = self.tools.get("read_file")
         call = ToolCall("named-file", "read_file", {"path": path})
-        if reader is None or self.consent.verdict(call, reader).decision is not Decision.ALLOW:
+        if reader is None or self.approvals.verdict(call, reader).decision is not Decision.ALLOW:
             return ""
         return self._ground.small_file(path, NAMED_FILE_CHARS)
 
@@ -397,4 +397,4 @@ class Session:
 
     def _set_info(self, **changes: Any) -> None:
         self._ground.set_info(evolve(self.info, **changes))
-        self.info = self.consent.session = self._ground.info
+        self.info = self.approvals.session = self._ground.info

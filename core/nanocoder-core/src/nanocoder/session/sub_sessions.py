@@ -19,7 +19,7 @@ from nanocoder.errors import Cancelled, ToolError
 from nanocoder.path.approval import Ask, request_data
 from nanocoder.path.approvers import Approver, Asker
 from nanocoder.path.path import CLOSE_GRACE_S
-from nanocoder.path.worker import Caller, Said, inquiry
+from nanocoder.path.worker import Caller, Emitted, inquiry
 from nanocoder.plugins import Plugins
 from nanocoder.session.build import Ground
 from nanocoder.session.journal import Journal
@@ -285,9 +285,9 @@ def _relayed(caller: Caller, agent: str, title: str) -> tuple[Approver, Asker]:
     names = [name for name in (agent, f"({title})" if title else "") if name]
     who = f"{' '.join(['sub-agent', *names])}: "
 
-    def put(steps: Generator[Said, None, Any]) -> Any:
+    def put(steps: Generator[Emitted, None, Any]) -> Any:
         try:
-            return caller.running.drive(steps)
+            return caller.running.run_steps(steps)
         except Cancelled:
             return None
 
@@ -302,7 +302,7 @@ def _relayed(caller: Caller, agent: str, title: str) -> tuple[Approver, Asker]:
     return approve, ask
 
 
-def _approval(request: ApprovalRequest) -> Generator[Said, None, ApprovalAnswer | None]:
+def _approval(request: ApprovalRequest) -> Generator[Emitted, None, ApprovalAnswer | None]:
     """Put a request of the session inside; whoever listens here hears it of the call that waits."""
     waiting = request.call.parent_id
     item = Ask(request, Event("call.approval_requested", request_data(request), waiting))

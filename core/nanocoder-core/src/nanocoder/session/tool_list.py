@@ -8,7 +8,7 @@ from nanocoder_schema import for_model_schema
 
 from nanocoder.errors import NanocoderError
 from nanocoder.hooks.contributions import Dialect
-from nanocoder.path.outcome import clean_and_clip, noted
+from nanocoder.path.outcome import clean_and_clip, keep_note
 from nanocoder.provider import ToolDefinition
 from nanocoder.tools.tool import ANY_TOOL, SessionInfo, Tool, ToolInfo
 from nanocoder.values import Effect, Message, Mode, ToolCall, ToolResult
@@ -147,7 +147,7 @@ class Offering:
         texts = map(self.dialect.render, calls, results)
         # A dialect words its text from the data, which nobody has cleaned or cut so far.
         return [
-            evolve(result, output=clean_and_clip(noted(result, text), result.artifact))
+            evolve(result, output=clean_and_clip(keep_note(result, text), result.artifact))
             for text, result in zip(texts, results, strict=True)
         ]
 
