@@ -5,7 +5,7 @@ import sys
 import pytest
 from nanocoder import Cancel, Cancelled, ToolContext, Workspace
 from nanocoder_tool_complexity import Settings, code_complexity
-from nanocoder_tool_complexity.answer import score_of
+from nanocoder_tool_complexity.answer import rate_size
 
 GO = """\
 package geo
@@ -126,7 +126,7 @@ def test_ten_are_shown_and_all_are_data(root):
     [(0, "low"), (9_999, "low"), (10_000, "medium"), (49_999, "medium"), (50_000, "high")],
 )
 def test_the_score_follows_from_the_lines(lines, score):
-    assert score_of(lines) == score
+    assert rate_size(lines) == score
 
 
 def test_a_language_without_functions_is_counted_by_lines(root):

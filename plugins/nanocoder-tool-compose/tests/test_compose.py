@@ -45,8 +45,8 @@ class Denying:
 
     @hookimpl
     def nanocoder_before_execute(self, call):
-        wanted = Decision.DENY if call.name == self.name else Decision.ASK
-        return Verdict(wanted, "by the test")
+        decision = Decision.DENY if call.name == self.name else Decision.ASK
+        return Verdict(decision, "by the test")
 
 
 @pytest.fixture
@@ -113,8 +113,8 @@ def test_a_refactoring_reads_replaces_writes_and_checks_with_one_question(root):
     assert "a.py: 2 places\nb.py: 2 places" in result.output
     tools = [step["tool"] for step in result.data["steps"]]
     # write_file wants the file to be read again before "def load" goes.
-    written = ["write_file", "read_file", "write_file", "write_file"]
-    assert tools == ["read_file"] * 2 + written + ["bash"]
+    expected = ["write_file", "read_file", "write_file", "write_file"]
+    assert tools == ["read_file"] * 2 + expected + ["bash"]
     assert result.metadata["files_changed"] == ["a.py", "b.py"]
 
 
@@ -171,18 +171,18 @@ def test_a_denied_check_puts_every_file_back(root):
 
 def test_an_interruption_puts_every_file_back(root):
     cancel = Cancel()
-    seen = []
+    called = []
 
     class Interrupting:
         @hookimpl
         def nanocoder_before_execute(self, call):
-            seen.append(call.name)
+            called.append(call.name)
             if call.name == "bash":
                 cancel.set()
             return Verdict(Decision.ASK, "by the test")
 
     result, _ = run(root, "atomic_refactor", rename(), policy=Interrupting(), cancel=cancel)
-    assert seen[-1] == "bash"
+    assert called[-1] == "bash"
     assert result.is_error
     assert (root / "a.py").read_bytes() == SOURCE.encode()
     assert (root / "b.py").read_text() == OTHER
@@ -214,7 +214,7 @@ def test_a_preview_says_what_will_fail(root):
     with pytest.raises(ToolError, match=r"missing\.py"):
         nanocoder_render(lost, None, session)
     vague = ToolCall("c", "atomic_edit", {**EDIT, "old_string": "load"})
-    assert "[not there exactly once]" in nanocoder_render(vague, None, session)
+    assert "[old_string does not occur exactly once]" in nanocoder_render(vague, None, session)
     exact = nanocoder_render(ToolCall("c", "atomic_edit", EDIT), None, session)
     assert "steps: read_file b.py, edit_file b.py\n--- a/b.py" in exact
     assert nanocoder_render(ToolCall("c", "other", {}), None, session) is None
@@ -235,8 +235,8 @@ def test_what_was_replaced_when_the_program_was_killed_is_put_back_by_the_next_o
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     assert "fetch" in (root / "a.py").read_text()
     arguments = json.dumps({"path": "a.py"})
-    done = subprocess.run([*command, "read_file", arguments], check=False, **options)
-    assert "restored: a.py, b.py" in done.stderr
-    assert "load" in done.stdout
+    resumed = subprocess.run([*command, "read_file", arguments], check=False, **options)
+    assert "restored: a.py, b.py" in resumed.stderr
+    assert "load" in resumed.stdout
     assert (root / "a.py").read_bytes() == SOURCE.encode()
     assert (root / "b.py").read_text() == OTHER

@@ -23,9 +23,9 @@ pytestmark = pytest.mark.timeout(30)
 
 @pytest.fixture
 def port():
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
 
 
 @pytest.fixture
@@ -98,7 +98,7 @@ def test_the_status_has_uptime_port_and_output(run, port):
     assert re.fullmatch(r"server-1: running, \d s: echo ready; sleep 1000", first)
     assert log == "  ready"
     assert re.match(rf"server-2: running, \d s, port {port} \(listening\): ", second)
-    assert [one["exit_code"] for one in result.data["servers"]] == [None, None]
+    assert [server["exit_code"] for server in result.data["servers"]] == [None, None]
     assert run("status", id="server-1").output.splitlines()[1:] == [log]
 
 
@@ -116,10 +116,10 @@ def test_a_server_that_ended_later_stays_in_the_status_with_its_code(run, ctx):
 @pytest.mark.contract("MA-94")
 def test_a_port_is_checked(run, port):
     assert run("check_port", port=port).output == f"Port {port} is free."
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        number = taken.getsockname()[1]
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        number = listener.getsockname()[1]
         result = run("check_port", port=number)
         assert result.output == f"Something listens on port {number}."
         assert result.data == {"port": number, "in_use": True}
@@ -272,5 +272,5 @@ def yes(request):
 
 
 def test_no_project_hands_on_secrets():
-    (environment,) = [one for one in Settings.__attrs_attrs__ if one.name == "environment"]
+    (environment,) = [field for field in Settings.__attrs_attrs__ if field.name == "environment"]
     assert environment.metadata["user_only"]

@@ -70,8 +70,8 @@ def error_of(ctx, patch):
 
 
 def tree(root):
-    found = sorted(root.rglob("*"))
-    return {str(path): path.read_bytes() if path.is_file() else None for path in found}
+    paths = sorted(root.rglob("*"))
+    return {str(path): path.read_bytes() if path.is_file() else None for path in paths}
 
 
 def envelope(*lines):
@@ -273,7 +273,7 @@ def test_every_file_that_does_not_fit_is_named_and_none_is_changed(ctx):
 
 
 @pytest.mark.parametrize(
-    ("patch", "said"),
+    ("patch", "reason"),
     [
         ("hello", "line 1 of the patch: it names no file"),
         ("@@ -1 +1 @@\n-a\n+b\n", "a hunk without '--- a/PATH'"),
@@ -300,8 +300,8 @@ def test_every_file_that_does_not_fit_is_named_and_none_is_changed(ctx):
         (envelope("*** Update File: m.py", "*** Move to: old.txt"), "'old.txt' exists"),
     ],
 )
-def test_what_makes_no_sense_is_explained(ctx, patch, said):
-    assert said in str(error_of(ctx, patch))
+def test_what_makes_no_sense_is_explained(ctx, patch, reason):
+    assert reason in str(error_of(ctx, patch))
 
 
 # PATH-060
@@ -352,10 +352,10 @@ class Interrupting(Workspace):
         self.then = then
 
     def move(self, source, target, *, replace=False):
-        written = super().move(source, target, replace=replace)
+        outcome = super().move(source, target, replace=replace)
         if target == "other/new.txt":
             self.then()
-        return written
+        return outcome
 
 
 def apply_as_a_call(ctx, workspace, patch):
@@ -433,8 +433,8 @@ def test_a_person_sees_the_diffs_beforehand(ctx, root):
     patch = envelope("*** Delete File: old.txt", "*** Add File: e", "*** Update File: m.py",
                      "*** Move to: n.py")  # fmt: skip
     call = ToolCall("c", "apply_patch", {"patch": patch})
-    shown = nanocoder_render(call, None, session)
-    assert shown.splitlines() == [
+    preview = nanocoder_render(call, None, session)
+    assert preview.splitlines() == [
         "--- a/old.txt",
         "+++ /dev/null",
         "@@ -1,2 +0,0 @@",

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 from nanocoder import Cancel, Cancelled, SessionInfo, ToolContext, ToolError, Workspace
-from nanocoder_tool_read import Settings, read_file, viewing
+from nanocoder_tool_read import Settings, media_process, read_file
 from PIL import Image
 
 ORIENTATION = 0x0112
@@ -89,7 +89,7 @@ def test_a_large_image_is_made_small_enough_for_a_model(ctx, tmp_path, form):
 
 
 def test_an_image_of_many_bytes_becomes_coarser(ctx, tmp_path, monkeypatch):
-    monkeypatch.setattr(viewing, "MAX_IMAGE_BYTES", 40_000)
+    monkeypatch.setattr(media_process, "MAX_IMAGE_BYTES", 40_000)
     Image.effect_noise((600, 400), 90).save(tmp_path / "noise.png")
     (attachment,) = read(ctx, "noise.png").attachments
     assert attachment.media_type == "image/jpeg"
@@ -163,13 +163,13 @@ def test_pages_without_text_are_shown_as_images(ctx, tmp_path):
     (tmp_path / "a.pdf").write_bytes(pdf_of(["words"], [], [], size=(20_000, 10_000)))
     result = read(ctx, "a.pdf")
     assert "[page 2: no text; attached as an image]" in result.output
-    assert [one.name for one in result.attachments] == ["a.pdf, page 2", "a.pdf, page 3"]
+    assert [item.name for item in result.attachments] == ["a.pdf, page 2", "a.pdf, page 3"]
     assert opened(result.attachments[0]).size == (1_568, 784)
 
 
 def test_only_so_many_pages_and_images_come_at_once(ctx, tmp_path, monkeypatch):
-    monkeypatch.setattr(viewing, "MAX_PAGES", 3)
-    monkeypatch.setattr(viewing, "MAX_PICTURES", 1)
+    monkeypatch.setattr(media_process, "MAX_PAGES", 3)
+    monkeypatch.setattr(media_process, "MAX_PICTURES", 1)
     (tmp_path / "a.pdf").write_bytes(pdf_of([], [], ["words"], []))
     result = read(ctx, "a.pdf")
     assert len(result.attachments) == 1
@@ -178,7 +178,7 @@ def test_only_so_many_pages_and_images_come_at_once(ctx, tmp_path, monkeypatch):
 
 
 def test_a_long_page_is_cut(ctx, tmp_path, monkeypatch):
-    monkeypatch.setattr(viewing, "MAX_CHARACTERS", 5)
+    monkeypatch.setattr(media_process, "MAX_CHARACTERS", 5)
     (tmp_path / "a.pdf").write_bytes(pdf_of(["0123456789"]))
     assert "[page 1]\n01234\n[5 characters left out]" in read(ctx, "a.pdf").output
 
@@ -192,7 +192,7 @@ def test_a_small_model_gets_no_images_of_pages(ctx, tmp_path):
 
 
 def test_without_pillow_the_pages_that_are_images_are_named(ctx, tmp_path, monkeypatch):
-    monkeypatch.setattr(viewing, "has", lambda module: module != "PIL")
+    monkeypatch.setattr(media_process, "has", lambda module: module != "PIL")
     (tmp_path / "a.pdf").write_bytes(pdf_of([]))
     output = read(ctx, "a.pdf").output
     assert "[page 1: no text; to see it install nanocoder-tool-read[images]]" in output
@@ -221,8 +221,8 @@ def test_a_pdf_that_cannot_be_read_is_an_error_of_its_own(ctx, tmp_path, data, e
 def test_a_viewer_that_takes_too_long_is_ended(ctx, tmp_path, monkeypatch):
     slow = tmp_path / "slow.py"
     slow.write_text("import time\ntime.sleep(60)\n")
-    monkeypatch.setattr(viewing, "VIEWER", slow)
-    monkeypatch.setattr(viewing, "WAIT_S", 0.2)
+    monkeypatch.setattr(media_process, "VIEWER", slow)
+    monkeypatch.setattr(media_process, "WAIT_S", 0.2)
     (tmp_path / "a.pdf").write_bytes(pdf_of(["a"]))
     assert error_of(ctx, "a.pdf").error_class == "timeout"
 
@@ -230,7 +230,7 @@ def test_a_viewer_that_takes_too_long_is_ended(ctx, tmp_path, monkeypatch):
 def test_an_interruption_ends_the_viewer(ctx, tmp_path, monkeypatch):
     slow = tmp_path / "slow.py"
     slow.write_text("import time\ntime.sleep(60)\n")
-    monkeypatch.setattr(viewing, "VIEWER", slow)
+    monkeypatch.setattr(media_process, "VIEWER", slow)
     (tmp_path / "a.pdf").write_bytes(pdf_of(["a"]))
     ctx.cancelled = Cancel()
     threading.Timer(0.2, ctx.cancelled.set).start()
@@ -241,16 +241,16 @@ def test_an_interruption_ends_the_viewer(ctx, tmp_path, monkeypatch):
 def test_a_viewer_that_crashes_is_an_error_of_the_file(ctx, tmp_path, monkeypatch):
     crash = tmp_path / "crash.py"
     crash.write_text("import os\nos.abort()\n")
-    monkeypatch.setattr(viewing, "VIEWER", crash)
+    monkeypatch.setattr(media_process, "VIEWER", crash)
     (tmp_path / "a.pdf").write_bytes(pdf_of(["a"]))
     assert error_of(ctx, "a.pdf").error_class == "broken_file"
 
 
 def test_what_the_viewer_may_take_is_limited(ctx, tmp_path, monkeypatch):
     greedy = tmp_path / "greedy.py"
-    code = viewing.VIEWER.read_text()
+    code = media_process.VIEWER.read_text()
     greedy.write_text(code.replace("def pdf(", "def pdf(*_):\n    bytes(10**10)\n\n\ndef other("))
-    monkeypatch.setattr(viewing, "VIEWER", greedy)
+    monkeypatch.setattr(media_process, "VIEWER", greedy)
     (tmp_path / "a.pdf").write_bytes(pdf_of(["a"]))
     error = error_of(ctx, "a.pdf")
     assert (error.error_class, "too much memory" in str(error)) == ("too_large", True)

@@ -19,7 +19,7 @@ def ctx(tmp_path):
 @pytest.fixture
 def bare(monkeypatch):
     """Do without the libraries of the extras."""
-    monkeypatch.setattr("nanocoder_tool_read.viewing.has", lambda _: False)
+    monkeypatch.setattr("nanocoder_tool_read.media_process.has", lambda _: False)
 
 
 def read(ctx, path, **arguments):
@@ -167,7 +167,7 @@ def test_large_and_small_files_read_alike(ctx, tmp_path, monkeypatch):
         for first in range(1, 6)
         for limit in range(1, 7)
     }
-    monkeypatch.setattr("nanocoder_tool_read.WHOLE_BYTES", 0)
+    monkeypatch.setattr("nanocoder_tool_read.AT_ONCE_BYTES", 0)
     monkeypatch.setattr("nanocoder_tool_read.window.CHUNK_BYTES", 3)
     for (first, limit), output in small.items():
         assert read(ctx, "f.txt", offset=first, limit=limit).output == output
@@ -201,7 +201,7 @@ def test_a_window_of_a_huge_file_needs_little_memory(ctx, tmp_path):
 def test_a_large_file_that_is_not_utf_8_shows_what_it_can(ctx, tmp_path):
     (tmp_path / "l.txt").write_bytes(b"caf\xe9\n" * 250_000)
     result = read(ctx, "l.txt", limit=1)
-    assert result.output.startswith("1\tcaf\ufffd\n[not everything is UTF-8")
+    assert result.output.startswith("1\tcaf\ufffd\n[some bytes are not UTF-8")
 
 
 def test_a_file_that_grew_past_a_window_can_still_be_written(ctx, tmp_path):

@@ -92,7 +92,7 @@ def test_settings_add_folders_and_take_the_projects_away(ctx, project, tmp_path)
     make(project, "theirs")
     make(tmp_path / "more", "mine")
     ctx.settings = Settings(folders=(str(tmp_path / "more"), "relative"), project=())
-    assert [one["name"] for one in load(ctx).data["skills"]] == ["mine"]
+    assert [skill["name"] for skill in load(ctx).data["skills"]] == ["mine"]
 
 
 def test_other_files_of_a_skill_are_named_and_read(ctx, config):
@@ -136,8 +136,8 @@ def test_a_projects_skill_that_is_a_link_is_no_skill(ctx, project):
 
 
 def test_the_persons_own_skill_may_be_a_link(ctx, config, tmp_path):
-    made = make(tmp_path / "repository", "deploy")
-    (config / "deploy").symlink_to(made)
+    folder = make(tmp_path / "repository", "deploy")
+    (config / "deploy").symlink_to(folder)
     assert load(ctx, name="deploy").output == "Do deploy."
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nanocoder import Workspace
 from nanocoder_tool_skill import skill
-from nanocoder_tool_skill.catalog import Settings, found
+from nanocoder_tool_skill.catalog import Settings, find_skills
 
 # One document for each feature of the format, and for what people write in heads.
 HEADS = {
@@ -65,5 +65,5 @@ def test_a_folder_is_a_skill_exactly_where_the_reference_takes_its_name(tmp_path
         f"---\nname: '{name}'\ndescription: Any.\n---\nDo it.\n", "utf-8"
     )
     with Workspace(root) as workspace:
-        is_skill = name in found(Settings(), workspace)
+        is_skill = name in find_skills(Settings(), workspace)
     assert is_skill == (skills_ref.validate(place) == [])

@@ -119,9 +119,9 @@ def test_lists_written_at_once_are_never_mixed(tmp_path):
     def work(desk, name):
         for number in range(40):
             desk.write([{"content": f"{name} {number}"}] * 5)
-            seen = {todo["content"] for todo in desks[0].read().data["todos"]}
-            if len(seen) != 1:
-                problems.append(seen)
+            contents = {todo["content"] for todo in desks[0].read().data["todos"]}
+            if len(contents) != 1:
+                problems.append(contents)
 
     threads = [
         threading.Thread(target=work, args=(desks[number % 2], f"t{number}")) for number in range(6)
@@ -136,9 +136,9 @@ def test_lists_written_at_once_are_never_mixed(tmp_path):
 
 @pytest.mark.contract("MA-77")
 def test_sessions_do_not_share_a_list(tmp_path):
-    one, two = Desk(tmp_path, tmp_path / "one"), Desk(tmp_path, tmp_path / "two")
-    one.write(TASKS)
-    assert two.read().data["total"] == 0
+    desk, other = Desk(tmp_path, tmp_path / "one"), Desk(tmp_path, tmp_path / "two")
+    desk.write(TASKS)
+    assert other.read().data["total"] == 0
 
 
 def test_a_line_break_in_a_task_cannot_make_a_second_one(desk):

@@ -8,11 +8,11 @@ from nanocoder_kit_net.testing import PageServer
 
 @pytest.fixture
 def server() -> Iterator[PageServer]:
-    with PageServer() as made:
-        yield made
+    with PageServer() as started:
+        yield started
 
 
 @pytest.fixture
 def other() -> Iterator[PageServer]:
-    with PageServer() as made:
-        yield made
+    with PageServer() as started:
+        yield started

@@ -7,7 +7,7 @@ import pytest
 from nanocoder import BadArguments, SessionInfo, ToolCall, ToolError
 from nanocoder_kit_net import Pace
 from nanocoder_tool_web import Settings, nanocoder_render, nanocoder_resources, web_fetch
-from nanocoder_tool_web.page import readable
+from nanocoder_tool_web.page import make_readable
 
 PAGE = """<!DOCTYPE html><html><head><title>The  title</title><style>p {}</style></head><body>
 <nav>Menu</nav><h1>Hello</h1><p>One <b>bold</b> <a href="/x?y=1">link</a>.</p>
@@ -103,17 +103,17 @@ def test_five_redirects_are_followed_and_the_number_is_a_setting(get, ctx, serve
 
 @pytest.mark.contract("MA-63")
 def test_plain_http_becomes_https_unless_a_port_is_named(get, monkeypatch):
-    asked = []
+    addresses = []
 
     def connect(address, *args, **kwargs):
-        asked.append(address)
+        addresses.append(address)
         raise ConnectionRefusedError("refused")
 
     monkeypatch.setattr("socket.create_connection", connect)
     error = refusal(get, "http://198.51.100.1/a")
     assert "https was tried instead of http, http://198.51.100.1:80 asks without" in str(error)
     refusal(get, "http://198.51.100.1:80/a")
-    assert asked == [("198.51.100.1", 443), ("198.51.100.1", 80)]
+    assert addresses == [("198.51.100.1", 443), ("198.51.100.1", 80)]
 
 
 @pytest.mark.contract("MA-65")
@@ -223,7 +223,7 @@ def test_an_interrupt_ends_a_conversion(ctx):
     threading.Timer(0.4, cancel.set).start()
     started = time.monotonic()
     with pytest.raises(Cancelled):
-        readable("<a " * 60_000, "https://example.org/", "text", cancel)
+        make_readable("<a " * 60_000, "https://example.org/", "text", cancel)
     assert time.monotonic() - started < 1.4
 
 

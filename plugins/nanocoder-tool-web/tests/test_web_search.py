@@ -51,8 +51,8 @@ def test_the_instance_is_asked_for_json_without_a_key(look, ctx, server, path):
     server.pages["/searx/search"] = server.pages["/search"]
     ctx.settings = Settings(instance=server.url + path)
     look("rust & go?", count=10)
-    [(method, asked, headers)] = server.hits
-    parts = urlsplit(asked)
+    [(method, target, headers)] = server.hits
+    parts = urlsplit(target)
     assert (method, parts.path) == ("GET", "/searx/search" if "searx" in path else "/search")
     assert parse_qs(parts.query) == {"q": ["rust & go?"], "format": ["json"]}
     assert "authorization" not in headers
@@ -78,7 +78,7 @@ def test_limits_are_kept(look, arguments):
 
 def test_nothing_found_is_no_error(look, server):
     server.pages["/search"] = server.text('{"results": []}')
-    assert look("xyzzy").output == "Nothing was found for 'xyzzy'."
+    assert look("xyzzy").output == "No results for 'xyzzy'."
 
 
 @pytest.mark.parametrize(

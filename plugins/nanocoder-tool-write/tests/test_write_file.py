@@ -340,8 +340,8 @@ def test_the_preview_of_a_write_that_cannot_work_says_why(ctx):
 
 def test_only_writes_that_have_not_happened_are_previewed(ctx):
     call = ToolCall("c1", "write_file", {"path": "a", "content": "b"})
-    done = write(ctx, "a", "b")
-    assert nanocoder_render(call, write_file, done, ctx.session) is None
+    result = write(ctx, "a", "b")
+    assert nanocoder_render(call, write_file, result, ctx.session) is None
 
 
 @pytest.mark.contract("NT-23")

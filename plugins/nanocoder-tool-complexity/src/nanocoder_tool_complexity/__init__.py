@@ -36,14 +36,14 @@ def code_complexity(
     from nanocoder_tool_complexity.measure import measure
 
     settings: Settings = ctx.settings or Settings()
-    measured = measure(
+    measures = measure(
         ctx.workspace,
         skip={*settings.skip_dirs, *skip_dirs},
         extensions=extensions or DEFAULT_EXTENSIONS,
         limit_s=settings.time_limit_s,
         cancel=ctx.cancelled,
     )
-    return answer(measured)
+    return answer(measures)
 
 
 @hookimpl

@@ -1,4 +1,4 @@
-"""The measures as a person reads them, and as data."""
+"""The answer: the measures as text and as data."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -6,12 +6,12 @@ from typing import Any
 from attrs import asdict, frozen
 from nanocoder import ToolResult
 
-from nanocoder_tool_complexity.measure import File, Function, Measured
+from nanocoder_tool_complexity.measure import File, Function, Measures
 
 TOP = 10
 MEDIUM_LINES = 10_000
 HIGH_LINES = 50_000
-"""Where a code base gets its score: below 10,000 lines low, below 50,000 medium, else high."""
+"""The limits of the score: below 10,000 lines low, below 50,000 medium, else high."""
 
 
 @frozen
@@ -25,23 +25,27 @@ class Package:
     complexity: int
 
 
-def answer(measured: Measured) -> ToolResult:
-    """Describe what was *measured*."""
-    files = sorted(measured.files, key=lambda file: (-file.lines, file.path))
-    packages = packages_of(files)
+def answer(measures: Measures) -> ToolResult:
+    """Describe the *measures* of a code base."""
+    files = sorted(measures.files, key=lambda file: (-file.lines, file.path))
+    packages = sum_packages(files)
     lines = sum(file.lines for file in files)
-    hardest = hardest_of(files)
-    score = score_of(lines)
-    counted = ", ".join(
-        (_count(len(files), "file"), _count(len(packages), "package"), _count(lines, "line"))
+    hardest = sort_hardest(files)
+    score = rate_size(lines)
+    totals = ", ".join(
+        (
+            _count_of(len(files), "file"),
+            _count_of(len(packages), "package"),
+            _count_of(lines, "line"),
+        )
     )
-    output = [f"Complexity: {score} ({counted})"]
+    output = [f"Complexity: {score} ({totals})"]
     output += _table("Packages", packages, _package_line)
     output += _table("Files", files, _file_line)
     output += _table("Hardest functions", hardest, _function_line)
     return ToolResult(
-        "\n".join([*output, *_notes(measured)]),
-        title=f"{score}: {_count(lines, 'line')}",
+        "\n".join([*output, *_notes(measures)]),
+        title=f"{score}: {_count_of(lines, 'line')}",
         data={
             "score": score,
             "files": [_file_data(file) for file in files],
@@ -52,20 +56,20 @@ def answer(measured: Measured) -> ToolResult:
             "score": score,
             "files": len(files),
             "lines": lines,
-            "tests": measured.tests,
-            **measured.left_out.metadata(),
+            "tests": measures.tests,
+            **measures.left_out.metadata(),
         },
     )
 
 
-def score_of(lines: int) -> str:
+def rate_size(lines: int) -> str:
     """Return low, medium or high for a code base of so many *lines*."""
     if lines < MEDIUM_LINES:
         return "low"
     return "medium" if lines < HIGH_LINES else "high"
 
 
-def packages_of(files: Iterable[File]) -> list[Package]:
+def sum_packages(files: Iterable[File]) -> list[Package]:
     """Sum *files* up by their folders, largest first."""
     folders: dict[str, list[File]] = {}
     for file in files:
@@ -76,36 +80,40 @@ def packages_of(files: Iterable[File]) -> list[Package]:
             len(inside),
             sum(file.lines for file in inside),
             sum(len(file.functions) for file in inside),
-            max((one.complexity for file in inside for one in file.functions), default=0),
+            max((function.complexity for file in inside for function in file.functions), default=0),
         )
         for name, inside in folders.items()
     ]
     return sorted(packages, key=lambda package: (-package.lines, package.name))
 
 
-def hardest_of(files: Iterable[File]) -> list[Function]:
-    """Return all functions, those with most ways through them first."""
-    functions = [one for file in files for one in file.functions]
-    return sorted(functions, key=lambda one: (-one.complexity, -one.lines, one.path, one.line))
+def sort_hardest(files: Iterable[File]) -> list[Function]:
+    """Return all functions, the most complex first."""
+    functions = [function for file in files for function in file.functions]
+    return sorted(
+        functions,
+        key=lambda function: (-function.complexity, -function.lines, function.path, function.line),
+    )
 
 
 def _table(title: str, rows: Sequence[Any], line: Any) -> list[str]:
     if not rows:
         return []
-    shown = f" (top {TOP} of {len(rows):,})" if len(rows) > TOP else ""
-    return [f"{title}{shown}:", *(f"  {line(row)}" for row in rows[:TOP])]
+    extent = f" (top {TOP} of {len(rows):,})" if len(rows) > TOP else ""
+    return [f"{title}{extent}:", *(f"  {line(row)}" for row in rows[:TOP])]
 
 
 def _package_line(package: Package) -> str:
-    return f"{package.name}: {_count(package.files, 'file')}, {_count(package.lines, 'line')}"
+    return f"{package.name}: {_count_of(package.files, 'file')}, {_count_of(package.lines, 'line')}"
 
 
 def _file_line(file: File) -> str:
-    return f"{file.path}: {_count(file.lines, 'line')}"
+    return f"{file.path}: {_count_of(file.lines, 'line')}"
 
 
-def _function_line(one: Function) -> str:
-    return f"{one.complexity} {one.path}:{one.line} {one.name} ({_count(one.lines, 'line')})"
+def _function_line(function: Function) -> str:
+    place = f"{function.path}:{function.line} {function.name}"
+    return f"{function.complexity} {place} ({_count_of(function.lines, 'line')})"
 
 
 def _file_data(file: File) -> dict[str, Any]:
@@ -118,18 +126,18 @@ def _file_data(file: File) -> dict[str, Any]:
     }
 
 
-def _notes(measured: Measured) -> list[str]:
+def _notes(measures: Measures) -> list[str]:
     notes = []
-    if measured.tests:
-        notes.append(f"[{_count(measured.tests, 'test file')} left out]")
-    if note := measured.left_out.note():
+    if measures.tests:
+        notes.append(f"[{_count_of(measures.tests, 'test file')} left out]")
+    if note := measures.left_out.note():
         notes.append(note)
-    if measured.skipped:
-        notes.append(f"[{_count(measured.skipped, 'file')} could not be read]")
-    if measured.unmeasured:
-        notes.append(f"[{_count(measured.unmeasured, 'file')} counted by lines alone]")
+    if measures.skipped:
+        notes.append(f"[{_count_of(measures.skipped, 'file')} could not be read]")
+    if measures.unmeasured:
+        notes.append(f"[{_count_of(measures.unmeasured, 'file')} counted by lines alone]")
     return notes
 
 
-def _count(number: int, what: str) -> str:
+def _count_of(number: int, what: str) -> str:
     return f"{number:,} {what}{'s' if number != 1 else ''}"

@@ -1,4 +1,4 @@
-"""Counting lines, and the ways through each function."""
+"""Count lines, and the paths through each function."""
 
 import re
 import time
@@ -17,9 +17,9 @@ SKIPPED = frozenset(
 )
 MAX_FILE_BYTES = 5_000_000
 MAX_MEASURED_BYTES = 1_000_000
-"""Generated code beyond this size would cost seconds and say nothing."""
-LOOK_UP_TOKENS = 5_000
-"""So often in a file, some milliseconds, it is asked whether to go on."""
+"""Larger files are generated code: measuring them takes seconds and says nothing."""
+CHECK_EVERY_TOKENS = 5_000
+"""After so many tokens, some milliseconds, the time limit and the cancel flag are checked."""
 _TEST = re.compile(
     r"(?:test_.*|.*_test|conftest)\.py|.*_test\.\w+|.*\.(?:test|spec)\.\w+|.*Tests?\.(?:java|kt|cs)"
 )
@@ -52,10 +52,10 @@ class File:
 
 
 @define
-class Measured:
-    """All *files*; *tests* and *skipped* count what was left out, *unmeasured* where lines only.
+class Measures:
+    """All *files*; *tests* and *skipped* were left out, *unmeasured* were counted by lines alone.
 
-    *left_out* is what policies keep from it.
+    *left_out* are files that policies hide.
     """
 
     files: list[File] = field(factory=list)
@@ -72,32 +72,34 @@ def measure(
     extensions: Collection[str],
     limit_s: float,
     cancel: Cancel,
-) -> Measured:
+) -> Measures:
     """Measure all files with *extensions*, tests aside.
 
     Raises: Cancelled.
     """
-    ends = tuple(f".{one.lower().lstrip('*.')}" for one in extensions if one.strip("*. "))
+    ends = tuple(
+        f".{extension.lower().lstrip('*.')}" for extension in extensions if extension.strip("*. ")
+    )
     deadline = time.monotonic() + limit_s
-    measured = Measured()
-    analyse = _analyser(cancel, deadline)
-    for path, size in _candidates(workspace, SKIPPED | set(skip), ends, measured.left_out):
+    measures = Measures()
+    analyse = _make_analyser(cancel, deadline)
+    for path, size in _candidates(workspace, SKIPPED | set(skip), ends, measures.left_out):
         cancel.check()
         if _TEST.fullmatch(path.rpartition("/")[2]):
-            measured.tests += 1
+            measures.tests += 1
             continue
         try:
             data = workspace.read_bytes(path, max_bytes=MAX_FILE_BYTES)
-        except WorkspaceError:  # too large, gone, or not ours to read
-            measured.skipped += 1
+        except WorkspaceError:  # too large, deleted, or not readable
+            measures.skipped += 1
             continue
         lines = data.count(b"\n") + (data != b"" and not data.endswith(b"\n"))
         file = File(path, lines)
         if size <= MAX_MEASURED_BYTES and time.monotonic() < deadline:
             file = analyse(file, data)
-        measured.unmeasured += file.code < 0
-        measured.files.append(file)
-    return measured
+        measures.unmeasured += file.code < 0
+        measures.files.append(file)
+    return measures
 
 
 def _candidates(
@@ -109,43 +111,43 @@ def _candidates(
     left_out.files = [path for path in left_out.files if path.lower().endswith(ends)]
 
 
-def _analyser(cancel: Cancel, deadline: float) -> Callable[[File, bytes], File]:
+def _make_analyser(cancel: Cancel, deadline: float) -> Callable[[File, bytes], File]:
     # Not `import lizard`, which puts the folder of the running script in front of sys.path: code of
     # the workspace could then be imported. And 40 ms that a start need not wait for.
     from lizard_core.extensions import get_extensions  # type: ignore[import-untyped]
     from lizard_core.file_analyzer import FileAnalyzer  # type: ignore[import-untyped]
     from lizard_languages import get_reader_for  # type: ignore[import-untyped]
 
-    def watched(tokens: Iterable[str], _reader: object) -> Iterator[str]:
+    def check_limits(tokens: Iterable[str], _reader: object) -> Iterator[str]:
         for count, token in enumerate(tokens):
-            if count % LOOK_UP_TOKENS == 0:
+            if count % CHECK_EVERY_TOKENS == 0:
                 cancel.check()
                 if time.monotonic() > deadline:
                     raise TimeoutError
             yield token
 
-    analyser = FileAnalyzer([*get_extensions([]), watched])
+    analyser = FileAnalyzer([*get_extensions([]), check_limits])
 
     def analyse(file: File, data: bytes) -> File:
         if get_reader_for(file.path) is None:
             return file
         try:
-            found = analyser.analyze_source_code(file.path, data.decode("utf-8", "replace"))
-            functions = tuple(_function(file.path, one) for one in found.function_list)
+            info = analyser.analyze_source_code(file.path, data.decode("utf-8", "replace"))
+            functions = tuple(_function(file.path, entry) for entry in info.function_list)
         except Cancelled:
             raise
-        except Exception:  # noqa: BLE001 - whatever a file makes it trip over, others go on
+        except Exception:  # noqa: BLE001 - the parser may fail on one file; the others go on
             return file
-        return File(file.path, file.lines, int(found.nloc), functions)
+        return File(file.path, file.lines, int(info.nloc), functions)
 
     return analyse
 
 
-def _function(path: str, found: Any) -> Function:
+def _function(path: str, entry: Any) -> Function:
     return Function(
         path,
-        str(found.name),
-        int(found.start_line),
-        int(found.end_line - found.start_line + 1),
-        int(found.cyclomatic_complexity),
+        str(entry.name),
+        int(entry.start_line),
+        int(entry.end_line - entry.start_line + 1),
+        int(entry.cyclomatic_complexity),
     )

@@ -1,4 +1,4 @@
-"""Tools that are made of others: one question to the person for all their steps."""
+"""Tools that are composed of others, with one question to the person for all steps."""
 
 from typing import Annotated, Any
 
@@ -33,13 +33,15 @@ def atomic_edit(
     from nanocoder_tool_compose.steps import Steps
 
     steps = Steps(ctx)
-    steps.take("read_file", path=file_path)
-    edited = steps.take("edit_file", path=file_path, old_string=old_string, new_string=new_string)
+    steps.run("read_file", path=file_path)
+    edit_result = steps.run(
+        "edit_file", path=file_path, old_string=old_string, new_string=new_string
+    )
     return ToolResult(
-        edited.output,
-        title=edited.title,
-        data={"steps": steps.taken, "edit": edited.data},
-        metadata=edited.metadata,
+        edit_result.output,
+        title=edit_result.title,
+        data={"steps": steps.log, "edit": edit_result.data},
+        metadata=edit_result.metadata,
     )
 
 
@@ -80,8 +82,8 @@ def nanocoder_render(call: ToolCall, result: ToolResult | None, session: Session
     """Show the steps, and one diff of all that would change."""
     if result is not None or call.name not in {atomic_edit.name, atomic_refactor.name}:
         return None
-    from nanocoder_tool_compose.preview import preview_of_edit, preview_of_refactor
+    from nanocoder_tool_compose.preview import preview_edit, preview_refactor
 
     if call.name == atomic_edit.name:
-        return preview_of_edit(session, atomic_edit.signature.check(call.arguments))
-    return preview_of_refactor(session, atomic_refactor.signature.check(call.arguments))
+        return preview_edit(session, atomic_edit.signature.check(call.arguments))
+    return preview_refactor(session, atomic_refactor.signature.check(call.arguments))

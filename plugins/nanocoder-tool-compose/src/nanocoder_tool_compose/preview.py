@@ -1,4 +1,4 @@
-"""What a person sees before the one question: the steps, and one diff."""
+"""The preview before the single question: the steps, and one diff."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,30 +9,31 @@ from nanocoder_kit_diff import unified
 from nanocoder_tool_compose.refactor import Refactor, diff_of, plan
 
 
-def preview_of_edit(session: SessionInfo, arguments: Mapping[str, Any]) -> str:
+def preview_edit(session: SessionInfo, arguments: Mapping[str, Any]) -> str:
     """Return the steps of atomic_edit and, for an exact match, the diff.
 
-    Raises: ToolError when the file cannot be read; how edit_file finds text is its own affair.
+    Raises: ToolError when the file cannot be read. Only an exact match is previewed: edit_file
+    alone knows how it finds other text.
     """
     path, old = arguments["file_path"], arguments["old_string"]
     steps = f"steps: read_file {path}, edit_file {path}"
     with Workspace(session.cwd, readable=session.readable) as workspace:
         file = workspace.read_file(path, note=False)
     if file.text.count(old) != 1:
-        asked = f"-{old}\n+{arguments['new_string']}"
-        return f"{steps}\n[not there exactly once]\n{asked}"
+        replacement = f"-{old}\n+{arguments['new_string']}"
+        return f"{steps}\n[old_string does not occur exactly once]\n{replacement}"
     diff = unified(file.text, file.text.replace(old, arguments["new_string"]), file.path)
     return f"{steps}\n{diff.text}"
 
 
-def preview_of_refactor(session: SessionInfo, arguments: Mapping[str, Any]) -> str:
+def preview_refactor(session: SessionInfo, arguments: Mapping[str, Any]) -> str:
     """Return the steps of atomic_refactor and one diff of all files.
 
-    Raises: ToolError for what cannot work.
+    Raises: ToolError for a request that cannot work.
     """
-    wanted = Refactor(**arguments)
-    files = ", ".join(wanted.files)
-    steps = f"steps: read_file, write_file {files}; bash {wanted.check}; restored if that fails"
+    request = Refactor(**arguments)
+    files = ", ".join(request.files)
+    steps = f"steps: read_file, write_file {files}; bash {request.check}; restored if that fails"
     with Workspace(session.cwd, readable=session.readable) as workspace:
-        changes = plan(workspace, wanted)
+        changes = plan(workspace, request)
     return f"{steps}\n{diff_of(changes)}"

@@ -1,4 +1,4 @@
-"""Replacing a name in several files, with a check afterwards."""
+"""Replace a name in several files, with a check afterwards."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,7 @@ from nanocoder_kit_diff import clip_lines, unified
 
 from nanocoder_tool_compose.steps import Steps
 
-KEPT_DIFF_LINES = 2_000
+MAX_DIFF_LINES = 2_000
 CHECK_CHARS = 4_000
 MAX_OLD_CHARS = 10_000
 LOST_DEFINITIONS = "lost_definitions"
@@ -17,7 +17,7 @@ LOST_DEFINITIONS = "lost_definitions"
 
 @frozen
 class Refactor:
-    """What was asked for."""
+    """The request of atomic_refactor."""
 
     files: Sequence[str]
     old: str
@@ -35,58 +35,60 @@ class Change:
     count: int
 
 
-def refactor(ctx: ToolContext, wanted: Refactor) -> ToolResult:
+def refactor(ctx: ToolContext, request: Refactor) -> ToolResult:
     """Read all files, replace, write, check.
 
-    Raises: ToolError, and it is the call's transaction that puts every file back.
+    Raises: ToolError; the call's transaction then restores every file.
     """
     steps = Steps(ctx)
-    for path in wanted.files:
-        steps.take("read_file", path=path)
-    changes = plan(ctx.workspace, wanted)
+    for path in request.files:
+        steps.run("read_file", path=path)
+    changes = plan(ctx.workspace, request)
     for change in changes:
         ctx.cancelled.check()
         _write(steps, change)
-    checked = steps.take("bash", command=wanted.check)
+    check_result = steps.run("bash", command=request.check)
     ctx.cancelled.check()
     counts = {change.path: change.count for change in changes}
     lines = [f"{path}: {_places(count)}" for path, count in counts.items()]
-    shown = clip(checked.output, head=CHECK_CHARS // 2, tail=CHECK_CHARS // 2)
+    check_output = clip(check_result.output, head=CHECK_CHARS // 2, tail=CHECK_CHARS // 2)
     return ToolResult(
-        "\n".join([f"Replaced {wanted.old!r} by {wanted.new!r}; the check passed", *lines, shown]),
+        "\n".join(
+            [f"Replaced {request.old!r} by {request.new!r}; the check passed", *lines, check_output]
+        ),
         title=f"{len(changes)} file{'s' if len(changes) != 1 else ''}",
-        data={"steps": steps.taken, "places": counts},
+        data={"steps": steps.log, "places": counts},
         metadata={
             "files_changed": list(counts),
             "places": sum(counts.values()),
-            "diff": clip_lines(diff_of(changes), KEPT_DIFF_LINES),
+            "diff": clip_lines(diff_of(changes), MAX_DIFF_LINES),
         },
     )
 
 
-def plan(workspace: Workspace, wanted: Refactor) -> list[Change]:
+def plan(workspace: Workspace, request: Refactor) -> list[Change]:
     """Find every place in every file.
 
     Raises: ToolError (text_not_found, invalid_arguments), WorkspaceError.
     """
-    if not (wanted.check.strip() and wanted.files and wanted.old):
+    if not (request.check.strip() and request.files and request.old):
         raise ToolError(
             "give files, the old text and a command that checks", error_class="invalid_arguments"
         )
-    if len(wanted.old) > MAX_OLD_CHARS:
-        # To compile 10 MB takes many seconds, and a preview has no limit.
+    if len(request.old) > MAX_OLD_CHARS:
+        # Compiling a pattern of 10 MB takes many seconds, and a preview has no time limit.
         raise ToolError(
-            f"the old text has {len(wanted.old):,} characters; give at most {MAX_OLD_CHARS:,}",
+            f"the old text has {len(request.old):,} characters; give at most {MAX_OLD_CHARS:,}",
             error_class="invalid_arguments",
         )
-    pattern = pattern_of(wanted.old)
+    pattern = pattern_of(request.old)
     changes: dict[str, Change] = {}
-    for path in wanted.files:
+    for path in request.files:
         file = workspace.read_file(path, note=False)
-        after, count = pattern.subn(lambda _: wanted.new, file.text)
+        after, count = pattern.subn(lambda _: request.new, file.text)
         if after == file.text:
             raise ToolError(
-                f"nothing was changed: {wanted.old!r} is not in {file.path!r}, or is replaced by"
+                f"nothing was changed: {request.old!r} is not in {file.path!r}, or is replaced by"
                 " itself; give only files that have it",
                 error_class="text_not_found",
             )
@@ -95,7 +97,7 @@ def plan(workspace: Workspace, wanted: Refactor) -> list[Change]:
 
 
 def pattern_of(old: str) -> re.Pattern[str]:
-    """Return what finds *old*; as a whole word where it begins or ends like one."""
+    """Return a pattern for *old*, which is a whole word where it begins or ends like one."""
     before = r"(?<!\w)" if re.match(r"\w", old) else ""
     behind = r"(?!\w)" if re.search(r"\w\Z", old) else ""
     return re.compile(before + re.escape(old) + behind)
@@ -109,13 +111,13 @@ def diff_of(changes: Sequence[Change]) -> str:
 def _write(steps: Steps, change: Change) -> None:
     arguments: Mapping[str, str] = {"path": change.path, "content": change.after}
     try:
-        steps.take("write_file", **arguments)
+        steps.run("write_file", **arguments)
     except ToolError as error:
-        # A rename does lose the old name; once the file was read again, write_file believes it.
+        # A rename does drop the old name; after another read, write_file accepts that.
         if error.error_class != LOST_DEFINITIONS:
             raise
-        steps.take("read_file", path=change.path)
-        steps.take("write_file", **arguments)
+        steps.run("read_file", path=change.path)
+        steps.run("write_file", **arguments)
 
 
 def _places(count: int) -> str:

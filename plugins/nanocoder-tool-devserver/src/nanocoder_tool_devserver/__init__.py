@@ -24,7 +24,7 @@ from nanocoder_kit_process import environment
 from nanocoder_tool_devserver.servers import Server, Servers, is_listening
 
 MAX_PORT = 65_535
-LOOK_S = 0.1
+POLL_S = 0.1
 STATUS_LINES = 5
 LOG_LINES = 40
 BASH = "/bin/bash"
@@ -92,7 +92,7 @@ def nanocoder_settings() -> type:
 
 @hookimpl
 def nanocoder_resources() -> list[Resource]:
-    """Keep a session's servers, and stop them with it."""
+    """Keep a session's servers, and stop them when it ends."""
     return [Resource("servers", _open_servers)]
 
 
@@ -108,7 +108,7 @@ def nanocoder_render(call: ToolCall, result: ToolResult | None, session: Session
     action = arguments["action"]
     needed = NEEDED.get(action, "")
     if needed and not str(arguments[needed] or "").strip():
-        raise _missing(needed, action)
+        raise _missing_error(needed, action)
     if action != "start":
         return None
     return f"{arguments['command']}\n(in the background, in {session.cwd})"
@@ -120,7 +120,7 @@ def _open_servers(_session: SessionInfo, _settings: Any) -> Servers:
 
 def _start(ctx: ToolContext, servers: Servers, command: str, port: int) -> ToolResult:
     if not command.strip():
-        raise _missing("command", "start")
+        raise _missing_error("command", "start")
     if port and is_listening(port):
         raise ToolError(
             f"port {port} is taken: something listens there already; stop it or use another",
@@ -140,21 +140,21 @@ def _start(ctx: ToolContext, servers: Servers, command: str, port: int) -> ToolR
         servers.forget(server)
         server.stop()
         raise
-    return _started(servers, server, ready=ready)
+    return _start_result(servers, server, ready=ready)
 
 
 def _wait(ctx: ToolContext, server: Server, settings: Settings) -> bool:
     """Wait until *server* listens, has ended, or time is up; tell whether it listens."""
-    until = time.monotonic() + (settings.ready_s if server.port else settings.quiet_s)
-    while time.monotonic() < until and server.exit_code is None:
+    deadline = time.monotonic() + (settings.ready_s if server.port else settings.quiet_s)
+    while time.monotonic() < deadline and server.exit_code is None:
         if server.port and is_listening(server.port):
             return True
-        ctx.cancelled.wait(LOOK_S)
+        ctx.cancelled.wait(POLL_S)
         ctx.cancelled.check()
     return False
 
 
-def _started(servers: Servers, server: Server, *, ready: bool) -> ToolResult:
+def _start_result(servers: Servers, server: Server, *, ready: bool) -> ToolResult:
     code = server.exit_code
     if code is not None:
         server.stop()
@@ -175,7 +175,7 @@ def _started(servers: Servers, server: Server, *, ready: bool) -> ToolResult:
 
 def _stop(servers: Servers, identity: str) -> ToolResult:
     if not identity:
-        raise _missing("id", "stop")
+        raise _missing_error("id", "stop")
     server = servers.get(identity)
     was_running = server.stop()
     servers.forget(server)
@@ -184,26 +184,27 @@ def _stop(servers: Servers, identity: str) -> ToolResult:
 
 
 def _status(servers: Servers, identity: str) -> ToolResult:
-    chosen = [servers.get(identity)] if identity else servers.all()
+    servers_shown = [servers.get(identity)] if identity else servers.all()
     lines = LOG_LINES if identity else STATUS_LINES
     parts = [
-        "\n".join(filter(None, [_headline(one), *_indented(one.log(lines))])) for one in chosen
+        "\n".join(filter(None, [_headline(server), *_indented(server.log(lines))]))
+        for server in servers_shown
     ]
     return ToolResult(
         "\n".join(parts) or "No server was started.",
         title="Servers",
-        data={"servers": [_data(one) for one in chosen]},
+        data={"servers": [_data(server) for server in servers_shown]},
     )
 
 
 def _check_port(port: int) -> ToolResult:
     if not port:
-        raise _missing("port", "check_port")
-    taken = is_listening(port)
+        raise _missing_error("port", "check_port")
+    in_use = is_listening(port)
     return ToolResult(
-        f"Something listens on port {port}." if taken else f"Port {port} is free.",
+        f"Something listens on port {port}." if in_use else f"Port {port} is free.",
         title=f"Port {port}",
-        data={"port": port, "in_use": taken},
+        data={"port": port, "in_use": in_use},
     )
 
 
@@ -243,5 +244,5 @@ def _result(
     )
 
 
-def _missing(name: str, action: str) -> ToolError:
+def _missing_error(name: str, action: str) -> ToolError:
     return ToolError(f"{action} needs {name!r}", error_class="invalid_arguments")

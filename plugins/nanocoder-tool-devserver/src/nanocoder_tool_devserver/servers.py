@@ -1,4 +1,4 @@
-"""The servers of one session: started, watched, and ended with it."""
+"""The servers of one session, which end with it."""
 
 import socket
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ CONNECT_S: Final = 0.5
 
 
 class Server(Kept):
-    """One server; *port* is 0 where it is not known."""
+    """One server; *port* is 0 when it is unknown."""
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class Servers(Background[Server]):
     def run(
         self, command: str, argv: list[str], cwd: Path, env: Mapping[str, str], port: int
     ) -> Server:
-        """Start one; raises ToolError (too_many_servers, spawn_failed)."""
+        """Start a server; raises ToolError (too_many_servers, spawn_failed)."""
         return self.start(lambda identity: Server(identity, command, argv, cwd, env, port))
 
 
@@ -44,9 +44,9 @@ def is_listening(port: int) -> bool:
     """Tell whether something of this machine accepts connections on *port*."""
     for family, host in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")):
         try:
-            with socket.socket(family, socket.SOCK_STREAM) as tried:
-                tried.settimeout(CONNECT_S)
-                if tried.connect_ex((host, port)) == 0:
+            with socket.socket(family, socket.SOCK_STREAM) as probe:
+                probe.settimeout(CONNECT_S)
+                if probe.connect_ex((host, port)) == 0:
                     return True
         except OSError:  # no IPv6 here
             continue

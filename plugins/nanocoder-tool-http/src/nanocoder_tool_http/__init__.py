@@ -1,4 +1,4 @@
-"""The tool http_check: does a server answer what it should."""
+"""The tool http_check: compares a server's answer with expectations."""
 
 from collections.abc import Mapping, Sequence
 from ipaddress import ip_address
@@ -29,7 +29,7 @@ _REDIRECTS = range(300, 400)
 Method = Literal["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"]
 
 
-def _all_rules(_: object, __: object, texts: tuple[str, ...]) -> None:
+def _validate_rules(_: object, __: object, texts: tuple[str, ...]) -> None:
     rules(texts)
 
 
@@ -37,12 +37,12 @@ def _all_rules(_: object, __: object, texts: tuple[str, ...]) -> None:
 class Settings:
     """What `[plugins.tool-http]` may set.
 
-    *allow*: addresses that may be asked although they are not public: "loopback",
+    *allow*: addresses that may be requested although they are not public: "loopback",
     "127.0.0.1:8000", "10.0.0.0/8", "[::1]:443".
     """
 
     allow: tuple[str, ...] = field(
-        default=("loopback",), validator=_all_rules, metadata={"user_only": True}
+        default=("loopback",), validator=_validate_rules, metadata={"user_only": True}
     )
 
 
@@ -50,17 +50,17 @@ class Settings:
 class Check:
     """One expectation, and whether it was met."""
 
-    what: str
+    label: str
     is_met: bool
 
     @property
     def line(self) -> str:
         """The check as the model reads it."""
-        return f"- {self.what}: {'ok' if self.is_met else 'FAILED'}"
+        return f"- {self.label}: {'ok' if self.is_met else 'FAILED'}"
 
 
 def _needs_person(arguments: Mapping[str, Any]) -> bool:
-    """Tell whether somebody should agree: the request leaves this machine, or changes something."""
+    """Tell whether a person must agree: the request leaves this machine, or changes something."""
     if arguments.get("method", "GET") not in _READING:
         return True
     try:
@@ -76,12 +76,12 @@ def _is_here(target: Target) -> bool:
         return False
 
 
-def _stays_here(target: Target) -> Target:
-    """Refuse to leave this machine: nobody agreed to that when a server of it was to be asked."""
+def _refuse_to_leave(target: Target) -> Target:
+    """Refuse a redirect away from this machine: a person approved a request to it alone."""
     if _is_here(target):
         return target
     raise ToolError(
-        f"redirected from this machine to {target.url}, which was not asked; check that address"
+        f"redirected from this machine to {target.url}, which was not requested; check that address"
         " itself, or expect the status of the redirect",
         error_class="redirected_away",
     )
@@ -113,13 +113,13 @@ def http_check(
         cancel=ctx.cancelled,
         limits=Limits(TIMEOUT_S, MAX_REDIRECTS, max_body_bytes),
         method=method,
-        on_hop=_stays_here if _is_here(target) else None,
+        on_hop=_refuse_to_leave if _is_here(target) else None,
         follow=expected_status not in _REDIRECTS,
     )
     text = answer.text
     checks = [Check(f"status is {expected_status}", answer.status == expected_status)]
-    checks += [Check(f"has {_shown(one)}", one in text) for one in expected_content]
-    checks += [Check(f"lacks {_shown(one)}", one not in text) for one in not_expected_content]
+    checks += [Check(f"has {_quote(part)}", part in text) for part in expected_content]
+    checks += [Check(f"lacks {_quote(part)}", part not in text) for part in not_expected_content]
     return _result(method, answer, text, checks)
 
 
@@ -137,9 +137,9 @@ def nanocoder_settings() -> type:
 
 @hookimpl
 def nanocoder_render(call: ToolCall, result: ToolResult | None, settings: Any) -> None:
-    """Look at the address before a person does.
+    """Check the address before a person is asked.
 
-    Raises: ToolError for one that may not be asked; no name is looked up for that.
+    Raises: ToolError for a forbidden address; this resolves no host name.
     """
     if call.name == http_check.name and result is None:
         allowed = rules((settings or Settings()).allow)
@@ -150,8 +150,8 @@ def _result(method: str, answer: Answer, text: str, checks: Sequence[Check]) -> 
     passed = all(check.is_met for check in checks)
     milliseconds = round(answer.seconds * 1_000)
     size = counted(len(answer.body), "byte")
-    asked = f"{method} {answer.url} -> {answer.status}, {size}, {milliseconds} ms"
-    lines = [f"{'PASS' if passed else 'FAIL'} {asked}", *(check.line for check in checks)]
+    request = f"{method} {answer.url} -> {answer.status}, {size}, {milliseconds} ms"
+    lines = [f"{'PASS' if passed else 'FAIL'} {request}", *(check.line for check in checks)]
     if answer.hops:
         lines.append(f"[redirected from {' -> '.join(answer.hops)}]")
     if answer.is_cut:
@@ -165,7 +165,7 @@ def _result(method: str, answer: Answer, text: str, checks: Sequence[Check]) -> 
             "passed": passed,
             "url": answer.url,
             "status": answer.status,
-            "checks": [{"check": check.what, "passed": check.is_met} for check in checks],
+            "checks": [{"check": check.label, "passed": check.is_met} for check in checks],
         },
         metadata={
             "status": answer.status,
@@ -180,5 +180,5 @@ def _result(method: str, answer: Answer, text: str, checks: Sequence[Check]) -> 
     )
 
 
-def _shown(text: str) -> str:
+def _quote(text: str) -> str:
     return repr(text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}...")

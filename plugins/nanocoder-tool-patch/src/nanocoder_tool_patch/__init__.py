@@ -19,13 +19,13 @@ from nanocoder import (
 
 
 def deletes(arguments: Mapping[str, Any]) -> bool:
-    """Tell whether a patch deletes a file, in whichever form it says so."""
+    """Tell whether a patch, in either form, deletes a file."""
     from nanocoder_tool_patch.parse import parse
 
     try:
         return any(section.kind == "delete" for section in parse(str(arguments.get("patch", ""))))
     except ToolError:
-        return False  # it cannot be applied either
+        return False  # an invalid patch is never applied
 
 
 @tool(

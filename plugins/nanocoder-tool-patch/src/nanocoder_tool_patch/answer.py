@@ -1,4 +1,4 @@
-"""What a patch answers, and what a person sees of it beforehand."""
+"""The answer of a patch, and its preview for a person."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from nanocoder_kit_diff.syntax import new_fault
 
 from nanocoder_tool_patch.plan import Change
 
-KEPT_DIFF_LINES = 2_000
+MAX_DIFF_LINES = 2_000
 SHOWN_FILES = 100
 
 
@@ -27,28 +27,28 @@ def answer(changes: Sequence[Change]) -> ToolResult:
     ]
     count = len(changes)
     title = f"{count} file{'s' if count != 1 else ''}"
-    shown = [_line(file) for file in files[:SHOWN_FILES]]
+    lines = [_line(file) for file in files[:SHOWN_FILES]]
     if count > SHOWN_FILES:
-        shown.append(f"[{count - SHOWN_FILES} more files]")
+        lines.append(f"[{count - SHOWN_FILES} more files]")
     return ToolResult(
-        "\n".join([f"Patch applied: {title}", *shown, *_notes(changes)]),
+        "\n".join([f"Patch applied: {title}", *lines, *_notes(changes)]),
         title=title,
         data={"files": files},
         metadata={
             "files_changed": _paths(changes),
             "added": sum(file["added"] for file in files),
             "removed": sum(file["removed"] for file in files),
-            "diff": clip_lines(preview(changes), KEPT_DIFF_LINES),
+            "diff": clip_lines(preview(changes), MAX_DIFF_LINES),
         },
     )
 
 
 def preview(changes: Sequence[Change]) -> str:
     """Return the diffs of all *changes*."""
-    return "\n".join(line for change in changes for line in _shown(change))
+    return "\n".join(line for change in changes for line in _preview_lines(change))
 
 
-def _shown(change: Change) -> list[str]:
+def _preview_lines(change: Change) -> list[str]:
     lines = []
     if change.target:
         lines += [f"rename from {change.path}", f"rename to {change.target}"]
@@ -66,28 +66,28 @@ def _line(file: dict[str, object]) -> str:
 
 
 def _paths(changes: Sequence[Change]) -> list[str]:
-    """Return every path that holds something else now, in order."""
+    """Return every path whose content has changed, in order."""
     both = (path for change in changes for path in (change.path, change.target) if path)
     return list(dict.fromkeys(both))
 
 
 def _notes(changes: Sequence[Change]) -> list[str]:
-    return [*_overlooked(changes), *_broken(changes)]
+    return [*_note_white_space(changes), *_note_faults(changes)]
 
 
-def _broken(changes: Sequence[Change]) -> list[str]:
-    written = [change for change in changes if change.letter != "D"]
-    faults = [(change.written, _fault(change)) for change in written]
+def _note_faults(changes: Sequence[Change]) -> list[str]:
+    remaining = [change for change in changes if change.letter != "D"]
+    faults = [(change.final_path, _fault(change)) for change in remaining]
     return [f"[{path} is broken by this: {fault}]" for path, fault in faults if fault]
 
 
 def _fault(change: Change) -> str:
-    return new_fault(change.written, change.before, lambda: change.after)
+    return new_fault(change.final_path, change.before, lambda: change.after)
 
 
-def _overlooked(changes: Sequence[Change]) -> list[str]:
+def _note_white_space(changes: Sequence[Change]) -> list[str]:
     return [
-        f"[{change.written}: white space at the ends of lines differs at line"
+        f"[{change.final_path}: white space at the ends of lines differs at line"
         f" {', '.join(map(str, change.tolerant))}; the file's own lines were kept]"
         for change in changes
         if change.tolerant

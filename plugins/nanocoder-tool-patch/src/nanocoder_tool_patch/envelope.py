@@ -20,7 +20,7 @@ class _Reader:
     lines: Sequence[str]
     first_row: int
     at: int = 0
-    found: list[Section] = field(factory=list)
+    sections: list[Section] = field(factory=list)
 
     @property
     def row(self) -> int:
@@ -31,17 +31,17 @@ class _Reader:
             line, row = self.lines[self.at], self.row
             self.at += 1
             if line.startswith(ADD):
-                self.found.append(self._addition(path_of(line[len(ADD) :], row), row))
+                self.sections.append(self._addition(path_of(line[len(ADD) :], row), row))
             elif line.startswith(DELETE):
-                self.found.append(Section("delete", path_of(line[len(DELETE) :], row), row))
+                self.sections.append(Section("delete", path_of(line[len(DELETE) :], row), row))
             elif line.startswith(UPDATE):
-                self.found.append(self._update(path_of(line[len(UPDATE) :], row), row))
+                self.sections.append(self._update(path_of(line[len(UPDATE) :], row), row))
             elif line.rstrip() == END:
                 break
             elif line.strip() and line.rstrip() != BEGIN:
-                wanted = f"{ADD!r}, {UPDATE!r}, {DELETE!r} or {END!r}"
-                raise malformed(f"found {line[:80]!r}, expected {wanted}", row)
-        return self.found
+                instructions = f"{ADD!r}, {UPDATE!r}, {DELETE!r} or {END!r}"
+                raise malformed(f"found {line[:80]!r}, expected {instructions}", row)
+        return self.sections
 
     def _addition(self, path: str, row: int) -> Section:
         start = self.at
@@ -99,7 +99,7 @@ class _Reader:
 
 
 def parse(lines: Sequence[str], first_row: int = 1) -> list[Section]:
-    """Return what such a patch does to each file.
+    """Parse a patch of this form into a section for each file.
 
     Raises: ToolError (invalid_patch), naming the line.
     """

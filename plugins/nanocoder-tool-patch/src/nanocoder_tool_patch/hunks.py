@@ -1,4 +1,4 @@
-"""What a patch says, whichever form it is written in."""
+"""The contents of a patch, in either form: sections of hunks."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -16,7 +16,7 @@ Kind = Literal["add", "update", "delete"]
 class Hunk:
     r"""One place to change: *lines* are pairs of a mark (" ", "-", "+") and a text.
 
-    *start* is the line of the old file, from 1, that the patch says it begins at; 0 when it does
+    *start* is the line of the old file, from 1, that the patch gives for the hunk; 0 when it does
     not say. *anchors* are lines that stand before it, in their order. *at_end*: it reaches the end
     of the file. *ends_old* and *ends_new* are False where the last line has no newline. *row* is
     the line of the patch that it begins at, from 1.
@@ -43,7 +43,7 @@ class Hunk:
 
 @frozen
 class Section:
-    """What happens to one file; *target* is its new path when it is renamed."""
+    """The change of one file; *target* is its new path when it is renamed."""
 
     kind: Kind
     path: str

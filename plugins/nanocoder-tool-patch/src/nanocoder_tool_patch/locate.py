@@ -1,4 +1,4 @@
-"""Where a hunk belongs in a file: exactly, or up to white space at the ends of lines."""
+"""Find the place of a hunk in a file: exactly, or up to white space at the ends of lines."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -25,62 +25,62 @@ class Place:
 def locate(lines: Sequence[str], hunk: Hunk, cursor: int, shift: int) -> Place:
     """Find *hunk* at or after line *cursor*.
 
-    *shift* is how far the hunk before stood from where it was said to be.
+    *shift* is the distance of the previous hunk from the line that the patch gives for it.
     Raises: ToolError (text_not_found, several_matches).
     """
     begin = _after_anchors(lines, hunk, cursor)
     old = hunk.old
     if not old:
-        return _insertion(lines, hunk, begin)
-    for key in (_as_it_is, str.rstrip):
-        found = _matches(lines, old, begin, key)
+        return _place_insertion(lines, hunk, begin)
+    for key in (_unchanged, str.rstrip):
+        starts = _matches(lines, old, begin, key)
         if hunk.at_end:
-            found = [start for start in found if start + len(old) == len(lines)]
-        said = hunk.start - 1 + shift
-        if len(found) > 1 and hunk.start and said in found:
-            found = [said]
-        if len(found) > 1 and not hunk.anchors:
-            raise _several(found)
-        if found:
-            return Place(found[0], exact=key is _as_it_is)
-    raise _missing(lines, hunk, begin)
+            starts = [start for start in starts if start + len(old) == len(lines)]
+        expected = hunk.start - 1 + shift
+        if len(starts) > 1 and hunk.start and expected in starts:
+            starts = [expected]
+        if len(starts) > 1 and not hunk.anchors:
+            raise _several_error(starts)
+        if starts:
+            return Place(starts[0], exact=key is _unchanged)
+    raise _missing_error(lines, hunk, begin)
 
 
-def _as_it_is(line: str) -> str:
+def _unchanged(line: str) -> str:
     return line
 
 
 def _matches(lines: Sequence[str], old: Sequence[str], begin: int, key: Key) -> list[int]:
-    wanted = [key(line) for line in old]
+    keys = [key(line) for line in old]
     last = len(lines) - len(old)
     return [
         start
         for start in range(begin, last + 1)
-        if key(lines[start]) == wanted[0]
-        and all(key(lines[start + n]) == line for n, line in enumerate(wanted))
+        if key(lines[start]) == keys[0]
+        and all(key(lines[start + n]) == line for n, line in enumerate(keys))
     ]
 
 
 def _after_anchors(lines: Sequence[str], hunk: Hunk, cursor: int) -> int:
     for anchor in hunk.anchors:
-        wanted = anchor.strip()
+        sought = anchor.strip()
         rest = range(cursor, len(lines))
-        found = [n for n in rest if lines[n].strip() == wanted] or [
-            n for n in rest if lines[n].strip().startswith(wanted)
+        hits = [n for n in rest if lines[n].strip() == sought] or [
+            n for n in rest if lines[n].strip().startswith(sought)
         ]
-        if not found:
+        if not hits:
             raise ToolError(
                 f"the anchor {anchor[:SHOWN_CHARS]!r} is not a line after line {cursor}",
                 error_class="text_not_found",
             )
-        if len(found) > 1:
-            raise _several(found, f"the anchor {anchor[:SHOWN_CHARS]!r}")
-        cursor = found[0] + 1
+        if len(hits) > 1:
+            raise _several_error(hits, f"the anchor {anchor[:SHOWN_CHARS]!r}")
+        cursor = hits[0] + 1
     return cursor
 
 
-def _insertion(lines: Sequence[str], hunk: Hunk, begin: int) -> Place:
-    """Lines without any around them go where the patch says, and nowhere else."""
+def _place_insertion(lines: Sequence[str], hunk: Hunk, begin: int) -> Place:
+    """Place a hunk without old lines where the patch says, and nowhere else."""
     if hunk.at_end or not lines:
         return Place(len(lines))
     if hunk.anchors:
@@ -93,28 +93,28 @@ def _insertion(lines: Sequence[str], hunk: Hunk, begin: int) -> Place:
     )
 
 
-def _several(found: Sequence[int], what: str = "the old text") -> ToolError:
-    numbers = [start + 1 for start in found]
-    shown = ", ".join(map(str, numbers[:SHOWN_PLACES]))
+def _several_error(starts: Sequence[int], subject: str = "the old text") -> ToolError:
+    numbers = [start + 1 for start in starts]
+    text = ", ".join(map(str, numbers[:SHOWN_PLACES]))
     more = ", \u2026" if len(numbers) > SHOWN_PLACES else ""
     return ToolError(
-        f"{what} occurs {len(numbers)} times, at lines {shown}{more}; add lines around it until it"
-        " is unique",
+        f"{subject} occurs {len(numbers)} times, at lines {text}{more}; add lines around it until"
+        " it is unique",
         error_class="several_matches",
         data={"lines": numbers[:SHOWN_PLACES], "count": len(numbers)},
     )
 
 
-def _missing(lines: Sequence[str], hunk: Hunk, begin: int) -> ToolError:
+def _missing_error(lines: Sequence[str], hunk: Hunk, begin: int) -> ToolError:
     earlier = _matches(lines, hunk.old, 0, str.rstrip)
     if earlier and earlier[0] < begin:
-        said = f"the old text is at line {earlier[0] + 1}, before line {begin}"
+        reason = f"the old text is at line {earlier[0] + 1}, before line {begin}"
         advice = "write hunks in the order of the file"
     elif earlier:
-        said, advice = "the old text does not reach the end of the file", "add the lines after it"
+        reason, advice = "the old text does not reach the end of the file", "add the lines after it"
     else:
-        said, advice = _difference(lines, hunk.old), "read the file again"
-    return ToolError(f"{said}; {advice}", error_class="text_not_found")
+        reason, advice = _difference(lines, hunk.old), "read the file again"
+    return ToolError(f"{reason}; {advice}", error_class="text_not_found")
 
 
 def _difference(lines: Sequence[str], old: Sequence[str]) -> str:

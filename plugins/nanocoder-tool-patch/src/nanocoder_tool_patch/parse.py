@@ -1,4 +1,4 @@
-"""Which form a patch has."""
+"""Parse a patch in either form."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ FENCE = "```"
 
 
 def parse(patch: str) -> list[Section]:
-    """Return what *patch* does to each file, in its order.
+    """Parse *patch* into a section for each file, in its order.
 
     Raises: ToolError (invalid_patch).
     """

@@ -1,4 +1,4 @@
-"""Writing what was planned."""
+"""Apply planned changes to the files."""
 
 from collections.abc import Callable, Sequence
 
@@ -10,7 +10,7 @@ from nanocoder_tool_patch.plan import Change
 def perform(workspace: Workspace, changes: Sequence[Change], cancel: Cancel) -> None:
     """Make the *changes*.
 
-    Raises: ToolError, Cancelled, and it is the call's transaction that puts every file back.
+    Raises: ToolError, Cancelled; the call's transaction then restores every file.
     """
     for change in changes:
         cancel.check()

@@ -1,4 +1,4 @@
-"""What a patch is going to do, found out without doing it."""
+"""Plan a patch without applying it."""
 
 from collections.abc import Callable, Sequence
 
@@ -14,10 +14,10 @@ SHOWN_PROBLEMS = 5
 
 @frozen
 class Change:
-    """What happens to one file. *letter* is git's: A, M, D or R.
+    """The change of one file. *letter* is git's: A, M, D or R.
 
-    *digest* is what the file has now ("" when there is none), *data* what it will hold, *tolerant*
-    the lines, from 1, at which hunks stand with other white space at the ends of lines.
+    *digest* is the one of the file now ("" without a file), *data* its new content, *tolerant*
+    the lines, from 1, of hunks that fit only without the white space at the ends of lines.
     """
 
     letter: str
@@ -30,13 +30,13 @@ class Change:
     tolerant: tuple[int, ...] = ()
 
     @property
-    def written(self) -> str:
+    def final_path(self) -> str:
         """The path that the file has afterwards."""
         return self.target or self.path
 
     def diff(self) -> Diff:
         """Return what changes in the file."""
-        return unified(self.before, self.after, self.written)
+        return unified(self.before, self.after, self.final_path)
 
 
 def plan(workspace: Workspace, sections: Sequence[Section]) -> list[Change]:
@@ -52,26 +52,26 @@ def plan(workspace: Workspace, sections: Sequence[Section]) -> list[Change]:
         except ToolError as error:
             problems.append((section, error))
     if problems:
-        raise _failed(problems)
+        raise _error_of_all(problems)
     return changes
 
 
 def _add(workspace: Workspace, section: Section) -> Change:
-    path = _usable(workspace, section.path)
+    path = _check_path(workspace, section.path)
     if workspace.exists(path):
         raise WorkspaceError("it exists; update it instead", error_class="file_exists")
     lines = [text for hunk in section.hunks for _, text in hunk.lines]
     if any(hunk.old for hunk in section.hunks):
         raise _invalid("a new file has no old lines")
     ends = all(hunk.ends_new for hunk in section.hunks)
-    after = _joined(lines, final_newline=ends)
+    after = _join(lines, final_newline=ends)
     return Change("A", path, after=after, data=workspace.encode(after))
 
 
 def _delete(workspace: Workspace, section: Section) -> Change:
     from hashlib import sha256  # 5 ms that a start need not wait for
 
-    path = _usable(workspace, section.path)
+    path = _check_path(workspace, section.path)
     _refuse_link(workspace, path)
     try:
         file = workspace.read_file(path, note=False)
@@ -80,7 +80,7 @@ def _delete(workspace: Workspace, section: Section) -> Change:
             raise
         data = workspace.read_bytes(path)
         return Change("D", path, data=data, digest=sha256(data).hexdigest())
-    if section.hunks and _applied(file, section.hunks)[0]:
+    if section.hunks and _apply(file, section.hunks)[0]:
         raise ToolError(
             "the file has more lines than the patch deletes; read it again",
             error_class="text_not_found",
@@ -90,11 +90,11 @@ def _delete(workspace: Workspace, section: Section) -> Change:
 
 
 def _update(workspace: Workspace, section: Section) -> Change:
-    path = _usable(workspace, section.path)
+    path = _check_path(workspace, section.path)
     target = _target(workspace, section, path) if section.target else ""
     file = workspace.read_file(path, note=False)
     _refuse_placeholder(file, section.hunks)
-    after, tolerant = _applied(file, section.hunks)
+    after, tolerant = _apply(file, section.hunks)
     if after == file.text and not target:
         raise _invalid("nothing would change")
     return Change(
@@ -129,7 +129,7 @@ _PLANNERS: dict[str, Callable[[Workspace, Section], Change]] = {
 
 
 def _target(workspace: Workspace, section: Section, path: str) -> str:
-    target = _usable(workspace, section.target)
+    target = _check_path(workspace, section.target)
     _refuse_link(workspace, path)
     if workspace.exists(target):
         raise WorkspaceError(
@@ -138,8 +138,8 @@ def _target(workspace: Workspace, section: Section, path: str) -> str:
     return target
 
 
-def _applied(file: TextFile, hunks: Sequence[Hunk]) -> tuple[str, tuple[int, ...]]:
-    """Return the text after *hunks*, and the lines at which white space was overlooked."""
+def _apply(file: TextFile, hunks: Sequence[Hunk]) -> tuple[str, tuple[int, ...]]:
+    """Return the text after *hunks*, and the lines of hunks whose white space differs."""
     lines = file.text.split("\n") if file.text else []
     if file.final_newline:
         lines.pop()
@@ -151,20 +151,20 @@ def _applied(file: TextFile, hunks: Sequence[Hunk]) -> tuple[str, tuple[int, ...
         try:
             place = locate(lines, hunk, cursor, shift)
         except ToolError as error:
-            raise _in_hunk(error, hunk) from error
+            raise _name_hunk(error, hunk) from error
         result += lines[cursor : place.start]
-        result += _changed(lines, hunk, place.start)
+        result += _new_lines(lines, hunk, place.start)
         cursor = place.start + len(hunk.old)
         shift = place.start - (hunk.start - 1) if hunk.start else shift
         if not place.exact:
             tolerant.append(place.start + 1)
         if cursor == len(lines) and not (hunk.ends_old and hunk.ends_new):
             ends = hunk.ends_new
-    return _joined([*result, *lines[cursor:]], final_newline=ends), tuple(tolerant)
+    return _join([*result, *lines[cursor:]], final_newline=ends), tuple(tolerant)
 
 
-def _changed(lines: Sequence[str], hunk: Hunk, start: int) -> list[str]:
-    """Return the lines of *hunk* afterwards; those that stay are the file's own."""
+def _new_lines(lines: Sequence[str], hunk: Hunk, start: int) -> list[str]:
+    """Return the new lines of *hunk*; context lines are taken from the file itself."""
     result = []
     for mark, text in hunk.lines:
         if mark == "+":
@@ -176,11 +176,11 @@ def _changed(lines: Sequence[str], hunk: Hunk, start: int) -> list[str]:
     return result
 
 
-def _joined(lines: Sequence[str], *, final_newline: bool) -> str:
+def _join(lines: Sequence[str], *, final_newline: bool) -> str:
     return "\n".join(lines) + ("\n" if lines and final_newline else "")
 
 
-def _usable(workspace: Workspace, path: str) -> str:
+def _check_path(workspace: Workspace, path: str) -> str:
     """Return *path* relative to the workspace; raises WorkspaceError outside and in `.git`."""
     where = workspace.relative(path)
     workspace.resolve(path)
@@ -195,25 +195,25 @@ def _refuse_link(workspace: Workspace, path: str) -> None:
     parent = workspace.resolve(folder or ".")
     if workspace.resolve(path) != (name if parent == "." else f"{parent}/{name}"):
         raise WorkspaceError(
-            "it is a link; a patch changes what it leads to, and neither deletes nor renames it",
+            "it is a link; a patch can change the file it leads to, but not delete or rename it",
             error_class="not_a_regular_file",
         )
 
 
 def _refuse_twice(workspace: Workspace, sections: Sequence[Section]) -> None:
-    seen: set[str] = set()
+    resolved: set[str] = set()
     for section in sections:
         for path in filter(None, (section.path, section.target)):
             real = workspace.resolve(path)
-            if real in seen:
+            if real in resolved:
                 raise _invalid(
                     f"nothing was changed: {path!r} is in the patch twice; put all its changes"
                     " in one section"
                 )
-            seen.add(real)
+            resolved.add(real)
 
 
-def _in_hunk(error: ToolError, hunk: Hunk) -> ToolError:
+def _name_hunk(error: ToolError, hunk: Hunk) -> ToolError:
     return ToolError(
         f"hunk at line {hunk.row} of the patch: {error}",
         error_class=error.error_class,
@@ -221,7 +221,7 @@ def _in_hunk(error: ToolError, hunk: Hunk) -> ToolError:
     )
 
 
-def _failed(problems: Sequence[tuple[Section, ToolError]]) -> ToolError:
+def _error_of_all(problems: Sequence[tuple[Section, ToolError]]) -> ToolError:
     first = problems[0][1]
     lines = [f"{section.path}: {error}" for section, error in problems[:SHOWN_PROBLEMS]]
     if len(problems) > SHOWN_PROBLEMS:

@@ -1,7 +1,7 @@
 """Unified diffs, as diff and git write them and as models write them from memory.
 
-The numbers in a model's "@@ -a,b +c,d @@" are often wrong, so they are a hint and nothing more; no
-parser that insists on them is of use here.
+The numbers in a model's "@@ -a,b +c,d @@" are often wrong, so they are only a hint; a parser that
+insists on them is of no use here.
 """
 
 import re
@@ -25,7 +25,7 @@ SIGNATURE = "-- "
 BOTH = 2
 """How many lines a rename has: from and to."""
 _GIT = re.compile(r"diff --git a/(.+) b/\1")
-_WHOLE: dict[str, Kind] = {"deleted file mode ": "delete", "new file mode ": "add"}
+_FILE_KINDS: dict[str, Kind] = {"deleted file mode ": "delete", "new file mode ": "add"}
 _RANGES = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _REFUSED = (
     ("GIT binary patch", "binary patches cannot be applied"),
@@ -40,17 +40,17 @@ _REFUSED = (
 class _Reader:
     """Goes through the lines.
 
-    *renamed* is what "rename from" and "rename to" said, *named* the path in git's line above a
-    file, and *whole* what happens to that file when no hunk follows.
+    *rename_paths* are those of "rename from" and "rename to", *git_path* is the path in git's line
+    above a file, and *file_kind* the change of that file when no hunk follows.
     """
 
     lines: Sequence[str]
     first_row: int
     at: int = 0
-    renamed: list[str] = field(factory=list)
-    named: str = ""
-    whole: Kind | None = None
-    found: list[Section] = field(factory=list)
+    rename_paths: list[str] = field(factory=list)
+    git_path: str = ""
+    file_kind: Kind | None = None
+    sections: list[Section] = field(factory=list)
 
     @property
     def row(self) -> int:
@@ -68,30 +68,32 @@ class _Reader:
                 if line.startswith(beginning):
                     raise malformed(problem, self.row)
             if line.startswith(("rename from ", "rename to ")):
-                self.renamed.append(path_of(line.split(" ", 2)[2], self.row))
+                self.rename_paths.append(path_of(line.split(" ", 2)[2], self.row))
             elif line.startswith("diff "):
                 self._end_of_file()
-                self.named = found[1] if (found := _GIT.fullmatch(line)) else ""
+                self.git_path = header[1] if (header := _GIT.fullmatch(line)) else ""
             else:
-                kinds = (kind for start, kind in _WHOLE.items() if line.startswith(start))
-                self.whole = next(kinds, self.whole)
+                kinds = (kind for start, kind in _FILE_KINDS.items() if line.startswith(start))
+                self.file_kind = next(kinds, self.file_kind)
             self.at += 1
         self._end_of_file()
-        return self.found
+        return self.sections
 
     def _end_of_file(self) -> None:
-        """End a file without a hunk: its name changes, or it is empty and comes or goes."""
-        if self.whole:
-            self.found.append(Section(self.whole, path_of(self.named, self.row), self.row))
-            self.whole = None
-        if len(self.renamed) == BOTH:
-            old, new = self.renamed
-            self.found.append(Section("update", old, self.row, target=new))
-        self.renamed.clear()
+        """End a file without hunks: it is renamed, or it is empty and added or deleted."""
+        if self.file_kind:
+            self.sections.append(
+                Section(self.file_kind, path_of(self.git_path, self.row), self.row)
+            )
+            self.file_kind = None
+        if len(self.rename_paths) == BOTH:
+            old, new = self.rename_paths
+            self.sections.append(Section("update", old, self.row, target=new))
+        self.rename_paths.clear()
 
     def _section(self) -> None:
         row = self.row
-        self.whole = None  # the hunks say it
+        self.file_kind = None  # the hunks say it
         old, new = _paths(self.lines[self.at], self.lines[self.at + 1], row)
         self.at += 2
         hunks = []
@@ -99,18 +101,18 @@ class _Reader:
             hunks.append(self._hunk())
         if not hunks:
             raise malformed(f"no hunk for {old if new == NOTHING else new!r}", row)
-        if len(self.renamed) == BOTH and NOTHING not in {old, new}:
-            old, new = self.renamed
-            self.renamed.clear()
-            self.found.append(Section("update", old, row, tuple(hunks), new))
+        if len(self.rename_paths) == BOTH and NOTHING not in {old, new}:
+            old, new = self.rename_paths
+            self.rename_paths.clear()
+            self.sections.append(Section("update", old, row, tuple(hunks), new))
             return
-        self.renamed.clear()
+        self.rename_paths.clear()
         if old == NOTHING:
-            self.found.append(Section("add", new, row, tuple(hunks)))
+            self.sections.append(Section("add", new, row, tuple(hunks)))
         elif new == NOTHING:
-            self.found.append(Section("delete", old, row, tuple(hunks)))
+            self.sections.append(Section("delete", old, row, tuple(hunks)))
         elif old == new:
-            self.found.append(Section("update", old, row, tuple(hunks)))
+            self.sections.append(Section("update", old, row, tuple(hunks)))
         else:
             raise malformed(
                 f"{old!r} and {new!r} are two files; to rename one, write 'rename from {old}' and"
@@ -123,7 +125,7 @@ class _Reader:
         ranges = _RANGES.match(self.lines[self.at])
         begin = self.at + 1
         old, new = (int(ranges[2] or 1), int(ranges[4] or 1)) if ranges else (-1, -1)
-        self.at = _counted(self.lines, begin, old, new) or _to_next(self.lines, begin)
+        self.at = _end_by_numbers(self.lines, begin, old, new) or _end_by_marks(self.lines, begin)
         body = self.lines[begin : self.at]
         # "-5,0" is an insertion after line 5, everything else begins at its line.
         start = (int(ranges[1]) + (old == 0)) if ranges else 0
@@ -131,7 +133,7 @@ class _Reader:
 
 
 def parse(lines: Sequence[str], first_row: int = 1) -> list[Section]:
-    """Return what a unified diff does to each file.
+    """Parse a unified diff into a section for each file.
 
     Raises: ToolError (invalid_patch), naming the line.
     """
@@ -145,7 +147,7 @@ def start_of(line: str) -> int:
 
 
 def _paths(first: str, second: str, row: int) -> tuple[str, str]:
-    """Return both paths as policies read them, which see the same lines."""
+    """Return both paths; policies read the same lines and must get the same paths."""
     old, new = first[4:], second[4:]
     # A directory may be called "a": git's prefixes count only where both sides have theirs.
     has_old = old.startswith("a/") or old.strip().startswith(NOTHING)
@@ -160,7 +162,7 @@ def _is_header(lines: Sequence[str], at: int) -> bool:
     return lines[at].startswith("--- ") and below.startswith("+++ ")
 
 
-def _counted(lines: Sequence[str], at: int, old: int, new: int) -> int:
+def _end_by_numbers(lines: Sequence[str], at: int, old: int, new: int) -> int:
     """Return where a hunk of *old* and *new* lines ends; 0 when its numbers are wrong."""
     if old < 0:
         return 0
@@ -173,16 +175,16 @@ def _counted(lines: Sequence[str], at: int, old: int, new: int) -> int:
         at += 1
     if at < len(lines) and lines[at].startswith(NO_NEWLINE):
         at += 1
-    return 0 if old or new or _goes_on(lines, at) else at
+    return 0 if old or new or _continues(lines, at) else at
 
 
-def _goes_on(lines: Sequence[str], at: int) -> bool:
+def _continues(lines: Sequence[str], at: int) -> bool:
     if at == len(lines) or _is_header(lines, at) or lines[at] == SIGNATURE:
         return False
     return lines[at].startswith(tuple(MARKS))
 
 
-def _to_next(lines: Sequence[str], at: int) -> int:
+def _end_by_marks(lines: Sequence[str], at: int) -> int:
     """Return where the next hunk or file begins, blank lines before it left out."""
     end = at
     while end < len(lines) and lines[end] != SIGNATURE and not _is_header(lines, end):

@@ -19,13 +19,13 @@ from nanocoder import (
 )
 
 from nanocoder_tool_read.media import attachment_type, describe_binary
-from nanocoder_tool_read.window import Window, is_binary, of_text, stream
+from nanocoder_tool_read.window import Window, is_binary, window_of_file, window_of_text
 
 DEFAULT_LINES = 2_000
-SNIFFED_BYTES = 8_192
-SAMPLED_BYTES = 200_000  # of which tokens are estimated
-WHOLE_BYTES = 1_000_000  # up to here a file is read at once; larger ones pass by in pieces
-# Defaults that a model need not be told of.
+HEAD_BYTES = 8_192
+SAMPLE_BYTES = 200_000  # the part of which tokens are counted
+AT_ONCE_BYTES = 1_000_000  # larger files are read in pieces
+# A factory keeps these defaults out of the schema: a model need not know them.
 FIRST = Factory(lambda: 1)
 ALL = Factory(lambda: DEFAULT_LINES)
 
@@ -44,8 +44,8 @@ class Media:
 class Settings:
     """What `[plugins.tool-read]` may set.
 
-    *max_bytes* is the size up to which a file is read without naming a window, and the limit for
-    notebooks and for what is attached as it is; *max_media_bytes* that of images and PDF where the
+    *max_bytes* is the largest file that is read without a window, and the limit for
+    notebooks and files attached unchanged; *max_media_bytes* the one of images and PDF where the
     extras are there to read them; *max_line* the characters of a line that are shown.
     """
 
@@ -70,26 +70,26 @@ def read_file(
 ) -> ToolResult:
     """Read a file: numbered lines, image, PDF."""
     settings: Settings = ctx.settings or Settings()
-    with _opened(ctx, path) as file:
+    with _open(ctx, path) as file:
         size = os.fstat(file.fileno()).st_size
-        head = file.read(SNIFFED_BYTES)
+        head = file.read(HEAD_BYTES)
         media = attachment_type(head)
         if info:
             return _info(ctx, file, Media(path, media or "", head, size))
         if media:
             return _media(ctx, file, Media(path, media, head, size), offset, limit, settings)
         if is_binary(head):
-            return _placeholder(ctx, head, path, size)
+            return _binary_result(ctx, head, path, size)
         if path.endswith(".ipynb"):
             return _notebook(ctx, path, offset, limit, settings)
         _check_size(ctx, path, size, offset, limit, settings)
-        if size > WHOLE_BYTES:
+        if size > AT_ONCE_BYTES:
             file.seek(0)
-            window = stream(file, offset, limit, settings.max_line)
+            window = window_of_file(file, offset, limit, settings.max_line)
             # The digest of a large file would cost more than the window.
             ctx.workspace.note_read(path, os.fstat(file.fileno()))
-            return _shown(ctx, path, window, size)
-    return _whole(ctx, path, offset, limit, settings)
+            return _text_result(ctx, path, window, size)
+    return _read_at_once(ctx, path, offset, limit, settings)
 
 
 @hookimpl
@@ -104,7 +104,7 @@ def nanocoder_settings() -> type:
     return Settings
 
 
-def _opened(ctx: ToolContext, path: str) -> BinaryIO:
+def _open(ctx: ToolContext, path: str) -> BinaryIO:
     try:
         return ctx.workspace.open(path)
     except WorkspaceError as error:
@@ -116,19 +116,21 @@ def _opened(ctx: ToolContext, path: str) -> BinaryIO:
         ) from None
 
 
-def _whole(ctx: ToolContext, path: str, offset: int, limit: int, settings: Settings) -> ToolResult:
+def _read_at_once(
+    ctx: ToolContext, path: str, offset: int, limit: int, settings: Settings
+) -> ToolResult:
     try:
         file = ctx.workspace.read_file(path, max_bytes=settings.max_bytes)
     except WorkspaceError as error:
         if error.error_class != "binary_file":
             raise
         data = ctx.workspace.read_bytes(path, max_bytes=settings.max_bytes)
-        return _placeholder(ctx, data[:SNIFFED_BYTES], path, len(data))
-    window = of_text(file.text, offset, limit, settings.max_line)
-    return _shown(ctx, path, window, file.size, encoding=file.encoding, digest=file.digest)
+        return _binary_result(ctx, data[:HEAD_BYTES], path, len(data))
+    window = window_of_text(file.text, offset, limit, settings.max_line)
+    return _text_result(ctx, path, window, file.size, encoding=file.encoding, digest=file.digest)
 
 
-def _shown(
+def _text_result(
     ctx: ToolContext,
     path: str,
     window: Window,
@@ -170,7 +172,7 @@ def _notes(window: Window, *, can_go_on: bool) -> list[str]:
         return ["[the file is empty]"]
     notes = []
     if window.undecodable:
-        notes.append("[not everything is UTF-8; what is not is shown as \ufffd]")
+        notes.append("[some bytes are not UTF-8 and are shown as \ufffd]")
     if window.clipped:
         are = "line is" if window.clipped == 1 else "lines are"
         notes.append(f"[{window.clipped} {are} longer than shown]")
@@ -196,7 +198,7 @@ def _check_offset(path: str, window: Window) -> None:
 def _check_size(
     ctx: ToolContext, path: str, size: int, offset: int, limit: int, settings: Settings
 ) -> None:
-    # From a line in the middle the default is a window, any more of them may be the whole file.
+    # After an offset the default limit is a window; without one it stands for the whole file.
     is_whole = limit >= DEFAULT_LINES if offset == 1 else limit > DEFAULT_LINES
     if size > settings.max_bytes and is_whole:
         part = "read a part of it: give offset and a smaller limit, or "
@@ -215,32 +217,32 @@ def _too_large(path: str, size: int, most: int, advice: str) -> WorkspaceError:
 def _media(
     ctx: ToolContext, file: BinaryIO, media: Media, offset: int, limit: int, settings: Settings
 ) -> ToolResult:
-    """Show an image or PDF, by the library that reads it or else as it is."""
-    from nanocoder_tool_read import viewing
+    """Show an image or PDF by the library that reads it, or attach it unchanged without one."""
+    from nanocoder_tool_read import media_process
 
     is_pdf = media.type == "application/pdf"
     extra, library = ("pdf", "pypdfium2") if is_pdf else ("images", "PIL")
-    if not viewing.has(library):
-        return _as_it_is(ctx, file, media, settings, f"nanocoder-tool-read[{extra}]")
+    if not media_process.has(library):
+        return _attach_unchanged(ctx, file, media, settings, f"nanocoder-tool-read[{extra}]")
     if media.size > settings.max_media_bytes:
         raise _too_large(media.path, media.size, settings.max_media_bytes, "make a smaller copy")
     where = ctx.workspace.relative(media.path)
-    about: dict[str, Any] = {"path": where, "size": media.size, "media_type": media.type}
+    metadata: dict[str, Any] = {"path": where, "size": media.size, "media_type": media.type}
     if is_pdf:
-        text, more, attached = viewing.pages(ctx, file, where, offset, limit)
-        about |= more
+        text, page_metadata, attachments = media_process.pages(ctx, file, where, offset, limit)
+        metadata |= page_metadata
     else:
-        image, text = viewing.image(ctx, file, where)
-        attached = (image,)
-        about |= {"media_type": image.media_type, "truncated": False}
-    return ToolResult(text, title=where, data=about, metadata=about, attachments=attached)
+        image, text = media_process.image(ctx, file, where)
+        attachments = (image,)
+        metadata |= {"media_type": image.media_type, "truncated": False}
+    return ToolResult(text, title=where, data=metadata, metadata=metadata, attachments=attachments)
 
 
-def _as_it_is(
+def _attach_unchanged(
     ctx: ToolContext, file: BinaryIO, media: Media, settings: Settings, package: str
 ) -> ToolResult:
-    """Attach a file that no library is there to read, if it is small enough."""
-    from nanocoder_tool_read.viewing import MAX_IMAGE_BYTES
+    """Attach a file whose library is not installed, if it is small enough."""
+    from nanocoder_tool_read.media_process import MAX_IMAGE_BYTES
 
     if media.size > settings.max_bytes:
         advice = f"make a smaller copy, or install {package}"
@@ -266,29 +268,29 @@ def _as_it_is(
 
 
 def _info(ctx: ToolContext, file: BinaryIO, media: Media) -> ToolResult:
-    """Tell size, lines and tokens of a file without its content."""
+    """Return size, lines and tokens of a file without its content."""
     where = ctx.workspace.relative(media.path)
-    about: dict[str, Any] = {"path": where, "size": media.size}
+    metadata: dict[str, Any] = {"path": where, "size": media.size}
     if media.type or is_binary(media.head):
         kind = media.type or f"binary file: {describe_binary(media.head, where)}"
-        about |= {"kind": kind}
+        metadata |= {"kind": kind}
         text = f"{kind}, {counted(media.size, 'byte')}"
-        return ToolResult(text, title=where, data=about, metadata=about)
-    sample = media.head + file.read(SAMPLED_BYTES - len(media.head))
+        return ToolResult(text, title=where, data=metadata, metadata=metadata)
+    sample = media.head + file.read(SAMPLE_BYTES - len(media.head))
     tokens = count_tokens(sample.decode("utf-8", "replace"))
     lines, last = sample.count(b"\n"), sample[-1:]
-    while piece := file.read(WHOLE_BYTES):
+    while piece := file.read(AT_ONCE_BYTES):
         ctx.cancelled.check()
         lines, last = lines + piece.count(b"\n"), piece[-1:]
     lines += last not in {b"", b"\n"}
     tokens = tokens * media.size // len(sample) if sample else 0
-    about |= {"lines": lines, "tokens": tokens}
+    metadata |= {"lines": lines, "tokens": tokens}
     size = f"{counted(lines, 'line')}, {counted(media.size, 'byte')}"
     text = f"{size}, about {counted(tokens, 'token')}"
-    return ToolResult(text, title=where, data=about, metadata=about)
+    return ToolResult(text, title=where, data=metadata, metadata=metadata)
 
 
-def _placeholder(ctx: ToolContext, head: bytes, path: str, size: int) -> ToolResult:
+def _binary_result(ctx: ToolContext, head: bytes, path: str, size: int) -> ToolResult:
     where = ctx.workspace.relative(path)
     kind = describe_binary(head, where)
     return ToolResult(
@@ -302,9 +304,9 @@ def _placeholder(ctx: ToolContext, head: bytes, path: str, size: int) -> ToolRes
 def _notebook(
     ctx: ToolContext, path: str, offset: int, limit: int, settings: Settings
 ) -> ToolResult:
-    from nanocoder_tool_read.notebook import as_text
+    from nanocoder_tool_read.notebook import to_text
 
     file = ctx.workspace.read_file(path, max_bytes=settings.max_bytes)
-    text = as_text(file.text)
-    window = of_text(file.text if text is None else text, offset, limit, settings.max_line)
-    return _shown(ctx, path, window, file.size, encoding=file.encoding, digest=file.digest)
+    text = to_text(file.text)
+    window = window_of_text(file.text if text is None else text, offset, limit, settings.max_line)
+    return _text_result(ctx, path, window, file.size, encoding=file.encoding, digest=file.digest)

@@ -1,6 +1,6 @@
-"""What a file is, told from its first bytes."""
+"""The kind of a file, from its first bytes."""
 
-_ATTACHED = (
+_MEDIA = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
     (b"\xff\xd8\xff", "image/jpeg"),
     (b"GIF87a", "image/gif"),
@@ -22,10 +22,10 @@ _BINARIES = (
 
 
 def attachment_type(head: bytes) -> str:
-    """Return the media type of what models can look at; "" for everything else."""
+    """Return the media type of a file that models can look at; "" for all others."""
     if head.startswith(b"RIFF") and head[8:12] == b"WEBP":
         return "image/webp"
-    return next((media for mark, media in _ATTACHED if head.startswith(mark)), "")
+    return next((media for mark, media in _MEDIA if head.startswith(mark)), "")
 
 
 def describe_binary(head: bytes, path: str) -> str:

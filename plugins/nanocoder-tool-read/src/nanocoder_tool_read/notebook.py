@@ -6,7 +6,7 @@ from typing import Any
 MAX_OUTPUT_CHARACTERS = 4_000
 
 
-def as_text(source: str) -> str | None:
+def to_text(source: str) -> str | None:
     """Return the cells of a notebook one after the other; None when *source* is no notebook."""
     try:
         cells = json.loads(source)["cells"]
@@ -16,25 +16,25 @@ def as_text(source: str) -> str | None:
 
 
 def _cell(number: int, cell: Any) -> str:
-    parts = [f"[cell {number}: {cell.get('cell_type', 'unknown')}]", _joined(cell.get("source"))]
+    parts = [f"[cell {number}: {cell.get('cell_type', 'unknown')}]", _join(cell.get("source"))]
     outputs = "".join(_output(output) for output in cell.get("outputs", ()))
     if outputs:
-        parts += [f"[cell {number}: output]", _short(outputs)]
+        parts += [f"[cell {number}: output]", _shorten(outputs)]
     return "".join(part.rstrip("\n") + "\n" for part in parts)
 
 
 def _output(output: Any) -> str:
     if "text" in output:
-        return _line(_joined(output["text"]))
+        return _line(_join(output["text"]))
     if "ename" in output:
         return f"{output['ename']}: {output.get('evalue', '')}\n"
     data = output.get("data", {})
     if "text/plain" in data:
-        return _line(_joined(data["text/plain"]))
+        return _line(_join(data["text/plain"]))
     return "".join(f"[{media}]\n" for media in data)
 
 
-def _joined(value: Any) -> str:
+def _join(value: Any) -> str:
     return "".join(value) if isinstance(value, list) else str(value or "")
 
 
@@ -42,7 +42,7 @@ def _line(text: str) -> str:
     return text if text.endswith("\n") else text + "\n"
 
 
-def _short(text: str) -> str:
+def _shorten(text: str) -> str:
     missing = len(text) - MAX_OUTPUT_CHARACTERS
     if missing <= 0:
         return text

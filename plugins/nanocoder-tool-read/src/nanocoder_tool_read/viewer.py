@@ -1,6 +1,6 @@
-"""Looks at one image or PDF, in a process of its own, with little memory and time.
+"""Unpack one image or PDF in a process of its own, with little memory and time.
 
-What it reads may be made to do harm: to be huge when it is unpacked, or to crash the library.
+The file may be an attack: huge when it is unpacked, or made to crash the library.
 `python -I viewer.py OPTIONS` gets the file as standard input, and writes one line of JSON and then
 the bytes of its pictures. Only the standard library, pillow and pypdfium2 are imported here.
 """
@@ -12,12 +12,12 @@ import sys
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-MEMORY_BYTES = 1_500_000_000  # of addresses; libraries and stacks are in it
+MEMORY_BYTES = 1_500_000_000  # of address space, libraries and stacks included
 CPU_S = 20
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP")
 QUALITIES = (85, 60, 35)
-MOST_SCALE = 3.0
-NO_PASSWORD = 4  # what PDFium says of an encrypted file
+MAX_SCALE = 3.0
+NO_PASSWORD = 4  # PDFium's error for an encrypted file
 
 
 class Refused(Exception):
@@ -30,27 +30,27 @@ class Refused(Exception):
 
 def limit_resources() -> None:
     """Let the system end this process, or refuse it memory, when it takes too much."""
-    for what, most in ((resource.RLIMIT_AS, MEMORY_BYTES), (resource.RLIMIT_CPU, CPU_S)):
-        hard = resource.getrlimit(what)[1]
-        low = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        resource.setrlimit(what, (low, hard))
+    for limit, maximum in ((resource.RLIMIT_AS, MEMORY_BYTES), (resource.RLIMIT_CPU, CPU_S)):
+        hard = resource.getrlimit(limit)[1]
+        low = maximum if hard == resource.RLIM_INFINITY else min(maximum, hard)
+        resource.setrlimit(limit, (low, hard))
 
 
 def image(file: BinaryIO, options: dict[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
     """Return an image, not larger than *side* pixels and *bytes*."""
     from PIL import Image, ImageOps, UnidentifiedImageError
 
-    Image.MAX_IMAGE_PIXELS = None  # the size is looked at below, before anything is unpacked
+    Image.MAX_IMAGE_PIXELS = None  # the size is checked below, before anything is unpacked
     data = file.read()
     try:
         with Image.open(io.BytesIO(data), formats=FORMATS) as opened:
             refuse_size(*opened.size, options["pixels"])
-            about: dict[str, Any] = {
+            metadata: dict[str, Any] = {
                 "width": opened.width,
                 "height": opened.height,
                 "format": opened.format,
             }
-            about["animated"] = bool(getattr(opened, "is_animated", False))
+            metadata["animated"] = bool(getattr(opened, "is_animated", False))
             opened.seek(0)
             opened.draft("RGB", (options["side"], options["side"]))
             turned = ImageOps.exif_transpose(opened)
@@ -58,11 +58,14 @@ def image(file: BinaryIO, options: dict[str, Any]) -> tuple[dict[str, Any], list
     except (UnidentifiedImageError, OSError, ValueError, SyntaxError, IndexError) as error:
         raise Refused("broken_file", f"is not a readable image: {error}") from None
     is_turned = opened.getexif().get(0x0112, 1) != 1
-    fits = max(about["width"], about["height"]) <= options["side"] and len(data) <= options["bytes"]
-    if fits and not is_turned and not about["animated"]:
-        return {**about, "kept": True, "shown": list(turned.size)}, [data]
-    media, made, size = encoded(turned, options, is_photo=about["format"] == "JPEG")
-    return {**about, "kept": False, "media_type": media, "shown": list(size)}, [made]
+    fits = (
+        max(metadata["width"], metadata["height"]) <= options["side"]
+        and len(data) <= options["bytes"]
+    )
+    if fits and not is_turned and not metadata["animated"]:
+        return {**metadata, "kept": True, "shown": list(turned.size)}, [data]
+    media, encoded, size = encode(turned, options, is_photo=metadata["format"] == "JPEG")
+    return {**metadata, "kept": False, "media_type": media, "shown": list(size)}, [encoded]
 
 
 def refuse_size(width: int, height: int, most: int) -> None:
@@ -74,10 +77,10 @@ def refuse_size(width: int, height: int, most: int) -> None:
         )
 
 
-def encoded(
+def encode(
     picture: Any, options: dict[str, Any], *, is_photo: bool = False
 ) -> tuple[str, bytes, tuple[int, int]]:
-    """Make *picture* small enough: first in size, then as JPEG ever coarser."""
+    """Make *picture* small enough: scale it down first, then use JPEG of lower quality."""
     from PIL import Image
 
     sees_through = picture.mode in {"RGBA", "LA", "PA"} or "transparency" in picture.info
@@ -100,7 +103,7 @@ def encoded(
 
 
 def pdf(file: BinaryIO, options: dict[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
-    """Return the text of some pages, and pictures of those that have none."""
+    """Return the text of some pages, and pictures of pages without text."""
     import pypdfium2  # type: ignore[import-untyped]
 
     try:
@@ -113,17 +116,17 @@ def pdf(file: BinaryIO, options: dict[str, Any]) -> tuple[dict[str, Any], list[b
     pages: list[dict[str, Any]] = []
     pictures: list[bytes] = []
     last = min(total, options["first"] + options["limit"] - 1)
-    for page, told in pages_of(document, options["first"], last, options["characters"]):
-        if page is not None and not told["text"].strip():
-            show(page, told, pictures, options)
-        pages.append(told)
+    for page, page_data in read_pages(document, options["first"], last, options["characters"]):
+        if page is not None and not page_data["text"].strip():
+            show(page, page_data, pictures, options)
+        pages.append(page_data)
     return {"total": total, "pages": pages}, pictures
 
 
-def pages_of(
+def read_pages(
     document: Any, first: int, last: int, most: int
 ) -> Iterator[tuple[Any, dict[str, Any]]]:
-    """Yield each page with its number and text, no page where it is broken."""
+    """Yield each page with its number and text; None for a broken page."""
     import pypdfium2
 
     for number in range(first, last + 1):
@@ -134,23 +137,27 @@ def pages_of(
             yield None, {"number": number, "text": "", "note": f"cannot be read: {error}"}
             continue
         clean = text.replace("\r\n", "\n").replace("\r", "\n").replace("\ufffe", "-")
-        told = {"number": number, "text": clean[:most], "cut": max(0, len(clean) - most)}
-        yield page, told
+        page_data = {"number": number, "text": clean[:most], "cut": max(0, len(clean) - most)}
+        yield page, page_data
         page.close()
 
 
-def show(page: Any, told: dict[str, Any], pictures: list[bytes], options: dict[str, Any]) -> None:
-    """Add a picture of *page*, or say in *told* why there is none."""
+def show(
+    page: Any, page_data: dict[str, Any], pictures: list[bytes], options: dict[str, Any]
+) -> None:
+    """Add a picture of *page*, or say in *page_data* why there is none."""
     if not options["pictures"]:
-        told["note"] = options["no_pictures"]
+        page_data["note"] = options["no_pictures"]
     elif len(pictures) >= options["pictures"]:
-        told["note"] = f"no text; only {options['pictures']} pages are shown as images in one call"
+        page_data["note"] = (
+            f"no text; only {options['pictures']} pages are shown as images in one call"
+        )
     else:
         width, height = page.get_size()
-        scale = min(MOST_SCALE, options["side"] / max(width, height, 1))
+        scale = min(MAX_SCALE, options["side"] / max(width, height, 1))
         picture = page.render(scale=scale).to_pil()
-        media, data, _ = encoded(picture, options)
-        told["media_type"] = media
+        media, data, _ = encode(picture, options)
+        page_data["media_type"] = media
         pictures.append(data)
 
 
@@ -160,12 +167,15 @@ def main() -> None:
     options = json.loads(sys.argv[1])
     look = {"image": image, "pdf": pdf}[options["kind"]]
     try:
-        about, pictures = look(sys.stdin.buffer, options)
+        metadata, pictures = look(sys.stdin.buffer, options)
     except Refused as error:
-        about, pictures = {"error": error.kind, "message": str(error)}, []
+        metadata, pictures = {"error": error.kind, "message": str(error)}, []
     except MemoryError:
-        about, pictures = {"error": "too_large", "message": "takes too much memory to unpack"}, []
-    head = {**about, "sizes": [len(one) for one in pictures]}
+        metadata, pictures = (
+            {"error": "too_large", "message": "takes too much memory to unpack"},
+            [],
+        )
+    head = {**metadata, "sizes": [len(picture) for picture in pictures]}
     sys.stdout.buffer.write(json.dumps(head).encode() + b"\n" + b"".join(pictures))
 
 

@@ -9,14 +9,14 @@ from attrs import frozen
 
 CHUNK_BYTES = 262_144
 LINE_BYTES_PER_CHARACTER = 4  # UTF-8's most
-COUNTED_BYTES = 64_000_000  # 30 ms; the lines of a larger file are not counted to its end
+MAX_COUNTED_BYTES = 64_000_000  # 30 ms; the lines of a larger file are not counted to its end
 
 
 @frozen
 class Window:
-    """Some lines of a file, the first being number *first*, without their newlines.
+    """Some lines of a file, from number *first*, without their newlines.
 
-    *total* is how many lines the file has, None where they were not counted. *more* says that lines
+    *total* is how many lines the file has, None if they were not counted. *more* says that lines
     follow, *clipped* how many are shown in part, *undecodable* that some bytes are not text.
     """
 
@@ -35,26 +35,26 @@ class Window:
 
 def is_binary(head: bytes) -> bool:
     """Tell from the first bytes of a file whether it cannot be text."""
-    marked = head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    return b"\0" in head and not marked and not head.startswith(codecs.BOM_UTF32_BE)
+    has_mark = head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return b"\0" in head and not has_mark and not head.startswith(codecs.BOM_UTF32_BE)
 
 
-def of_text(text: str, first: int, limit: int, max_line: int) -> Window:
+def window_of_text(text: str, first: int, limit: int, max_line: int) -> Window:
     """Return the window of *text*, whose lines end in a newline character."""
     lines = text.split("\n")
     if not lines[-1]:
         lines.pop()
-    wanted = lines[first - 1 : first - 1 + limit]
+    window = lines[first - 1 : first - 1 + limit]
     return Window(
-        tuple(line[:max_line] for line in wanted),
+        tuple(line[:max_line] for line in window),
         first,
         len(lines),
-        more=first - 1 + len(wanted) < len(lines),
-        clipped=sum(len(line) > max_line for line in wanted),
+        more=first - 1 + len(window) < len(lines),
+        clipped=sum(len(line) > max_line for line in window),
     )
 
 
-def stream(file: BinaryIO, first: int, limit: int, max_line: int) -> Window:
+def window_of_file(file: BinaryIO, first: int, limit: int, max_line: int) -> Window:
     """Return the window of a UTF-8 file, holding no more of it than the window and one piece."""
     if file.read(3) != codecs.BOM_UTF8:
         file.seek(0)
@@ -66,7 +66,7 @@ def stream(file: BinaryIO, first: int, limit: int, max_line: int) -> Window:
         line, is_clipped = _line(file, max_line)
         if line is None:
             break
-        text = _decoded(line, max_line)
+        text = _decode(line, max_line)
         undecodable |= "\ufffd" in text
         clipped += is_clipped or len(text) > max_line
         lines.append(text[:max_line])
@@ -94,9 +94,9 @@ def _skip_lines(file: BinaryIO, count: int) -> int:
         return 0
     for chunk in _chunks(file):
         last = chunk
-        found = chunk.count(b"\n")
-        if passed + found < count:
-            passed += found
+        count_here = chunk.count(b"\n")
+        if passed + count_here < count:
+            passed += count_here
             continue
         at = -1
         for _ in range(count - passed):
@@ -123,7 +123,7 @@ def _line(file: BinaryIO, max_line: int) -> tuple[bytes | None, bool]:
     return line, is_clipped
 
 
-def _decoded(line: bytes, max_line: int) -> str:
+def _decode(line: bytes, max_line: int) -> str:
     """Decode *line*, whose end may have been cut inside a character."""
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     is_cut = len(line) > max_line * LINE_BYTES_PER_CHARACTER
@@ -132,12 +132,12 @@ def _decoded(line: bytes, max_line: int) -> str:
 
 def _count_lines(file: BinaryIO) -> tuple[int, bool]:
     """Count the remaining lines; also tell whether the end was reached."""
-    count = seen = 0
+    count = size = 0
     last = b"\n"
     for chunk in _chunks(file):
         count += chunk.count(b"\n")
-        seen += len(chunk)
+        size += len(chunk)
         last = chunk
-        if seen > COUNTED_BYTES:
+        if size > MAX_COUNTED_BYTES:
             return count + 1, False
     return count + (not last.endswith(b"\n")), True

@@ -1,4 +1,4 @@
-"""Where skills are: folders of the person, and folders of the workspace, which are data."""
+"""Find skills: in folders of the person, and in folders of the workspace, which are data."""
 
 import os
 import re
@@ -9,7 +9,7 @@ from pathlib import Path
 from attrs import field, frozen
 from nanocoder import ToolError, Workspace
 
-from nanocoder_tool_skill.document import Document, parsed
+from nanocoder_tool_skill.document import Document, parse_document
 
 NAME = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
 MAX_NAME_CHARS = 64
@@ -50,36 +50,36 @@ class Skill:
 
     @property
     def is_own(self) -> bool:
-        """Tell whether the person put it there, not the project."""
+        """Tell whether the skill is the person's own and not the project's."""
         return self.root is not None
 
     def document(self, workspace: Workspace) -> Document:
         """Read the SKILL.md; raises ToolError."""
-        with self._opened(workspace) as place:
+        with self._open(workspace) as place:
             for name in FILES:
                 if place.is_file(self._inside(place, name)):
-                    return parsed(_text(place, self._inside(place, name)))
+                    return parse_document(_text(place, self._inside(place, name)))
         raise ToolError("it has no SKILL.md", error_class="invalid_skill")
 
     def text(self, workspace: Workspace, file: str) -> str:
         """Read another file of the skill; raises ToolError."""
-        with self._opened(workspace) as place:
+        with self._open(workspace) as place:
             return _text(place, self._inside(place, file))
 
     def files(self, workspace: Workspace) -> list[str]:
         """Return the names of its other files, relative to its folder."""
-        found = []
-        with self._opened(workspace) as place:
+        names = []
+        with self._open(workspace) as place:
             for entry in place.walk(self.base, details=False, depth=3):
                 name = entry.path if self.base == "." else entry.path[len(self.base) + 1 :]
                 if entry.kind == "file" and name not in FILES:
-                    found.append(name)
-                if len(found) == MAX_FILES:
+                    names.append(name)
+                if len(names) == MAX_FILES:
                     break
-        return found
+        return names
 
     @contextmanager
-    def _opened(self, workspace: Workspace) -> Iterator[Workspace]:
+    def _open(self, workspace: Workspace) -> Iterator[Workspace]:
         if self.root is None:
             yield workspace
             return
@@ -100,34 +100,36 @@ class Skill:
 
 def own_folder() -> Path | None:
     """Return nanocoder's folder for skills in the person's configuration; None without a home."""
-    given = os.environ.get("XDG_CONFIG_HOME", "")
-    if os.path.isabs(given):
-        return Path(given, "nanocoder", "skills")
+    configured = os.environ.get("XDG_CONFIG_HOME", "")
+    if os.path.isabs(configured):
+        return Path(configured, "nanocoder", "skills")
     home = os.path.expanduser("~")
     return Path(home, ".config", "nanocoder", "skills") if os.path.isabs(home) else None
 
 
-def found(settings: Settings, workspace: Workspace) -> dict[str, Skill]:
+def find_skills(settings: Settings, workspace: Workspace) -> dict[str, Skill]:
     """Return all skills by name; the person's own win over the project's, folders in order."""
     skills: dict[str, Skill] = {}
-    for one in (*_own(settings.folders), *_of_project(settings.project, workspace)):
+    for skill in (*_find_own(settings.folders), *_find_in_project(settings.project, workspace)):
         if len(skills) < MAX_SKILLS:
-            skills.setdefault(one.name, one)
+            skills.setdefault(skill.name, skill)
     return dict(sorted(skills.items()))
 
 
-def _own(folders: Sequence[str]) -> Iterator[Skill]:
-    own = own_folder()
-    paths = [path for path in (own, *(Path(one).expanduser() for one in folders)) if path]
+def _find_own(folders: Sequence[str]) -> Iterator[Skill]:
+    own_root = own_folder()
+    paths = [
+        path for path in (own_root, *(Path(folder).expanduser() for folder in folders)) if path
+    ]
     for folder in paths:
-        # A relative one would be looked for in the workspace, which is not the person's.
+        # A relative path would lead into the workspace, which is not the person's.
         if folder.is_absolute() and folder.is_dir():
             for path in sorted(folder.iterdir()):
                 if _is_name(path.name) and any((path / name).is_file() for name in FILES):
                     yield Skill(path.name, path, ".")
 
 
-def _of_project(folders: Sequence[str], workspace: Workspace) -> Iterator[Skill]:
+def _find_in_project(folders: Sequence[str], workspace: Workspace) -> Iterator[Skill]:
     for folder in folders:
         try:
             where = workspace.relative(folder)
@@ -145,7 +147,7 @@ def _is_file(workspace: Workspace, path: str) -> bool:
     try:
         return workspace.is_file(path)
     except ToolError:
-        return True  # what is wrong with it is told where it is loaded
+        return True  # loading the skill then reports what is wrong with its file
 
 
 def _is_name(name: str) -> bool:
@@ -153,5 +155,5 @@ def _is_name(name: str) -> bool:
 
 
 def _text(place: Workspace, path: str) -> str:
-    # Nobody may take this for having read a file in order to change it.
+    # note=False: loading a skill is no reading of a file that a later edit may rely on.
     return place.read_file(path, max_bytes=MAX_BYTES, note=False).text

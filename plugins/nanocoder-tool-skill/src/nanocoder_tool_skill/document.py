@@ -14,13 +14,13 @@ MAX_BRACKETS = 200
 
 @frozen
 class Document:
-    """What a SKILL.md says; *description* is one line."""
+    """The contents of a SKILL.md; *description* is one line."""
 
     description: str
     body: str
 
 
-def parsed(text: str) -> Document:
+def parse_document(text: str) -> Document:
     """Read a SKILL.md; without a head its first line describes it.
 
     Raises: ToolError (invalid_skill).

@@ -17,12 +17,19 @@ from nanocoder import (
 )
 
 from nanocoder_tool_todo.board import Board
-from nanocoder_tool_todo.tasks import Task, boxes, counted, parsed, summary, written
+from nanocoder_tool_todo.tasks import (
+    Task,
+    count_by_status,
+    format_boxes,
+    format_tasks,
+    parse_tasks,
+    summary,
+)
 
 MAX_TASKS = 100
 
 
-# Both only read, as far as files and the world are concerned: the list is the session's own.
+# Both tools count as reading: the list is the session's own, no file of the workspace changes.
 @tool(
     risk="safe",
     effects={Effect.READ, Effect.IDEMPOTENT},
@@ -34,9 +41,9 @@ def todo_write(
 ) -> ToolResult:
     """Replace your task list; keep it current."""
     board: Board = ctx.resource("board")
-    board.write(written(todos))
+    board.write(format_tasks(todos))
     result = _result(f"Tasks saved. {summary(todos).capitalize()}.", todos, todos, board)
-    return evolve(result, metadata={**result.metadata, "shown": boxes(todos)})
+    return evolve(result, metadata={**result.metadata, "shown": format_boxes(todos)})
 
 
 @tool(
@@ -56,10 +63,10 @@ def todo_read(
     text = board.read()
     if text is None:
         return _result("There is no task list yet; todo_write makes one.", [], [], board)
-    tasks = parsed(text)
-    shown = [task for task in tasks if status in ("all", task.status)]
-    lines = [task.line for task in shown] or [f"No task is {status}." if tasks else ""]
-    return _result("\n".join([*lines, f"[{summary(tasks)}]"]).strip(), shown, tasks, board)
+    tasks = parse_tasks(text)
+    selected = [task for task in tasks if status in ("all", task.status)]
+    lines = [task.line for task in selected] or [f"No task is {status}." if tasks else ""]
+    return _result("\n".join([*lines, f"[{summary(tasks)}]"]).strip(), selected, tasks, board)
 
 
 @hookimpl
@@ -78,12 +85,14 @@ def _open_board(session: SessionInfo, _settings: Any) -> Board:
     return Board(session.folder)
 
 
-def _result(output: str, shown: Sequence[Task], tasks: Sequence[Task], board: Board) -> ToolResult:
+def _result(
+    output: str, selected: Sequence[Task], tasks: Sequence[Task], board: Board
+) -> ToolResult:
     todos = [
         {"content": task.content, "status": task.status, "priority": task.priority}
-        for task in shown
+        for task in selected
     ]
-    counts = counted(tasks)
+    counts = count_by_status(tasks)
     return ToolResult(
         output,
         title="Tasks",

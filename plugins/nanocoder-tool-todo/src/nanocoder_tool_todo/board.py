@@ -1,4 +1,4 @@
-"""Where one session's tasks are kept: TODO.md in the session's own folder, or in memory."""
+"""The store of one session's tasks: TODO.md in the session's own folder, or memory."""
 
 import os
 import threading
@@ -12,7 +12,7 @@ MAX_BYTES = 1_000_000
 
 
 class Board:
-    """The text of one session's TODO.md; whole at every moment, for threads and processes.
+    """The text of one session's TODO.md; always complete, for threads and processes.
 
     *folder* is None for a session that is not kept; then the text lives as long as the board.
     """

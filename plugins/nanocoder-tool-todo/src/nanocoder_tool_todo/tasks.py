@@ -1,4 +1,4 @@
-"""Tasks, and the text of TODO.md that they are kept as."""
+"""Tasks, and the text of TODO.md that keeps them."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -35,34 +35,34 @@ class Task:
         return f"- [{BOXES[self.status]}] {self.priority}: {' '.join(self.content.split())}"
 
 
-def boxes(tasks: Iterable[Task]) -> str:
-    """Return the tasks as a person looks at them, a line each."""
+def format_boxes(tasks: Iterable[Task]) -> str:
+    """Return the tasks for the screen, a line each."""
     return "\n".join(f"[{BOXES[task.status]}] {' '.join(task.content.split())}" for task in tasks)
 
 
-def written(tasks: Iterable[Task]) -> str:
+def format_tasks(tasks: Iterable[Task]) -> str:
     """Return the text of TODO.md."""
     return "".join(["# Tasks\n\n", *(f"{task.line}\n" for task in tasks)])
 
 
-def parsed(text: str) -> list[Task]:
-    """Return the tasks in *text*; lines that are none, a person's notes, are left out."""
-    found = (_LINE.fullmatch(line.strip()) for line in text.splitlines())
+def parse_tasks(text: str) -> list[Task]:
+    """Return the tasks in *text*; other lines are a person's notes and are left out."""
+    matches = (_LINE.fullmatch(line.strip()) for line in text.splitlines())
     return [
         Task(match[3], _STATUSES[match[1].lower()], _priority(match[2]))
-        for match in found
+        for match in matches
         if match and match[1].lower() in _STATUSES
     ]
 
 
-def counted(tasks: Sequence[Task]) -> dict[str, int]:
-    """Return how many tasks have each status, those with none included."""
+def count_by_status(tasks: Sequence[Task]) -> dict[str, int]:
+    """Return the number of tasks of each status, zero included."""
     return {status: sum(task.status == status for task in tasks) for status in BOXES}
 
 
 def summary(tasks: Sequence[Task]) -> str:
     """Say how many tasks there are: "3 tasks: 1 pending, 2 completed"."""
-    parts = [f"{count} {status}" for status, count in counted(tasks).items() if count]
+    parts = [f"{count} {status}" for status, count in count_by_status(tasks).items() if count]
     total = f"{len(tasks)} task{'' if len(tasks) == 1 else 's'}"
     return f"{total}: {', '.join(parts)}" if parts else "no tasks"
 

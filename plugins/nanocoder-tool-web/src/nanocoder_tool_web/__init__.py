@@ -31,7 +31,7 @@ from nanocoder_kit_net import (
     rules,
 )
 
-from nanocoder_tool_web.page import MAX_CHARS, readable
+from nanocoder_tool_web.page import MAX_CHARS, make_readable
 from nanocoder_tool_web.search import search
 
 DEFAULT_TIMEOUT_S = 30.0
@@ -42,12 +42,12 @@ MAX_QUERY_CHARS = 500
 ERROR_CHARS = 2_000
 HTTPS_PORT = 443
 FIRST_ERROR = 400
-HTML = ("text/html", "application/xhtml+xml")
-ATTACHED = ("image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf")
+HTML_TYPES = ("text/html", "application/xhtml+xml")
+ATTACHED_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf")
 _NUL = b"\0"
 
 
-def _checked(check: Callable[[Any], object]) -> Callable[[object, object, Any], None]:
+def _validate_by(check: Callable[[Any], object]) -> Callable[[object, object, Any], None]:
     def validate(_: object, __: object, value: Any) -> None:
         try:
             if value:
@@ -58,7 +58,7 @@ def _checked(check: Callable[[Any], object]) -> Callable[[object, object, Any], 
     return validate
 
 
-def _between(low: int, high: int) -> Callable[[object, Any, int], None]:
+def _validate_range(low: int, high: int) -> Callable[[object, Any, int], None]:
     def validate(_: object, attribute: Any, value: int) -> None:
         if not low <= value <= high:
             raise ValueError(f"{attribute.name} is {value}; it must be from {low} to {high}")
@@ -75,20 +75,24 @@ class Settings:
     fetched from. *max_redirects*, *max_bytes* of a page, requests *per_minute* to one host.
     """
 
-    instance: str = field(default="", validator=_checked(parse_url), metadata={"user_only": True})
+    instance: str = field(
+        default="", validator=_validate_by(parse_url), metadata={"user_only": True}
+    )
     hosts: tuple[str, ...] | None = field(
-        default=None, validator=_checked(host_rules), metadata={"user_only": True}
+        default=None, validator=_validate_by(host_rules), metadata={"user_only": True}
     )
     allow: tuple[str, ...] = field(
-        default=(), validator=_checked(rules), metadata={"user_only": True}
+        default=(), validator=_validate_by(rules), metadata={"user_only": True}
     )
     max_redirects: int = field(
-        default=5, validator=_between(0, MAX_REDIRECTS), metadata={"tighten": "min"}
+        default=5, validator=_validate_range(0, MAX_REDIRECTS), metadata={"tighten": "min"}
     )
     max_bytes: int = field(
-        default=5_000_000, validator=_between(1, MAX_BYTES), metadata={"tighten": "min"}
+        default=5_000_000, validator=_validate_range(1, MAX_BYTES), metadata={"tighten": "min"}
     )
-    per_minute: int = field(default=30, validator=_between(1, 1_000), metadata={"tighten": "min"})
+    per_minute: int = field(
+        default=30, validator=_validate_range(1, 1_000), metadata={"tighten": "min"}
+    )
 
 
 @tool(
@@ -114,11 +118,11 @@ def web_fetch(
             cancel=ctx.cancelled,
             limits=Limits(timeout, settings.max_redirects, settings.max_bytes),
             headers={"accept": "text/markdown, text/html;q=0.9, */*;q=0.5"},
-            on_hop=lambda hop: _counted(pace, _secured(hop)),
+            on_hop=lambda hop: _count_request(pace, _prefer_https(hop)),
         )
     except ToolError as error:
-        raise _explained(error, target) from None
-    return _shown(ctx, answer, format)
+        raise _explain(error, target) from None
+    return _page_result(ctx, answer, format)
 
 
 @tool(
@@ -145,11 +149,11 @@ def web_search(
         f"{number}. {hit.title}\n   {hit.url}" + (f"\n   {hit.snippet}" if hit.snippet else "")
         for number, hit in enumerate(hits, 1)
     ]
-    found = [{"title": hit.title, "url": hit.url, "snippet": hit.snippet} for hit in hits]
+    results = [{"title": hit.title, "url": hit.url, "snippet": hit.snippet} for hit in hits]
     return ToolResult(
-        "\n".join(lines) or f"Nothing was found for {query!r}.",
+        "\n".join(lines) or f"No results for {query!r}.",
         title=f"Search: {query[:80]}",
-        data={"query": query, "results": found},
+        data={"query": query, "results": results},
         metadata={"count": len(hits)},
     )
 
@@ -174,13 +178,13 @@ def nanocoder_resources() -> list[Resource]:
 
 @hookimpl
 def nanocoder_render(call: ToolCall, result: ToolResult | None, settings: Any) -> str | None:
-    """Show the host that would be asked apart from the rest of the address.
+    """Show the requested host apart from the rest of the address.
 
-    Raises: ToolError for an address that may not be asked; no name is looked up for that.
+    Raises: ToolError for a forbidden address; this resolves no host name.
     """
     if call.name != web_fetch.name or result is not None:
         return None
-    target = _secured(parse_url(str(call.arguments.get("url", ""))))
+    target = _prefer_https(parse_url(str(call.arguments.get("url", ""))))
     _guard(settings or Settings()).check(target)
     return f"fetch from {target.authority}\n{target.url}"
 
@@ -194,19 +198,19 @@ def _guard(settings: Settings) -> Guard:
     return Guard(rules(settings.allow), hosts)
 
 
-def _secured(target: Target) -> Target:
-    """Ask over TLS, unless a port was named: who names one means it."""
+def _prefer_https(target: Target) -> Target:
+    """Ask over TLS, unless the address names a port: a named port is meant as it is."""
     if target.scheme == "http" and target.is_plain:
         return evolve(target, scheme="https", port=HTTPS_PORT)
     return target
 
 
-def _counted(pace: Pace, target: Target) -> Target:
+def _count_request(pace: Pace, target: Target) -> Target:
     pace.take(target.host)
     return target
 
 
-def _explained(error: ToolError, target: Target) -> ToolError:
+def _explain(error: ToolError, target: Target) -> ToolError:
     if error.error_class != "connect_failed" or not (target.scheme == "http" and target.is_plain):
         return error
     return ToolError(
@@ -215,7 +219,7 @@ def _explained(error: ToolError, target: Target) -> ToolError:
     )
 
 
-def _shown(ctx: ToolContext, answer: Answer, form: str) -> ToolResult:
+def _page_result(ctx: ToolContext, answer: Answer, form: str) -> ToolResult:
     title, text, notes, attachments = _content(ctx, answer, form)
     if answer.hops:
         notes.append(f"redirected from {answer.hops[0]}")
@@ -248,16 +252,16 @@ def _content(
 ) -> tuple[str, str, list[str], tuple[Attachment, ...]]:
     """Return title, text, notes and attachments of an answer, by its content type."""
     kind = answer.media_type
-    if kind in ATTACHED and not answer.is_cut:
+    if kind in ATTACHED_TYPES and not answer.is_cut:
         name = answer.url.partition("?")[0].rpartition("/")[2]
         note = f"{kind}, {counted(len(answer.body), 'byte')}, attached"
         return "", "", [note], (Attachment(kind, answer.body, name),)
     if _NUL in answer.body[:8_192] and answer.charset == "utf-8":
         return "", "", [f"{kind or 'unknown'}, {counted(len(answer.body), 'byte')}, not shown"], ()
     text = answer.text
-    if form == "html" or not (kind in HTML or (not kind and _looks_like_html(text))):
+    if form == "html" or not (kind in HTML_TYPES or (not kind and _looks_like_html(text))):
         return "", text, [], ()
-    page = readable(text, answer.url, form, ctx.cancelled)
+    page = make_readable(text, answer.url, form, ctx.cancelled)
     notes = ["the page could not be converted; only its tags were removed"] if page.is_rough else []
     if len(text) > MAX_CHARS:
         notes.append(f"only the first {MAX_CHARS:,} characters were converted")

@@ -13,7 +13,7 @@ from urllib.parse import urljoin
 if TYPE_CHECKING:
     from bs4 import BeautifulSoup, Tag
 
-UNSEEN = ("script", "style", "noscript", "template", "svg", "iframe", "object", "nav", "head")
+HIDDEN_TAGS = ("script", "style", "noscript", "template", "svg", "iframe", "object", "nav", "head")
 _INVISIBLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _LANGUAGE = re.compile(r"(?:language|lang|highlight-source)-([\w+#-]+)")
 _BLANK = re.compile(r"[ \t]*\n(?:[ \t]*\n)+")
@@ -21,13 +21,13 @@ MAX_DEPTH = 20_000
 STACK_BYTES = 512 * 1024 * 1024
 
 
-def converted(html: str, base: str, form: str) -> dict[str, str]:
+def convert_page(html: str, base: str, form: str) -> dict[str, str]:
     """Return title and text of a page; *form* is "markdown" or "text", *base* its address."""
     from bs4 import BeautifulSoup
 
     soup = BeautifulSoup(html, "html.parser")
     title = " ".join(soup.title.get_text().split()) if soup.title else ""
-    _drop_unseen(soup)
+    _drop_hidden(soup)
     if form == "markdown":
         _make_absolute(soup, base)
         text = _markdown(soup)
@@ -36,16 +36,16 @@ def converted(html: str, base: str, form: str) -> dict[str, str]:
     return {"title": title, "text": _BLANK.sub("\n\n", text).strip()}
 
 
-def _drop_unseen(soup: "BeautifulSoup") -> None:
-    """Remove what a reader does not see: nobody should write to the model in there."""
-    for tag in soup.find_all(_is_unseen):
+def _drop_hidden(soup: "BeautifulSoup") -> None:
+    """Remove text that a reader does not see: it could hold instructions for the model."""
+    for tag in soup.find_all(_is_hidden):
         if not tag.decomposed:
             tag.decompose()
 
 
-def _is_unseen(tag: "Tag") -> bool:
+def _is_hidden(tag: "Tag") -> bool:
     return (
-        tag.name in UNSEEN
+        tag.name in HIDDEN_TAGS
         or tag.has_attr("hidden")
         or tag.get("aria-hidden") == "true"
         or bool(_INVISIBLE.search(str(tag.get("style", ""))))
@@ -59,13 +59,13 @@ def _make_absolute(soup: "BeautifulSoup", base: str) -> None:
             if address.startswith("data:"):
                 tag.attrs.pop(attribute)
             elif address:
-                tag[attribute] = _joined(base, address)
+                tag[attribute] = _join(base, address)
 
 
-def _joined(base: str, address: str) -> str:
+def _join(base: str, address: str) -> str:
     try:
         return urljoin(base, address)
-    except ValueError:  # brackets that hold no address
+    except ValueError:  # brackets around an invalid IPv6 address
         return address
 
 
@@ -82,8 +82,8 @@ def _language(tag: Any) -> str:
     """Return the language of a code block, which pages write into one of two classes."""
     inner = tag.find("code")
     classes = [*(tag.get("class") or ()), *((inner.get("class") or ()) if inner else ())]
-    found = _LANGUAGE.search(" ".join(classes))
-    return found[1] if found else ""
+    match = _LANGUAGE.search(" ".join(classes))
+    return match[1] if match else ""
 
 
 def main(arguments: list[str]) -> None:
@@ -91,14 +91,14 @@ def main(arguments: list[str]) -> None:
     import threading
 
     html = sys.stdin.buffer.read().decode("utf-8", "replace")
-    done: list[dict[str, str]] = []
-    # The converter calls itself for each level of a page, and pages may be deep.
+    pages: list[dict[str, str]] = []
+    # The converter recurses for each level of a page, and pages may be deep.
     sys.setrecursionlimit(MAX_DEPTH)
     threading.stack_size(STACK_BYTES)
-    thread = threading.Thread(target=lambda: done.append(converted(html, *arguments)))
+    thread = threading.Thread(target=lambda: pages.append(convert_page(html, *arguments)))
     thread.start()
     thread.join()
-    sys.stdout.write(json.dumps(done[0]))
+    sys.stdout.write(json.dumps(pages[0]))
 
 
 if __name__ == "__main__":

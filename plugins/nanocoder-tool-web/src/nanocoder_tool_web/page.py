@@ -1,4 +1,4 @@
-"""Making a page readable, in a process that can be ended."""
+"""Make a page readable, in a process that can be ended."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from nanocoder import Cancel
 
 MAX_CHARS: Final = 2_000_000
 CONVERT_S: Final = 10.0
-_HANDED_ON: Final = ("HOME", "LANG", "PYTHONPATH")
+_PASSED_VARIABLES: Final = ("HOME", "LANG", "PYTHONPATH")
 _TAG = re.compile(r"<[^<>]*>")
 _BLANK = re.compile(r"\s*\n\s*")
 
@@ -27,20 +27,20 @@ class Page:
     is_rough: bool = False
 
 
-def readable(html: str, base: str, form: str, cancel: Cancel) -> Page:
+def make_readable(html: str, base: str, form: str, cancel: Cancel) -> Page:
     """Return an HTML page as "markdown" or "text"; *base* is its address. Raises: Cancelled."""
     html = html[:MAX_CHARS]
     output = _run(html, base, form, cancel)
     cancel.check()
     with suppress(ValueError, TypeError, KeyError):
-        found = json.loads(output)
-        return Page(str(found["title"]), str(found["text"]))
+        page = json.loads(output)
+        return Page(str(page["title"]), str(page["text"]))
     return Page("", _BLANK.sub("\n", _TAG.sub(" ", html)).strip(), is_rough=True)
 
 
 def _run(html: str, base: str, form: str, cancel: Cancel) -> bytes:
-    """Run the converter; returns nothing when it failed or took too long."""
-    environment = {name: os.environ[name] for name in _HANDED_ON if name in os.environ}
+    """Run the converter; return nothing when it fails or takes too long."""
+    environment = {name: os.environ[name] for name in _PASSED_VARIABLES if name in os.environ}
     process = subprocess.Popen(
         [sys.executable, "-P", "-m", "nanocoder_tool_web.convert", base, form],
         cwd="/",  # relative entries of PYTHONPATH must not lead into the workspace

@@ -1,4 +1,4 @@
-"""Asking a SearXNG: one address with a query, one JSON object with results."""
+"""Ask a SearXNG: one address with a query, one JSON object with results."""
 
 import json
 from collections.abc import Mapping
@@ -37,15 +37,15 @@ def search(instance: str, query: str, count: int, cancel: Cancel) -> list[Hit]:
         headers={"accept": "application/json"},
     )
     results = _results(answer)
-    hits = [_hit(one) for one in results if isinstance(one, Mapping) and one.get("url")]
+    hits = [_hit(entry) for entry in results if isinstance(entry, Mapping) and entry.get("url")]
     return hits[:count]
 
 
 def _target(instance: str, query: str) -> Target:
     base = parse_url(instance)
     path = base.path.partition("?")[0].rstrip("/").removesuffix("/search")
-    asked = urlencode({"q": query, "format": "json"})
-    return evolve(base, path=f"{path}/search?{asked}")
+    parameters = urlencode({"q": query, "format": "json"})
+    return evolve(base, path=f"{path}/search?{parameters}")
 
 
 def _results(answer: Answer) -> list[Any]:
@@ -60,22 +60,22 @@ def _results(answer: Answer) -> list[Any]:
             f"the search instance answered with status {answer.status}", error_class="search_failed"
         )
     try:
-        found = json.loads(answer.body)["results"]
+        results = json.loads(answer.body)["results"]
     except (ValueError, TypeError, KeyError, RecursionError):
-        found = None
-    if not isinstance(found, list):
+        results = None
+    if not isinstance(results, list):
         raise ToolError(
             "the server at the search instance's address is not a SearXNG",
             error_class="search_failed",
         )
-    return found
+    return results
 
 
-def _hit(found: Mapping[str, Any]) -> Hit:
+def _hit(entry: Mapping[str, Any]) -> Hit:
     return Hit(
-        _line(found.get("title"), TITLE_CHARS) or "(no title)",
-        _line(found.get("url"), SNIPPET_CHARS),
-        _line(found.get("content"), SNIPPET_CHARS),
+        _line(entry.get("title"), TITLE_CHARS) or "(no title)",
+        _line(entry.get("url"), SNIPPET_CHARS),
+        _line(entry.get("content"), SNIPPET_CHARS),
     )
 
 

@@ -20,10 +20,10 @@ from nanocoder import (
 from nanocoder_kit_diff import Diff, clip_lines
 from nanocoder_kit_diff.syntax import new_fault
 
-from nanocoder_tool_write.loss import Warned, refuse_loss, refuse_placeholder, refuse_unread
+from nanocoder_tool_write.loss import WarnedFiles, refuse_loss, refuse_placeholder, refuse_unread
 from nanocoder_tool_write.plan import Plan, plan_write
 
-KEPT_DIFF_LINES = 2_000
+MAX_DIFF_LINES = 2_000
 
 
 @frozen
@@ -60,19 +60,21 @@ def write_file(
         return _result(plan, f"File unchanged: {plan.path} already has this content")
     if plan.old:
         _guard(ctx, plan, plan.old.text, settings)
-    written = ctx.workspace.write_bytes(path, plan.data)
+    outcome = ctx.workspace.write_bytes(path, plan.data)
     fault = new_fault(plan.path, plan.old.text if plan.old else "", lambda: content)
-    broken = f"\n[this is broken: {fault}]" if fault else ""
-    if written.created:
-        output = f"File created: {plan.path} ({_bytes(written.size)}){broken}"
-        return _result(plan, output, written=written)
+    note = f"\n[this is broken: {fault}]" if fault else ""
+    if outcome.created:
+        output = f"File created: {plan.path} ({_bytes(outcome.size)}){note}"
+        return _result(plan, output, outcome=outcome)
     diff = plan.diff()
-    shown = clip_lines(diff.text, settings.diff_lines) if plan.old else "[the old file was binary]"
-    output = f"File updated: {plan.path}\n\nDiff:\n{shown}"
+    diff_text = (
+        clip_lines(diff.text, settings.diff_lines) if plan.old else "[the old file was binary]"
+    )
+    output = f"File updated: {plan.path}\n\nDiff:\n{diff_text}"
     if plan.old and plan.changes_encoding:
         output += f"\n[the file was {plan.old.encoding} and is now {plan.encoding}]"
-    output += broken
-    return _result(plan, output, written=written, diff=diff)
+    output += note
+    return _result(plan, output, outcome=outcome, diff=diff)
 
 
 @hookimpl
@@ -89,7 +91,7 @@ def nanocoder_settings() -> type:
 
 @hookimpl
 def nanocoder_resources() -> list[Resource]:
-    """Keep which rewrites a session has been warned of."""
+    """Keep the rewrites that a session was warned of."""
     return [Resource("warned", _open_warned)]
 
 
@@ -129,9 +131,9 @@ def _directory(workspace: Workspace, path: str, content: str) -> ToolResult:
 
 
 def _guard(ctx: ToolContext, plan: Plan, old: str, settings: Settings) -> None:
-    """Refuse to replace a file by less than it should be; raises ToolError."""
+    """Refuse to replace a file by an incomplete one; raises ToolError."""
     refuse_placeholder(plan.content, old)
-    # Without a model there is nobody who could have forgotten a part of the file.
+    # Only a model forgets parts of a file; a person who calls the tool knows what it holds.
     if not ctx.session or not ctx.session.model:
         return
     if settings.read_first:
@@ -144,14 +146,14 @@ def _bytes(size: int) -> str:
     return f"{size:,} byte{'' if size == 1 else 's'}"
 
 
-def _open_warned(_session: SessionInfo, _settings: Any) -> Warned:
-    return Warned()
+def _open_warned(_session: SessionInfo, _settings: Any) -> WarnedFiles:
+    return WarnedFiles()
 
 
 def _result(
-    plan: Plan, output: str, *, written: Written | None = None, diff: Diff | None = None
+    plan: Plan, output: str, *, outcome: Written | None = None, diff: Diff | None = None
 ) -> ToolResult:
-    created = written is not None and written.created
+    created = outcome is not None and outcome.created
     diff = diff or Diff(added=plan.lines if created else 0)
     return ToolResult(
         output,
@@ -164,8 +166,8 @@ def _result(
             "created": created,
             "added": diff.added,
             "removed": diff.removed,
-            "diff": clip_lines(diff.text, KEPT_DIFF_LINES),
-            "backup": str((written and written.backup) or ""),
+            "diff": clip_lines(diff.text, MAX_DIFF_LINES),
+            "backup": str((outcome and outcome.backup) or ""),
             "encoding": plan.encoding,
         },
     )

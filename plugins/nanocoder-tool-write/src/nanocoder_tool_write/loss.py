@@ -1,4 +1,4 @@
-"""A guard: models that rewrite a whole file leave out functions that nobody told them to remove."""
+"""A guard: models that rewrite a whole file leave out functions that they should keep."""
 
 from nanocoder import ToolError, Workspace
 
@@ -18,8 +18,8 @@ _DEFINITION = (
 )
 
 
-class Warned:
-    """The files whose rewriting one session was warned of, by path and content."""
+class WarnedFiles:
+    """The files that one session was warned not to rewrite, by path and content."""
 
     def __init__(self) -> None:
         self._files: set[tuple[str, int]] = set()
@@ -58,13 +58,13 @@ def refuse_unread(workspace: Workspace, path: str, old: str) -> None:
     )
 
 
-def refuse_loss(warned: Warned, workspace: Workspace, path: str, old: str, new: str) -> None:
+def refuse_loss(warned: WarnedFiles, workspace: Workspace, path: str, old: str, new: str) -> None:
     """Refuse a rewrite after which definitions are missing, until the file is read once more.
 
-    To send the same call again is no way round it: a model without randomness does that anyway.
+    Sending the same call again does not help: a model without randomness does that anyway.
     Raises: ToolError (lost_definitions).
     """
-    lost = lost_definitions(path, old, new)
+    lost = find_lost_definitions(path, old, new)
     if not lost or (not warned.is_new(path, old) and workspace.has_read(path)):
         return
     workspace.note_read(path, "")
@@ -78,13 +78,13 @@ def refuse_loss(warned: Warned, workspace: Workspace, path: str, old: str, new: 
     )
 
 
-def lost_definitions(path: str, old: str, new: str) -> list[str]:
-    """Return what code in *old* defines and *new* does not, in the order of *old*: "def name"."""
+def find_lost_definitions(path: str, old: str, new: str) -> list[str]:
+    """Return the definitions of *old* that *new* lacks, in the order of *old*, as "def name"."""
     if not path.lower().endswith(_CODE):
         return []
     import re  # only a rewrite of code needs it
 
     pattern = re.compile(_DEFINITION, re.MULTILINE)
-    kept = {found[2] for found in pattern.finditer(new)}
-    lost = (f"{found[1]} {found[2]}" for found in pattern.finditer(old) if found[2] not in kept)
+    names = {match[2] for match in pattern.finditer(new)}
+    lost = (f"{match[1]} {match[2]}" for match in pattern.finditer(old) if match[2] not in names)
     return list(dict.fromkeys(lost))

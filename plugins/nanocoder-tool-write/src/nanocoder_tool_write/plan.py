@@ -1,4 +1,4 @@
-"""What a write is going to do: the bytes that go to the disk, and what they replace."""
+"""Plan a write: the bytes for the disk, and the file that they replace."""
 
 from attrs import frozen
 from nanocoder import TextFile, ToolError, Workspace, WorkspaceError
@@ -50,15 +50,15 @@ def plan_write(workspace: Workspace, path: str, content: str) -> Plan:
         if error.error_class not in {"file_not_found", "binary_file"}:
             raise
         return Plan(where, content, workspace.encode(content), None, "utf-8")
-    like = _like(content, old)
+    like = _with_newlines_of(content, old)
     try:
         return Plan(where, content, workspace.encode(content, like), old, old.encoding)
     except WorkspaceError:
-        # The old encoding has no such character; a file that is replaced whole may change it.
+        # The old encoding lacks a character; a replaced file may change its encoding.
         return Plan(where, content, content.encode(), old, "utf-8")
 
 
-def _like(content: str, old: TextFile) -> TextFile:
+def _with_newlines_of(content: str, old: TextFile) -> TextFile:
     """Keep the line ends of the old file, unless the content brings its own."""
     if "\r" not in content:
         return old

@@ -1,4 +1,4 @@
-"""Images and PDF as a model takes them; a process of its own unpacks them."""
+"""Images and PDF in a form that a model takes; a process of its own unpacks them."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from nanocoder import Attachment, ToolContext, ToolError
 
 VIEWER = Path(__file__).with_name("viewer.py")
 WAIT_S = 30.0
-MAX_SIDE = 1_568  # pixels; more is made smaller by the models' own servers
+MAX_SIDE = 1_568  # pixels; the models' servers scale larger images down themselves
 MAX_PIXELS = 50_000_000
 MAX_IMAGE_BYTES = 3_750_000  # 5 MB in base64
 MAX_PAGES = 20
@@ -29,34 +29,34 @@ def has(module: str) -> bool:
     return bool(sys.executable) and find_spec(module) is not None
 
 
-def look(
+def run_viewer(
     ctx: ToolContext, file: BinaryIO, path: str, options: dict[str, Any]
 ) -> tuple[dict[str, Any], list[bytes]]:
-    """Return what the viewer tells of *file*, and its pictures.
+    """Return the viewer's answer about *file*, and its pictures.
 
     Raises: ToolError (too_large, broken_file, encrypted, timeout).
     """
-    asked = {"side": MAX_SIDE, "bytes": MAX_IMAGE_BYTES, "pixels": MAX_PIXELS, **options}
-    # The two share one position in the file.
+    request = {"side": MAX_SIDE, "bytes": MAX_IMAGE_BYTES, "pixels": MAX_PIXELS, **options}
+    # The viewer's standard input shares its position with our file.
     os.lseek(file.fileno(), 0, os.SEEK_SET)
-    out, code = _run(ctx, file, [sys.executable, "-I", str(VIEWER), json.dumps(asked)])
+    out, code = _run(ctx, file, [sys.executable, "-I", str(VIEWER), json.dumps(request)])
     head, _, rest = out.partition(b"\n")
     if code or len(out) > MAX_ANSWER_BYTES:
         raise ToolError(
-            f"{path!r} cannot be read: what looked at it failed ({code})", error_class="broken_file"
+            f"{path!r} cannot be read: the viewer failed ({code})", error_class="broken_file"
         )
-    about: dict[str, Any] = json.loads(head)
-    if "error" in about:
-        raise ToolError(f"{path!r} {about['message']}", error_class=about["error"])
+    answer: dict[str, Any] = json.loads(head)
+    if "error" in answer:
+        raise ToolError(f"{path!r} {answer['message']}", error_class=answer["error"])
     pictures, at = [], 0
-    for size in about["sizes"]:
+    for size in answer["sizes"]:
         pictures.append(rest[at : at + size])
         at += size
-    return about, pictures
+    return answer, pictures
 
 
 def _run(ctx: ToolContext, file: BinaryIO, argv: list[str]) -> tuple[bytes, int]:
-    """Return what the viewer wrote, and its exit code; a negative one is the signal that ended it.
+    """Return the viewer's output and exit code; a negative one is the signal that ended it.
 
     Raises: ToolError (timeout).
     """
@@ -95,30 +95,30 @@ def _run(ctx: ToolContext, file: BinaryIO, argv: list[str]) -> tuple[bytes, int]
 
 
 def image(ctx: ToolContext, file: BinaryIO, path: str) -> tuple[Attachment, str]:
-    """Return an image small enough for a model, and what is to say about it.
+    """Return an image small enough for a model, and its description.
 
     Raises: ToolError (too_large, broken_file, timeout).
     """
-    about, (data,) = look(ctx, file, path, {"kind": "image"})
-    media = f"image/{about['format'].lower()}" if about["kept"] else about["media_type"]
-    width, height = about["shown"]
-    said = f"{media}, {width} x {height} pixels, {len(data):,} bytes, attached"
-    if (width, height) != (about["width"], about["height"]):
-        said += f"; the file has {about['width']} x {about['height']}"
-    if about["animated"]:
-        said += "; it is animated, this is the first frame"
-    return Attachment(media, data, path), f"[{said}]"
+    answer, (data,) = run_viewer(ctx, file, path, {"kind": "image"})
+    media = f"image/{answer['format'].lower()}" if answer["kept"] else answer["media_type"]
+    width, height = answer["shown"]
+    description = f"{media}, {width} x {height} pixels, {len(data):,} bytes, attached"
+    if (width, height) != (answer["width"], answer["height"]):
+        description += f"; the file has {answer['width']} x {answer['height']}"
+    if answer["animated"]:
+        description += "; it is animated, this is the first frame"
+    return Attachment(media, data, path), f"[{description}]"
 
 
 def pages(
     ctx: ToolContext, file: BinaryIO, path: str, first: int, limit: int
 ) -> tuple[str, dict[str, Any], tuple[Attachment, ...]]:
-    """Return the text of some pages of a PDF, what is to know of them, and pictures of the others.
+    """Return the text of some pages of a PDF, their metadata, and pictures of pages without text.
 
     Raises: ToolError (invalid_arguments, encrypted, broken_file, too_large, timeout).
     """
-    count, reason = _pictures(ctx)
-    about, pictures = look(
+    count, reason = _picture_limit(ctx)
+    answer, pictures = run_viewer(
         ctx,
         file,
         path,
@@ -131,24 +131,28 @@ def pages(
             "no_pictures": f"no text; {reason}",
         },
     )
-    total = about["total"]
+    total = answer["total"]
     if first > total:
         raise ToolError(
             f"offset {first} is past the end: {path!r} has {total} pages",
             error_class="invalid_arguments",
             data={"pages": total},
         )
-    told = about["pages"]
-    shown = [page for page in told if "media_type" in page]
-    attached = tuple(
+    page_list = answer["pages"]
+    page_pictures = [page for page in page_list if "media_type" in page]
+    attachments = tuple(
         Attachment(page["media_type"], data, f"{path}, page {page['number']}")
-        for page, data in zip(shown, pictures, strict=True)
+        for page, data in zip(page_pictures, pictures, strict=True)
     )
-    last = told[-1]["number"]
+    last = page_list[-1]["number"]
     can_go_on = last < total and ctx.offers("read_file", "offset")
     more = f"; continue with offset {last + 1}" if can_go_on else ""
-    text = "\n".join([*map(_page, told), f"[pages {first}-{last} of {total}{more}]"])
-    return text, {"pages": total, "first": first, "last": last, "truncated": last < total}, attached
+    text = "\n".join([*map(_page, page_list), f"[pages {first}-{last} of {total}{more}]"])
+    return (
+        text,
+        {"pages": total, "first": first, "last": last, "truncated": last < total},
+        attachments,
+    )
 
 
 def _page(page: dict[str, Any]) -> str:
@@ -161,7 +165,7 @@ def _page(page: dict[str, Any]) -> str:
     return f"[page {number}]\n{page['text'].rstrip()}{cut}"
 
 
-def _pictures(ctx: ToolContext) -> tuple[int, str]:
+def _picture_limit(ctx: ToolContext) -> tuple[int, str]:
     """Return how many pages may be shown as images, and why if none."""
     if not has("PIL"):
         return 0, "to see it install nanocoder-tool-read[images]"
