@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class Place:
-    """A virtual environment with nanocoder's core and what a test installs, and a home."""
+    """A virtual environment with nanocoder's core family and what a test installs, and a home."""
 
     def __init__(self, folder: Path) -> None:
         self.home = folder / "home"
@@ -26,7 +26,8 @@ class Place:
         self.site = self.venv / f"lib/python{major}.{minor}/site-packages"
         # What the core needs is found, but no plugin of ours.
         (self.site / "others.pth").write_text(sysconfig.get_path("purelib") + "\n")
-        self.bring("nanocoder-core")
+        for distribution in sorted(ROOT.glob("core/nanocoder-*")):
+            self.bring(distribution.name)
 
     def install(
         self, name: str, files: dict[str, str], plugin: str = "", requires: tuple[str, ...] = ()

@@ -6,7 +6,7 @@ import marshal
 from pathlib import Path
 
 import pytest
-from place import Place
+from place import ROOT, Place
 
 KIT = "def greeting():\n    return 'Hello.'\n"
 TOOL = """
@@ -126,5 +126,6 @@ def compile_evil(place: Place, source: Path, *, unchecked: bool) -> None:
 @pytest.mark.timeout(120)
 def test_a_lock_names_the_libraries(place: Place) -> None:
     lock = json.loads((place.home / ".config/nanocoder/plugins.lock").read_text())
-    assert set(lock["plugins"]) == {"nanocoder-core", "nanocoder-kit-greeting", "tool-greet"}
+    core = {folder.name for folder in (ROOT / "core").glob("nanocoder-*")}
+    assert set(lock["plugins"]) == {*core, "nanocoder-kit-greeting", "tool-greet"}
     assert "Everything installed matches the lock." in place.synced

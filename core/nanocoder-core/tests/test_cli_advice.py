@@ -85,14 +85,14 @@ def test_a_prompt_in_several_words_is_shown_as_it_should_be_quoted(nanocoder, wo
 
 def test_a_misspelt_option_is_named_rather_than_the_word_before_it(nanocoder):
     done = nanocoder("run", "fix", "the", "--modle", "x")
-    assert "unknown argument '--modle'; did you mean --model or --mode" in done.stderr
+    assert "unknown argument '--modle'; did you mean '--model' or '--mode'" in done.stderr
 
 
 @pytest.mark.parametrize("words", [("--modell", "x"), ("--mode", "ask", "--modell", "x", "tools")])
 def test_a_misspelt_option_before_the_command_is_named_rather_than_its_value(nanocoder, words):
     done = nanocoder(*words)
     assert done.returncode == 2
-    assert "unknown argument '--modell'; did you mean --model" in done.stderr
+    assert "unknown argument '--modell'; did you mean '--model'" in done.stderr
 
 
 # The configuration

@@ -44,7 +44,7 @@ def test_1_when_a_called_tool_fails(nanocoder):
     ("words", "said"),
     [
         (["rnu", "go"], "did you mean 'run'?"),
-        (["run", "go", "--modle", "x"], "did you mean --model or"),
+        (["run", "go", "--modle", "x"], "did you mean '--model' or"),
         (["run", "go", "--mode", "edit"], "did you mean 'edits'?"),
         (["run", ""], "the prompt is empty"),
         (["run", "go", "--model", "scriptd/x"], "did you mean 'scripted'?"),

@@ -138,7 +138,7 @@ def test_swapped_letters_are_the_likeliest_slip(word, known, meant):
 @pytest.mark.finding("D29")
 def test_a_misspelt_variable_and_key_name_what_was_meant(nanocoder):
     done = nanocoder("config", "show", env={"NANOCODER_MODLE": "x"})
-    assert "unknown environment variable NANOCODER_MODLE; did you mean NANOCODER_MODEL?" in (
+    assert "unknown environment variable NANOCODER_MODLE; did you mean 'NANOCODER_MODEL'?" in (
         done.stderr
     )
     file = nanocoder.home / ".config/nanocoder/config.toml"

@@ -560,7 +560,7 @@ def test_a_variable_that_is_nearly_one_of_ours_is_noticed(tmp_path):
     config = Config.load(tmp_path / "work", environment=environment)
     (notice,) = config.notices
     assert "NANOCODER_MAX_TURN" in notice
-    assert notice.endswith("did you mean NANOCODER_MAX_TURNS?")
+    assert notice.endswith("did you mean 'NANOCODER_MAX_TURNS'?")
 
 
 def test_what_is_no_setting_is_not_in_the_schema_for_editors():

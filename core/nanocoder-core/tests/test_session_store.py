@@ -161,7 +161,7 @@ def test_the_beginning_of_an_id_is_enough_when_it_is_unique(store, tmp_path):
 
 def test_a_typo_is_answered_with_the_nearest_id(store, tmp_path):
     session_id = begin(store, tmp_path)
-    with pytest.raises(UsageError, match=f"did you mean {session_id}"):
+    with pytest.raises(UsageError, match=f"did you mean {session_id!r}"):
         store.open(session_id[:-1] + "0")
 
 

@@ -4,7 +4,7 @@ import unicodedata
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from nanocoder_schema import for_model, for_terminal, nearest, one_line
+from nanocoder_schema import did_you_mean, for_model, for_terminal, nearest, one_line
 
 SEQUENCES = (
     "\x1b]0;pwned\x07",
@@ -99,3 +99,9 @@ def test_no_text_takes_long(piece):
     for_terminal(text)
     one_line(text, 80)
     assert time.perf_counter() - started < 4
+
+
+def test_a_hint_names_the_nearest_choices_or_says_something_else():
+    assert did_you_mean("modle", ["mode", "model"]) == "; did you mean 'model'?"
+    assert did_you_mean("modle", ["mode", "model"], limit=2) == "; did you mean 'model' or 'mode'?"
+    assert did_you_mean("zzz", ["read"], "; see --help") == "; see --help"

@@ -106,7 +106,7 @@ def test_a_query_that_fits_nothing_is_answered_with_all_names(tmp_path):
 
 def test_an_unknown_name_is_answered_with_the_nearest(tmp_path):
     (result,) = searched(tmp_path, "select:delete_fil,zzz").results
-    assert "There is no tool delete_fil; is it delete_file?" in result.output
+    assert "There is no tool delete_fil; did you mean 'delete_file'?" in result.output
     assert "There is no tool zzz." in result.output
 
 

@@ -66,7 +66,7 @@ def test_a_process_that_is_told_to_end_ends_at_once(chat, moment):
 
 
 def test_an_unknown_command_names_the_nearest(chat):
-    chat().type("/hlep").see("did you mean /help?")
+    chat().type("/hlep").see("did you mean '/help'?")
 
 
 def test_help_lists_commands_and_keys_whole_on_80_columns(chat):

@@ -34,7 +34,7 @@ _NAMES = {
         Workspace WorkspaceError Written escape_path fold_name named_paths unescape_path
     """,
     "nanocoder_schema": """
-        BadArguments NanocoderError Param ToolError counted for_model for_terminal
+        BadArguments NanocoderError Param ToolError counted did_you_mean for_model for_terminal
         parse_json structure
     """,
 }

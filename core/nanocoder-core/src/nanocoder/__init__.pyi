@@ -19,6 +19,7 @@ from nanocoder_schema import NanocoderError as NanocoderError
 from nanocoder_schema import Param as Param
 from nanocoder_schema import ToolError as ToolError
 from nanocoder_schema import counted as counted
+from nanocoder_schema import did_you_mean as did_you_mean
 from nanocoder_schema import for_model as for_model
 from nanocoder_schema import for_terminal as for_terminal
 from nanocoder_schema import parse_json as parse_json

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from attrs import evolve
-from nanocoder_schema import nearest
+from nanocoder_schema import SURELY_MEANT, did_you_mean
 
 from nanocoder.config import Config, Wrap
 from nanocoder.errors import ConfigError, PluginError
@@ -18,7 +18,6 @@ from nanocoder.values import ToolResult
 from nanocoder.wrappers import as_sent, with_fallback, with_retry, with_timeout
 
 Tools = dict[str, Tool[..., Any]]
-SURELY_MEANT = 0.85
 """How alike two names are, from 0 to 1, when one is a slip of the other."""
 
 
@@ -55,12 +54,12 @@ def _refuse_unknown(config: Config, plugins: Plugins) -> None:
     complete = not (config.disabled_plugins or plugins.set_aside)
     known = {*plugins.tools(), *config.disabled_tools}
     for name, key, wanted in _named(config):
-        close = nearest(wanted, known, cutoff=0.0 if complete else SURELY_MEANT)
-        if wanted in known or not (complete or close):
+        hint = did_you_mean(wanted, known, cutoff=0.0 if complete else SURELY_MEANT)
+        if wanted in known or not (complete or hint):
             continue
-        hint = plugins.why_absent(wanted) or (f"did you mean {close[0]!r}?" if close else "")
-        said = f"there is no tool {wanted!r}{hint and '; '}{hint}"
-        raise _fault(config, name, key, said)
+        if reason := plugins.why_absent(wanted):
+            hint = f"; {reason}"
+        raise _fault(config, name, key, f"there is no tool {wanted!r}{hint}")
 
 
 def _named(config: Config) -> Iterator[tuple[str, str, str]]:

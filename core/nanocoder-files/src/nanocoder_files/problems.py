@@ -37,13 +37,8 @@ def problem(error: OSError, path: str, names: Iterable[str] = ()) -> WorkspaceEr
     message = text.format(path=path)
     if error_class != "file_not_found":
         return WorkspaceError(message, error_class=error_class)
-    near = _nearest(path, names)
-    if near:
-        message += "; did you mean " + " or ".join(f"'{name}'" for name in near) + "?"
+    from nanocoder_schema import did_you_mean, nearest  # only mistakes need them
+
+    near = nearest(path, list(names)[:MAX_NAMES_COMPARED], limit=NEAREST)
+    message += did_you_mean(path, near, limit=NEAREST)
     return WorkspaceError(message, error_class=error_class, data={"nearest": near})
-
-
-def _nearest(path: str, names: Iterable[str]) -> list[str]:
-    from nanocoder_schema import nearest
-
-    return nearest(path, list(names)[:MAX_NAMES_COMPARED], limit=NEAREST)

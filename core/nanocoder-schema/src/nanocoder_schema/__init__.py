@@ -6,7 +6,9 @@ _NAMES = {
     "nanocoder_schema.json_text": "canonical_json copy_arguments json_problem parse_json",
     "nanocoder_schema.param": "Param",
     "nanocoder_schema.signature": "Signature structure",
-    "nanocoder_schema.text": "counted for_model for_terminal is_hidden nearest one_line",
+    "nanocoder_schema.text": """
+        SURELY_MEANT counted did_you_mean for_model for_terminal is_hidden nearest one_line
+    """,
     "nanocoder_schema.model_schema": "for_model_schema",
     "nanocoder_schema.value": "Shown Value",
     "nanocoder_schema.call_forms": "normalise",

@@ -10,7 +10,9 @@ from nanocoder_schema.model_schema import for_model_schema as for_model_schema
 from nanocoder_schema.param import Param as Param
 from nanocoder_schema.signature import Signature as Signature
 from nanocoder_schema.signature import structure as structure
+from nanocoder_schema.text import SURELY_MEANT as SURELY_MEANT
 from nanocoder_schema.text import counted as counted
+from nanocoder_schema.text import did_you_mean as did_you_mean
 from nanocoder_schema.text import for_model as for_model
 from nanocoder_schema.text import for_terminal as for_terminal
 from nanocoder_schema.text import is_hidden as is_hidden

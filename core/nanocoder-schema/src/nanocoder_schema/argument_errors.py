@@ -11,7 +11,7 @@ from cattrs.errors import (
     IterableValidationNote,
 )
 
-from nanocoder_schema.text import nearest
+from nanocoder_schema.text import did_you_mean
 from nanocoder_schema.wrong_type import brief
 
 MAX_LINES = 50
@@ -34,7 +34,7 @@ def _lines(error: Exception, path: str) -> Iterator[str]:
     elif isinstance(error, ForbiddenExtraKeysError):
         names = [field.name for field in attrs.fields(error.cl) if field.init]
         for key in sorted(error.extra_fields, key=str):
-            yield f"{_join(path, key)}: no such name; {_advice(key, names)}"
+            yield f"{_join(path, key)}: no such name{_advice(key, names)}"
     elif isinstance(error, RecursionError):
         raise error
     else:
@@ -65,7 +65,5 @@ def _join(path: str, name: Any) -> str:
 
 
 def _advice(key: Any, names: list[str]) -> str:
-    near = nearest(str(key).lower(), names, limit=1, cutoff=0.5)
-    if near:
-        return f"did you mean {near[0]!r}?"
-    return f"there are {', '.join(names)}" if names else "there are none"
+    there_are = f"; there are {', '.join(names)}" if names else "; there are none"
+    return did_you_mean(str(key).lower(), names, there_are, cutoff=0.5)

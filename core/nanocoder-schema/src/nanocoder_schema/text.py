@@ -118,3 +118,15 @@ def nearest(word: str, choices: Iterable[str], *, limit: int = 3, cutoff: float 
     close = get_close_matches(word, words, n=len(words) or 1, cutoff=cutoff)
     # Two letters in the wrong order are the likeliest slip: "modle" is "model" rather than "mode".
     return sorted(close, key=lambda choice: sorted(choice) != sorted(word))[:limit]
+
+
+SURELY_MEANT = 0.85
+"""How alike two names are, from 0 to 1, when one is surely a slip of the other."""
+
+
+def did_you_mean(
+    word: str, choices: Iterable[str], otherwise: str = "", *, limit: int = 1, cutoff: float = 0.6
+) -> str:
+    """Return "; did you mean 'X'?" for the *choices* nearest to *word*, *otherwise* if none is."""
+    close = nearest(word, choices, limit=limit, cutoff=cutoff)
+    return f"; did you mean {' or '.join(map(repr, close))}?" if close else otherwise

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from nanocoder import ToolInfo, ToolResult
+from nanocoder import ToolInfo, ToolResult, did_you_mean
 
 MAX_NAMED = 100
 """The most tools that are named when none fits."""
@@ -55,7 +55,4 @@ def _unknown_names(query: str, tools: Sequence[ToolInfo]) -> list[str]:
 
 
 def _suggest_names(name: str, existing: Sequence[str]) -> str:
-    from difflib import get_close_matches  # only mistakes need it
-
-    close = get_close_matches(name, existing, n=3)
-    return f"There is no tool {name}" + (f"; is it {' or '.join(close)}?" if close else ".")
+    return f"There is no tool {name}{did_you_mean(name, existing, '.', limit=3)}"

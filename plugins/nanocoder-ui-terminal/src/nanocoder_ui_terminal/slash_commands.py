@@ -1,11 +1,10 @@
 """The commands of a conversation: words that begin with a slash."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final
 
 from attrs import frozen
-from nanocoder import Mode, PersonError
+from nanocoder import Mode, PersonError, did_you_mean
 
 from nanocoder_ui_terminal.choices import TITLE_COLUMNS, Value
 from nanocoder_ui_terminal.mentioned_files import Typed
@@ -57,8 +56,7 @@ def act(conversation: "Conversation", line: str) -> Next | None:
     name = name.casefold()
     command = COMMANDS.get(ALIASES.get(name, name))
     if command is None:
-        close = get_close_matches(name, list(COMMANDS), n=1)
-        hint = f"; did you mean /{close[0]}?" if close else "; /help lists them"
+        hint = did_you_mean(f"/{name}", map("/{}".format, COMMANDS), "; /help lists them")
         conversation.say(f"unknown command /{one_line(name, 40)}{hint}", "yellow")
         return None
     try:

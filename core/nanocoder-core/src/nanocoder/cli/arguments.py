@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Collection
 from typing import Any, Final, NoReturn
 
-from nanocoder_schema import nearest
+from nanocoder_schema import did_you_mean
 
 from nanocoder.errors import UsageError
 
@@ -27,9 +27,8 @@ class Parser(argparse.ArgumentParser):
             name, given, choices = found.groups()
             if name == "COMMAND":
                 raise no_command(given, re.findall(r"'([^']*)'", choices))
-            close = nearest(given, re.findall(r"'([^']*)'", choices))
-            hint = f"did you mean {close[0]!r}? Choose from " if close else "choose from "
-            message = f"{name}: unknown value {given!r}; {hint}{choices}"
+            hint = did_you_mean(given, re.findall(r"'([^']*)'", choices), ".")
+            message = f"{name}: unknown value {given!r}{hint} Choose from {choices}"
         if (number := _NUMBER.search(message)) is not None:
             name, kind, given = number.groups()
             message = f"{name}: expected {'a whole' if kind == 'int' else 'a'} number, got {given}"
@@ -43,8 +42,7 @@ def no_command(name: str, known: Collection[str], prompt: str = "") -> UsageErro
     """Make the error for a word that is no command: a slip, or a prompt."""
     import shlex  # only mistakes need it
 
-    close = nearest(name, known)
-    hint = f"; did you mean {close[0]!r}?" if close else "."
+    hint = did_you_mean(name, known, ".")
     quoted = shlex.quote(prompt or name)
     return UsageError(
         f"there is no command {name!r}{hint} To give a prompt: nanocoder run {quoted};"

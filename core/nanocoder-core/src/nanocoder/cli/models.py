@@ -3,7 +3,7 @@
 import argparse
 import os
 
-from nanocoder_schema import nearest
+from nanocoder_schema import did_you_mean
 
 from nanocoder.cli.host import Host
 from nanocoder.cli.output import print_json, print_line, print_table
@@ -81,8 +81,7 @@ def _warn_of_no_provider(host: Host) -> None:
 def _of_provider(host: Host, name: str, output: str) -> int:
     names = [offer["name"] for _, offer in host.plugins.offers("providers")]
     if name not in names:
-        close = nearest(name, names)
-        hint = f"; did you mean {close[0]!r}?" if close else "."
+        hint = did_you_mean(name, names, ".")
         raise UsageError(
             f"there is no provider {name!r}{hint} Providers: {', '.join(names) or 'none'}"
         )

@@ -7,7 +7,7 @@ from importlib import import_module
 from itertools import takewhile
 from typing import Any, Final
 
-from nanocoder_schema import nearest
+from nanocoder_schema import did_you_mean
 
 from nanocoder.cli.arguments import (
     COMMANDS,
@@ -109,8 +109,7 @@ def _refuse_idle_options(arguments: argparse.Namespace) -> None:
 
 
 def _unknown(wrong: str, options: Sequence[str]) -> UsageError:
-    close = nearest(wrong.split("=", maxsplit=1)[0], options)
-    hint = f"; did you mean {' or '.join(close)}?" if close else ""
+    hint = did_you_mean(wrong.split("=", maxsplit=1)[0], options, limit=3)
     return UsageError(f"unknown argument {wrong!r}{hint}")
 
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from nanocoder_schema import nearest
+from nanocoder_schema import did_you_mean, nearest
 
 from nanocoder.cli.host import Host
 from nanocoder.cli.inside import refuse_in_a_call
@@ -57,8 +57,7 @@ def _refuse_unknown(names: Sequence[str], plugins: Plugins) -> None:
     for name in names:
         if name not in plugins.entries:
             why = plugins.set_aside.get(name)
-            close = nearest(name, plugins.entries)
-            hint = f"; did you mean {close[0]!r}?" if close else "; see `nanocoder plugins list`"
+            hint = did_you_mean(name, plugins.entries, "; see `nanocoder plugins list`")
             problem = f"plugin {name!r} is set aside: {why}" if why else f"no plugin {name!r}{hint}"
             raise UsageError(problem)
 
@@ -133,9 +132,10 @@ def _refuse_slip(package: str) -> None:
     close = nearest(rest, others, limit=1, cutoff=0.75)
     is_known = name in known or name in _installed().values()
     if name.startswith(PREFIX) and not is_known and close:
+        hint = did_you_mean(name, [start + close[0]])
         raise UsageError(
-            f"{name!r} is not a package of nanocoder; did you mean {start + close[0]!r}?"
-            f" Nothing was installed; to install it anyway: pip install {name}"
+            f"{name!r} is not a package of nanocoder{hint} Nothing was installed; to install it"
+            f" anyway: pip install {name}"
         )
 
 
@@ -154,9 +154,9 @@ def _remove(arguments: argparse.Namespace) -> int:
     packages = _installed()
     gone = [name for name in arguments.names if _normal(name) not in packages]
     if gone:
-        close = nearest(_normal(gone[0]), packages, limit=1, cutoff=0.75)
+        hint = did_you_mean(_normal(gone[0]), packages, ";", cutoff=0.75)
         raise UsageError(
-            f"no plugin {gone[0]!r} is installed{f'; did you mean {close[0]!r}?' if close else ';'}"
+            f"no plugin {gone[0]!r} is installed{hint}"
             " `nanocoder plugins list` names them. Nothing was removed"
         )
     tool, code = _pip("uninstall", *{packages[_normal(name)]: "" for name in arguments.names})

@@ -5,7 +5,7 @@ import json
 import sys
 from collections.abc import Iterable
 
-from nanocoder_schema import for_terminal, nearest, one_line
+from nanocoder_schema import did_you_mean, for_terminal, one_line
 
 from nanocoder.cli.host import Host, stop
 from nanocoder.cli.output import answers, brief, complain
@@ -100,8 +100,7 @@ def check_output(host: Host, form: str) -> None:
     package = PLUGIN_OF_FORM.get(form)
     if package:
         raise UsageError(f"--output {form} needs a package: nanocoder plugins install {package}")
-    close = nearest(form, have)
-    hint = f"; did you mean {close[0]!r}?" if close else "."
+    hint = did_you_mean(form, have, ".")
     raise UsageError(f"there is no output format {form!r}{hint} Formats: {', '.join(have)}")
 
 

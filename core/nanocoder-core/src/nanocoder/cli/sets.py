@@ -3,7 +3,7 @@
 import os
 import re
 
-from nanocoder_schema import nearest
+from nanocoder_schema import did_you_mean
 
 from nanocoder.errors import UsageError
 from nanocoder.plugins.discovery import site_paths
@@ -50,8 +50,7 @@ def members_of(name: str) -> frozenset[str]:
     """
     sets = installed_sets()
     if name not in sets:
-        close = nearest(name, sets)
-        hint = f"; did you mean {close[0]!r}?" if close else "."
+        hint = did_you_mean(name, sets, ".")
         raise UsageError(f"there is no set {name!r}{hint} Installed: {', '.join(sets) or 'none'}")
     found: set[str] = set()
     waiting = {f"{SET}{name}"}

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from attrs import asdict
-from nanocoder_schema import nearest
+from nanocoder_schema import did_you_mean
 
 from nanocoder.cli.host import Host
 from nanocoder.cli.output import print_json, print_line, print_table
@@ -49,8 +49,7 @@ def _named(host: Host, name: str) -> Tool[..., Any]:
     tools = host.plugins.tools()
     if name not in tools:
         why = host.plugins.why_absent(name)
-        close = nearest(name, tools)
-        hint = f": {why}" if why else f"; did you mean {close[0]!r}?" if close else ""
+        hint = f": {why}" if why else did_you_mean(name, tools)
         raise UsageError(f"there is no tool {name!r}{hint}")
     return tools[name]
 

@@ -204,13 +204,13 @@ class Config:
         """The plugins that have a table in one of the files, installed or not."""
         return frozenset(name for layer in self._layers for name in _plugin_tables(layer))
 
-    def unknown_plugins(self, plugins: frozenset[str], *, cutoff: float = 0.0) -> tuple[str, ...]:
+    def unknown_plugins(self, plugins: frozenset[str], *, surely: bool = False) -> tuple[str, ...]:
         """Return one line for each table of a plugin that is not among the installed *plugins*.
 
-        With a *cutoff* only those that are at least so alike to one of them, and that a person
-        wrote: a stranger's file must not keep anybody from starting.
+        With *surely* only those that are surely a slip, and in a file that is trusted: a stranger's
+        file must not keep a person from starting.
         """
-        from nanocoder_schema import nearest  # only mistakes need it
+        from nanocoder_schema import SURELY_MEANT, did_you_mean  # only mistakes need them
 
         return tuple(
             f"{layer.origin(('plugins', name))}: there is no plugin {name!r}"
@@ -218,8 +218,7 @@ class Config:
             for layer in self._layers
             for name in _plugin_tables(layer)
             if name not in plugins
-            and (not cutoff or nearest(name, plugins, limit=1, cutoff=cutoff))
-            and (layer.trusted or not cutoff)
+            if not surely or (layer.trusted and did_you_mean(name, plugins, cutoff=SURELY_MEANT))
         )
 
     def is_only_strangers(self, tool: str) -> bool:
@@ -329,18 +328,14 @@ def _environment_layer(environment: Mapping[str, str]) -> Layer:
 
 def _odd_variables(environment: Mapping[str, str]) -> list[str]:
     """Return a notice for each variable that looks like one of ours and is none."""
-    known = [one.metadata["env"] for one in keys_of(CoreSettings).values()]
+    known = [attribute.metadata["env"] for attribute in keys_of(CoreSettings).values()]
     odd = [name for name in environment if name.startswith("NANOCODER_") and name not in known]
     if not odd:
         return []
-    from nanocoder_schema import nearest  # only mistakes need it
+    from nanocoder_schema import SURELY_MEANT, did_you_mean  # only mistakes need them
 
-    close = {name: nearest(name, known, limit=1, cutoff=0.85) for name in sorted(odd)}
-    return [
-        f"unknown environment variable {name}; did you mean {found[0]}?"
-        for name, found in close.items()
-        if found
-    ]
+    hints = {name: did_you_mean(name, known, cutoff=SURELY_MEANT) for name in sorted(odd)}
+    return [f"unknown environment variable {name}{hint}" for name, hint in hints.items() if hint]
 
 
 def _checker(cls: type) -> Check:

@@ -196,10 +196,9 @@ def _union(current: Any, added: Any) -> Any:
     return type(current)([*current, *(item for item in added if item not in current)])
 
 
-def hint(word: str, known: list[str]) -> str:
+def hint(word: str, known: Collection[str]) -> str:
     """Return "; did you mean X?" for the known word nearest to *word*, else what is known."""
-    from nanocoder_schema import nearest  # only mistakes need it
+    from nanocoder_schema import did_you_mean  # only mistakes need it
 
-    if close := nearest(word, known, limit=1):
-        return f"; did you mean {close[0]!r}?"
-    return f"; known here: {', '.join(sorted(known))}" if 0 < len(known) <= MANY else ""
+    few = f"; known here: {', '.join(sorted(known))}" if 0 < len(known) <= MANY else ""
+    return did_you_mean(word, known, few)

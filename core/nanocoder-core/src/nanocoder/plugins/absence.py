@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from nanocoder_schema import nearest
+from nanocoder_schema import did_you_mean
 
 from nanocoder.plugins.manifest import Entry
 
@@ -13,9 +13,7 @@ def unknown(name: str, tools: Collection[str], why: str) -> str:
     have = ", ".join(tools) or "none; install a nanocoder-tool-* package"
     if why:
         return f"Unknown tool: {name}; {why}. Tools: {have}"
-    close = nearest(name, tools)
-    hint = f"; did you mean {' or '.join(map(repr, close))}?" if close else "."
-    return f"Unknown tool: {name}{hint} Tools: {have}"
+    return f"Unknown tool: {name}{did_you_mean(name, tools, '.', limit=3)} Tools: {have}"
 
 
 def of_tools(

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 import pluggy
-from nanocoder_schema import canonical_json, for_model_schema, nearest
+from nanocoder_schema import canonical_json, did_you_mean, for_model_schema
 
 from nanocoder.errors import PluginError
 from nanocoder.hooks import specs
@@ -97,9 +97,7 @@ def _marked(plugin: object) -> list[tuple[str, Callable[..., Any]]]:
 
 def _refuse_unfit(name: str, hook: str, function: Callable[..., Any]) -> None:
     if hook not in STYLES:
-        close = nearest(hook, list(STYLES))
-        hint = f"; did you mean {close[0]!r}?" if close else ""
-        raise PluginError(name, f"there is no hook {hook!r}{hint}")
+        raise PluginError(name, f"there is no hook {hook!r}{did_you_mean(hook, STYLES)}")
     if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
         raise PluginError(name, f"{hook} is `async def`; hooks are plain functions")
     options = getattr(function, MARK)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define, evolve, field
 from nanocoder_files import Readable
-from nanocoder_schema import nearest
+from nanocoder_schema import SURELY_MEANT, did_you_mean
 
 from nanocoder.config import Config, cache_dir, own_folders, user_config_dir
 from nanocoder.directory import existing_directory
@@ -23,7 +23,7 @@ from nanocoder.path.readable import SessionReadable
 from nanocoder.plugins import Plugins
 from nanocoder.session.crash_recovery import take_back_what_was_killed
 from nanocoder.session.journal import Journal
-from nanocoder.session.policy_tools import SURELY_MEANT, unknown_tools
+from nanocoder.session.policy_tools import unknown_tools
 from nanocoder.session.store import SessionStore
 from nanocoder.session.transcript import Transcript, repaired
 from nanocoder.session.workspaces import open_workspace
@@ -318,19 +318,17 @@ def refuse_misspelt(config: Config, plugins: Plugins) -> None:
 def misspelt(config: Config, plugins: Plugins) -> list[str]:
     """Return a line for each name in the configuration that was probably meant otherwise."""
     known = {*plugins.entries, *plugins.set_aside, *config.disabled_plugins}
-    found = list(config.unknown_plugins(frozenset(known), cutoff=SURELY_MEANT))
-    found += [unknown.line for unknown in unknown_tools(config, plugins) if unknown.is_slip]
+    lines = list(config.unknown_plugins(frozenset(known), surely=True))
+    lines += [unknown.line for unknown in unknown_tools(config, plugins) if unknown.is_slip]
     if not config.disabled_tools:
-        return found
+        return lines
     tools = {*plugins.tools(), *(offer["name"] for _, offer in plugins.offers("tools"))}
     for name in sorted(config.disabled_tools - tools):
         if config.is_only_strangers(name):
             continue
-        close = nearest(name, tools, cutoff=SURELY_MEANT)
-        if close:
-            where = config.where("tools.disable")
-            found.append(f"{where}: there is no tool {name!r}; did you mean {close[0]!r}?")
-    return found
+        if hint := did_you_mean(name, tools, cutoff=SURELY_MEANT):
+            lines.append(f"{config.where('tools.disable')}: there is no tool {name!r}{hint}")
+    return lines
 
 
 def _opened_journal(
@@ -369,10 +367,9 @@ def dialect_of(plugins: Plugins, name: str) -> Dialect:
     found = plugins.offered("dialects", name)
     if found is None:
         have = [offer["name"] for _, offer in plugins.offers("dialects")]
-        close = nearest(name, have)
-        hint = f"; did you mean {close[0]!r}?" if close else "."
         why = plugins.why_absent(name, "dialects")
-        instead = f": {why}" if why else f"{hint} Installed: {', '.join(have) or 'none'}"
+        instead = f"{did_you_mean(name, have, '.')} Installed: {', '.join(have) or 'none'}"
+        instead = f": {why}" if why else instead
         raise UsageError(f"there is no dialect {name!r}{instead}")
     dialect: Dialect = found[1]
     return dialect

@@ -5,7 +5,7 @@ from collections.abc import Generator, Mapping
 from typing import Any
 
 from attrs import evolve, frozen
-from nanocoder_schema import Value, nearest
+from nanocoder_schema import Value, did_you_mean, nearest
 
 from nanocoder.cancel import Cancel
 from nanocoder.config import Config
@@ -90,12 +90,10 @@ def _instead(wanted: str, offers: Mapping[str, Mapping[str, Any]]) -> str:
             asked = f"--model {provider}/{model or 'MODEL'}"
             return f": {name} is a server that {provider!r} talks to; set {setting} and use {asked}"
     have = f" Providers: {', '.join(sorted(offers)) or 'none'}"
-    close = nearest(wanted, [f"{one}/" for one in offers]) or nearest(name, offers)
-    if close:
-        return f"; did you mean {close[0].rstrip('/')!r}?{have}"
-    if not slash:
-        return f". A model is written PROVIDER/MODEL.{have}"
-    return f".{have}"
+    close = nearest(wanted, [f"{provider}/" for provider in offers]) or nearest(name, offers)
+    otherwise = "." if slash else ". A model is written PROVIDER/MODEL."
+    best = [provider.rstrip("/") for provider in close[:1]]
+    return did_you_mean(name, best, otherwise, cutoff=0.0) + have
 
 
 def first_usable(plugins: Plugins, environment: Mapping[str, str] = os.environ) -> Chosen:

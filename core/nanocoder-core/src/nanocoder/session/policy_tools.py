@@ -4,13 +4,10 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import attrs
-from nanocoder_schema import nearest
+from nanocoder_schema import SURELY_MEANT, did_you_mean
 
 from nanocoder.config import Config
 from nanocoder.plugins import Plugins
-
-SURELY_MEANT = 0.85
-"""How alike two names are, from 0 to 1, when one is a slip of the other."""
 
 
 class UnknownTool(NamedTuple):
@@ -36,12 +33,11 @@ def unknown_tools(config: Config, plugins: Plugins) -> Iterator[UnknownTool]:
         for name, value, tool in _named(settings):
             if not tool or tool in tools:
                 continue
-            close = nearest(tool, tools, cutoff=SURELY_MEANT)
+            hint = did_you_mean(tool, tools, cutoff=SURELY_MEANT)
             where = config.where(f"plugins.{plugin}.{name}", {plugin: type(settings)})
-            hint = f"; did you mean {close[0]!r}?" if close else ""
             line = f"{where}: {value!r} is about the tool {tool!r}, which is not installed{hint}"
             is_foreign = where.layer == "project" and not config.trusted
-            yield UnknownTool(line, bool(close) and not is_foreign)
+            yield UnknownTool(line, bool(hint) and not is_foreign)
 
 
 def idle_policies(config: Config, plugins: Plugins) -> Iterator[str]:

@@ -351,7 +351,6 @@ def _empty(path: Path) -> UsageError:
 
 
 def _hint(wanted: str, names: Sequence[str]) -> str:
-    from nanocoder_schema import nearest  # only mistakes need it
+    from nanocoder_schema import did_you_mean  # only mistakes need it
 
-    close = nearest(wanted, names, limit=1)
-    return f"; did you mean {close[0]}?" if close else "; `nanocoder sessions list` shows all"
+    return did_you_mean(wanted, names, "; `nanocoder sessions list` shows all")

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from attrs import evolve, frozen
-from nanocoder_schema import Value, nearest
+from nanocoder_schema import Value, did_you_mean
 
 from nanocoder.errors import UsageError
 from nanocoder.path.stages import STAGES
@@ -69,11 +69,9 @@ def trace(records: Sequence[Record], call_id: str) -> Trace:
 
 
 def _no_such_call(call_id: str, ids: Sequence[str], records: Sequence[Record]) -> UsageError:
-    close = nearest(call_id, set(ids), limit=1)
     origin = records[0].data.get("forked_from", "") if records else ""
-    hint = f"; did you mean {close[0]!r}?" if close else ""
-    if origin and not hint:
-        hint = f"; it is a fork: earlier calls are in {origin}"
+    earlier = f"; it is a fork: earlier calls are in {origin}" if origin else ""
+    hint = did_you_mean(call_id, set(ids), earlier)
     what = f"the session has no call {call_id!r}" if ids else "no call was made in the session"
     error = UsageError(f"{what}{hint}")
     error.error_class = "call_not_found"
