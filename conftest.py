@@ -8,6 +8,9 @@ from typing import Final, TypeVar
 
 import pytest
 import repository
+from command_line import described, nanocoder
+
+__all__ = ["described", "nanocoder"]
 
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
 

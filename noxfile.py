@@ -218,13 +218,9 @@ def reference(_: nox.Session) -> None:
 def table(_: nox.Session) -> None:
     """Write the table of plugins, and the list of packages, from their folders."""
     import pages
-    import repository
 
     pages.PLUGINS_PAGE.write_text(pages.plugins_page(), encoding="utf-8")
-    packages = (*repository.family(), *repository.plugins())
-    names = [package.folder.name for package in packages]
-    (listed,) = ROOT.glob("plugins/*/src/*/packages.txt")
-    listed.write_text("".join(f"{name}\n" for name in sorted(names)), encoding="utf-8")
+    pages.PACKAGES_LIST.write_text(pages.packages_list(), encoding="utf-8")
 
 
 @nox.session

@@ -5,12 +5,15 @@ import textwrap
 from collections.abc import Iterator
 
 import repository
+from nanocoder.plugins.describe import import_and_describe
 from repository import Package
 
 HOOKS_PAGE = repository.ROOT / "docs/reference/hooks.md"
 HOOKSPECS = repository.CORE / "src/nanocoder/hooks/specs.py"
 HEADINGS = ("Called", "Results", "Raises", "Example")
 PLUGINS_PAGE = repository.ROOT / "docs/reference/plugins.md"
+PACKAGES_LIST = repository.CORE / "src/nanocoder/cli/packages.txt"
+LISTED_OFFERS = ("tools", "providers", "commands", "screens", "dialects", "sandboxes")
 TABLE_START = "<!-- plugins: written by `nox -s table` -->"
 TABLE_END = "<!-- end of plugins -->"
 
@@ -102,3 +105,18 @@ def plugins_page() -> str:
     before, _, rest = text.partition(TABLE_START)
     _, _, after = rest.partition(TABLE_END)
     return before + plugin_table() + after
+
+
+def packages_list() -> str:
+    """Return the core's list of packages as it has to be: a line for each thing that one offers."""
+    packages = sorted((*repository.family(), *repository.plugins()), key=lambda one: one.name)
+    return "".join(f"{line}\n" for package in packages for line in sorted(_offer_lines(package)))
+
+
+def _offer_lines(package: Package) -> Iterator[str]:
+    yield package.name
+    if package.is_first_party and package.kind not in repository.KINDS_WITHOUT_ENTRY_POINT:
+        description = import_and_describe(package.name, package.module)
+        for what in LISTED_OFFERS:
+            for offer in description.get(what, ()):
+                yield f"{package.name}\t{what}\t{offer['name']}"

@@ -3,14 +3,15 @@
 Each section stands between two comments of its page; what is around it is written by hand.
 """
 
-import argparse
-from collections.abc import Iterator, Mapping
+import importlib
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import repository
 from attrs import frozen
-from nanocoder.cli.parser import build
+from nanocoder import Argument, Command
+from nanocoder.cli.arguments import BEFORE_A_COMMAND, COMMANDS, VERSION
 from nanocoder.config.config import TABLES, TABLES_BY_NAME
 from nanocoder.config.settings import keys_of
 
@@ -68,65 +69,56 @@ def sections() -> list[Section]:
     ]
 
 
+def commands() -> dict[str, Command[Any]]:
+    """Return every command of the core and of our plugins by its name."""
+    offers: list[Command[Any]] = []
+    for plugin in repository.plugins():
+        module = importlib.import_module(plugin.module)
+        offers += getattr(module, "nanocoder_commands", list)()
+    return {**{command.name: command for command in offers}, **COMMANDS}
+
+
 def _command_lines() -> Iterator[str]:
-    yield from _described(build(), "")
-    for parser, text in _leaves(build()):
-        yield from _described(parser, text)
+    yield from _described("nanocoder", "", (VERSION, *BEFORE_A_COMMAND))
+    every = commands()
+    ordered = (*COMMANDS, *(name for name in every if name not in COMMANDS))
+    for name in ordered:
+        command = every[name]
+        if not any(other.startswith(f"{name} ") for other in every):
+            yield from _described(f"nanocoder {name}", command.help, command.arguments)
 
 
-def _leaves(parser: argparse.ArgumentParser) -> Iterator[tuple[argparse.ArgumentParser, str]]:
-    """Yield every command that can be typed, with its help."""
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            helps = {choice.dest: choice.help or "" for choice in action._choices_actions}
-            for name, command in action.choices.items():
-                inner = list(_leaves(command))
-                yield from inner or [(command, helps[name])]
-
-
-def _described(parser: argparse.ArgumentParser, text: str) -> Iterator[str]:
-    shown = [
-        action
-        for action in parser._actions
-        if not isinstance(action, argparse._HelpAction | argparse._SubParsersAction)
-    ]
-    places = [_place(action) for action in shown if not action.option_strings]
-    yield f"### `{' '.join([parser.prog, *places])}`\n"
+def _described(name: str, text: str, arguments: Sequence[Argument]) -> Iterator[str]:
+    places = [_place(one) for one in arguments if not one.names[0].startswith("-")]
+    yield f"### `{' '.join([name, *places])}`\n"
     if text:
         yield f"{text[0].upper()}{text[1:]}.\n"
-    if shown:
+    if arguments:
         yield "| argument | what it is |"
         yield "|---|---|"
-        yield from map(_row, shown)
+        yield from map(_row, arguments)
         yield ""
 
 
-def _place(action: argparse.Action) -> str:
-    name = str(action.metavar or action.dest).upper()
-    if action.nargs == "+":
-        return f"{name}…"
-    if action.nargs == "*":
-        return f"[{name}…]"
-    return f"[{name}]" if action.nargs == "?" else name
+def _place(argument: Argument) -> str:
+    name = (argument.metavar or argument.names[0]).upper()
+    patterns = {"+": f"{name}…", "*": f"[{name}…]", "?": f"[{name}]", "": name}
+    return patterns[argument.count]
 
 
-def _row(action: argparse.Action) -> str:
-    value = "" if action.nargs == 0 else str(action.metavar or "").upper()
-    names = action.option_strings or [str(action.metavar or action.dest).upper()]
+def _row(argument: Argument) -> str:
+    value = argument.metavar.upper()
+    names = argument.names
+    if not names[0].startswith("-"):
+        names = ((argument.metavar or names[0]).upper(),)
+    elif argument.kind == "switch":
+        names = (*names, *(f"--no-{name.removeprefix('--')}" for name in names))
     spelled = ", ".join(
         f"`{name} {value}`" if value and name[0] == "-" else f"`{name}`" for name in names
     )
-    parts = [action.help or "", _choices(action), _default(action)]
-    return f"| {spelled} | {'; '.join(part for part in parts if part)} |"
-
-
-def _choices(action: argparse.Action) -> str:
-    return ", ".join(f"`{choice}`" for choice in action.choices or ())
-
-
-def _default(action: argparse.Action) -> str:
-    is_said = action.default in (None, "", False, ".", argparse.SUPPRESS) or action.nargs == 0
-    return "" if is_said else f"default `{action.default}`"
+    choices = ", ".join(f"`{choice}`" for choice in argument.choices)
+    default = f"default `{argument.default}`" if argument.default not in (None, "", ".") else ""
+    return f"| {spelled} | {'; '.join(filter(None, (argument.help, choices, default)))} |"
 
 
 def _setting_lines() -> Iterator[str]:

@@ -67,7 +67,7 @@ def is_allowed(package: Package, name: str, *, in_tests: bool) -> bool:
     if top == "nanocoder":
         return name == top
     if top == "nanocoder_testing":
-        return in_tests
+        return in_tests or "nanocoder-testing" in declared(package)
     if top == package.module or top in sys.stdlib_module_names:
         return True
     if in_tests:

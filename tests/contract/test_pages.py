@@ -40,3 +40,8 @@ def test_the_reference_of_the_hooks_is_what_the_specifications_say():
 def test_a_page_lists_every_plugin():
     page = pages.PLUGINS_PAGE.read_text(encoding="utf-8")
     assert page == pages.plugins_page(), "write the table with `nox -s table`"
+
+
+def test_the_core_knows_every_package_and_what_it_offers():
+    listed = pages.PACKAGES_LIST.read_text(encoding="utf-8")
+    assert listed == pages.packages_list(), "write it with `nox -s table`"

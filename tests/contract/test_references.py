@@ -42,6 +42,11 @@ VALUES = (
     nanocoder.ProviderSpec,
     nanocoder.ModelInfo,
     nanocoder.Command,
+    nanocoder.Argument,
+    nanocoder.SessionSummary,
+    nanocoder.Record,
+    nanocoder.UndoRequest,
+    nanocoder.Undone,
     nanocoder.Screen,
     nanocoder.Resource,
 )
@@ -188,11 +193,13 @@ def test_the_page_of_values_has_every_field(value):
     assert {name for name in names if f"`{name}`" not in part} == set()
 
 
-def test_the_page_of_values_has_every_method_of_a_handlers_context():
-    _, _, rest = page("values.md").partition("\n## `ToolContext`\n")
+@pytest.mark.parametrize(
+    "value", [nanocoder.ToolContext, nanocoder.Host], ids=lambda one: one.__name__
+)
+def test_the_page_of_values_has_every_member_of_what_plugins_are_handed(value):
+    _, _, rest = page("values.md").partition(f"\n## `{value.__name__}`\n")
     part = rest.partition("\n## ")[0]
-    context = nanocoder.ToolContext
-    names = {name for name in vars(context) if not name.startswith("_")}
+    names = {name for name in vars(value) if not name.startswith("_")}
     assert {name for name in names if f"`{name}" not in part} == set()
 
 

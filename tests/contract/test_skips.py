@@ -16,8 +16,8 @@ SKIPPING = {
 
 def run(path, ci):
     plugin = ["-p", "conftest", "-p", "no:cacheprovider", "--rootdir", str(path.parent)]
-    paths = f"{repository.ROOT}{os.pathsep}{repository.ROOT / 'tests/contract'}"
-    environment = os.environ | {"CI": ci, "PYTHONPATH": paths}
+    folders = (repository.ROOT / name for name in (".", "tests/contract", "tests/shared"))
+    environment = os.environ | {"CI": ci, "PYTHONPATH": os.pathsep.join(map(str, folders))}
     environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     command = [sys.executable, "-m", "pytest", "-q", "-c", os.devnull, *plugin, str(path)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)

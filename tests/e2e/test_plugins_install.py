@@ -1,7 +1,7 @@
 """Installing a plugin: slips of its name, and files that run at every start of Python."""
 
 import pytest
-from place import ROOT, Place
+from place import Place
 
 PLUGIN = "from nanocoder import hookimpl\n\n\n@hookimpl\ndef nanocoder_tools():\n    return []\n"
 
@@ -28,11 +28,3 @@ def test_a_file_that_runs_at_every_start_is_named(tmp_path):
     done = place.run("plugins", "check", "acme-fine")
     assert "acme-sly contains acme_sly.pth, which runs code whenever Python starts" in done.stderr
     assert "acme_fine.pth" not in done.stderr
-
-
-def test_the_list_of_our_packages_is_what_there_is():
-    (path,) = ROOT.glob("plugins/*set-default/src/*/packages.txt")
-    there = {path.parent.name for path in ROOT.glob("*/nanocoder-*/pyproject.toml")}
-    listed = path.read_text(encoding="utf-8").split()
-    assert listed == sorted(listed)
-    assert set(listed) == there, "write it with `nox -s table`"

@@ -110,16 +110,6 @@ def test_help_and_completion_know_the_conversation(nanocoder):
     assert "\n    chat " in build().format_help()
 
 
-@pytest.mark.finding("F15")
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "tcsh"])
-def test_every_shell_has_a_completion(nanocoder, shell):
-    done = nanocoder("completion", shell)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "chat" in done.stdout
-    if shell != "tcsh":
-        assert "nanocoder sessions list" in done.stdout
-
-
 @pytest.mark.finding("D29")
 @pytest.mark.parametrize(
     ("word", "known", "meant"),

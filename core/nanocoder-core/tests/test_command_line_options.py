@@ -1,7 +1,7 @@
 """Options of a session may stand before a command or after it."""
 
 import pytest
-from nanocoder.cli.parser import build
+from nanocoder.cli.parser import build, command_of
 
 COMMANDS = [["run", "go"], ["call", "read_file"], ["policy", "explain", "read_file"]]
 
@@ -22,4 +22,5 @@ def test_without_options_a_command_runs_here_in_the_configured_mode(command):
 
 
 def test_the_directory_of_a_listing_may_stand_before_it():
-    assert build().parse_args(["--cwd", "/tmp", "sessions", "list"]).cwd == "/tmp"
+    assert build().parse_args(["--cwd", "/tmp", "config", "show"]).cwd == "/tmp"
+    assert command_of(["--cwd", "/tmp", "sessions", "list"]).args[0].cwd == "/tmp"

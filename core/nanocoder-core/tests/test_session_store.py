@@ -261,7 +261,8 @@ for _ in range(50):
 def test_a_fork_has_the_messages_and_leaves_the_origin_alone(store, tmp_path):
     session_id, journal = store.create(tmp_path, "acme/large", "plan")
     journal.append("message", encode_message(Message("user", "Hello")))
-    fork_id, fork = store.fork(session_id)
+    fork_id = store.fork(session_id)
+    _, fork = store.open(fork_id)
     fork.append("message", encode_message(Message("assistant", "Hi")))
     journal.append("message", encode_message(Message("assistant", "Bye")))
     assert [message.text for message in store.show(fork_id).messages] == ["Hello", "Hi"]
@@ -344,8 +345,7 @@ def test_a_session_keeps_its_name_through_all_that_follows(store, tmp_path):
         journal.append("message", encode_message(Message("assistant", "x" * 20_000)))
     journal.close()
     assert store.list()[0].title == store.show(other).title == "A good name"
-    forked, journal = store.fork(other)
-    journal.close()
+    forked = store.fork(other)
     assert store.show(forked).title == "A good name"
     store.rename(other, "Another")
     assert [one.title for one in store.list() if one.id == other] == ["Another"]

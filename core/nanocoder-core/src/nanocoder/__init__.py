@@ -8,13 +8,14 @@ because a command that needs none of them should not wait for them.
 _NAMES = {
     "nanocoder.session.api": "open_session",
     "nanocoder.cancel": "Cancel",
+    "nanocoder.cli.host": "Host",
     "nanocoder.errors": """
         ApprovalNeeded Cancelled ConfigError Denied PersonError PluginError ProviderError TimedOut
         UnknownTool UsageError
     """,
     "nanocoder.hooks.specs": "hookimpl",
     "nanocoder.session.loop": "Session",
-    "nanocoder.hooks.contributions": "Command Dialect Display Resource Sandbox Screen",
+    "nanocoder.hooks.contributions": "Argument Command Dialect Display Resource Sandbox Screen",
     "nanocoder.plugins": "Plugins",
     "nanocoder.provider": """
         Finished ModelInfo Notice Provider ProviderSpec Request Retrying TextDelta ThinkingDelta
@@ -22,7 +23,13 @@ _NAMES = {
     """,
     "nanocoder.redaction": "without_password",
     "nanocoder.repetition": "repeats_itself",
-    "nanocoder.text": "OutputLimit clip clip_output count_tokens",
+    "nanocoder.session.messages": "encode_message spoken",
+    "nanocoder.session.records": "Record",
+    "nanocoder.session.store": "SessionStore",
+    "nanocoder.session.summary": "SessionSummary",
+    "nanocoder.session.transcript": "Transcript",
+    "nanocoder.session.undo_request": "UndoRequest Undone",
+    "nanocoder.text": "OutputLimit brief clip clip_output count_tokens",
     "nanocoder.tools.tool": "SessionInfo Tool ToolContext ToolInfo tool",
     "nanocoder.values": """
         ApprovalAnswer ApprovalRequest Attachment Decision Effect Event Message Mode Question Risk
@@ -35,7 +42,7 @@ _NAMES = {
     """,
     "nanocoder_schema": """
         BadArguments NanocoderError Param ToolError counted did_you_mean for_model for_terminal
-        parse_json structure
+        one_line parse_json structure
     """,
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}

@@ -22,10 +22,12 @@ from nanocoder_schema import counted as counted
 from nanocoder_schema import did_you_mean as did_you_mean
 from nanocoder_schema import for_model as for_model
 from nanocoder_schema import for_terminal as for_terminal
+from nanocoder_schema import one_line as one_line
 from nanocoder_schema import parse_json as parse_json
 from nanocoder_schema import structure as structure
 
 from nanocoder.cancel import Cancel as Cancel
+from nanocoder.cli.host import Host as Host
 from nanocoder.errors import ApprovalNeeded as ApprovalNeeded
 from nanocoder.errors import Cancelled as Cancelled
 from nanocoder.errors import ConfigError as ConfigError
@@ -36,6 +38,7 @@ from nanocoder.errors import ProviderError as ProviderError
 from nanocoder.errors import TimedOut as TimedOut
 from nanocoder.errors import UnknownTool as UnknownTool
 from nanocoder.errors import UsageError as UsageError
+from nanocoder.hooks.contributions import Argument as Argument
 from nanocoder.hooks.contributions import Command as Command
 from nanocoder.hooks.contributions import Dialect as Dialect
 from nanocoder.hooks.contributions import Display as Display
@@ -58,7 +61,16 @@ from nanocoder.redaction import without_password as without_password
 from nanocoder.repetition import repeats_itself as repeats_itself
 from nanocoder.session.api import open_session as open_session
 from nanocoder.session.loop import Session as Session
+from nanocoder.session.messages import encode_message as encode_message
+from nanocoder.session.messages import spoken as spoken
+from nanocoder.session.records import Record as Record
+from nanocoder.session.store import SessionStore as SessionStore
+from nanocoder.session.summary import SessionSummary as SessionSummary
+from nanocoder.session.transcript import Transcript as Transcript
+from nanocoder.session.undo_request import Undone as Undone
+from nanocoder.session.undo_request import UndoRequest as UndoRequest
 from nanocoder.text import OutputLimit as OutputLimit
+from nanocoder.text import brief as brief
 from nanocoder.text import clip as clip
 from nanocoder.text import clip_output as clip_output
 from nanocoder.text import count_tokens as count_tokens
@@ -85,3 +97,5 @@ from nanocoder.values import Verdict as Verdict
 from nanocoder.wrappers import with_fallback as with_fallback
 from nanocoder.wrappers import with_retry as with_retry
 from nanocoder.wrappers import with_timeout as with_timeout
+
+__version__: str

@@ -1,9 +1,13 @@
 """Text cut to size, and its tokens counted."""
 
 import re
+from collections.abc import Mapping
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from nanocoder_schema import one_line
+
+VALUE_COLUMNS = 60
 SLACK = 1 / 20
 """What an output may have more than is shown of it: a cut of a few lines is not worth its note."""
 # Tokens for one byte of a class, by least squares against o200k; a pair of spaces counts back what
@@ -147,3 +151,17 @@ def count_tokens(text: str) -> int:
         counted -= count
         tokens += weight * count
     return max(round(tokens + _PUNCTUATION_WEIGHT * counted), 1 if text else 0)
+
+
+def brief(arguments: Mapping[str, Any]) -> str:
+    """Return a call's arguments on one line; values that are no text as JSON."""
+    return ", ".join(
+        f"{key}={one_line(value if isinstance(value, str) else _json(value), VALUE_COLUMNS)}"
+        for key, value in arguments.items()
+    )
+
+
+def _json(value: Any) -> str:
+    import json  # few lines hold anything but texts
+
+    return json.dumps(value, ensure_ascii=False, default=str)

@@ -3,7 +3,7 @@
 Nothing here imports rich or prompt_toolkit before something is drawn or typed.
 """
 
-from collections.abc import Sequence
+from argparse import Namespace
 from typing import Any
 
 from attrs import field, frozen
@@ -12,6 +12,7 @@ from nanocoder import (
     ApprovalRequest,
     Cancel,
     Command,
+    Host,
     Question,
     Screen,
     SessionInfo,
@@ -47,7 +48,7 @@ def nanocoder_screens() -> list[Screen]:
 
 
 @hookimpl
-def nanocoder_commands() -> list[Command]:
+def nanocoder_commands() -> list[Command[Host]]:
     """Offer the conversation that `nanocoder` alone starts."""
     return [Command("chat", "talk in the terminal", _run_chat)]
 
@@ -91,7 +92,7 @@ def _open_screen(info: SessionInfo, settings: Any) -> Any:
     )
 
 
-def _run_chat(words: Sequence[str], host: Any) -> int:
+def _run_chat(arguments: Namespace, host: Host) -> int:
     from nanocoder_ui_terminal.chat import run  # a command that is not typed costs nothing
 
-    return run(words, host)
+    return run(arguments, host)

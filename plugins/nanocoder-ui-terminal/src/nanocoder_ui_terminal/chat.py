@@ -1,10 +1,10 @@
 """The command `chat`: read what the person types, act on it, until they leave."""
 
-from collections.abc import Sequence
+from argparse import Namespace
 from pathlib import Path
 from typing import Any, Final
 
-from nanocoder import Mode, PersonError, UsageError, __version__, for_terminal
+from nanocoder import Host, Mode, PersonError, UsageError, __version__, for_terminal
 
 from nanocoder_ui_terminal.completion import ChatCompleter, Files
 from nanocoder_ui_terminal.conversation import Conversation
@@ -18,7 +18,6 @@ from nanocoder_ui_terminal.text_lines import CHOOSE_HERE, one_line, use_chat_com
 
 PLUGIN: Final = "ui-terminal"
 NO_TERMINAL: Final = 'a conversation needs a terminal; without one: nanocoder run "PROMPT"'
-USAGE: Final = "chat takes --resume ID, or the first prompt"
 MODEL_COLUMNS: Final = 40
 LEAVING: Final = ("exit", "quit")
 """These words leave without a slash, too: no model can do anything with them."""
@@ -26,16 +25,15 @@ CYCLE: Final = (Mode.PLAN, Mode.ASK, Mode.EDITS)
 """Shift-Tab goes through these; the mode that asks for nothing has to be typed."""
 
 
-def run(words: Sequence[str], host: Any) -> int:
-    """Talk until the person leaves; *words* are `--resume ID` and the first prompt."""
+def run(arguments: Namespace, host: Host) -> int:
+    """Talk until the person leaves, in the session `resume`, beginning with `prompt`."""
     if not host.is_interactive:
         raise UsageError(NO_TERMINAL)
-    resume, first = _parse_words(words)
     with host.signals, keep_enter_apart():
-        return _talk(host, resume, first)
+        return _talk(host, arguments.resume, arguments.prompt)
 
 
-def _talk(host: Any, resume: str, first: str) -> int:
+def _talk(host: Host, resume: str, first: str) -> int:
     """Hold one conversation after the other; return the exit code."""
     settings = host.plugins.settings(PLUGIN)
     terminal = Terminal.of_process()
@@ -172,19 +170,6 @@ class Chat:
         except PersonError:
             return None
         return folder / "history"
-
-
-def _parse_words(words: Sequence[str]) -> tuple[str, str]:
-    """Return the session to resume and the first prompt; raises UsageError."""
-    rest = list(words)
-    resume = ""
-    if rest[:1] == ["--resume"]:
-        if len(rest) < 2:  # noqa: PLR2004 - the option and its value
-            raise UsageError(USAGE)
-        resume, rest = rest[1], rest[2:]
-    if rest and rest[0].startswith("-"):
-        raise UsageError(f"unknown argument {rest[0]!r}; {USAGE}")
-    return resume, " ".join(rest)
 
 
 def _is_command(text: str) -> bool:

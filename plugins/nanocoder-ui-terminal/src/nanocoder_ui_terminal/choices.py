@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 from attrs import frozen
-from nanocoder import counted
+from nanocoder import SessionSummary, counted
 
 from nanocoder_ui_terminal.text_lines import one_line, use_chat_commands
 
@@ -60,7 +60,7 @@ class Models:
 class Sessions:
     """The earlier sessions of a directory. Their numbers are those of the list shown last."""
 
-    def __init__(self, list_all: Callable[[], Iterable[Any]], own_id: str) -> None:
+    def __init__(self, list_all: Callable[[], Iterable[SessionSummary]], own_id: str) -> None:
         self._list_all = list_all
         self._own_id = own_id
         self._numbered: list[str] = []
@@ -72,7 +72,7 @@ class Sessions:
             for session in self.find("")[:MAX_SESSIONS]
         ]
 
-    def find(self, query: str) -> list[Any]:
+    def find(self, query: str) -> list[SessionSummary]:
         """Return the sessions that a number of the list, the start of an ID or title words mean.
 
         An empty query means all. The current session is never among them.

@@ -1,10 +1,21 @@
 """One session as the person sees it: messages, prompts and their runs."""
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from signal import SIGINT
 from typing import Any
 
-from nanocoder import Cancel, Event, Mode, PersonError, Session, StopReason, Usage
+from nanocoder import (
+    Cancel,
+    Event,
+    Host,
+    Mode,
+    PersonError,
+    Session,
+    SessionSummary,
+    StopReason,
+    Usage,
+)
 
 from nanocoder_ui_terminal.choices import Models, Sessions
 from nanocoder_ui_terminal.mentioned_files import Typed, attach_files
@@ -23,7 +34,7 @@ from nanocoder_ui_terminal.text_lines import (
 class Conversation:
     """One session as the person sees it."""
 
-    def __init__(self, host: Any, session: Session, terminal: Terminal, settings: Any) -> None:
+    def __init__(self, host: Host, session: Session, terminal: Terminal, settings: Any) -> None:
         self.host = host
         self.session = session
         self.terminal = terminal
@@ -38,7 +49,7 @@ class Conversation:
         self.ended_well = False
         """Whether the latest run ended by itself, so that queued prompts may follow."""
         self.models = Models(lambda: host.models(session))
-        self.sessions = Sessions(host.sessions, session.id)
+        self.sessions = Sessions(partial(_sessions_of, host), session.id)
         self._is_running = False
         self._settings = settings
         self._news: list[str] = []
@@ -145,3 +156,9 @@ class Conversation:
                 self.context = conversation_tokens(event.data["usage"])
         self.usage += self.session.report.usage
         self.ended_well = self.session.report.stop_reason is StopReason.DONE
+
+
+def _sessions_of(host: Host) -> list[SessionSummary]:
+    """Return the conversations of the host's directory, the last used first."""
+    directory = str(host.cwd)
+    return [each for each in host.sessions.list() if each.title and each.cwd == directory]

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Final
 
-from nanocoder import NanocoderError
+from nanocoder import NanocoderError, UndoRequest
 
 from nanocoder_ui_terminal.line_input import StoppedError, line_mode, read_line
 from nanocoder_ui_terminal.text_lines import use_chat_commands
@@ -23,19 +23,20 @@ def restore_files(conversation: "Conversation", *, redo: bool, force: bool = Fal
         return _ask(conversation.terminal, conversation.leaving)
 
     try:
-        paths = conversation.host.undo(
-            conversation.session, conversation.show_change, agree, redo=redo, force=force
+        request = UndoRequest(redo=redo, force=force)
+        undone = conversation.host.undo(
+            conversation.session, request, conversation.show_change, agree
         )
     except NanocoderError as error:
         conversation.say(use_chat_commands(str(error)), "yellow")
         return
-    if not paths:
+    if not undone.files:
         conversation.say("Nothing was changed.")
         return
     conversation.say(f"Done. /{'undo' if redo else 'redo'} reverts this.")
     how = "redid your changes" if redo else "undid your changes"
     conversation.tell_model(
-        f"[the user {how}; read these files again before you continue: {', '.join(paths)}]"
+        f"[the user {how}; read these files again before you continue: {', '.join(undone.files)}]"
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from nanocoder_schema import parse_json
 
-from nanocoder.cli.host import Host, stop
+from nanocoder.cli.command_host import CommandHost, stop
 from nanocoder.cli.output import answers, complain
 from nanocoder.errors import BadArguments, Cancelled, UnknownTool, UsageError
 from nanocoder.session.loop import Session
@@ -31,7 +31,7 @@ TABLE = (
 def run(arguments: argparse.Namespace) -> int:
     """Run one call and print its result; a refusal by policy is exit code 6."""
     values = parsed(arguments.arguments)
-    host = Host(arguments.cwd, model=arguments.model, mode=arguments.mode)
+    host = CommandHost.of(arguments)
     interactive = host.is_interactive and arguments.output == "text"
     with host.signals as signals:
         with host.session(output=arguments.output, interactive=interactive) as session:

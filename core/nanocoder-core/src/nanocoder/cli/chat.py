@@ -1,11 +1,9 @@
 """`nanocoder` and `nanocoder chat`: the conversation that a UI plugin offers."""
 
 import argparse
-from collections.abc import Sequence
 
-from nanocoder.cli.host import Host
+from nanocoder.cli.command_host import CommandHost
 from nanocoder.errors import UsageError
-from nanocoder.session.store import SessionStore
 
 NO_SCREEN = """conversations need a plugin; nanocoder plugins install ui-terminal adds it.
 Without it: nanocoder run "PROMPT" does one task, nanocoder --help lists every command."""
@@ -19,18 +17,15 @@ def run(arguments: argparse.Namespace) -> int:
 
         print_line(f"nanocoder {VERSION}")
         return 0
-    host = Host(arguments.cwd, model=arguments.model, mode=arguments.mode)
-    words = [" ".join(arguments.prompt)] if getattr(arguments, "prompt", None) else []
-    if arguments.resume:
-        session_id = SessionStore.of_user(warn=host.say).find(arguments.resume, cwd=host.cwd)
-        words = ["--resume", session_id, *words]
-    return start_chat(host, words)
+    host = CommandHost.of(arguments)
+    resume = arguments.resume and host.sessions.find(arguments.resume, cwd=host.cwd)
+    return start_chat(host, resume, " ".join(getattr(arguments, "prompt", ())))
 
 
-def start_chat(host: Host, words: Sequence[str]) -> int:
+def start_chat(host: CommandHost, resume: str, prompt: str = "") -> int:
     """Hand over to the plugin that offers "chat"; raises UsageError when there is none."""
-    found = host.plugins.offered("commands", "chat")
-    if found is None:
+    offer = host.plugins.offered("commands", "chat")
+    if offer is None:
         raise UsageError(NO_SCREEN)
-    SessionStore.of_user(warn=host.say).remove_old(host.config.core.keep_sessions_days)
-    return int(found[1].run(list(words), host))
+    host.sessions.remove_old(host.config.core.keep_sessions_days)
+    return int(offer[1].run(argparse.Namespace(resume=resume, prompt=prompt), host))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from nanocoder.cli.host import Host
+from nanocoder.cli.command_host import CommandHost
 from nanocoder.cli.inside import refuse_in_a_call
 from nanocoder.cli.output import print_json, print_line, print_table
 from nanocoder.cli.question import NEEDS_PERSON, is_agreed
@@ -21,17 +21,17 @@ NOT_CONFIRMED: Final = "Not trusted: no terminal to confirm on. Pass --yes to tr
 
 def run(arguments: argparse.Namespace) -> int:
     """Do the action that was named."""
-    host = Host(arguments.cwd)
+    host = CommandHost(arguments.cwd)
     return ACTIONS[arguments.action](host, arguments)
 
 
-def plugin_classes(host: Host) -> dict[str, type]:
+def plugin_classes(host: CommandHost) -> dict[str, type]:
     """Return the settings class of every plugin that has one, loading them."""
     classes = {name: host.plugins.settings_class(name) for name in list(host.plugins.entries)}
     return {name: cls for name, cls in classes.items() if cls is not None}
 
 
-def _show(host: Host, arguments: argparse.Namespace) -> int:
+def _show(host: CommandHost, arguments: argparse.Namespace) -> int:
     rows: list[tuple[str, Any, str]] = [
         (key, value, str(origin)) for key, value, origin in host.config.items(plugin_classes(host))
     ]
@@ -48,7 +48,7 @@ def _show(host: Host, arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _files(host: Host) -> list[tuple[str, str, str]]:
+def _files(host: CommandHost) -> list[tuple[str, str, str]]:
     """Return which files count here, and where those that are missing would be."""
     try:
         user = str(_user_file(host))
@@ -61,7 +61,7 @@ def _files(host: Host) -> list[tuple[str, str, str]]:
     return [("yours", user, mine), ("this project's", str(project), theirs)]
 
 
-def _where(host: Host, arguments: argparse.Namespace) -> int:
+def _where(host: CommandHost, arguments: argparse.Namespace) -> int:
     key, classes = arguments.key, plugin_classes(host)
     origin = host.config.where(key, classes)
     for notice in host.config.notices:
@@ -76,17 +76,17 @@ def _where(host: Host, arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _path(host: Host, arguments: argparse.Namespace) -> int:
+def _path(host: CommandHost, arguments: argparse.Namespace) -> int:
     print_line(str(project_file(host.cwd) if arguments.project else _user_file(host)))
     return 0
 
 
-def _schema(host: Host, _: argparse.Namespace) -> int:
+def _schema(host: CommandHost, _: argparse.Namespace) -> int:
     print_json(host.config.json_schema(plugin_classes(host)))
     return 0
 
 
-def _set(host: Host, arguments: argparse.Namespace) -> int:
+def _set(host: CommandHost, arguments: argparse.Namespace) -> int:
     from nanocoder.config.editing import with_value  # most commands change nothing
 
     classes = plugin_classes(host)
@@ -95,7 +95,7 @@ def _set(host: Host, arguments: argparse.Namespace) -> int:
     return _change(host, classes, key, lambda document: with_value(document, key, value))
 
 
-def _unset(host: Host, arguments: argparse.Namespace) -> int:
+def _unset(host: CommandHost, arguments: argparse.Namespace) -> int:
     from nanocoder.config.editing import without_value  # as above
 
     key = tuple(arguments.key.split("."))
@@ -103,7 +103,7 @@ def _unset(host: Host, arguments: argparse.Namespace) -> int:
 
 
 def _change(
-    host: Host, classes: Mapping[str, type], key: tuple[str, ...], change: Callable[..., Any]
+    host: CommandHost, classes: Mapping[str, type], key: tuple[str, ...], change: Callable[..., Any]
 ) -> int:
     """Change the person's file, unless that would make it wrong, and say what counts now."""
     from nanocoder.config.document import Document, read_user_file
@@ -131,7 +131,7 @@ def _change(
     return 0
 
 
-def _current(host: Host, classes: Mapping[str, type], key: tuple[str, ...]) -> Any:
+def _current(host: CommandHost, classes: Mapping[str, type], key: tuple[str, ...]) -> Any:
     """Return the value of *key*, or of an entry's kind in a table of entries."""
     values = {name: value for name, value, _ in host.config.items(classes)}
     name = ".".join(key)
@@ -157,7 +157,7 @@ def _value(current: Any, text: str) -> Any:
     return [value] if is_list and not isinstance(value, list) else value
 
 
-def _trust(host: Host, arguments: argparse.Namespace) -> int:
+def _trust(host: CommandHost, arguments: argparse.Namespace) -> int:
     file = project_file(host.cwd)
     if not os.path.lexists(file):
         # To trust what is not there would say nothing about the file that comes later.
@@ -185,7 +185,7 @@ def _trust(host: Host, arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _loosened(host: Host) -> list[str]:
+def _loosened(host: CommandHost) -> list[str]:
     """Say what the project's file changes as soon as it is trusted."""
     classes = plugin_classes(host)
     # A variable of this shell may hide a setting today; the file will be trusted tomorrow, too.
@@ -206,13 +206,13 @@ def _loosened(host: Host) -> list[str]:
     return [f"Once it is trusted, {file} sets:", *lines, *notices]
 
 
-def _untrust(host: Host, _: argparse.Namespace) -> int:
+def _untrust(host: CommandHost, _: argparse.Namespace) -> int:
     untrust(host.cwd)
     print_line(f"{host.cwd} is not trusted: its settings can only tighten.")
     return 0
 
 
-def _user_file(host: Host) -> Path:
+def _user_file(host: CommandHost) -> Path:
     host.refuse_foreign_places()
     return user_config_dir() / "config.toml"
 
@@ -222,7 +222,7 @@ def _written(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
-ACTIONS: Final[Mapping[str, Callable[[Host, argparse.Namespace], int]]] = {
+ACTIONS: Final[Mapping[str, Callable[[CommandHost, argparse.Namespace], int]]] = {
     "show": _show,
     "where": _where,
     "path": _path,

@@ -5,7 +5,7 @@ import os
 
 from nanocoder_schema import did_you_mean
 
-from nanocoder.cli.host import Host
+from nanocoder.cli.command_host import CommandHost
 from nanocoder.cli.output import print_json, print_line, print_table
 from nanocoder.errors import PersonError, UsageError
 from nanocoder.session.models import (
@@ -21,7 +21,7 @@ from nanocoder.tools.tool import SessionInfo
 
 def run(arguments: argparse.Namespace) -> int:
     """List the providers, or with a provider's name the models that it offers."""
-    host = Host(arguments.cwd)
+    host = CommandHost(arguments.cwd)
     if arguments.provider:
         return _of_provider(host, arguments.provider, arguments.output)
     taken, problem = _taken(host)
@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _taken(host: Host) -> tuple[str, str]:
+def _taken(host: CommandHost) -> tuple[str, str]:
     """Return the model that is the default, or why a person has to name one first."""
     if host.config.core.model:
         return host.config.core.model, ""
@@ -70,7 +70,7 @@ def _taken(host: Host) -> tuple[str, str]:
         return "", "" if is_none else str(error)
 
 
-def _warn_of_no_provider(host: Host) -> None:
+def _warn_of_no_provider(host: CommandHost) -> None:
     info = SessionInfo("models", host.cwd)
     try:
         choose_model(host.plugins, host.config.core.model, info, config=host.config)
@@ -78,7 +78,7 @@ def _warn_of_no_provider(host: Host) -> None:
         host.say(str(error))
 
 
-def _of_provider(host: Host, name: str, output: str) -> int:
+def _of_provider(host: CommandHost, name: str, output: str) -> int:
     names = [offer["name"] for _, offer in host.plugins.offers("providers")]
     if name not in names:
         hint = did_you_mean(name, names, ".")

@@ -6,14 +6,13 @@ Everything that was not ours made safe first.
 import json
 import sys
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Any, Final, TextIO
 
-from nanocoder_schema import for_terminal, one_line
+from nanocoder_schema import for_terminal
 
 GAP: Final = "  "
-VALUE_COLUMNS: Final = 60
 MIN_COLUMNS: Final = 20
 WIDE: Final = 60
 """How wide a column is made that is not the last one."""
@@ -33,18 +32,6 @@ def print_json(value: Any) -> None:
 def print_line(text: str = "") -> None:
     """Print one line, with anything that could steer a terminal made visible."""
     sys.stdout.write(for_terminal(text) + "\n")
-
-
-def brief(arguments: Mapping[str, Any]) -> str:
-    """Return what a call was given on one line; what is no text as JSON."""
-    return ", ".join(
-        f"{key}={one_line(value if isinstance(value, str) else _json(value), VALUE_COLUMNS)}"
-        for key, value in arguments.items()
-    )
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def print_table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:

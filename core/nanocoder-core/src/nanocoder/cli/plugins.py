@@ -1,7 +1,6 @@
 """`nanocoder plugins …`: what is installed, what it offers, and how to get more or make one."""
 
 import argparse
-import os
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -9,14 +8,14 @@ from typing import Any
 
 from nanocoder_schema import did_you_mean, nearest
 
-from nanocoder.cli.host import Host
+from nanocoder.cli.command_host import CommandHost
 from nanocoder.cli.inside import refuse_in_a_call
 from nanocoder.cli.output import complain, print_json, print_line, print_table
-from nanocoder.cli.sets import installed_sets, known_packages
+from nanocoder.cli.packages import installed_sets, known_packages
 from nanocoder.config import user_config_dir
 from nanocoder.errors import UsageError
 from nanocoder.plugins import Entry, Plugins
-from nanocoder.plugins.discovery import PREFIX, find_plugins, site_paths, start_files
+from nanocoder.plugins.discovery import PREFIX, find_plugins, site_paths
 from nanocoder.plugins.lock import differences, installed_now, read_lock, write_lock
 
 CHANGING = frozenset(("install", "remove", "lock", "sync"))
@@ -31,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    host = Host(arguments.cwd)
+    host = CommandHost(arguments.cwd)
     plugins = host.plugins
     names = sorted({name.removeprefix(PREFIX) for name in arguments.names} or plugins.entries)
     _refuse_unknown(names, plugins)
@@ -112,7 +111,7 @@ def _install(arguments: argparse.Namespace) -> int:
         _refuse_slip(package)
     tool, code = _pip("install", *packages)
     if not code:
-        tell_start_files()
+        CommandHost().tell_start_files()
         return 0
     complain(
         f"{' '.join(packages)} could not be installed: {tool} ended with {code}, see above."
@@ -137,17 +136,6 @@ def _refuse_slip(package: str) -> None:
             f"{name!r} is not a package of nanocoder{hint} Nothing was installed; to install it"
             f" anyway: pip install {name}"
         )
-
-
-def tell_start_files() -> None:
-    """Name what plugins have put into every start of Python, where nobody looks for it."""
-    plugins = {plugin.distribution: plugin for plugin in find_plugins(site_paths())}
-    for distribution, plugin in sorted(plugins.items()):
-        for file in start_files(plugin):
-            complain(
-                f"{distribution} contains {file}, which runs code whenever Python starts, with or"
-                " without nanocoder; review it"
-            )
 
 
 def _remove(arguments: argparse.Namespace) -> int:
@@ -197,35 +185,6 @@ def _pip(action: str, *packages: str) -> tuple[str, int]:
     return tool, subprocess.run(command, check=False).returncode
 
 
-def _new(arguments: argparse.Namespace) -> int:
-    from nanocoder.cli.new import make_package
-
-    folder = make_package(arguments.kind, arguments.name, arguments.into)
-    import importlib.util
-
-    # uv makes environments without pip; the one on the path would install somewhere else.
-    pip = f"pip install -e '{folder}[test]' && pytest {folder}"
-    uv = f"uv pip install --python {sys.executable} -e '{os.path.join('.', folder)}[test]'"
-    uv += f" && {sys.executable} -m pytest {folder}"
-    print_line(f"{folder} is ready. Next: {pip if importlib.util.find_spec('pip') else uv}")
-    return 0
-
-
-def _check(arguments: argparse.Namespace) -> int:
-    try:
-        import nanocoder_testing
-    except ImportError as error:
-        raise UsageError(
-            "checking needs the package nanocoder-testing: install it beside nanocoder, with pip, "
-            "or with the command that installed nanocoder and `--with nanocoder-testing`"
-        ) from error
-
-    if arguments.name and arguments.name.removeprefix(PREFIX) not in Host().plugins.entries:
-        raise UsageError(f"there is no plugin {arguments.name!r}; see `nanocoder plugins list`")
-    tell_start_files()
-    return nanocoder_testing.check(arguments.name.removeprefix(PREFIX))
-
-
 def _lock(_: argparse.Namespace) -> int:
     path = user_config_dir() / "plugins.lock"
     now = installed_now()
@@ -248,8 +207,6 @@ ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {
     "list": _list,
     "install": _install,
     "remove": _remove,
-    "new": _new,
-    "check": _check,
     "lock": _lock,
     "sync": _sync,
 }

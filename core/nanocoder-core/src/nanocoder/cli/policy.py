@@ -5,7 +5,7 @@ import argparse
 from attrs import evolve
 
 from nanocoder.cli.call import parsed
-from nanocoder.cli.host import Host
+from nanocoder.cli.command_host import CommandHost
 from nanocoder.cli.output import print_json, print_line, print_table
 from nanocoder.path.approval import verdict_data
 from nanocoder.values import ToolCall, Verdict
@@ -14,7 +14,7 @@ from nanocoder.values import ToolCall, Verdict
 def run(arguments: argparse.Namespace) -> int:
     """Judge the call as a session would, without running it."""
     values = parsed(arguments.arguments)
-    host = Host(arguments.cwd, model=arguments.model, mode=arguments.mode)
+    host = CommandHost.of(arguments)
     with host.session(persist=False) as session:
         tool = session.plugins.tool(arguments.tool).real()
         tool.signature.check(values)
@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _placed(host: Host, verdict: Verdict) -> Verdict:
+def _placed(host: CommandHost, verdict: Verdict) -> Verdict:
     """Say where a rule stands: the file and line of the setting that its source names."""
     if not verdict.source.startswith("plugins."):
         return verdict

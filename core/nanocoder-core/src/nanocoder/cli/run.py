@@ -7,18 +7,19 @@ from collections.abc import Iterable
 
 from nanocoder_schema import did_you_mean, for_terminal, one_line
 
-from nanocoder.cli.host import Host, stop
-from nanocoder.cli.output import answers, brief, complain
+from nanocoder.cli.command_host import CommandHost, stop
+from nanocoder.cli.output import answers, complain
 from nanocoder.cli.piped import prompt_of
 from nanocoder.errors import UsageError
 from nanocoder.hooks.contributions import Display
 from nanocoder.session.loop import Session
 from nanocoder.session.report import Report
 from nanocoder.signals import Signals
+from nanocoder.text import brief
 from nanocoder.tools.tool import SessionInfo
 from nanocoder.values import Event
 
-PLUGIN_OF_FORM = {"json": "nanocoder-ui-json", "jsonl": "nanocoder-ui-json"}
+MACHINE_FORMS = ("json", "jsonl")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -33,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _run(arguments: argparse.Namespace, displays: list[Display]) -> int:
-    host = Host(
+    host = CommandHost(
         arguments.cwd,
         model=arguments.model,
         mode=arguments.mode,
@@ -79,7 +80,7 @@ def _show(session: Session, events: Iterable[Event], display: Display, signals: 
 
 def print_failure(error: Exception, form: str) -> None:
     """Print the report of a run that could not begin, for the forms that a program reads."""
-    if form not in PLUGIN_OF_FORM:
+    if form not in MACHINE_FORMS:
         return
     report = Report()
     report.fail(error)
@@ -90,27 +91,28 @@ def print_failure(error: Exception, form: str) -> None:
     answers().write(json.dumps(data) + "\n")
 
 
-def check_output(host: Host, form: str) -> None:
+def check_output(host: CommandHost, form: str) -> None:
     """Raise UsageError when nothing installed can show a session as *form*."""
     if form == "text":
         return
     have = sorted({"text", *(offer["name"] for _, offer in host.plugins.offers("screens"))})
     if form in have:
         return
-    package = PLUGIN_OF_FORM.get(form)
-    if package:
+    from nanocoder.cli.packages import package_with  # only mistakes need it
+
+    if package := package_with("screens", form):
         raise UsageError(f"--output {form} needs a package: nanocoder plugins install {package}")
     hint = did_you_mean(form, have, ".")
     raise UsageError(f"there is no output format {form!r}{hint} Formats: {', '.join(have)}")
 
 
-def _reads_stdin(host: Host, form: str) -> bool:
+def _reads_stdin(host: CommandHost, form: str) -> bool:
     """Tell whether standard input is for the answers of a program that reads *form*."""
     found = None if form == "text" else host.plugins.offered("screens", form)
     return found is not None and bool(found[1].reads_stdin)
 
 
-def open_display(host: Host, info: SessionInfo) -> Display:
+def open_display(host: CommandHost, info: SessionInfo) -> Display:
     """Return what shows the session: a plugin's screen, or plain text where nobody watches."""
     found = None
     if info.output != "text" or host.is_interactive:
@@ -180,12 +182,12 @@ def _chatter(line: str) -> None:
         return
 
 
-def restrict_to_set(host: Host, name: str) -> None:
+def restrict_to_set(host: CommandHost, name: str) -> None:
     """Keep only the plugins that the set *name* depends on.
 
     Raises UsageError when it is not installed.
     """
-    from nanocoder.cli.sets import members_of
+    from nanocoder.cli.packages import members_of
 
     members = members_of(name)
     for plugin in list(host.plugins.entries):

@@ -7,7 +7,7 @@ from typing import Any
 from attrs import asdict
 from nanocoder_schema import did_you_mean
 
-from nanocoder.cli.host import Host
+from nanocoder.cli.command_host import CommandHost
 from nanocoder.cli.output import print_json, print_line, print_table
 from nanocoder.config import Wrap
 from nanocoder.errors import UsageError
@@ -17,7 +17,7 @@ from nanocoder.tools.tool import Tool
 
 def run(arguments: argparse.Namespace) -> int:
     """List the tools, or show one with its parameters."""
-    host = Host(arguments.cwd, dialect=arguments.dialect)
+    host = CommandHost(arguments.cwd, dialect=arguments.dialect)
     tools = list(host.plugins.tools().values())
     if arguments.tool:
         tools = [_named(host, arguments.tool)]
@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _named(host: Host, name: str) -> Tool[..., Any]:
+def _named(host: CommandHost, name: str) -> Tool[..., Any]:
     """Return the tool called *name*; raises UsageError."""
     tools = host.plugins.tools()
     if name not in tools:

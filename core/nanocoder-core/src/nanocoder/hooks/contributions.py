@@ -5,26 +5,63 @@ Commands, screens, resources, dialects, sandboxes.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
 
-from attrs import frozen
+from attrs import field, frozen
 from nanocoder_schema import Value
 
 from nanocoder.tools.tool import SessionInfo, Tool
 from nanocoder.values import Event, ToolCall, ToolResult
 
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+
+HostT = TypeVar("HostT")
+
+
+def _texts(values: str | Iterable[str]) -> tuple[str, ...]:
+    return (values,) if isinstance(values, str) else tuple(values)
+
 
 @frozen(eq=False, repr=False)
-class Command(Value):
-    """A sub-command of the command line: `nanocoder NAME …`.
+class Argument(Value):
+    """One argument of a command.
 
-    *run* gets the words after the name and the host, through which it opens sessions, and returns
-    the exit code. The command named "chat" is what `nanocoder` alone starts.
+    *names* are the spellings of an option ("-c", "--continue"), or the one name of an argument
+    that is found by its place. A "switch" also has a `--no-` form. *constant* is what an option
+    without a value stands for, *target* the attribute that holds the value if another name is
+    wanted. Of the arguments with the same *rival_group* at most one may be given. *completes* says
+    which names a shell offers: "sessions", "models", "plugins" or "tools".
+    """
+
+    names: tuple[str, ...] = field(converter=_texts)
+    help: str = ""
+    kind: Literal["text", "integer", "number", "flag", "switch"] = "text"
+    count: Literal["", "?", "*", "+"] = ""
+    default: str | None = None
+    metavar: str = ""
+    choices: tuple[str, ...] = field(default=(), converter=_texts)
+    constant: str = ""
+    target: str = ""
+    rival_group: str = ""
+    completes: str = ""
+
+
+@frozen(eq=False, repr=False)
+class Command(Value, Generic[HostT]):
+    """A command of the command line: `nanocoder NAME …`.
+
+    A name of two words is an action of a group: "plugins new". *run* gets the values of
+    *arguments*, and the host, through which it opens sessions; it returns the exit code. A command
+    named like a group, without *run*, gives the group its help. The command named "chat" is what
+    `nanocoder` alone starts.
     """
 
     name: str
     help: str
-    run: Callable[[Sequence[str], Any], int]
+    run: "Callable[[Namespace, HostT], int] | None" = None
+    arguments: tuple[Argument, ...] = ()
 
 
 class Display(Protocol):

@@ -121,13 +121,13 @@ def nanocoder_settings() -> type:  # type: ignore[empty-body]
 
 
 @hookspec
-def nanocoder_commands() -> "list[Command]":  # type: ignore[empty-body]
-    """Offer sub-commands of the command line.
+def nanocoder_commands() -> "list[Command[Any]]":  # type: ignore[empty-body]
+    """Offer commands of the command line.
 
     Called: when the plugin is described; a command's `run` when somebody types it.
     Results: all are offered; the core's own names win, and two of one name are refused.
     Raises: the plugin offers no command and is reported.
-    Example: `return [Command("chat", "Talk in the terminal.", run_chat)]`
+    Example: `return [Command("greet", "say hello", run_greet, (Argument("name", "to whom"),))]`
     """
 
 

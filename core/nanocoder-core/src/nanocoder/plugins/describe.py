@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any
 
 import pluggy
+from attrs import asdict
 from nanocoder_schema import canonical_json, did_you_mean, for_model_schema
 
 from nanocoder.errors import PluginError
@@ -168,7 +169,8 @@ def _offer(name: str, value: Any) -> dict[str, Any]:
     if isinstance(value, Tool):
         return tool_manifest(name, value)
     if isinstance(value, Command):
-        return {"name": value.name, "help": value.help}
+        arguments = [asdict(argument) for argument in value.arguments]
+        return {"name": value.name, "help": value.help, "arguments": arguments}
     if isinstance(value, ProviderSpec):
         return {
             "name": value.name,

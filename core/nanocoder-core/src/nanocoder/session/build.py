@@ -103,6 +103,10 @@ class Ground:
                 self._workspace = self.open(self._readable)
             return self._workspace
 
+    def open_workspace(self) -> "Workspace":
+        """Return the workspace."""
+        return self.workspace
+
     def record(self, event: Event) -> None:
         """Journal an event before the next step is taken."""
         if self.journal is None or event.kind not in RECORDED:

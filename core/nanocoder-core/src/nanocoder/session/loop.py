@@ -61,6 +61,8 @@ class Session:
         self.plugins: Plugins = ground.plugins
         self.config: Config = ground.config
         self.info: SessionInfo = ground.info
+        self.journal = ground.journal
+        self.open_workspace = ground.open_workspace
         self.children = Children(ground, self)
         self.approvals = Approvals(
             self.plugins,
@@ -72,7 +74,7 @@ class Session:
         )
         self.executor = Executor(
             self.plugins,
-            lambda: ground.workspace,
+            self.open_workspace,
             self.approvals,
             Services(
                 session_id=self.info.id,
@@ -92,10 +94,8 @@ class Session:
         self._telemetry = Telemetry(ground)
         self._talk = Talk(ground.messages)
         self._current: Run | None = None
-        self._early = Cancel()
-        self._signal = 0
-        self._started, self._announced = False, ""
-        self._closed = False
+        self._early, self._signal = Cancel(), 0
+        self._started, self._closed, self._announced = False, False, ""
         self.offering = Offering(ground.dialect, lambda: self.config.always_told)
 
     def __enter__(self) -> Self:

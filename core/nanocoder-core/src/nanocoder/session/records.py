@@ -7,8 +7,9 @@ line loses itself alone. A line with a number that was passed already is none of
 import errno
 import json
 import os
+import re
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -69,6 +70,27 @@ def read(path: Path) -> list[Record]:
         raise UsageError(f"{path}: the journal cannot be read: {error.strerror}") from None
     with os.fdopen(descriptor, "rb") as file:
         return scan(file).records
+
+
+def read_kind(path: Path, kind: str, since: float = 0.0) -> Iterator[Record | None]:
+    """Yield the records of one kind, and None for each damaged line.
+
+    Lines of other kinds are not decoded. A file that is no journal has none; neither has one
+    that was not written to since *since*.
+    """
+    begins = re.compile(rb'^.{0,64}"kind":"%s"' % re.escape(kind.encode()))
+    try:
+        descriptor = open_private(path)
+    except OSError:
+        return
+    with os.fdopen(descriptor, "rb") as file:
+        if os.fstat(descriptor).st_mtime < since:
+            return
+        while line := file.readline(MAX_LINE_BYTES):
+            if begins.match(line):
+                yield decode(line)
+            elif line[-SEAL_BYTES:] != SEAL % zlib.crc32(line[:-SEAL_BYTES]):
+                yield None
 
 
 def scan(file: BinaryIO) -> Scan:

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from nanocoder.config.places import state_dir
-from nanocoder.errors import ConfigError, UsageError
+from nanocoder.errors import ConfigError, PersonError, UsageError
 from nanocoder.private_files import open_private
 from nanocoder.session.journal import Journal, Warn, locked, private_directory
 from nanocoder.session.messages import encode_message
-from nanocoder.session.records import Record, Scan, read, scan
+from nanocoder.session.records import Record, Scan, read, read_kind, scan
 from nanocoder.session.summary import SessionSummary, summary_of
 from nanocoder.session.transcript import Transcript, repaired, titled
 
@@ -78,12 +78,22 @@ class SessionStore:
 
     def list(self) -> Sequence[SessionSummary]:
         """Return all sessions, the last used first; reads the ends of each journal only."""
-        found = (summary_of(self._path(name)) for name in self._names())
+        found = (summary_of(self._path(name)) for name in self.ids())
         return sorted(
             (one for one in found if one is not None),
             key=lambda one: (one.updated, one.id),
             reverse=True,
         )
+
+    def ids(self) -> Sequence[str]:
+        """Return the IDs of all sessions, oldest first."""
+        try:
+            with os.scandir(self.folder) as entries:
+                names = [entry.name for entry in entries]
+        except OSError:
+            return ()
+        ids = (name.removesuffix(".jsonl") for name in names if name.endswith(".jsonl"))
+        return sorted(one for one in ids if ID.fullmatch(one))
 
     def open(self, wanted: str, *, cwd: Path | None = None) -> tuple[Sequence[Record], Journal]:
         """Resume a session: its whole records, and its journal, which continues after them.
@@ -114,6 +124,17 @@ class SessionStore:
         """Return the whole records of a session without taking it over; raises UsageError."""
         return read(self._path(session_id))
 
+    def records_of_kind(
+        self, session_id: str, kind: str, *, since: float = 0.0
+    ) -> Iterator[Record | None]:
+        """Yield a session's records of one kind since *since*, and None for each damaged line.
+
+        Quick where few lines are of that kind. A journal that cannot be read has none.
+        """
+        for record in read_kind(self._path(session_id), kind, since):
+            if record is None or record.at >= since:
+                yield record
+
     def show(self, wanted: str, *, cwd: Path | None = None) -> Transcript:
         """Return a session's transcript, or a sub-agent's, without taking it over.
 
@@ -122,10 +143,11 @@ class SessionStore:
         path = self._path_within(wanted) or self._path(self.find(wanted, cwd=cwd))
         return repaired(read(path), path.with_suffix(""))
 
-    def fork(self, wanted: str, *, cwd: Path | None = None) -> tuple[str, Journal]:
-        """Start a session with the messages of another, which may be in use.
+    def fork(self, wanted: str, *, cwd: Path | None = None) -> str:
+        """Start a session with the messages of another, which may be in use; returns its ID.
 
-        Raises: UsageError (session_not_found, session_unreadable).
+        Raises: UsageError (session_not_found, session_unreadable), PersonError where nothing can be
+        kept.
         """
         origin = self.find(wanted, cwd=cwd)
         path = self._path(origin)
@@ -142,13 +164,16 @@ class SessionStore:
         )
         for message in past.messages:
             journal.append("message", encode_message(message, journal.artifact))
-        return session_id, journal
+        journal.close()
+        if journal.path is None:
+            raise PersonError("the new session could not be kept")
+        return session_id
 
     def find(self, wanted: str, *, cwd: Path | None = None) -> str:
         """Return the id of the session that *wanted* means; raises UsageError."""
         if wanted == "last":
             return self._last(cwd)
-        names = self._names()
+        names = self.ids()
         found = (
             [wanted]
             if wanted in names
@@ -188,7 +213,7 @@ class SessionStore:
             return 0
         oldest = time.time() - keep_days * DAY_S
         removed = 0
-        for name in self._names():
+        for name in self.ids():
             with suppress(OSError, UsageError):
                 if self._path(name).lstat().st_mtime < oldest:
                     self.remove(name)
@@ -212,16 +237,6 @@ class SessionStore:
             session_id, path, descriptor, after=found, warn=warn, not_before=not_before
         )
 
-    def _names(self) -> Sequence[str]:
-        """Return the ids of all journals, oldest first; other files are none of ours."""
-        try:
-            with os.scandir(self.folder) as entries:
-                names = [entry.name for entry in entries]
-        except OSError:
-            return ()
-        ids = (name.removesuffix(".jsonl") for name in names if name.endswith(".jsonl"))
-        return sorted(one for one in ids if ID.fullmatch(one))
-
     def _path_within(self, session_id: str) -> Path | None:
         """Return the journal of a sub-agent by its whole id; it lies with its session's files."""
         if not ID.fullmatch(session_id):
@@ -242,7 +257,7 @@ class SessionStore:
     def _after_the_newest(self) -> float:
         """Return the time; if the clock was put back, a time after the newest session."""
         now = time.time()
-        names = self._names()
+        names = self.ids()
         if not names or not now < _time_of(names[-1]) < now + CLOCK_JUMP_S:
             return now
         newest = summary_of(self._path(names[-1]))

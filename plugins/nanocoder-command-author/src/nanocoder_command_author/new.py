@@ -1,0 +1,118 @@
+"""`nanocoder plugins new`: a package whose tests pass at once."""
+
+import importlib.util
+import os
+import re
+import shutil
+import sys
+import tempfile
+from argparse import Namespace
+from collections.abc import Iterator
+from keyword import iskeyword
+from pathlib import Path
+from string import Template
+
+from nanocoder import Host, UsageError, __version__
+
+TEMPLATES = Path(__file__).resolve().parent / "template"
+SUFFIX = ".template"
+"""Keeps the templates out of the sight of linters and test runners."""
+NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+MAX_NAME_CHARS = 40
+RULE = "lower-case letters and digits, words joined by dashes, a letter first"
+DESCRIPTIONS = {
+    "tool": "The tool {identifier} for nanocoder.",
+    "policy": "A policy for nanocoder: {name}.",
+    "provider": "The provider {name} for nanocoder.",
+    "ui": "The screen {name} for nanocoder.",
+}
+
+
+def run(arguments: Namespace, host: Host) -> int:
+    """Make the package and say how to install and test it."""
+    folder = make_package(arguments.kind, arguments.name, arguments.into)
+    # uv makes environments without pip; a pip on the path would install somewhere else.
+    pip = f"pip install -e '{folder}[test]' && pytest {folder}"
+    uv = f"uv pip install --python {sys.executable} -e '{os.path.join('.', folder)}[test]'"
+    uv += f" && {sys.executable} -m pytest {folder}"
+    host.print_line(f"{folder} is ready. Next: {pip if importlib.util.find_spec('pip') else uv}")
+    return 0
+
+
+def make_package(kind: str, name: str, into: str | os.PathLike[str] = ".") -> Path:
+    """Write a plugin package below *into* and return its folder.
+
+    Raises: UsageError for a name that breaks the rule, a folder that is there already, and a
+    directory that cannot be written; nothing half-written is left behind.
+    """
+    check_name(kind, name)
+    words = words_of(kind, name)
+    parent = Path(into)
+    folder = parent / words["distribution"]
+    if not parent.is_dir():
+        raise UsageError(f"there is no directory {str(parent)!r} to put {folder.name} into")
+    if os.path.lexists(folder):
+        raise UsageError(f"{str(folder)!r} already exists; choose another name or --into DIR")
+    try:
+        _write(kind, words, folder)
+    except OSError as error:
+        raise UsageError(f"{str(folder)!r} cannot be written: {error.strerror}") from error
+    return folder
+
+
+def check_name(kind: str, name: str) -> None:
+    """Raise UsageError, with the nearest good name, for one that breaks the rule."""
+    better = _better(kind, name)
+    fits = NAME.fullmatch(better) is not None and len(better) <= MAX_NAME_CHARS
+    if fits and name == better:
+        return
+    hint = f"; did you mean {better!r}?" if fits else ""
+    rule = f"{RULE}, {MAX_NAME_CHARS} characters at most"
+    raise UsageError(f"{name!r:.80} is not a plugin name: {rule}{hint}")
+
+
+def words_of(kind: str, name: str) -> dict[str, str]:
+    """Return what the templates call the parts of a package."""
+    distribution = f"nanocoder-{kind}-{name}"
+    identifier = name.replace("-", "_")
+    return {
+        "name": name,
+        "identifier": identifier,
+        "plugin": f"{kind}-{name}",
+        "distribution": distribution,
+        "module": distribution.replace("-", "_"),
+        "description": DESCRIPTIONS[kind].format(name=name, identifier=identifier),
+        "version": __version__,
+    }
+
+
+def _better(kind: str, name: str) -> str:
+    """Return *name* as the rule would have it; itself when it keeps the rule."""
+    parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name)
+    plain = re.sub(r"[^a-z0-9]+", "-", parted.lower()).strip("-").lstrip("0123456789-")
+    plain = plain.removeprefix("nanocoder-").removeprefix(f"{kind}-")
+    return f"my-{plain}" if iskeyword(plain) else plain
+
+
+def _write(kind: str, words: dict[str, str], folder: Path) -> None:
+    """Write into a folder beside *folder*, then give it its name in one step."""
+    draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    try:
+        for relative, text in rendered(kind, words):
+            path = draft / relative
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        draft.chmod(0o755)
+        draft.rename(folder)
+    except BaseException:
+        shutil.rmtree(draft, ignore_errors=True)
+        raise
+
+
+def rendered(kind: str, words: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield each file of a package: its path below the package's folder, and its text."""
+    root = TEMPLATES / kind
+    for path in sorted(root.rglob(f"*{SUFFIX}")):
+        relative = str(path.relative_to(root)).removesuffix(SUFFIX)
+        text = Template(path.read_text(encoding="utf-8")).substitute(words)
+        yield relative.replace("MODULE", words["module"]), text

@@ -1,0 +1,118 @@
+"""`nanocoder plugins new`: packages whose tests pass at once, or nothing."""
+
+import os
+import subprocess
+import sys
+import tomllib
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from nanocoder import UsageError
+from nanocoder_command_author.new import TEMPLATES, make_package, words_of
+
+KINDS = sorted(path.name for path in TEMPLATES.iterdir())
+
+
+def outcome_of_its_tests(folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a package's tests in a pytest of their own; nothing is installed before."""
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    environment.pop("PYTHONPATH", None)
+    command = [sys.executable, "-m", "pytest", "-q", "-W", "error", "-p", "no:cacheprovider"]
+    command.append(f"--basetemp={folder.parent / 'basetemp'}")
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.finding("D22")
+@pytest.mark.finding("F18")
+@pytest.mark.contract("LC-04")
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_tests_of_a_new_package_pass_at_once(tmp_path: Path, kind: str) -> None:
+    folder = make_package(kind, "word-count", tmp_path)
+    assert folder == tmp_path / f"nanocoder-{kind}-word-count"
+    done = outcome_of_its_tests(folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "failed" not in done.stdout
+    assert "deselected" not in done.stdout
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_new_package_has_one_name_everywhere(tmp_path: Path, kind: str) -> None:
+    folder = make_package(kind, "word-count", tmp_path)
+    project = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
+    module = f"nanocoder_{kind}_word_count"
+    assert project["name"] == folder.name
+    assert project["entry-points"]["nanocoder"] == {f"{kind}-word-count": module}
+    assert (folder / "src" / module / "py.typed").is_file()
+    left = [path for path in folder.rglob("*") if "template" in path.name or "$" in path.name]
+    assert left == []
+
+
+@pytest.mark.contract("NA-01")
+def test_the_smallest_plugin_is_sixteen_lines_and_at_most_thirteen_of_toml(tmp_path: Path) -> None:
+    folder = make_package("tool", "count", tmp_path)
+    (source,) = folder.glob("src/*/__init__.py")
+    assert len(source.read_text().splitlines()) == 16
+    assert len((folder / "pyproject.toml").read_text().splitlines()) <= 13
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("Word Count", "word-count"),
+        ("wordCount", "word-count"),
+        ("word_count", "word-count"),
+        ("nanocoder-tool-count", "count"),
+        ("2fast", "fast"),
+        ("class", "my-class"),
+        ("../evil", "evil"),
+    ],
+)
+def test_a_bad_name_is_refused_with_the_nearest_good_one(
+    tmp_path: Path, name: str, meant: str
+) -> None:
+    with pytest.raises(UsageError, match=f"did you mean '{meant}'"):
+        make_package("tool", name, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    make_package("tool", meant, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["", "---", "x" * 41, "\0", "\u00e9\u00e8"])
+def test_a_name_that_cannot_be_mended_is_refused_with_the_rule(tmp_path: Path, name: str) -> None:
+    with pytest.raises(UsageError, match="lower-case letters and digits"):
+        make_package("tool", name, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_existing_folder_is_left_as_it_is(tmp_path: Path) -> None:
+    mine = tmp_path / words_of("tool", "count")["distribution"]
+    mine.mkdir()
+    with pytest.raises(UsageError, match="already exists"):
+        make_package("tool", "count", tmp_path)
+    assert list(mine.iterdir()) == []
+
+
+def test_a_place_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"there is no directory .*gone"):
+        make_package("tool", "count", tmp_path / "gone")
+
+
+def test_a_disk_that_refuses_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(self: Path, target: Path) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "rename", refuse)
+    with pytest.raises(UsageError, match="No space left"):
+        make_package("tool", "count", tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_to_do_next_installs_into_this_environment(nanocoder) -> None:
+    said = nanocoder("plugins", "new", "tool", "count").stdout
+    assert f"pip install --python {sys.executable} -e" in said or find_spec("pip"), said
+    assert "nanocoder-tool-count[test]" in said

@@ -1,0 +1,61 @@
+"""The commands `stats` and `trace`: what the journals say of calls."""
+
+from argparse import Namespace
+
+from nanocoder import Argument, Command, Host, hookimpl
+
+OUTPUT = Argument("--output", "output format", default="text", choices=("text", "json"))
+DIRECTORY = Argument("--cwd", "the directory (default: this one)", metavar="DIR")
+
+
+@hookimpl
+def nanocoder_commands() -> list[Command[Host]]:
+    """Offer both commands."""
+    return [
+        Command(
+            "stats",
+            "show how long calls take and how often they fail",
+            _stats,
+            (
+                OUTPUT,
+                Argument("--tool", "only calls of this tool", metavar="NAME", completes="tools"),
+                Argument(
+                    "--days",
+                    "only calls of the last N days (default: all)",
+                    kind="number",
+                    metavar="N",
+                ),
+                Argument("--check", "exit with 1 if an objective is not met", kind="flag"),
+                DIRECTORY,
+            ),
+        ),
+        Command(
+            "trace",
+            "show the six stages of one call, with their times",
+            _trace,
+            (
+                Argument("call", 'the ID of a call, or "last"', metavar="CALL_ID"),
+                Argument(
+                    "--session",
+                    "the session of the call",
+                    default="last",
+                    metavar="ID",
+                    completes="sessions",
+                ),
+                OUTPUT,
+                DIRECTORY,
+            ),
+        ),
+    ]
+
+
+def _stats(arguments: Namespace, host: Host) -> int:
+    from nanocoder_command_observe.stats import run  # a command that is not typed costs nothing
+
+    return run(arguments, host)
+
+
+def _trace(arguments: Namespace, host: Host) -> int:
+    from nanocoder_command_observe.trace import run  # as above
+
+    return run(arguments, host)

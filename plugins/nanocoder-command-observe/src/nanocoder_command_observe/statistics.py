@@ -1,0 +1,150 @@
+"""How the calls of each tool went, from the journals that are kept anyway.
+
+Journals are read line by line: a damaged line is counted and left out, and a tool's times are kept
+in buckets one per cent wide, so that neither long journals nor many of them fill the memory.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any, Final
+
+from attrs import define, field, frozen
+from nanocoder import SessionStore
+
+WIDTH: Final = math.log(1.01)
+SMALLEST_MS: Final = 0.001
+NEVER_RAN: Final = frozenset({"invalid_arguments", "unknown_tool", "busy", "not_run"})
+"""Error classes of calls that the tool never saw: they say nothing about it."""
+
+
+class Times:
+    """Durations in milliseconds, each kept to one per cent; the longest is kept as it is."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.longest = 0.0
+        self._buckets: Counter[int] = Counter()
+
+    def add(self, milliseconds: float) -> None:
+        """Take one more into account."""
+        self.count += 1
+        self.longest = max(self.longest, milliseconds)
+        self._buckets[math.ceil(math.log(max(milliseconds, SMALLEST_MS)) / WIDTH)] += 1
+
+    def percentile(self, part: float) -> float | None:
+        """Return the time that *part* of them, 0 to 1, do not exceed; None without any."""
+        rest = math.ceil(part * self.count)
+        for bucket, count in sorted(self._buckets.items()):
+            rest -= count
+            if rest <= 0:
+                return round(min(math.exp(bucket * WIDTH), self.longest), 3)
+        return None
+
+
+@define
+class ToolStatistics:
+    """The calls of one tool; *times* are its handler's own, without waiting for others or people.
+
+    *answered* are those that worked and *errors*. Calls that somebody refused (*denied*), that were
+    interrupted, or that the tool never saw are neither: they say nothing about the tool.
+    """
+
+    tool: str
+    calls: int = 0
+    errors: int = 0
+    denied: int = 0
+    worked: int = 0
+    times: Times = field(factory=Times)
+
+    @property
+    def answered(self) -> int:
+        """How many calls the tool did or failed at: its error rate is a part of these."""
+        return self.worked + self.errors
+
+    @property
+    def error_rate(self) -> float:
+        """The part of the calls that the tool answered that were errors, 0 to 1."""
+        return self.errors / self.answered if self.errors else 0.0
+
+    def add(self, result: Mapping[str, Any]) -> None:
+        """Take the record of one call into account."""
+        self.calls += 1
+        error_class = result.get("error_class", "")
+        if result.get("status") == "ok":
+            self.worked += 1
+        elif result.get("status") in {"denied", "approval_needed"}:
+            self.denied += 1
+            return
+        elif error_class in NEVER_RAN or error_class == "cancelled":
+            return
+        else:
+            self.errors += 1
+        # Records of earlier releases know how long a call took, people included, and no more.
+        duration_ms = result.get("ran_ms", result.get("duration_ms"))
+        if isinstance(duration_ms, int | float) and duration_ms >= 0:
+            self.times.add(float(duration_ms))
+
+    def data(self) -> dict[str, Any]:
+        """Return the figures as JSON-ready data; times in milliseconds, null without any."""
+        return {
+            "tool": self.tool,
+            "calls": self.calls,
+            "answered": self.answered,
+            "errors": self.errors,
+            "error_rate": round(self.error_rate, 4),
+            "denied": self.denied,
+            "p50_ms": self.times.percentile(0.5),
+            "p95_ms": self.times.percentile(0.95),
+            "p99_ms": self.times.percentile(0.99),
+            "max_ms": self.times.longest if self.times.count else None,
+        }
+
+
+@frozen
+class Statistics:
+    """All tools by name, how many sessions were read, and how many lines were damaged."""
+
+    tools: Mapping[str, ToolStatistics]
+    sessions: int = 0
+    damaged: int = 0
+
+
+def statistics(store: SessionStore, *, since: float = 0.0, tool: str = "") -> Statistics:
+    """Read every journal of *store*: calls since *since*, in seconds since the epoch.
+
+    With *tool*, of that tool only.
+    """
+    tools: dict[str, ToolStatistics] = {}
+    damaged = 0
+    ids = store.ids()
+    for session_id in ids:
+        for record in store.records_of_kind(session_id, "call.finished", since=since):
+            if record is None:
+                damaged += 1
+                continue
+            result = record.data.get("result")
+            result = result if isinstance(result, dict) else {}
+            name = result.get("tool")
+            # A name that a model made up is no tool.
+            if not isinstance(name, str) or result.get("error_class") == "unknown_tool":
+                continue
+            if not tool or name == tool:
+                tools.setdefault(name, ToolStatistics(name)).add(result)
+    return Statistics(dict(sorted(tools.items())), len(ids), damaged)
+
+
+def missed(tool: ToolStatistics, objectives: Mapping[str, Mapping[str, float]]) -> list[str]:
+    """Return the objectives that a tool missed, as in "p95_ms 2,100 > 2,000".
+
+    *objectives* has limits by tool for each of p95_ms, p99_ms and error_rate; "*" is for all tools
+    without one.
+    """
+    lines = []
+    figures = tool.data()
+    for name, limits in objectives.items():
+        limit = limits.get(tool.tool, limits.get("*"))
+        value = figures[name]
+        if limit is not None and value is not None and value > limit:
+            lines.append(f"{name} {value:,g} > {limit:,g}")
+    return lines

@@ -1,0 +1,78 @@
+"""`nanocoder stats`: how long calls take and how often they fail, against the objectives."""
+
+import math
+import time
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from nanocoder import Host, UsageError
+
+from nanocoder_command_observe.statistics import Statistics, missed, statistics
+
+DAY_S: Final = 86_400.0
+NO_DAYS: Final = (
+    "--days {} is not valid: give more than 0, as in --days 7, or leave it out to count every call"
+)
+HEAD: Final = (
+    *("tool", "calls", "answered", "errors", "denied"),
+    *("p50", "p95", "p99", "max", "objectives"),
+)
+
+
+def run(arguments: Namespace, host: Host) -> int:
+    """Print the figures; with --check, return 1 when an objective is missed."""
+    figures = statistics(host.sessions, since=_since(arguments.days), tool=arguments.tool or "")
+    table = host.config.objectives
+    objectives = {name: getattr(table, name) for name in ("p95_ms", "p99_ms", "error_rate")}
+    rows = [
+        {**tool.data(), "missed": missed(tool, objectives), "judged": _is_judged(name, objectives)}
+        for name, tool in figures.tools.items()
+    ]
+    if arguments.output == "json":
+        data = {"sessions": figures.sessions, "damaged_lines": figures.damaged, "tools": rows}
+        host.print_json(data)
+    else:
+        _print(host, rows, figures, arguments)
+    return 1 if arguments.check and any(row["missed"] for row in rows) else 0
+
+
+def _since(days: float | None) -> float:
+    """Return the time *days* ago, None: the epoch; raises UsageError for no number of days."""
+    if days is None:
+        return 0.0
+    if not 0 < days < math.inf:
+        raise UsageError(NO_DAYS.format(f"{days:g}"))
+    return time.time() - days * DAY_S
+
+
+def _is_judged(tool: str, objectives: Mapping[str, Mapping[str, float]]) -> bool:
+    return any(tool in limits or "*" in limits for limits in objectives.values())
+
+
+def _print(
+    host: Host, rows: Sequence[Mapping[str, Any]], figures: Statistics, arguments: Namespace
+) -> None:
+    if rows:
+        host.print_table(HEAD, [_cells(row) for row in rows])
+    else:
+        tool = f" of {arguments.tool!r}" if arguments.tool else ""
+        days = f" in the last {arguments.days:g} days" if arguments.days else ""
+        host.print_line(f"No calls{tool}{days} (sessions kept: {figures.sessions}).")
+    if figures.damaged:
+        host.print_line(f"{figures.damaged} damaged lines were skipped.")
+
+
+def _cells(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    times = (_milliseconds(row[name]) for name in ("p50_ms", "p95_ms", "p99_ms", "max_ms"))
+    # Avoid 0/0: a tool whose every call was refused has no error rate.
+    errors = f"{row['errors']} ({row['error_rate']:.1%})" if row["answered"] else "0"
+    verdict = "ok" if row["judged"] else "none"
+    if row["missed"]:
+        verdict = f"missed: {', '.join(row['missed'])}"
+    counts = (row["calls"], row["answered"], errors, row["denied"])
+    return (row["tool"], *counts, *times, verdict)
+
+
+def _milliseconds(duration: float | None) -> str:
+    return "" if duration is None else f"{duration:,.1f} ms"

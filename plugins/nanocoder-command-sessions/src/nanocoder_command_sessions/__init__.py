@@ -1,0 +1,156 @@
+"""The commands `sessions …`: find, read, go on with, copy, undo and remove sessions."""
+
+from argparse import Namespace
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module
+from typing import Final
+
+from nanocoder import Argument, Command, Host, hookimpl
+
+OUTPUT: Final = Argument("--output", "output format", default="text", choices=("text", "json"))
+DIRECTORY: Final = Argument("--cwd", "the directory (default: this one)", metavar="DIR")
+YES: Final = Argument("--yes", "do not ask", kind="flag")
+SESSION: Final = Argument(
+    "id",
+    "the session's ID or its beginning (default: the last one here)",
+    count="?",
+    default="last",
+    completes="sessions",
+)
+
+
+@hookimpl
+def nanocoder_commands() -> list[Command[Host]]:
+    """Offer the group and its actions."""
+    return [
+        Command("sessions", "list, show, resume, undo and export sessions"),
+        _list(),
+        *_reading(),
+        *_changing(),
+        _undo(),
+    ]
+
+
+def _list() -> Command[Host]:
+    return Command(
+        "sessions list",
+        "this directory's sessions, the latest first",
+        _lazy("listing", "list_sessions"),
+        (
+            Argument(
+                "words",
+                "only those with WORD in title or first prompt",
+                count="*",
+                metavar="WORD",
+            ),
+            Argument("--all", "the sessions of every directory", kind="flag"),
+            Argument("--empty", "also sessions in which no model answered", kind="flag"),
+            OUTPUT,
+            DIRECTORY,
+        ),
+    )
+
+
+def _reading() -> list[Command[Host]]:
+    return [
+        Command(
+            "sessions show",
+            "print the transcript of a session",
+            _lazy("reading", "show"),
+            (SESSION, OUTPUT, DIRECTORY),
+        ),
+        Command(
+            "sessions export",
+            "print a session as Markdown or JSON",
+            _lazy("reading", "export"),
+            (
+                SESSION,
+                Argument(
+                    "--output", "output format", default="markdown", choices=("markdown", "json")
+                ),
+                DIRECTORY,
+            ),
+        ),
+        Command(
+            "sessions resume",
+            "continue a session in a conversation",
+            _lazy("changing", "resume"),
+            (
+                SESSION,
+                Argument(
+                    "--model", "the model, as provider/model", metavar="P/M", completes="models"
+                ),
+                Argument(
+                    "--mode",
+                    "how much nanocoder may do without asking",
+                    choices=("plan", "ask", "edits", "auto"),
+                ),
+                Argument("--cwd", "the workspace (default: this directory)", metavar="DIR"),
+            ),
+        ),
+    ]
+
+
+def _changing() -> list[Command[Host]]:
+    return [
+        Command(
+            "sessions fork",
+            "start a new session from the messages of another",
+            _lazy("changing", "fork"),
+            (SESSION, OUTPUT, DIRECTORY),
+        ),
+        Command(
+            "sessions rename",
+            "give a session a title",
+            _lazy("changing", "rename"),
+            (
+                Argument(
+                    "id", 'the ID of a session, its beginning, or "last"', completes="sessions"
+                ),
+                Argument("title", "the new title", count="+", metavar="TITLE"),
+                DIRECTORY,
+            ),
+        ),
+        Command(
+            "sessions remove",
+            "delete a session with its backups",
+            _lazy("changing", "remove"),
+            (
+                Argument("id", "the session's ID or its beginning", completes="sessions"),
+                YES,
+                DIRECTORY,
+            ),
+        ),
+    ]
+
+
+def _undo() -> Command[Host]:
+    return Command(
+        "sessions undo",
+        "restore the files that a session changed",
+        _lazy("undo", "undo"),
+        (
+            SESSION,
+            Argument("--call", "only this call", metavar="CALL", rival_group="which"),
+            Argument(
+                "--all", "everything that the session changed", kind="flag", rival_group="which"
+            ),
+            Argument("--redo", "reverse the last undo", kind="flag", rival_group="which"),
+            Argument("--file", "only the changes of this file", metavar="PATH"),
+            Argument("--force", "also restore files that were changed since", kind="flag"),
+            YES,
+            DIRECTORY,
+        ),
+    )
+
+
+def _lazy(module: str, function: str) -> Callable[[Namespace, Host], int]:
+    """Return a command's function; its module is imported when somebody types the command."""
+    return partial(_run, module, function)
+
+
+def _run(module: str, function: str, arguments: Namespace, host: Host) -> int:
+    host.sessions.remove_old(host.config.core.keep_sessions_days)
+    run = getattr(import_module(f"{__name__}.{module}"), function)
+    return int(run(arguments, host))

@@ -1,0 +1,63 @@
+"""`nanocoder sessions resume`, `fork`, `rename` and `remove`."""
+
+from argparse import Namespace
+from typing import Final
+
+from nanocoder import Host
+
+from nanocoder_command_sessions.listing import last_used, title_of
+
+NEEDS_PERSON: Final = 3
+"""The exit code where there is no person to ask."""
+NOT_CONFIRMED: Final = "Not removed: no terminal to confirm on. Pass --yes or the full ID: {}"
+
+
+def resume(arguments: Namespace, host: Host) -> int:
+    """Continue a session in a conversation."""
+    return host.chat(host.sessions.find(arguments.id, cwd=host.cwd))
+
+
+def fork(arguments: Namespace, host: Host) -> int:
+    """Start a session with the messages of another, and print its ID."""
+    session_id = host.sessions.fork(host.sessions.find(arguments.id, cwd=host.cwd))
+    if arguments.output == "json":
+        host.print_json({"session_id": session_id})
+        return 0
+    host.print_line(session_id)
+    host.say(
+        f"To resume: nanocoder sessions resume {session_id},"
+        f' or nanocoder run --session {session_id} "PROMPT"'
+    )
+    return 0
+
+
+def rename(arguments: Namespace, host: Host) -> int:
+    """Give a session a title."""
+    session_id = host.sessions.rename(arguments.id, " ".join(arguments.title), cwd=host.cwd)
+    host.print_line(f"Renamed: {session_id}")
+    return 0
+
+
+def remove(arguments: Namespace, host: Host) -> int:
+    """Delete a session, if the person agrees."""
+    session_id = host.sessions.find(arguments.id, cwd=host.cwd)
+    # A full ID names one session for certain, so scripts need not confirm it.
+    if not arguments.yes and (host.is_interactive or arguments.id != session_id):
+        session = f"{session_id}{_description(host, session_id)}"
+        if not host.is_interactive:
+            host.say(NOT_CONFIRMED.format(session))
+            return NEEDS_PERSON
+        host.print_line(session)
+        if not host.agrees("Remove it with its backups and outputs?"):
+            host.print_line("Not removed.")
+            return 0
+    host.sessions.remove(session_id)
+    host.print_line(f"Removed: {session_id}")
+    return 0
+
+
+def _description(host: Host, session_id: str) -> str:
+    for summary in host.sessions.list():
+        if summary.id == session_id:
+            return f", last used {last_used(summary)}: {title_of(summary) or 'no prompt'}"
+    return ""

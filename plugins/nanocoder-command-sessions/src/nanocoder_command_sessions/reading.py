@@ -1,0 +1,55 @@
+"""`nanocoder sessions show` and `export`: the transcript of a session."""
+
+from argparse import Namespace
+from typing import Any, Final
+
+from nanocoder import Host, Message, Transcript, brief, encode_message, one_line, spoken
+
+OUTPUT_CHARS: Final = 2_000
+LINE_COLUMNS: Final = 160
+SECRETS: Final = "Contains everything the model read, possibly secrets. Review before sharing."
+
+
+def show(arguments: Namespace, host: Host) -> int:
+    """Print a transcript: messages as they are, calls and results in a line each."""
+    transcript = host.sessions.show(arguments.id, cwd=host.cwd)
+    if arguments.output == "json":
+        host.print_json(_data(transcript))
+        return 0
+    for message in transcript.messages:
+        _print_message(host, message)
+    return 0
+
+
+def export(arguments: Namespace, host: Host) -> int:
+    """Print a whole transcript, for people who read it elsewhere."""
+    from nanocoder_command_sessions.markdown import as_markdown  # few sessions are exported
+
+    session_id = host.sessions.find(arguments.id, cwd=host.cwd)
+    transcript = host.sessions.show(session_id)
+    if arguments.output == "json":
+        host.print_json({"session_id": session_id, **_data(transcript)})
+    else:
+        host.print_line(as_markdown(session_id, transcript))
+    host.say(SECRETS)
+    return 0
+
+
+def _data(transcript: Transcript) -> dict[str, Any]:
+    messages = [encode_message(message) for message in transcript.messages]
+    session = {"title": transcript.title, "model": transcript.model, "cwd": transcript.cwd}
+    return {**session, "messages": messages}
+
+
+def _print_message(host: Host, message: Message) -> None:
+    typed, added = spoken(message)
+    if typed:
+        host.print_line(f"{message.role}: {typed}")
+    if added:
+        host.print_line(f"  added for the model: {one_line(added, LINE_COLUMNS)}")
+    for call in message.calls:
+        host.print_line(f"  call {call.name}: {brief(call.arguments)}")
+    for result in message.results:
+        status = result.error_class or "ok"
+        output = result.output[:OUTPUT_CHARS].removeprefix(f"{status}: ")
+        host.print_line(f"  {status}: {one_line(output, LINE_COLUMNS)}")

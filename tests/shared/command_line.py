@@ -1,0 +1,102 @@
+"""The command as its users run it: a process of its own with a home of its own."""
+
+import fcntl
+import json
+import os
+import struct
+import subprocess
+import sys
+import termios
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from nanocoder import Record
+from nanocoder.session.records import encode, read
+
+COMMAND = str(Path(sys.executable).with_name("nanocoder"))
+RUN_TIMEOUT_S = 60
+
+Done = subprocess.CompletedProcess[str]
+
+
+class CommandLine:
+    """Runs `nanocoder` in a workspace; *home* and *cwd* are its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.home = folder / "home"
+        self.cwd = folder / "work"
+        self.home.mkdir()
+        self.cwd.mkdir()
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Return what a user's shell would hand over: no key, no model."""
+        kept = {name: os.environ[name] for name in ("PATH", "TMPDIR") if name in os.environ}
+        return {**kept, "HOME": str(self.home), "LANG": "C.UTF-8"}
+
+    def __call__(self, *words: str, command: str = COMMAND, **options: Any) -> Done:
+        """Run it to its end; *options* are those of subprocess.run, `env` adds variables."""
+        env = {**self.environment, **options.pop("env", {})}
+        given = {"cwd": self.cwd, "stdin": subprocess.DEVNULL, "timeout": RUN_TIMEOUT_S}
+        given |= {"capture_output": True, "text": True} if "stdout" not in options else {}
+        given |= options
+        return subprocess.run([*command.split(), *words], env=env, check=False, **given)
+
+    def on_terminal(self, *words: str, columns: int = 80) -> str:
+        """Run it with a terminal of so many columns at its output; returns what it printed."""
+        leader, follower = os.openpty()
+        fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+        with subprocess.Popen(
+            [COMMAND, *words],
+            cwd=self.cwd,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=follower,
+            stderr=follower,
+        ) as process:
+            os.close(follower)
+            printed = b"".join(_pieces(leader))
+            assert process.wait(RUN_TIMEOUT_S) == 0
+        os.close(leader)
+        return printed.decode().replace("\r\n", "\n")
+
+    def script(self, *turns: Any, **more: Any) -> str:
+        """Write a script for the scripted provider and return the value for --model."""
+        path = self.home / "script.json"
+        path.write_text(json.dumps({"turns": list(turns), **more}), encoding="utf-8")
+        return f"scripted/{path}"
+
+
+def _pieces(leader: int) -> Iterator[bytes]:
+    with suppress(OSError):  # whoever wrote has closed the terminal
+        while piece := os.read(leader, 65_536):
+            yield piece
+
+
+def rewrite_journal(path: Path, change: Callable[[Record], Record]) -> None:
+    """Write a journal again with *change* applied to each record; the checksums are right."""
+    path.write_bytes(b"".join(encode(change(record)) for record in read(path)))
+
+
+@pytest.fixture(scope="session")
+def described(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Describe the installed plugins once; every home starts with a copy of that cache."""
+    folder = tmp_path_factory.mktemp("described")
+    command_line = CommandLine(folder)
+    done = command_line("plugins", "list")
+    assert done.returncode == 0, done.stderr
+    return command_line.home / ".cache"
+
+
+@pytest.fixture
+def nanocoder(tmp_path: Path, described: Path) -> Callable[..., Done]:
+    """Return the command with an empty home (a warm plugin cache aside) and an empty workspace."""
+    import shutil
+
+    command_line = CommandLine(tmp_path)
+    if described.is_dir():
+        shutil.copytree(described, command_line.home / ".cache")
+    return command_line
