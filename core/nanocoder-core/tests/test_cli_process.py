@@ -373,6 +373,19 @@ def test_these_commands_import_no_plugin_and_nothing_slow(nanocoder, words):
     assert [name for name in loaded if name in slow] == []
 
 
+def test_the_garbage_collector_rests_during_the_start_alone(nanocoder, tmp_path):
+    script = tmp_path / "main.py"
+    script.write_text(
+        "import gc, os, sys; from nanocoder.cli import main; leave = os._exit\n"
+        "def tell(code):\n"
+        "    os.write(1, f'{gc.isenabled()} {gc.get_freeze_count() > 10_000}'.encode())\n"
+        "    leave(code)\n"
+        "os._exit = tell; main()"
+    )
+    done = nanocoder("plugins", "list", command=f"{sys.executable} {script}")
+    assert done.stdout.endswith("True True"), done.stderr
+
+
 # Output for programs
 
 

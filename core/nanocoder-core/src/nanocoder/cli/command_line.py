@@ -1,5 +1,6 @@
 """What every command shares: from words to a command, errors to messages, and the way out."""
 
+import gc
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -31,6 +32,7 @@ def run(words: Sequence[str]) -> int:
         command = command_of(words)
         if getattr(_arguments_of(command), "output", "text") in MACHINE_FORMS:
             _keep_stdout()
+        _collect_garbage()
         return command()
     except BrokenPipeError:
         _forget_stdout()
@@ -42,6 +44,13 @@ def run(words: Sequence[str]) -> int:
         return INTERRUPTED
     except Exception as error:  # noqa: BLE001 - a person gets a message, never a traceback
         return _failed(error)
+
+
+def _collect_garbage() -> None:
+    """Turn the collector on again where the start turned it off; it leaves out what there is."""
+    if not gc.isenabled():
+        gc.freeze()
+        gc.enable()
 
 
 def _failed(error: Exception) -> int:
