@@ -11,9 +11,9 @@ from nanocoder_tool_bash.jobs import open_jobs
 class Shell:
     """A workspace, and bash in it as the executor would call it."""
 
-    def __init__(self, root: Path, kept: Path) -> None:
+    def __init__(self, root: Path, outputs: Path) -> None:
         self.root = root
-        self.kept = kept
+        self.outputs = outputs
         self.cancel = Cancel()
         self.settings = Settings()
         self.wrap: Callable[[list[str]], list[str]] | None = None
@@ -25,8 +25,8 @@ class Shell:
 
     def job(self, action: str, **more: object) -> ToolResult:
         """Call bash_job."""
-        given = {"action": action, **more}
-        return bash_job.invoke(self.context(), bash_job.signature.check(given))
+        arguments = {"action": action, **more}
+        return bash_job.invoke(self.context(), bash_job.signature.check(arguments))
 
     def context(self) -> ToolContext:
         """Return what a handler gets."""
@@ -43,20 +43,20 @@ class Shell:
         )
 
     def keep(self, name: str, data: bytes) -> str:
-        path = self.kept / name
+        path = self.outputs / name
         path.write_bytes(data)
         return str(path)
 
 
 @pytest.fixture
 def shell(tmp_path: Path) -> Iterator[Shell]:
-    root, kept = tmp_path / "workspace", tmp_path / "kept"
+    root, outputs = tmp_path / "workspace", tmp_path / "kept"
     root.mkdir()
-    kept.mkdir()
-    made = Shell(root.resolve(), kept)
-    yield made
-    made.jobs.close()
-    made.workspace.close()
+    outputs.mkdir()
+    started = Shell(root.resolve(), outputs)
+    yield started
+    started.jobs.close()
+    started.workspace.close()
 
 
 @pytest.fixture

@@ -154,7 +154,7 @@ def test_the_preview_is_the_command_and_where_it_runs(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("wrong", "error_class"),
+    ("arguments", "error_class"),
     [
         ({"command": " "}, "invalid_arguments"),
         ({"command": "x" * 131_072}, "command_too_long"),
@@ -163,7 +163,7 @@ def test_the_preview_is_the_command_and_where_it_runs(tmp_path):
         ({"workdir": "../elsewhere"}, "path_outside_workspace"),
     ],
 )
-def test_the_preview_of_a_command_that_cannot_start_says_why(tmp_path, wrong, error_class):
+def test_the_preview_of_a_command_that_cannot_start_says_why(tmp_path, arguments, error_class):
     with pytest.raises(ToolError) as refused:
-        preview(tmp_path, **wrong)
+        preview(tmp_path, **arguments)
     assert refused.value.error_class == error_class

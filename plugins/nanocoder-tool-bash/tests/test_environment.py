@@ -102,7 +102,7 @@ def test_no_project_hands_on_secrets_not_even_a_trusted_one(tmp_path):
     assert nanocoder("config", "trust", "--yes").returncode == 0
     ran = nanocoder("call", "bash", '{"command": "echo [$DEPLOY_TOKEN]"}', "--mode", "auto")
     assert ran.stdout.strip() == "[]"
-    for said in (ran.stderr, nanocoder("doctor").stdout):
+    for output in (ran.stderr, nanocoder("doctor").stdout):
         assert "plugins.tool-bash.environment: only your own configuration" in " ".join(
-            said.split()
+            output.split()
         )

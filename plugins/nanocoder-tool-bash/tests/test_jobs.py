@@ -20,11 +20,11 @@ def start(shell, command):
     return shell(command, background=True).data["id"]
 
 
-def read_until(shell, job, wanted):
-    """Read until *wanted* was printed; returns all that was read."""
+def read_until(shell, job, expected):
+    """Read until *expected* was printed; returns all that was read."""
     output = ""
     until = time.monotonic() + 10
-    while wanted not in output:
+    while expected not in output:
         assert time.monotonic() < until, output
         output += shell.job("read", id=job, wait=1).output
     return output
@@ -86,7 +86,7 @@ def test_jobs_are_listed_with_state_and_command(shell):
     first, second = start(shell, "sleep 300"), start(shell, "exit 4")
     wait_until(lambda: "exit code 4" in shell.job("list").output)
     listed = shell.job("list")
-    assert [one["id"] for one in listed.data["jobs"]] == [first, second]
+    assert [job["id"] for job in listed.data["jobs"]] == [first, second]
     assert listed.output.splitlines()[0].startswith(f"{first}: running, ")
     assert listed.output.splitlines()[0].endswith(": sleep 300")
 
@@ -183,15 +183,15 @@ def test_the_next_one_spares_what_it_comes_from_itself(tmp_path):
     """A terminal multiplexer, say, that was started in a job and that a person works in."""
     looks = f'{sys.executable} -c "{LOOKS}" >said; echo spared >>said'
     daemon = DAEMON.partition("os.execve")[0] + f'os.execv("/bin/sh", ["sh", "-c", {looks!r}])'
-    said = tmp_path / "said"
+    output = tmp_path / "said"
     for _ in range(5):  # a process of another test may come first, and ends it
         leave(tmp_path, daemon, 0)
         until = time.monotonic() + 2
-        while time.monotonic() < until and not (said.exists() and "\n" in said.read_text()):
+        while time.monotonic() < until and not (output.exists() and "\n" in output.read_text()):
             time.sleep(0.02)
-        if said.exists() and said.read_text():
+        if output.exists() and output.read_text():
             break
-    wait_until(lambda: said.read_text() == "looked\nspared\n")
+    wait_until(lambda: output.read_text() == "looked\nspared\n")
 
 
 def test_other_commands_leave_jobs_alone_and_tell_of_their_end(shell, seconds, is_running):

@@ -68,7 +68,7 @@ def test_long_output_keeps_head_and_tail_and_is_kept_whole_in_a_file(shell):
     assert len(result.output) < 30_300
     assert f"\n[98,000 lines left out; whole output: {result.artifact}]\n" in result.output
     assert result.metadata["truncated"] is True
-    assert (shell.kept / "call-1-stdout.txt").read_text().splitlines() == [
+    assert (shell.outputs / "call-1-stdout.txt").read_text().splitlines() == [
         str(number) for number in range(1, 100_001)
     ]
 
@@ -95,7 +95,7 @@ def test_a_hundred_megabytes_need_little_memory_and_are_all_kept(shell):
     result = shell("head -c 99000000 /dev/zero | tr '\\0' 'x'")
     after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     assert result.metadata["bytes"] == 99_000_000
-    assert (shell.kept / "call-1-stdout.txt").stat().st_size == 99_000_000
+    assert (shell.outputs / "call-1-stdout.txt").stat().st_size == 99_000_000
     assert after - before < 150_000, "kilobytes: the file is read once to be kept"
 
 
@@ -108,7 +108,7 @@ def test_an_endless_flood_ends_at_the_limit_with_head_and_tail(shell):
     assert result.error_class == "timeout"
     assert result.output.startswith("begin\nAAAA")
     assert result.metadata["bytes"] > 1_000_000
-    assert (shell.kept / "call-1-stdout.txt").stat().st_size <= 100_000_000
+    assert (shell.outputs / "call-1-stdout.txt").stat().st_size <= 100_000_000
 
 
 # PROC-014
@@ -118,7 +118,7 @@ def test_binary_output_is_reported_and_not_shown(shell):
     assert result.output.startswith("[binary output: 3 bytes, not shown; whole output: ")
     assert result.output.endswith("STDERR:\nfine")
     assert result.metadata["binary"] is True
-    assert (shell.kept / "call-1-stdout.txt").read_bytes() == b"a\0b"
+    assert (shell.outputs / "call-1-stdout.txt").read_bytes() == b"a\0b"
 
 
 def test_bytes_that_are_not_utf8_are_replaced(shell):

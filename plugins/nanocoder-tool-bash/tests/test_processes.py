@@ -87,7 +87,7 @@ def test_a_daemon_that_forks_twice_ends_and_leaves_no_zombie(shell, seconds, is_
 
 
 def zombies():
-    found = set()
+    zombie_ids = set()
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
@@ -95,8 +95,8 @@ def zombies():
             except OSError:
                 continue
             if fields[0] == "Z" and int(fields[1]) == os.getpid():
-                found.add(entry.name)
-    return found
+                zombie_ids.add(entry.name)
+    return zombie_ids
 
 
 @linux_only

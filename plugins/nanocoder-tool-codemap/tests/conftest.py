@@ -1,4 +1,4 @@
-"""No test writes into the cache directory of whoever runs it."""
+"""No test writes into the cache directory of the person who runs it."""
 
 import pytest
 

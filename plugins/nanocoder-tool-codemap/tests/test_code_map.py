@@ -204,12 +204,12 @@ def test_references_leave_out_comments_and_strings(ask):
 def test_words_lead_to_the_files_that_matter(ask):
     lines = ask("relevant", "where is the state loaded")
     assert lines[0] == "app/store.py (5): load_state"
-    assert "app/errors.py (2): AppError" in lines  # what it leans on
+    assert "app/errors.py (2): AppError" in lines  # the matching file depends on it
     assert ask("relevant", "zzz") == ["Nothing found"]
 
 
 @pytest.mark.parametrize(
-    ("operation", "target", "error_class", "said"),
+    ("operation", "target", "error_class", "message"),
     [
         ("define", "load_stat", "not_found", "near it: load_state"),
         ("define", "qqqq", "not_found", "search with grep"),
@@ -220,10 +220,10 @@ def test_words_lead_to_the_files_that_matter(ask):
         ("symbols", "../x", "path_outside_workspace", "outside"),
     ],
 )
-def test_what_is_not_there_is_said(ask, operation, target, error_class, said):
+def test_what_is_not_there_is_said(ask, operation, target, error_class, message):
     with pytest.raises(ToolError) as caught:
         ask(operation, target)
-    assert (caught.value.error_class, said in str(caught.value)) == (error_class, True)
+    assert (caught.value.error_class, message in str(caught.value)) == (error_class, True)
 
 
 def test_an_answer_stays_within_its_tokens(root):
@@ -433,7 +433,8 @@ def test_two_thousand_files_are_mapped(tmp_path, record_property):
             f"p{number // 50}/m{number}.py": f"from p{number * 7 % 40}.m{number * 13 % 2000} import"
             f" thing_{number * 13 % 2000}_0\n\n\n"
             + "".join(
-                f"def thing_{number}_{one}(value):\n    return value + {one}\n" for one in range(12)
+                f"def thing_{number}_{index}(value):\n    return value + {index}\n"
+                for index in range(12)
             )
             for number in range(2_000)
         },

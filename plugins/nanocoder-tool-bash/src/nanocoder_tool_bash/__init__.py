@@ -22,12 +22,12 @@ from nanocoder import (
 from nanocoder_kit_process import environment
 from nanocoder_kit_process.kept import Kept
 
-from nanocoder_tool_bash.jobs import Jobs, bash_job, open_jobs, told
-from nanocoder_tool_bash.ourselves import refuse_own_end
+from nanocoder_tool_bash.jobs import Jobs, bash_job, note_ended_jobs, open_jobs
 from nanocoder_tool_bash.process import Command
+from nanocoder_tool_bash.process_wait import Limits
 from nanocoder_tool_bash.report import TITLE_CHARS, Facts, report
+from nanocoder_tool_bash.self_protection import refuse_own_end
 from nanocoder_tool_bash.settings import MAX_TIMEOUT_S, Settings
-from nanocoder_tool_bash.watch import Limits
 
 DEFAULT_TIMEOUT_S: Final = 120
 MAX_COMMAND_BYTES: Final = 131_071  # the longest argument that Linux passes to a program
@@ -61,21 +61,21 @@ def bash(
     env = environment(os.environ, settings.environment, workspace=ctx.workspace.root)
     jobs: Jobs = ctx.resource("jobs")
     if background:
-        return _started(jobs, command, ctx.wrap(argv), cwd, env)
-    with Command(ctx.wrap(argv), cwd, env) as running:
-        ended = running.finish(limits, ctx.cancelled)
-        notes += told(jobs)
+        return _start_job(jobs, command, ctx.wrap(argv), cwd, env)
+    with Command(ctx.wrap(argv), cwd, env) as process:
+        ended = process.finish(limits, ctx.cancelled)
+        notes += note_ended_jobs(jobs)
         facts = Facts(command, limits.command_s, settings.output_chars, not cwd.is_dir(), notes)
         return report(
             facts,
             ended,
-            running.stdout,
-            running.stderr,
+            process.stdout,
+            process.stderr,
             lambda name, data: ctx.artifact(f"{ctx.message_id}-{name}", data),
         )
 
 
-def _started(
+def _start_job(
     jobs: Jobs, command: str, argv: list[str], cwd: Path, env: dict[str, str]
 ) -> ToolResult:
     job = jobs.start(lambda identity: Kept(identity, command, argv, cwd, env))
@@ -142,7 +142,7 @@ def nanocoder_tools() -> list[Tool[..., Any]]:
 
 @hookimpl
 def nanocoder_resources() -> list[Resource]:
-    """Keep a session's jobs, and end them with it."""
+    """Keep a session's jobs, and end them when it ends."""
     return [Resource("jobs", lambda _session, _settings: open_jobs())]
 
 
@@ -150,7 +150,7 @@ def nanocoder_resources() -> list[Resource]:
 def nanocoder_render(
     call: ToolCall, result: ToolResult | None, session: SessionInfo, settings: Any
 ) -> str | None:
-    """Show the command as it would be run, and where it is not the workspace's own folder.
+    """Show the command, and its directory unless that is the workspace.
 
     Raises: ToolError for a command that cannot be started.
     """

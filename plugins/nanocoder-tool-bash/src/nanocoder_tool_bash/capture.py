@@ -1,4 +1,4 @@
-"""What comes out of one pipe: all of it while it is little, else head, tail and a file."""
+"""The output of one pipe: all of it in memory while it is short, else head, tail and a file."""
 
 import os
 from contextlib import suppress
@@ -35,11 +35,11 @@ class Stream:
         """Tell whether *limit* shows all of it."""
         return not self.is_binary and not self.tail and limit.holds(self.text)
 
-    def clipped(self, limit: OutputLimit, where: str) -> str:
+    def clip(self, limit: OutputLimit, where: str) -> str:
         """Return no more text than *limit* shows; *where* is the file with all of it, or ""."""
         if self.is_binary:
-            kept = f"; whole output: {where}" if where else ""
-            return f"[binary output: {counted(self.size, 'byte')}, not shown{kept}]"
+            place = f"; whole output: {where}" if where else ""
+            return f"[binary output: {counted(self.size, 'byte')}, not shown{place}]"
         if not self.tail:
             return clip_output(self.text, limit, where=where)
         unseen = (
@@ -66,7 +66,7 @@ class Capture:
         os.set_blocking(self.fd, False)
 
     def read(self) -> bool:
-        """Read once; False when there was nothing (the pipe is dry, or closed)."""
+        """Read once; return False when the pipe is empty or closed."""
         try:
             chunk = os.read(self.fd, READ_BYTES)
         except BlockingIOError:
@@ -78,9 +78,9 @@ class Capture:
         return True
 
     def drain(self) -> None:
-        """Read what is there, but no more than memory holds: a writer may have escaped."""
-        until = self.size + MEMORY_BYTES
-        while self.is_open and self.size < until and self.read():
+        """Read the rest, but no more than memory holds: an escaped process may go on writing."""
+        limit = self.size + MEMORY_BYTES
+        while self.is_open and self.size < limit and self.read():
             pass
 
     def stream(self) -> Stream:
@@ -91,7 +91,7 @@ class Capture:
         return Stream(bytes(self._head), tail, self.size, self._lines, self._is_binary)
 
     def everything(self) -> bytes:
-        """Return all that was kept: up to 100 MB, or what fitted on the disk."""
+        """Return all of the output, up to 100 MB or as much as the disk had room for."""
         if self._file is None:
             return bytes(self._head)
         self._file.seek(0)
@@ -124,12 +124,12 @@ class Capture:
         from tempfile import TemporaryFile
 
         self._tail[:] = self._head[-ENDS_BYTES:]
-        with suppress(OSError):  # no room for it: head and tail are still worth having
+        with suppress(OSError):  # the disk is full: head and tail are still useful
             self._file = TemporaryFile(buffering=0)  # noqa: SIM115 - lives as long as the capture
         self._save(bytes(self._head))
         del self._head[ENDS_BYTES:]
 
     def _save(self, chunk: bytes) -> None:
-        with suppress(OSError):  # the disk is full: what is there stays
+        with suppress(OSError):  # the disk is full: the saved part stays
             if self._file is not None:
                 self._file.write(chunk)

@@ -1,4 +1,4 @@
-"""bash_job: what commands that were started in the background have printed, and their end."""
+"""bash_job: the output and the end of commands that run in the background."""
 
 import time
 from typing import Annotated, Any, Final, Literal
@@ -37,49 +37,49 @@ def bash_job(
     """List, read or kill bash jobs."""
     jobs: Jobs = ctx.resource("jobs")
     if action == "list":
-        return _listed(jobs)
+        return _list(jobs)
     if not id:
         raise ToolError(f"{action} needs 'id'", error_class="invalid_arguments")
     job = jobs.get(id)
     if action == "kill":
-        return _killed(jobs, job)
+        return _kill(jobs, job)
     _wait(job, wait, ctx.cancelled)
     settings: Settings = ctx.settings or Settings()
     return _read(jobs, job, settings.output_chars)
 
 
-def told(jobs: Jobs) -> tuple[str, ...]:
+def note_ended_jobs(jobs: Jobs) -> tuple[str, ...]:
     """Return a line for each job that has ended and was not read to its end."""
     ended = [job for job in jobs.all() if job.exit_code is not None]
     return tuple(f"{job.id} {_state(job)}; bash_job reads its last output" for job in ended)
 
 
-def _listed(jobs: Jobs) -> ToolResult:
-    every = jobs.all()
-    lines = [f"{job.id}: {_state(job)}, {job.uptime_s:.0f} s: {job.command}" for job in every]
+def _list(jobs: Jobs) -> ToolResult:
+    listed = jobs.all()
+    lines = [f"{job.id}: {_state(job)}, {job.uptime_s:.0f} s: {job.command}" for job in listed]
     return ToolResult(
         "\n".join(lines) or "There are no jobs.",
         title="Jobs",
-        data={"jobs": [_data(job) for job in every]},
+        data={"jobs": [_data(job) for job in listed]},
     )
 
 
 def _read(jobs: Jobs, job: Kept, limit: int) -> ToolResult:
-    # Asked for before the output: what comes in between is read the next time.
+    # The code is read before the output: output in between then comes with the next read.
     code = job.exit_code
     if code is not None:
         jobs.forget(job)
-        job.stop()  # all of its output is here after that
+        job.stop()  # waits for the rest of its output
     text, lost = job.news()
     data = {**_data(job), "exit_code": code}
     cut = max(0, len(text) - limit)
     notes = [f"[{lost:,} bytes before this came too fast and are lost]"] if lost else []
     notes += [f"[{cut:,} characters before this are left out]"] if cut else []
-    shown = [*notes, text[cut:].rstrip("\n") or "(no new output)", f"[{_state(job)}]"]
-    return ToolResult("\n".join(shown), title=job.id, data=data)
+    lines = [*notes, text[cut:].rstrip("\n") or "(no new output)", f"[{_state(job)}]"]
+    return ToolResult("\n".join(lines), title=job.id, data=data)
 
 
-def _killed(jobs: Jobs, job: Kept) -> ToolResult:
+def _kill(jobs: Jobs, job: Kept) -> ToolResult:
     was_running = job.stop()
     jobs.forget(job)
     how = "and everything it had started were ended" if was_running else "had ended already"
@@ -88,9 +88,9 @@ def _killed(jobs: Jobs, job: Kept) -> ToolResult:
 
 
 def _wait(job: Kept, seconds: float, cancelled: Cancel) -> None:
-    until = time.monotonic() + seconds
-    while not job.has_news and job.exit_code is None and time.monotonic() < until:
-        job.wait(min(LOOK_S, max(0.0, until - time.monotonic())))
+    deadline = time.monotonic() + seconds
+    while not job.has_news and job.exit_code is None and time.monotonic() < deadline:
+        job.wait(min(LOOK_S, max(0.0, deadline - time.monotonic())))
         cancelled.check()
 
 

@@ -1,4 +1,4 @@
-"""One command as a process: started in a session of its own, and nothing of it left afterwards."""
+"""One command as a process: it starts in a session of its own, and all of it ends."""
 
 import errno
 import shutil
@@ -16,26 +16,26 @@ from nanocoder_kit_process.brand import VARIABLE, new_brand
 from nanocoder_kit_process.family import Family, guard
 
 from nanocoder_tool_bash.capture import Capture
-from nanocoder_tool_bash.watch import KILLED_S, Bell, Limits, Watch
+from nanocoder_tool_bash.process_wait import KILLED_S, CancelPipe, Limits, ProcessWait
 from nanocoder_tool_bash.watchdog import watchdog
 
 SHELL: Final = "/bin/sh"
-# What a command starts in its first moments is branded, too, and ends if we are killed in these.
-WAITS: Final = 'read -r go && exec "$@" </dev/null'
+# The command starts after its watchdog knows it, so that it ends even if we are killed at once.
+WAIT_FOR_GO: Final = 'read -r go && exec "$@" </dev/null'
 
 
 @frozen
 class Ended:
     """How a command ended. *returncode* is as in subprocess.
 
-    *left* names the processes that it left running, and that were ended with it.
+    *leftovers* names the processes that it left running, and that were ended with it.
     """
 
     returncode: int
     duration_s: float
     timed_out: bool
     cancelled: bool
-    left: tuple[str, ...]
+    leftovers: tuple[str, ...]
 
 
 class Command:
@@ -53,14 +53,14 @@ class Command:
         watchdog().add(self._process.pid)
         self.stdout = Capture(_pipe(self._process.stdout))
         self.stderr = Capture(_pipe(self._process.stderr))
-        with _pipe(self._process.stdin) as go, suppress(BrokenPipeError):  # somebody killed it
+        with _pipe(self._process.stdin) as go, suppress(BrokenPipeError):  # it was killed
             go.write(b"\n")
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        # Somebody is alive here only after an exception, a KeyboardInterrupt say.
+        # A process is alive here only after an exception, for example a KeyboardInterrupt.
         self._family.end()
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(KILLED_S)
@@ -69,23 +69,23 @@ class Command:
         self.stderr.close()
 
     def finish(self, limits: Limits, cancelled: Cancel) -> Ended:
-        """Wait for the end, or bring it about, and end what was left in the background."""
+        """Wait for the end, or cause it, and end the processes left in the background."""
         captures = (self.stdout, self.stderr)
-        watch = Watch(self._process, self._family, captures, limits)
-        bell = Bell(cancelled)
+        wait = ProcessWait(self._process, self._family, captures, limits)
+        cancel_pipe = CancelPipe(cancelled)
         try:
-            watch.run(self._started, bell)
+            wait.run(self._started, cancel_pipe)
         finally:
-            bell.close()
-        left = self._family.end()
+            cancel_pipe.close()
+        leftovers = self._family.end()
         for capture in captures:
             capture.drain()
         return Ended(
             returncode=self._returncode(),
             duration_s=time.monotonic() - self._started,
-            timed_out=watch.timed_out,
-            cancelled=watch.cancelled,
-            left=tuple(left),
+            timed_out=wait.timed_out,
+            cancelled=wait.cancelled,
+            leftovers=tuple(leftovers),
         )
 
     def _returncode(self) -> int:
@@ -97,10 +97,10 @@ class Command:
 
 def _spawn(argv: list[str], cwd: Path, env: Mapping[str, str]) -> "subprocess.Popen[bytes]":
     if shutil.which(argv[0], path=env.get("PATH")) is None:
-        raise _not_started(FileNotFoundError(errno.ENOENT, "not found"), argv[0], cwd)
+        raise _start_error(FileNotFoundError(errno.ENOENT, "not found"), argv[0], cwd)
     try:
         return subprocess.Popen(
-            [SHELL, "-c", WAITS, SHELL, *argv],
+            [SHELL, "-c", WAIT_FOR_GO, SHELL, *argv],
             cwd=cwd,
             env=env,
             stdin=subprocess.PIPE,
@@ -110,14 +110,14 @@ def _spawn(argv: list[str], cwd: Path, env: Mapping[str, str]) -> "subprocess.Po
             start_new_session=True,
         )
     except OSError as error:
-        raise _not_started(error, argv[0], cwd) from error
+        raise _start_error(error, argv[0], cwd) from error
     except ValueError as error:  # a NUL, or half a surrogate pair
         raise ToolError(
             f"the command cannot be passed to a shell: {error}", error_class="invalid_arguments"
         ) from error
 
 
-def _not_started(error: OSError, program: str, cwd: Path) -> ToolError:
+def _start_error(error: OSError, program: str, cwd: Path) -> ToolError:
     if error.errno == errno.E2BIG:
         return ToolError(
             "the command and its environment are too long for the system; "

@@ -1,4 +1,4 @@
-"""What the model reads of a command that ended, and the same as structure."""
+"""The result of a command that ended: text for the model, and the same as data."""
 
 import signal
 from collections.abc import Callable
@@ -22,7 +22,7 @@ Keep = Callable[[str, bytes], str]
 
 @frozen
 class Facts:
-    """What is known of a call besides its output. *notes* are lines for the model."""
+    """The facts of a call besides its output. *notes* are lines for the model."""
 
     command: str
     limit_s: float
@@ -32,7 +32,7 @@ class Facts:
 
 
 @frozen
-class Shown:
+class Output:
     """One stream as the model reads it, and the file that holds all of it when that is less."""
 
     stream: Stream
@@ -42,14 +42,14 @@ class Shown:
 
 
 def report(facts: Facts, ended: Ended, stdout: Capture, stderr: Capture, keep: Keep) -> ToolResult:
-    """Make the result; *keep* stores a full output under a name and returns where, or ""."""
-    # What standard output leaves, and at least a third: errors are what one looks for.
+    """Make the result; *keep* stores a full output under a name and returns its path, or ""."""
+    # Standard error gets the room that standard output leaves, and at least a third of it.
     chars = min(facts.output_chars, MAX_CHARS)
     first = stdout.stream()
     share = max(chars // 3, chars - first.size)
-    err = _shown("stderr.txt", stderr, share, max(MAX_LINES // 3, MAX_LINES - first.lines), keep)
+    err = _shorten("stderr.txt", stderr, share, max(MAX_LINES // 3, MAX_LINES - first.lines), keep)
     rest = max(0, chars - len(err.text))
-    out = _shown("stdout.txt", stdout, rest, MAX_LINES - err.text.count("\n"), keep)
+    out = _shorten("stdout.txt", stdout, rest, MAX_LINES - err.text.count("\n"), keep)
     error_class = _error_class(facts, ended)
     return ToolResult(
         "\n".join(_lines(facts, ended, out, err)),
@@ -62,23 +62,23 @@ def report(facts: Facts, ended: Ended, stdout: Capture, stderr: Capture, keep: K
     )
 
 
-def _shown(name: str, capture: Capture, chars: int, lines: int, keep: Keep) -> Shown:
+def _shorten(name: str, capture: Capture, chars: int, lines: int, keep: Keep) -> Output:
     stream = capture.stream()
     # More of the end: errors sit there.
     limit = OutputLimit.of(chars, lines, head=1 / 3)
     if stream.fits(limit):
-        return Shown(stream, stream.text)
+        return Output(stream, stream.text)
     where = keep(name, capture.everything())
-    return Shown(stream, stream.clipped(limit, where), where, is_whole=False)
+    return Output(stream, stream.clip(limit, where), where, is_whole=False)
 
 
-def _lines(facts: Facts, ended: Ended, out: Shown, err: Shown) -> list[str]:
+def _lines(facts: Facts, ended: Ended, out: Output, err: Output) -> list[str]:
     lines = [out.text.rstrip("\n")] if out.text else []
     if err.text:
         lines += ["STDERR:", err.text.rstrip("\n")]
     notes = [_ending(facts, ended), *facts.notes]
-    if ended.left and not (ended.timed_out or ended.cancelled):
-        names = ", ".join(ended.left)
+    if ended.leftovers and not (ended.timed_out or ended.cancelled):
+        names = ", ".join(ended.leftovers)
         notes.append(f"left running in the background, and ended with the call: {names}")
     if facts.cwd_is_gone:
         notes.append("the working directory no longer exists; name another one with workdir")
@@ -110,17 +110,17 @@ def _error_class(facts: Facts, ended: Ended) -> str:
     return "exit_nonzero" if ended.returncode else ""
 
 
-def _data(ended: Ended, out: Shown, err: Shown) -> dict[str, Any]:
+def _data(ended: Ended, out: Output, err: Output) -> dict[str, Any]:
     return {
-        "stdout": out.stream.clipped(DATA_LIMIT, out.artifact),
-        "stderr": err.stream.clipped(DATA_LIMIT, err.artifact),
+        "stdout": out.stream.clip(DATA_LIMIT, out.artifact),
+        "stderr": err.stream.clip(DATA_LIMIT, err.artifact),
         "exit_code": _exit_code(ended),
         "duration_s": round(ended.duration_s, 3),
         "timed_out": ended.timed_out,
     }
 
 
-def _metadata(facts: Facts, ended: Ended, out: Shown, err: Shown) -> dict[str, Any]:
+def _metadata(facts: Facts, ended: Ended, out: Output, err: Output) -> dict[str, Any]:
     return {
         "command": facts.command,
         "exit_code": _exit_code(ended),
@@ -129,8 +129,8 @@ def _metadata(facts: Facts, ended: Ended, out: Shown, err: Shown) -> dict[str, A
         "truncated": not (out.is_whole and err.is_whole),
         "binary": out.stream.is_binary or err.stream.is_binary,
         "bytes": out.stream.size + err.stream.size,
-        "artifacts": [shown.artifact for shown in (out, err) if shown.artifact],
-        "ended": list(ended.left),
+        "artifacts": [output.artifact for output in (out, err) if output.artifact],
+        "ended": list(ended.leftovers),
     }
 
 

@@ -1,4 +1,4 @@
-"""What the table [plugins.tool-bash] may set."""
+"""The settings of bash, in the table [plugins.tool-bash]."""
 
 from typing import Final
 
@@ -13,8 +13,8 @@ class Settings:
 
     *environment*: names of variables that commands get besides the usual ones, secrets included.
     *max_timeout_s*: the longest limit a call may ask for, in seconds. *output_chars*: how much of
-    the output the model reads, in characters. *interrupt_grace_s* and *terminate_grace_s*: what a
-    command gets to end after SIGINT and after SIGTERM, in seconds.
+    the output the model reads, in characters. *interrupt_grace_s* and *terminate_grace_s*: the time
+    that a command gets to end after SIGINT and after SIGTERM, in seconds.
     """
 
     environment: tuple[str, ...] = field(default=(), metadata={"user_only": True})

@@ -1,8 +1,8 @@
-"""What ends the running commands when this process is killed and cannot do it itself.
+"""A watchdog process that ends the running commands when this process is killed.
 
 A shell waits at the end of a pipe that only this process holds. Each line that it reads names the
-groups of all running commands; when the pipe ends without an empty one before, it kills them. What
-left its group by then, and a watchdog that was killed itself, are beyond it.
+groups of all running commands; when the pipe ends, it kills the groups of the last line. It cannot
+end a process that has left its group, and it does nothing if it is killed itself.
 """
 
 import os
@@ -19,7 +19,7 @@ for group in $groups; do kill -KILL "-$group"; done
 
 
 class Watchdog:
-    """Knows the groups that are to die with this process."""
+    """Knows the process groups that must end with this process."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -44,20 +44,20 @@ class Watchdog:
         """End *group* with this process."""
         with self._lock:
             self._groups.add(group)
-            self._tell()
+            self._send()
 
     def remove(self, group: int) -> None:
         """Leave *group* alone: it has ended, and its number may become another's."""
         with self._lock:
             self._groups.discard(group)
-            self._tell()
+            self._send()
 
-    def _tell(self) -> None:
-        with suppress(OSError):  # somebody killed it
+    def _send(self) -> None:
+        with suppress(OSError):  # the watchdog was killed
             os.write(self._write, f"{' '.join(map(str, self._groups))}\n".encode())
 
 
 @cache
 def watchdog() -> Watchdog:
-    """Return the one of this process, starting it."""
+    """Return the watchdog of this process, which starts at the first call."""
     return Watchdog()

@@ -1,4 +1,4 @@
-"""The tool code_map: what a code base is made of, and what depends on what."""
+"""The tool code_map: the parts of a code base, and their dependencies."""
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -33,7 +33,7 @@ Operation = Literal[
 class Settings:
     """What `[plugins.tool-codemap]` may set.
 
-    *max_tokens* is how long an answer may be. *cache* keeps what was read in the user's cache
+    *max_tokens* is the most that an answer has. *cache* keeps the map in the user's cache
     directory, for the next session.
     """
 
@@ -59,10 +59,10 @@ def code_map(
 ) -> ToolResult:
     """Map code: upstream is what target needs."""
     from nanocoder_tool_codemap.budget import Budget
-    from nanocoder_tool_codemap.operations import COUNTED, OPERATIONS, Inquiry, split
+    from nanocoder_tool_codemap.operations import COUNTED, OPERATIONS, Inquiry, split_target
 
     ctx.cancelled.check()
-    path, query = split(ctx.workspace, operation, target)
+    path, query = split_target(ctx.workspace, operation, target)
     index: Index = ctx.resource("index")
     code = index.refresh(ctx.workspace, ctx.cancelled)
     inquiry = Inquiry(ctx.workspace, index, code, path, query, ctx.cancelled)

@@ -6,7 +6,7 @@ from attrs import define, field
 from nanocoder import count_tokens
 
 NOTE_TOKENS = 20
-"""Kept for the line that says what is missing."""
+"""The room for the line that says how many lines are missing."""
 
 
 @define
@@ -20,7 +20,7 @@ class Budget:
     is_cut: bool = False
 
     def add(self, line: str) -> bool:
-        """Take *line* if it fits; what comes after one that did not is left out as well."""
+        """Take *line* if it fits; after the first that does not, no line is taken any more."""
         cost = count_tokens(line) + 1
         if self.left_out or self.used + cost > self.tokens - NOTE_TOKENS:
             self.left_out += 1
@@ -38,10 +38,10 @@ class Budget:
             self.add(line)
 
     def text(self) -> str:
-        """Return the lines, and how many are missing; never more than *tokens*."""
-        whole = "\n".join(self.lines)
+        """Return the lines and the number of missing ones; never more than *tokens*."""
+        text = "\n".join(self.lines)
         if not self.left_out:
-            return whole
+            return text
         number = f"{'more than ' if self.is_cut else ''}{self.left_out:,}"
-        noted = "\n".join([*self.lines, f"[{number} more lines; choose a narrower target]"])
-        return noted if count_tokens(noted) <= self.tokens else whole or "\u2026"
+        text_and_note = "\n".join([*self.lines, f"[{number} more lines; choose a narrower target]"])
+        return text_and_note if count_tokens(text_and_note) <= self.tokens else text or "\u2026"

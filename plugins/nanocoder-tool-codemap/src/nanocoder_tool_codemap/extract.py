@@ -1,11 +1,11 @@
-"""A file of code, read: its definitions, its imports, its words."""
+"""Read a file of code: its definitions, its imports and its words."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from nanocoder_tool_codemap.languages import CONTAINERS, Grammar
-from nanocoder_tool_codemap.record import Definition, Record, make
+from nanocoder_tool_codemap.record import Definition, Record, make_record
 
 MAX_WORDS = 4_000
 MAX_SIGNATURE_CHARS = 120
@@ -17,18 +17,18 @@ _NOT_KINDS = frozenset({"import", "noise", "_call"})
 
 
 def extract(language: str, data: bytes, grammar: Grammar) -> Record:
-    """Read *data*; what the grammar does not understand is left out."""
-    captures = captured(data, grammar)
-    return make(
+    """Read *data*; parts that the grammar does not understand are left out."""
+    captures = capture_nodes(data, grammar)
+    return make_record(
         language,
         data.count(b"\n") + (not data.endswith(b"\n") and data != b""),
         _definitions(data, captures),
         dict.fromkeys(_imports(language, captures.get("import", ()))),
-        words_of(data, captures.get("noise", ())),
+        find_words(data, captures.get("noise", ())),
     )
 
 
-def captured(data: bytes, grammar: Grammar) -> Mapping[str, Sequence[Any]]:
+def capture_nodes(data: bytes, grammar: Grammar) -> Mapping[str, Sequence[Any]]:
     """Parse *data* and return the nodes that the query of its language names."""
     from tree_sitter import QueryCursor
 
@@ -37,7 +37,7 @@ def captured(data: bytes, grammar: Grammar) -> Mapping[str, Sequence[Any]]:
     return captures
 
 
-def without(data: bytes, noise: Iterable[Any]) -> bytes:
+def blank_out(data: bytes, noise: Iterable[Any]) -> bytes:
     """Return *data* with blanks for comments and strings; line ends stay."""
     spans = sorted((node.start_byte, node.end_byte) for node in noise)
     pieces, position = [], 0
@@ -51,35 +51,35 @@ def without(data: bytes, noise: Iterable[Any]) -> bytes:
     return b"".join([*pieces, data[position:]])
 
 
-def words_of(data: bytes, noise: Iterable[Any]) -> frozenset[str]:
+def find_words(data: bytes, noise: Iterable[Any]) -> frozenset[str]:
     """Return the names in *data* outside *noise*."""
     pieces, position = [], 0
     for start, end in sorted((node.start_byte, node.end_byte) for node in noise):
         if start >= position:
             pieces.append(data[position:start])
             position = end
-    found = dict.fromkeys(_WORD.findall(b" ".join([*pieces, data[position:]])))
-    words = (word.decode("utf-8", "replace") for word in list(found)[:MAX_WORDS])
+    names = dict.fromkeys(_WORD.findall(b" ".join([*pieces, data[position:]])))
+    words = (word.decode("utf-8", "replace") for word in list(names)[:MAX_WORDS])
     return frozenset(word for word in words if len(word) > 1)
 
 
 def _definitions(data: bytes, captures: Mapping[str, Sequence[Any]]) -> tuple[Definition, ...]:
     nodes = [
         (node.parent, node, kind)
-        for kind, found in captures.items()
+        for kind, captured in captures.items()
         if kind not in _NOT_KINDS
-        for node in found
+        for node in captured
         if node.parent is not None
     ]
-    nodes.sort(key=lambda one: (one[0].start_byte, -one[0].end_byte))
+    nodes.sort(key=lambda entry: (entry[0].start_byte, -entry[0].end_byte))
     lines = data.split(b"\n")
     around: list[tuple[int, str, str]] = []  # where it ends, its name, its kind
     result = []
-    for whole, node, kind in nodes:
-        while around and around[-1][0] <= whole.start_byte:
+    for definition, node, kind in nodes:
+        while around and around[-1][0] <= definition.start_byte:
             around.pop()
         name = (node.text or b"").decode("utf-8", "replace")
-        name = _bare(name) if kind == "impl" else name
+        name = _strip_type(name) if kind == "impl" else name
         parent = around[-1] if around else (0, "", "")
         inside = kind == "function" and parent[2] in CONTAINERS
         result.append(
@@ -87,29 +87,29 @@ def _definitions(data: bytes, captures: Mapping[str, Sequence[Any]]) -> tuple[De
                 name,
                 "method" if inside else kind,
                 node.start_point.row + 1,
-                whole.end_point.row + 1,
+                definition.end_point.row + 1,
                 len(around),
-                parent[1] or _receiver(whole),
+                parent[1] or _receiver(definition),
                 _signature(lines[node.start_point.row]),
             )
         )
-        around.append((whole.end_byte, name, kind))
+        around.append((definition.end_byte, name, kind))
     return tuple(result)
 
 
-def _bare(name: str) -> str:
+def _strip_type(name: str) -> str:
     """Return the name of a type without its module and its parameters: a::Part<T> is Part."""
     return re.split(r"<|\[", name)[0].rpartition("::")[2].strip("*& ")
 
 
-def _receiver(whole: Any) -> str:
-    """Return the type that a Go method belongs to, "" for everything else."""
-    if whole.type != "method_declaration":
+def _receiver(definition: Any) -> str:
+    """Return the type that a Go method belongs to; "" for other definitions."""
+    if definition.type != "method_declaration":
         return ""
-    receiver = whole.child_by_field_name("receiver")
+    receiver = definition.child_by_field_name("receiver")
     text = (receiver.text or b"").decode("utf-8", "replace").strip("() ") if receiver else ""
     words = text.partition("[")[0].split()
-    return _bare(words[-1]) if words else ""
+    return _strip_type(words[-1]) if words else ""
 
 
 def _signature(line: bytes) -> str:
@@ -138,7 +138,7 @@ def _rust_uses(text: str, depth: int = 0) -> Iterable[str]:
     for end, letter in enumerate(rest):
         if letter in ",}" and not open_braces:
             if start < end:
-                yield from (head + one for one in _rust_uses(rest[start:end], depth + 1))
+                yield from (head + path for path in _rust_uses(rest[start:end], depth + 1))
             start = end + 1
         open_braces += (letter == "{") - (letter == "}")
         if open_braces < 0:
@@ -146,11 +146,11 @@ def _rust_uses(text: str, depth: int = 0) -> Iterable[str]:
 
 
 def _python_imports(text: str) -> Iterable[str]:
-    """Return "module" for each imported, and "module:names" where names come from it."""
-    found = _FROM.match(text)
-    if found:
-        names = re.findall(r"(\w+)(?:\s+as\s+\w+)?", found[2].partition("#")[0])
-        yield f"{found[1]}:{','.join(names)}"
+    """Yield "module" for each imported module, or "module:names" for names from it."""
+    match = _FROM.match(text)
+    if match:
+        names = re.findall(r"(\w+)(?:\s+as\s+\w+)?", match[2].partition("#")[0])
+        yield f"{match[1]}:{','.join(names)}"
         return
     for part in text.removeprefix("import").split(","):
         name = part.split()

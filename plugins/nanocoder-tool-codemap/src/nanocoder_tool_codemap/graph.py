@@ -1,4 +1,4 @@
-"""Who uses whom, and who matters most."""
+"""The graph of which file uses which, and the rank of each file in it."""
 
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
@@ -10,11 +10,11 @@ from nanocoder_tool_codemap.resolve import Resolver
 
 DAMPING = 0.85
 ROUNDS = 20
-ENOUGH = 1e-4
+MIN_CHANGE = 1e-4
 IMPORT_WEIGHT = 1.0
 NAME_WEIGHT = 1.0
 MAX_HOMES = 3
-"""A name that more files than these define says nothing about who uses whom."""
+"""A name that more files define says nothing about which of them is used."""
 MIN_NAME_CHARS = 3
 
 Edges = dict[str, dict[str, float]]
@@ -24,7 +24,7 @@ Edges = dict[str, dict[str, float]]
 class Graph:
     """*needs* has an edge from each file to those that it imports, *needed_by* the reverse.
 
-    *external* is what is imported from outside.
+    *external* are the packages imported from outside.
     """
 
     needs: Edges
@@ -35,40 +35,42 @@ class Graph:
 
     @property
     def weights(self) -> Edges:
-        """Return *needs* and the files that define names which a file uses; made at first use.
+        """Return *needs* plus the files whose names a file uses; made at first use.
 
-        It tells who matters. A name can be shared by chance, so it says nothing about one file.
+        It is good for ranks only: two files may share a name by chance.
         """
         if self._weights is None:
             self._weights = {
-                path: _sum(edges, self._users.names(path, edges))
+                path: _sum(edges, self._users.find_files(path, edges))
                 for path, edges in self.needs.items()
             }
         return self._weights
 
 
-def build(records: Mapping[str, Record]) -> Graph:
+def build_graph(records: Mapping[str, Record]) -> Graph:
     """Connect files by their imports, and by the names that one defines and another uses."""
     resolver = Resolver.of(records)
     users = _Users(records)
     needs: Edges = {}
     external = {}
     for path, record in records.items():
-        found = {spec: resolver.resolve(path, record, spec) for spec in record.imports}
-        edges = {other: IMPORT_WEIGHT for others in found.values() for other in others}
-        outside = [_package(record.language, spec) for spec, others in found.items() if not others]
+        targets = {spec: resolver.resolve(path, record, spec) for spec in record.imports}
+        edges = {other: IMPORT_WEIGHT for others in targets.values() for other in others}
+        outside = [
+            _package(record.language, spec) for spec, others in targets.items() if not others
+        ]
         if record.language == "go":
             # Files of one Go package see each other without an import.
             package = users.package(path)
-            names = users.names(path, edges)
+            names = users.find_files(path, edges)
             edges |= {other: IMPORT_WEIGHT for other in names if other in package}
         needs[path] = edges
         external[path] = tuple(dict.fromkeys(outside))
-    return Graph(needs, _reversed(needs), external, users)
+    return Graph(needs, _reverse(needs), external, users)
 
 
 class _Users:
-    """Knows who defines each name."""
+    """Knows which files define each name."""
 
     def __init__(self, records: Mapping[str, Record]) -> None:
         self._records = records
@@ -83,17 +85,19 @@ class _Users:
         is_go = self._records[path].language == "go"
         return self._packages[path.rpartition("/")[0]] if is_go else frozenset()
 
-    def names(self, path: str, imported: Mapping[str, float]) -> dict[str, float]:
-        """Return the files whose names *path* uses, with how much that says."""
+    def find_files(self, path: str, imported: Mapping[str, float]) -> dict[str, float]:
+        """Return the files whose names *path* uses, with the weight of that."""
         if self._homes is None:
             self._homes = _homes(self._records)
         record = self._records[path]
-        seen = imported.keys() | self.package(path)
-        return _names(path, record, self._homes[record.language], seen)
+        visible = imported.keys() | self.package(path)
+        return _names(path, record, self._homes[record.language], visible)
 
 
-def _sum(one: Mapping[str, float], other: Mapping[str, float]) -> dict[str, float]:
-    return {path: one.get(path, 0.0) + other.get(path, 0.0) for path in one.keys() | other.keys()}
+def _sum(first: Mapping[str, float], second: Mapping[str, float]) -> dict[str, float]:
+    return {
+        path: first.get(path, 0.0) + second.get(path, 0.0) for path in first.keys() | second.keys()
+    }
 
 
 def _package(language: str, spec: str) -> str:
@@ -117,22 +121,22 @@ def _names(
     homes: Mapping[str, list[str]],
     imported: AbstractSet[str],
 ) -> dict[str, float]:
-    """Return the files whose names a file uses, with how much that says."""
+    """Return the files whose names a file uses, with the weight of that."""
     weights: dict[str, float] = {}
     for word in record.words & homes.keys():
-        where = homes[word]
-        if len(where) > MAX_HOMES or path in where:
+        homes_of_word = homes[word]
+        if len(homes_of_word) > MAX_HOMES or path in homes_of_word:
             continue
-        # Where the file imports one of them, that is the one it means; else "read" means nothing.
-        meant = [other for other in where if other in imported]
-        if not meant and (word.lower() != word or "_" in word):
-            meant = where
-        for other in meant:
-            weights[other] = weights.get(other, 0.0) + NAME_WEIGHT / len(meant)
+        # An imported file is the target; else a common word such as "read" has no target.
+        targets = [other for other in homes_of_word if other in imported]
+        if not targets and (word.lower() != word or "_" in word):
+            targets = homes_of_word
+        for other in targets:
+            weights[other] = weights.get(other, 0.0) + NAME_WEIGHT / len(targets)
     return weights
 
 
-def _reversed(needs: Edges) -> Edges:
+def _reverse(needs: Edges) -> Edges:
     needed_by: Edges = {path: {} for path in needs}
     for path, edges in needs.items():
         for other, weight in edges.items():
@@ -141,27 +145,27 @@ def _reversed(needs: Edges) -> Edges:
 
 
 def rank(edges: Edges, start: Mapping[str, float] | None = None) -> dict[str, float]:
-    """Return the PageRank of each file; *start* is where the surfer begins, everywhere if None."""
+    """Return the PageRank of each file; the surfer begins at *start*, or at any file if None."""
     paths = list(edges)
     number = {path: index for index, path in enumerate(paths)}
     weights = [start.get(path, 0.0) for path in paths] if start else [1.0] * len(paths)
     begin = [weight / sum(weights) for weight in weights]
     links = []
     for path in paths:
-        whole = sum(edges[path].values())
-        links.append([(number[other], weight / whole) for other, weight in edges[path].items()])
+        total = sum(edges[path].values())
+        links.append([(number[other], weight / total) for other, weight in edges[path].items()])
     scores = begin
     for _ in range(ROUNDS):
-        passed = [0.0] * len(paths)
+        incoming = [0.0] * len(paths)
         for score, targets in zip(scores, links, strict=True):
             for other, share in targets:
-                passed[other] += score * share
-        # Who leads nowhere passes his score to where the surfer begins again.
-        rest = 1 - DAMPING * sum(passed)
-        fresh = [DAMPING * one + rest * base for one, base in zip(passed, begin, strict=True)]
+                incoming[other] += score * share
+        # A file without links passes its score on to the files where the surfer starts.
+        rest = 1 - DAMPING * sum(incoming)
+        fresh = [DAMPING * score + rest * base for score, base in zip(incoming, begin, strict=True)]
         change = sum(abs(a - b) for a, b in zip(fresh, scores, strict=True))
         scores = fresh
-        if change < ENOUGH:
+        if change < MIN_CHANGE:
             break
     return dict(zip(paths, scores, strict=True))
 

@@ -1,4 +1,4 @@
-"""The languages: their files, their grammars, and what counts as a definition in each."""
+"""The languages: their files, their grammars, and the definitions to find in each."""
 
 from typing import Any
 
@@ -110,7 +110,7 @@ class Grammar:
 
 
 def language_of(name: str) -> str:
-    """Return the language of a file by its *name*; "" for one that is not read."""
+    """Return the language of a file by its *name*; "" for a file that is not read."""
     dot = name.rfind(".")
     return EXTENSIONS.get(name[dot:].lower(), "") if dot > 0 else ""
 
@@ -119,8 +119,8 @@ def load(language: str) -> Grammar:
     """Load the grammar of *language*; its library is imported here and not before."""
     from tree_sitter import Language, Parser, Query
 
-    loaded = Language(_capsule(language))
-    return Grammar(Parser(loaded), Query(loaded, QUERIES[language]))
+    library = Language(_capsule(language))
+    return Grammar(Parser(library), Query(library, QUERIES[language]))
 
 
 def _capsule(language: str) -> Any:

@@ -1,4 +1,4 @@
-"""The questions that the map answers, each by lines of text."""
+"""The operations of code_map, each of which yields lines of text."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -9,7 +9,7 @@ from nanocoder import Cancel, ToolError, Workspace, WorkspaceError
 from nanocoder_tool_codemap.graph import reach
 from nanocoder_tool_codemap.index import MAX_FILE_BYTES, CodeMap, Index
 from nanocoder_tool_codemap.record import Definition, Record
-from nanocoder_tool_codemap.relevance import relevance
+from nanocoder_tool_codemap.relevance import rank_by_words
 
 SHOWN_SYMBOLS = 12
 SHOWN_NAMES = 5
@@ -23,7 +23,7 @@ BOTH = frozenset({"upstream", "downstream"})
 
 @frozen
 class Inquiry:
-    """One question: about the files at or below *path* ("." for all), or about *query*."""
+    """One inquiry: about the files at or below *path* ("." for all), or about *query*."""
 
     workspace: Workspace
     index: Index
@@ -39,18 +39,18 @@ class Inquiry:
         if self.path == ".":
             return dict(records)
         below = f"{self.path}/"
-        found = {
+        files = {
             path: record
             for path, record in records.items()
             if path == self.path or path.startswith(below)
         }
-        if not found:
+        if not files:
             raise ToolError(
                 f"no code that this map reads is in {self.path!r}; it reads Python, JavaScript,"
                 " TypeScript, Go and Rust that git does not ignore",
                 error_class="not_found",
             )
-        return found
+        return files
 
     def name(self) -> str:
         """Return the query; raises ToolError without one."""
@@ -59,19 +59,19 @@ class Inquiry:
         return self.query.strip()
 
     def starts(self) -> list[str]:
-        """Return the files that the question is about: those at path, or where query is defined."""
+        """Return the files to start from: those at *path*, or those that define *query*."""
         if self.path != ".":
             return list(self.files)
-        return list(dict.fromkeys(path for path, _ in defined(self, self.name())))
+        return list(dict.fromkeys(path for path, _ in find_definitions(self, self.name())))
 
 
 def structure(inquiry: Inquiry) -> Iterator[str]:
-    """Say how much there is of what, and what the files that matter most define."""
+    """List languages, folders and files with their definitions, the most needed files first."""
     files = inquiry.files
     languages = Counter(record.language for record in files.values())
-    listed = ", ".join(f"{name} {count}" for name, count in languages.most_common())
+    counts = ", ".join(f"{name} {count}" for name, count in languages.most_common())
     lines = sum(record.lines for record in files.values())
-    yield f"{_files(len(files))}, {_lines(lines)}: {listed}"
+    yield f"{_files(len(files))}, {_lines(lines)}: {counts}"
     if inquiry.map.skipped:
         yield f"[{_files(inquiry.map.skipped)} too large or too many to read]"
     yield from _folders(files)
@@ -88,12 +88,12 @@ def _folders(files: Mapping[str, Record]) -> Iterator[str]:
         folder = path.rpartition("/")[0] or "."
         counts[folder] += 1
         lines[folder] += record.lines
-    shown = sorted(sorted(counts, key=lambda folder: -lines[folder])[:30])
+    largest = sorted(sorted(counts, key=lambda folder: -lines[folder])[:30])
     yield "Folders:"
-    for folder in shown:
+    for folder in largest:
         yield f"  {folder}/ {_files(counts[folder])}, {_lines(lines[folder])}"
-    if len(counts) > len(shown):
-        yield f"  [{len(counts) - len(shown)} smaller folders]"
+    if len(counts) > len(largest):
+        yield f"  [{len(counts) - len(largest)} smaller folders]"
 
 
 def _files(count: int) -> str:
@@ -110,8 +110,8 @@ def symbols(inquiry: Inquiry) -> Iterator[str]:
         if not record.definitions:
             continue
         yield path
-        for one in record.definitions:
-            yield f"{'  ' * (one.depth + 1)}{one.line} {one.signature}"
+        for definition in record.definitions:
+            yield f"{'  ' * (definition.depth + 1)}{definition.line} {definition.signature}"
 
 
 def dependencies(inquiry: Inquiry) -> Iterator[str]:
@@ -128,13 +128,14 @@ def dependencies(inquiry: Inquiry) -> Iterator[str]:
 
 def define(inquiry: Inquiry) -> Iterator[str]:
     """Say where a name is defined."""
-    for path, one in defined(inquiry, inquiry.name()):
-        inside = f" in {one.parent}" if one.parent else ""
-        yield f"{path}:{one.line}-{one.end} {one.kind}{inside}: {one.signature}"
+    for path, definition in find_definitions(inquiry, inquiry.name()):
+        inside = f" in {definition.parent}" if definition.parent else ""
+        place = f"{path}:{definition.line}-{definition.end}"
+        yield f"{place} {definition.kind}{inside}: {definition.signature}"
 
 
 def references(inquiry: Inquiry) -> Iterator[str]:
-    """List the lines that use a name, comments and strings aside."""
+    """List the lines that use a name outside comments and strings."""
     name = inquiry.name().rpartition(".")[2]
     ranks = inquiry.map.ranks
     files = inquiry.files
@@ -144,22 +145,22 @@ def references(inquiry: Inquiry) -> Iterator[str]:
         inquiry.cancel.check()
         try:
             data = inquiry.workspace.read_bytes(path, max_bytes=MAX_FILE_BYTES)
-        except WorkspaceError:  # it went while we looked
+        except WorkspaceError:  # deleted meanwhile
             continue
-        own = {one.line for one in files[path].definitions if one.name == name}
+        own = {definition.line for definition in files[path].definitions if definition.name == name}
         for line, text in inquiry.index.lines_with(name, files[path].language, data):
             mark = " [definition]" if line in own else ""
             yield f"{path}:{line}: {text[:MAX_LINE_CHARS]}{mark}"
 
 
 def upstream(inquiry: Inquiry) -> Iterator[str]:
-    """List what a file needs, directly and through others."""
+    """List the files that a file needs, directly and indirectly."""
     starts = inquiry.starts()
-    yield from _reached(starts, reach(inquiry.map.graph.needs, starts), "needs")
+    yield from _reach_lines(starts, reach(inquiry.map.graph.needs, starts), "needs")
 
 
 def downstream(inquiry: Inquiry) -> Iterator[str]:
-    """List what needs a file, or the name that was asked for, directly and through others."""
+    """List the files that need a file or a name, directly and indirectly."""
     starts = inquiry.starts()
     needed_by = inquiry.map.graph.needed_by
     if inquiry.path == ".":
@@ -172,12 +173,12 @@ def downstream(inquiry: Inquiry) -> Iterator[str]:
             if name in record.words and record.language in languages and path not in starts
         }
         needed_by = {**needed_by, **dict.fromkeys(starts, users)}
-    yield from _reached(starts, reach(needed_by, starts), "is needed by")
+    yield from _reach_lines(starts, reach(needed_by, starts), "is needed by")
 
 
 def relevant(inquiry: Inquiry) -> Iterator[str]:
     """List the files that matter most for some words."""
-    scores = relevance(inquiry.files, inquiry.map, inquiry.name())
+    scores = rank_by_words(inquiry.files, inquiry.map, inquiry.name())
     for path, matching in scores:
         record = inquiry.map.records[path]
         yield f"{path} ({record.lines})" + _summary(record, matching)
@@ -195,32 +196,36 @@ OPERATIONS: Mapping[str, Callable[[Inquiry], Iterator[str]]] = {
 }
 
 COUNTED: Mapping[str, int] = {**dict.fromkeys(OPERATIONS, 100_000), "references": 100}
-"""How many lines that do not fit are counted; for a reference, files have to be parsed."""
+"""The most surplus lines to count; few for references, as each needs a file to be parsed."""
 
 
-def defined(inquiry: Inquiry, query: str) -> list[tuple[str, Definition]]:
-    """Return where *query* ("name" or "Class.name") is defined, what matters most first.
+def find_definitions(inquiry: Inquiry, query: str) -> list[tuple[str, Definition]]:
+    """Return the definitions of *query* ("name" or "Class.name"), the highest rank first.
 
-    Raises: ToolError (not_found) with names that are like it.
+    Raises: ToolError (not_found) with similar names.
     """
     parent, _, name = query.replace("::", ".").rpartition(".")
     parent = parent.rpartition(".")[2]
     ranks = inquiry.map.ranks
-    found = [
-        (path, one)
+    places = [
+        (path, definition)
         for path, record in inquiry.files.items()
-        for one in record.definitions
-        if one.name == name and one.kind != "impl" and parent in {"", one.parent}
+        for definition in record.definitions
+        if definition.name == name
+        and definition.kind != "impl"
+        and parent in {"", definition.parent}
     ]
-    if not found:
-        raise _unknown(inquiry, name)
-    return sorted(found, key=lambda one: (-ranks[one[0]], one[0], one[1].line))
+    if not places:
+        raise _unknown_error(inquiry, name)
+    return sorted(
+        places, key=lambda definition: (-ranks[definition[0]], definition[0], definition[1].line)
+    )
 
 
-def split(workspace: Workspace, operation: str, target: str) -> tuple[str, str]:
+def split_target(workspace: Workspace, operation: str, target: str) -> tuple[str, str]:
     """Return the path and the query that *target* stands for.
 
-    Raises: WorkspaceError for a path that has to be there and is not.
+    Raises: WorkspaceError for a path that must exist and does not.
     """
     if operation in QUERIES:
         return ".", target
@@ -233,31 +238,37 @@ def split(workspace: Workspace, operation: str, target: str) -> tuple[str, str]:
     return path, ""
 
 
-def _unknown(inquiry: Inquiry, name: str) -> ToolError:
-    from difflib import get_close_matches  # for a name that is not there, and not before
+def _unknown_error(inquiry: Inquiry, name: str) -> ToolError:
+    from difflib import get_close_matches  # imported here, as only a missing name needs it
 
-    names = {one.name for record in inquiry.files.values() for one in record.definitions}
+    names = {
+        definition.name for record in inquiry.files.values() for definition in record.definitions
+    }
     folded = name.lower()
-    close = [one for one in sorted(names) if folded in one.lower()]
+    close = [definition for definition in sorted(names) if folded in definition.lower()]
     close += get_close_matches(name, sorted(names), SHOWN_NAMES)
     near = list(dict.fromkeys(close))[:SHOWN_NAMES]
     advice = f"; near it: {', '.join(near)}" if near else "; search with grep"
     return ToolError(f"nothing called {name!r} is defined here{advice}", error_class="not_found")
 
 
-def _reached(starts: Sequence[str], steps: Mapping[str, int], how: str) -> Iterator[str]:
-    reached = {path: distance for path, distance in steps.items() if distance}
-    shown = ", ".join(starts[:SHOWN_NAMES]) + (", \u2026" if len(starts) > SHOWN_NAMES else "")
-    yield f"{shown} {how} {_files(len(reached))}:"
-    for path in sorted(reached, key=lambda path: (reached[path], path)):
-        yield f"{reached[path]} {path}"
+def _reach_lines(starts: Sequence[str], steps: Mapping[str, int], how: str) -> Iterator[str]:
+    distances = {path: distance for path, distance in steps.items() if distance}
+    origin = ", ".join(starts[:SHOWN_NAMES]) + (", \u2026" if len(starts) > SHOWN_NAMES else "")
+    yield f"{origin} {how} {_files(len(distances))}:"
+    for path in sorted(distances, key=lambda path: (distances[path], path)):
+        yield f"{distances[path]} {path}"
 
 
 def _summary(record: Record, first: Iterable[str] = ()) -> str:
-    """Name what a file defines at its top, beginning with *first*."""
-    top = [one for one in record.definitions if one.depth == 0 and one.kind != "impl"]
-    top.sort(key=lambda one: one.kind == "constant")
-    names = list(dict.fromkeys([*first, *(one.name for one in top)]))
+    """Name the top-level definitions of a file, beginning with *first*."""
+    top = [
+        definition
+        for definition in record.definitions
+        if definition.depth == 0 and definition.kind != "impl"
+    ]
+    top.sort(key=lambda definition: definition.kind == "constant")
+    names = list(dict.fromkeys([*first, *(definition.name for definition in top)]))
     if not names:
         return ""
     more = ", \u2026" if len(names) > SHOWN_SYMBOLS else ""

@@ -1,4 +1,4 @@
-"""What is known of one file of code."""
+"""The record of one file of code."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -12,7 +12,7 @@ FIELDS = 7
 class Definition:
     """Something with a name: lines *line* to *end*, from 1; *depth* is how deep it is nested.
 
-    *parent* is the name of what it is nested in, *signature* its first line.
+    *parent* is the name of the definition around it, *signature* its first line.
     """
 
     name: str
@@ -25,7 +25,7 @@ class Definition:
 
 
 class Record:
-    """One file; what it holds is taken out of its stored form when it is first asked for.
+    """The record of one file, which is read out of its stored form at first use.
 
     A map of thousands of files is loaded in a fraction of the time that way.
     """
@@ -35,9 +35,9 @@ class Record:
     def __init__(self, stored: Sequence[Any]) -> None:
         """Take the stored form; raises ValueError or TypeError for anything else."""
         language, lines, definitions, imports, words = stored
-        if not all(isinstance(one, str) for one in (language, words, *imports)):
+        if not all(isinstance(item, str) for item in (language, words, *imports)):
             raise TypeError("a record of another shape")
-        if not isinstance(lines, int) or any(len(one) != FIELDS for one in definitions):
+        if not isinstance(lines, int) or any(len(item) != FIELDS for item in definitions):
             raise TypeError("a record of another shape")
         self.stored = stored
         self.language: str = language
@@ -54,12 +54,12 @@ class Record:
     def definitions(self) -> tuple[Definition, ...]:
         """Everything with a name, in the order of the file."""
         if self._definitions is None:
-            self._definitions = tuple(Definition(*one) for one in self.stored[2])
+            self._definitions = tuple(Definition(*row) for row in self.stored[2])
         return self._definitions
 
     @property
     def imports(self) -> Sequence[str]:
-        """What is imported, as the file writes it."""
+        """The imports, as the file writes them."""
         imports: Sequence[str] = self.stored[3]
         return imports
 
@@ -72,10 +72,10 @@ class Record:
 
     def top_names(self) -> set[str]:
         """Return the names that the file defines at its top."""
-        return {one[0] for one in self.stored[2] if not one[4] and one[1] != "impl"}
+        return {row[0] for row in self.stored[2] if not row[4] and row[1] != "impl"}
 
 
-def make(
+def make_record(
     language: str,
     lines: int,
     definitions: Iterable[Definition],
@@ -84,7 +84,15 @@ def make(
 ) -> Record:
     """Return the record of a file that was just read."""
     rows = [
-        [one.name, one.kind, one.line, one.end, one.depth, one.parent, one.signature]
-        for one in definitions
+        [
+            definition.name,
+            definition.kind,
+            definition.line,
+            definition.end,
+            definition.depth,
+            definition.parent,
+            definition.signature,
+        ]
+        for definition in definitions
     ]
     return Record([language, lines, rows, list(imports), " ".join(sorted(words))])

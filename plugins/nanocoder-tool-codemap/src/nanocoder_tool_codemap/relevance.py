@@ -1,4 +1,4 @@
-"""Which files matter for some words: those that match, and what these lean on."""
+"""Find the files for some words: those that match, and those that the matches depend on."""
 
 import math
 import re
@@ -10,12 +10,12 @@ from nanocoder_tool_codemap.record import Record
 
 EXACT, PART, PATH, WORD = 5.0, 2.0, 3.0, 1.0
 MATCH_SHARE = 0.7
-"""How much the match itself counts; the rest is what the surfer finds who starts from it."""
+"""The share of the match itself; the rest is the rank that flows from the matching files."""
 _PARTS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 _TERM = re.compile(r"[^\W_][\w$]*")
 
 
-def relevance(
+def rank_by_words(
     files: Mapping[str, Record], code: CodeMap, query: str
 ) -> list[tuple[str, list[str]]]:
     """Return the paths in *files* for *query*, best first, each with the names that match."""
@@ -24,20 +24,20 @@ def relevance(
     matches = {path: _match(path, record, terms) for path, record in code.records.items()}
     rare = _rarity(code.records.values(), terms)
     scores = {
-        path: sum(weight * rare[term] for term, weight in found.items())
-        for path, (found, _) in matches.items()
-        if found
+        path: sum(weight * rare[term] for term, weight in weights.items())
+        for path, (weights, _) in matches.items()
+        if weights
     }
     if not scores:
         return []
     flow = rank(code.graph.weights, scores)
     best, most = max(scores.values()), max(flow.values()) or 1.0
-    whole = {
+    combined = {
         path: MATCH_SHARE * scores.get(path, 0.0) / best + (1 - MATCH_SHARE) * flow[path] / most
         for path in files
         if flow[path]
     }
-    order = sorted(whole, key=lambda path: (-whole[path], path))
+    order = sorted(combined, key=lambda path: (-combined[path], path))
     return [(path, matches[path][1]) for path in order]
 
 
@@ -47,25 +47,25 @@ def parts_of(name: str) -> set[str]:
 
 
 def _match(path: str, record: Record, terms: set[str]) -> tuple[dict[str, float], list[str]]:
-    found: dict[str, float] = {}
+    weights: dict[str, float] = {}
     names = []
     for part in terms & (parts_of(path) | {path.rpartition("/")[2].partition(".")[0].lower()}):
-        found[part] = PATH
-    for one in record.definitions:
-        lower = one.name.lower()
+        weights[part] = PATH
+    for definition in record.definitions:
+        lower = definition.name.lower()
         hits = {lower: EXACT} if lower in terms else {}
-        hits |= dict.fromkeys(terms & parts_of(one.name), PART) if not hits else {}
+        hits |= dict.fromkeys(terms & parts_of(definition.name), PART) if not hits else {}
         for term, weight in hits.items():
-            found[term] = max(found.get(term, 0.0), weight)
+            weights[term] = max(weights.get(term, 0.0), weight)
         if hits:
-            names.append(one.name)
+            names.append(definition.name)
     for term in terms & record.words:
-        found.setdefault(term, WORD)
-    return found, names
+        weights.setdefault(term, WORD)
+    return weights, names
 
 
 def _rarity(records: Iterable[Record], terms: set[str]) -> dict[str, float]:
-    """Weigh each term: what is in few files says more."""
-    every = list(records)
-    counts = {term: sum(term in record.words for record in every) for term in terms}
-    return {term: math.log(1 + len(every) / (1 + count)) for term, count in counts.items()}
+    """Weigh each term: one in few files counts more."""
+    all_records = list(records)
+    counts = {term: sum(term in record.words for record in all_records) for term in terms}
+    return {term: math.log(1 + len(all_records) / (1 + count)) for term, count in counts.items()}

@@ -1,4 +1,4 @@
-"""Which file of the workspace an import means."""
+"""Find the file of the workspace that an import means."""
 
 import posixpath
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -12,7 +12,7 @@ SCRIPTS = (".ts", ".tsx", ".d.ts", ".js", ".jsx", ".mjs", ".cjs", ".mts", ".cts"
 
 @define
 class Resolver:
-    """Knows all *paths*; `resolve` finds those that an import of one file means."""
+    """Knows all *paths*; `resolve` finds the ones that an import means."""
 
     paths: frozenset[str]
     _by_tail: dict[str, list[str]] = field(factory=dict)
@@ -31,26 +31,26 @@ class Resolver:
         return resolver
 
     def resolve(self, path: str, record: Record, spec: str) -> list[str]:
-        """Return the files that *spec* in *path* means; none for what comes from outside."""
+        """Return the files that *spec* in *path* means; none for a package from outside."""
         find = _FINDERS.get(record.language, _script)
-        return [one for one in find(self, path, spec) if one != path]
+        return [file for file in find(self, path, spec) if file != path]
 
     def module(self, dotted: Sequence[str], near: str) -> str:
-        """Return the Python file of a module, whatever folder its package lies in."""
+        """Return the Python file of a module, in any folder of the workspace."""
         if not dotted:
             return ""
         tail = "/".join(dotted)
         ends = (f"{tail}.py", f"{tail}/__init__.py", f"{tail}.pyi")
-        found = [
+        candidates = [
             path
             for path in self._by_tail.get(dotted[-1], ())
             if path in ends or path.endswith(tuple(f"/{end}" for end in ends))
         ]
         if len(dotted) == 1:
-            found = [path for path in found if self._is_top(path)]
-        # Of several, the one that shares most of its folders with the file that imports it.
-        shared = {path: len(posixpath.commonprefix([path, near])) for path in found}
-        return max(found, key=lambda path: (shared[path], -len(path)), default="")
+            candidates = [path for path in candidates if self._is_top(path)]
+        # The best candidate shares the most folders with the importing file.
+        shared = {path: len(posixpath.commonprefix([path, near])) for path in candidates}
+        return max(candidates, key=lambda path: (shared[path], -len(path)), default="")
 
     def _is_top(self, path: str) -> bool:
         """Tell whether a Python file can be imported by its name alone: json.py of no package."""
@@ -71,8 +71,8 @@ class Resolver:
         if not folder:
             tails = tails if "." in parts[0] else tails[:-1]
             ends = (sorted(f for f in self._folders if f.endswith(f"/{tail}")) for tail in tails)
-            folder = next((found[0] for found in ends if found), "")
-        return [one for one in self._folders.get(folder, ()) if not one.endswith("_test.go")]
+            folder = next((folders[0] for folders in ends if folders), "")
+        return [file for file in self._folders.get(folder, ()) if not file.endswith("_test.go")]
 
 
 def _python(resolver: Resolver, path: str, spec: str) -> list[str]:
@@ -84,15 +84,15 @@ def _python(resolver: Resolver, path: str, spec: str) -> list[str]:
         for _ in range(dots - 1):
             folder = folder.rpartition("/")[0]
         base = posixpath.join(folder, *parts)
-        found = [_first(resolver, (f"{base}.py", f"{base}/__init__.py"))]
-        found += [
+        candidates = [_first(resolver, (f"{base}.py", f"{base}/__init__.py"))]
+        candidates += [
             _first(resolver, (f"{base}/{name}.py", f"{base}/{name}/__init__.py"))
             for name in names.split(",")
         ]
     else:
-        found = [resolver.module(parts, path)]
-        found += [resolver.module([*parts, name], path) for name in names.split(",") if name]
-    return [one for one in dict.fromkeys(found) if one]
+        candidates = [resolver.module(parts, path)]
+        candidates += [resolver.module([*parts, name], path) for name in names.split(",") if name]
+    return [file for file in dict.fromkeys(candidates) if file]
 
 
 def _script(resolver: Resolver, path: str, spec: str) -> list[str]:
@@ -101,8 +101,8 @@ def _script(resolver: Resolver, path: str, spec: str) -> list[str]:
     base = posixpath.normpath(posixpath.join(path.rpartition("/")[0], spec))
     stem = base.rpartition(".")[0] if base.endswith((".js", ".jsx", ".mjs", ".cjs")) else base
     tries = [base, *(stem + end for end in SCRIPTS), *(f"{base}/index{end}" for end in SCRIPTS)]
-    found = _first(resolver, tries)
-    return [found] if found else []
+    file = _first(resolver, tries)
+    return [file] if file else []
 
 
 def _go(resolver: Resolver, path: str, spec: str) -> list[str]:
@@ -125,14 +125,14 @@ def _rust(resolver: Resolver, path: str, spec: str) -> list[str]:
     for length in range(len(parts), 0, -1):
         tail = "/".join(parts[:length])
         tries = [posixpath.join(start, tail) for start in starts]
-        found = _first(resolver, [end for one in tries for end in (f"{one}.rs", f"{one}/mod.rs")])
-        if found:
-            return [found]
+        file = _first(resolver, [end for base in tries for end in (f"{base}.rs", f"{base}/mod.rs")])
+        if file:
+            return [file]
     return []
 
 
 def _first(resolver: Resolver, tries: Iterable[str]) -> str:
-    return next((one for one in tries if one in resolver.paths), "")
+    return next((path for path in tries if path in resolver.paths), "")
 
 
 _FINDERS: Mapping[str, Callable[[Resolver, str, str], list[str]]] = {

@@ -1,6 +1,6 @@
-"""What is known of a workspace, kept between sessions in the user's cache directory.
+"""The map of a workspace, kept between sessions in the user's cache directory.
 
-The file is a convenience: where it is missing, broken, foreign or of another version, everything is
+The file only saves time: when it is missing, broken, foreign or of another version, everything is
 read again.
 """
 
@@ -18,14 +18,14 @@ from attrs import frozen
 from nanocoder_tool_codemap.record import Record
 
 VERSION = 2
-"""Goes up with every change to what a record holds or how it is read out of a file."""
+"""Increases with every change to the contents of a record or to how a file is read."""
 MAX_BYTES = 200_000_000
 EMPTY: Mapping[str, Any] = {}
 
 
 @frozen
 class Stamp:
-    """How a file looked when it was read: *size* in bytes, *mtime* in seconds, SHA-256."""
+    """The state of a file when it was read: *size* in bytes, *mtime* in seconds, SHA-256."""
 
     size: int
     mtime: float
@@ -36,7 +36,7 @@ class Stamp:
 class Stored:
     """The *stamps* of paths and the *records* of digests.
 
-    *ranks* is how much each path matters, as long as no file changes; empty when nobody asked.
+    *ranks* are valid as long as no file changes; they are empty until they are computed.
     """
 
     stamps: Mapping[str, Stamp] = EMPTY
@@ -63,22 +63,24 @@ def load(path: Path) -> Stored:
         value = json.loads(data) if data else {}
         if not isinstance(value, dict) or value.get("version") != VERSION:
             return Stored()
-        records = {digest: Record(one) for digest, one in value["records"].items()}
-        stamps = {name: Stamp(*one) for name, one in value["stamps"].items()}
-        ranks = {name: float(one) for name, one in value["ranks"].items()}
+        records = {digest: Record(item) for digest, item in value["records"].items()}
+        stamps = {name: Stamp(*item) for name, item in value["stamps"].items()}
+        ranks = {name: float(item) for name, item in value["ranks"].items()}
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return Stored()
-    if any(one.digest not in records for one in stamps.values()):
+    if any(item.digest not in records for item in stamps.values()):
         return Stored()
     return Stored(stamps, records, ranks if ranks.keys() == stamps.keys() else {})
 
 
 def save(path: Path, stored: Stored) -> None:
-    """Write the cache file, whole or not at all; a cache that cannot be written is no failure."""
+    """Write the cache file, atomically; a cache that cannot be written is no failure."""
     value = {
         "version": VERSION,
-        "stamps": {name: [one.size, one.mtime, one.digest] for name, one in stored.stamps.items()},
-        "records": {digest: one.stored for digest, one in stored.records.items()},
+        "stamps": {
+            name: [item.size, item.mtime, item.digest] for name, item in stored.stamps.items()
+        },
+        "records": {digest: item.stored for digest, item in stored.records.items()},
         "ranks": dict(stored.ranks),
     }
     data = json.dumps(value, ensure_ascii=True, separators=(",", ":")).encode()
@@ -96,7 +98,7 @@ def save(path: Path, stored: Stored) -> None:
 
 
 def _own_bytes(path: Path) -> bytes:
-    """Return what *path* holds if it is a file of ours that nobody else can write."""
+    """Return the content of *path* if the file is ours and only we can write it."""
     fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     with os.fdopen(fd, "rb") as file:
         status = os.fstat(fd)

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 from nanocoder import ToolError
-from nanocoder_tool_bash.ourselves import refuse_own_end
+from nanocoder_tool_bash.self_protection import refuse_own_end
 
 needs_pgrep = pytest.mark.skipif(shutil.which("pgrep") is None, reason="pgrep is not installed")
 

@@ -1,7 +1,7 @@
-"""Commands that would end nanocoder itself, as `pkill -f python` does.
+"""Refuse commands that would end nanocoder itself, as `pkill -f python` does.
 
-This looks at what a command says, not at what it computes: only a sandbox with a PID namespace
-holds a command that means to end us.
+This reads the command's text and computes nothing: only a sandbox with a PID namespace stops a
+command that is written to end us.
 """
 
 import os
@@ -60,12 +60,12 @@ def _finds_us(words: Sequence[str]) -> bool:
     options = [word for word in words[1:] if not _is_signal(word)]
     if os.path.basename(words[0]) == "killall":
         return _name() in options
-    # What pkill would find, pgrep lists.
+    # pgrep lists the processes that pkill would end.
     program = find_program("pgrep", SYSTEM_PATH)
     if not program:
         return False
     try:
-        done = subprocess.run(
+        listing = subprocess.run(
             [program, *options],
             env={"PATH": SYSTEM_PATH},
             stdin=subprocess.DEVNULL,
@@ -76,7 +76,7 @@ def _finds_us(words: Sequence[str]) -> bool:
     except (OSError, ValueError, subprocess.TimeoutExpired):
         return False
     ours = {str(pid).encode() for pid in lineage(os.getpid()) if pid > 1}
-    return not ours.isdisjoint(done.stdout.split())
+    return not ours.isdisjoint(listing.stdout.split())
 
 
 def _is_signal(word: str) -> bool:

@@ -1,0 +1,166 @@
+"""Wait for a command: read its output, keep its limit, and obey an interruption."""
+
+import os
+import select
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from typing import Final
+
+from attrs import define, frozen
+from nanocoder import Cancel
+from nanocoder_kit_process.family import Family
+
+from nanocoder_tool_bash.capture import Capture
+
+QUIET_S: Final = 0.1  # a pipe that a child keeps open counts as finished after this much silence …
+DRAIN_S: Final = 2.0  # … and in any case after this
+HURRIED_S: Final = 0.4  # the most that an interruption waits for each signal to work
+KILLED_S: Final = 2.0  # for a killed process to end; one that hangs in the kernel stays
+POLL_S: Final = 0.05  # between two checks where the kernel does not wake us …
+CLOSE_POLL_S: Final = 0.005  # … and once the pipes are closed
+
+
+@frozen
+class Limits:
+    """Seconds: for the command, and for it to end after SIGINT, then after SIGTERM."""
+
+    command_s: float
+    interrupt_s: float
+    terminate_s: float
+
+
+class CancelPipe:
+    """A pipe that becomes readable when the call is cancelled, from any thread."""
+
+    def __init__(self, cancelled: Cancel) -> None:
+        self.fd, self._write_fd = os.pipe()
+        self._lock = threading.Lock()
+        self._forget = cancelled.on_set(self._notify)
+
+    def close(self) -> None:
+        """Close the pipe."""
+        self._forget()
+        with self._lock:
+            os.close(self.fd)
+            os.close(self._write_fd)
+            self._write_fd = -1
+
+    def _notify(self) -> None:
+        # Without the lock, a late write could go to another file that has this number by then.
+        with self._lock:
+            if self._write_fd >= 0:
+                os.write(self._write_fd, b"!")
+
+
+@define(eq=False)
+class ProcessWait:
+    """Reads until the leader has ended and its pipes are empty; sends ever stronger signals."""
+
+    _process: "subprocess.Popen[bytes]"
+    _family: Family
+    _captures: tuple[Capture, ...]
+    _limits: Limits
+    timed_out: bool = False
+    cancelled: bool = False
+    _pidfd: int = -1
+    _ended_at: float | None = None
+    _output_at: float = 0.0
+    _signal_at: float = 0.0
+    _remaining_signals: Iterator[tuple[signal.Signals, float]] | None = None
+    _given_up: bool = False
+
+    def run(self, started: float, cancel_pipe: CancelPipe) -> None:
+        """Return when the command has ended, or when even SIGKILL did not end it."""
+        self._signal_at = started + self._limits.command_s
+        self._pidfd = _open_pidfd(self._process.pid)
+        try:
+            self._run(cancel_pipe)
+        finally:
+            if self._pidfd >= 0:
+                os.close(self._pidfd)
+
+    def _run(self, cancel_pipe: CancelPipe) -> None:
+        poll = select.poll()
+        for fd in (cancel_pipe.fd, self._pidfd, *(capture.fd for capture in self._captures)):
+            if fd >= 0:
+                poll.register(fd, select.POLLIN)
+        now = time.monotonic()
+        while not self._is_over(now):
+            ready = {fd for fd, _ in poll.poll(1_000 * self._pause(now))}
+            now = time.monotonic()
+            self._read(ready, poll, now)
+            self._check_end(ready, now)
+            if cancel_pipe.fd in ready:
+                poll.unregister(cancel_pipe.fd)
+                self.cancelled = not self.timed_out
+                self._signal_at = now
+            if self._ended_at is None and now >= self._signal_at:
+                self._send_signal(now)
+
+    def _is_over(self, now: float) -> bool:
+        if self._ended_at is None:
+            return self._given_up
+        if self.timed_out or self.cancelled or not self._has_open_pipe():
+            return True
+        return now >= min(max(self._ended_at, self._output_at) + QUIET_S, self._ended_at + DRAIN_S)
+
+    def _has_open_pipe(self) -> bool:
+        return any(capture.is_open for capture in self._captures)
+
+    def _pause(self, now: float) -> float:
+        if self._ended_at is not None:
+            return QUIET_S
+        remaining_s = max(0.0, self._signal_at - now)
+        if self._pidfd >= 0:
+            return remaining_s
+        return min(remaining_s, POLL_S if self._has_open_pipe() else CLOSE_POLL_S)
+
+    def _read(self, ready: set[int], poll: select.poll, now: float) -> None:
+        for capture in self._captures:
+            if capture.fd in ready and capture.is_open:
+                self._output_at = now
+                capture.read()
+                if not capture.is_open:
+                    poll.unregister(capture.fd)
+
+    def _check_end(self, ready: set[int], now: float) -> None:
+        if self._ended_at is None and (self._pidfd < 0 or self._pidfd in ready):
+            self._ended_at = now if _has_ended(self._process) else None
+
+    def _send_signal(self, now: float) -> None:
+        """Send the next stronger signal, and note when the one after is due."""
+        if self._remaining_signals is None:
+            self.timed_out = not self.cancelled
+            self._remaining_signals = iter(self._signals())
+        number, patience_s = next(self._remaining_signals, (None, 0.0))
+        if number is None:
+            self._given_up = True
+            return
+        self._family.send(number)
+        self._signal_at = now + patience_s
+
+    def _signals(self) -> list[tuple[signal.Signals, float]]:
+        most = HURRIED_S if self.cancelled else float("inf")
+        return [
+            (signal.SIGINT, min(most, self._limits.interrupt_s)),
+            (signal.SIGTERM, min(most, self._limits.terminate_s)),
+            (signal.SIGKILL, KILLED_S),
+        ]
+
+
+def _open_pidfd(pid: int) -> int:
+    """Return a descriptor that becomes readable when *pid* ends; -1 without support for it."""
+    try:
+        return os.pidfd_open(pid) if hasattr(os, "pidfd_open") else -1
+    except OSError:
+        return -1
+
+
+def _has_ended(process: "subprocess.Popen[bytes]") -> bool:
+    """Tell whether the leader has ended, if possible without freeing its process id."""
+    if not hasattr(os, "waitid"):
+        return process.poll() is not None
+    return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
