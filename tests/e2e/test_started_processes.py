@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from nanocoder import Plugins
-from nanocoder_tool_task.landing import APPLY
+from nanocoder_tool_task.merging import APPLY
 
 NANOCODER = str(Path(sys.executable).with_name("nanocoder"))
 SECRET = "sk-SECRETKEY-1234567890abcdef"

@@ -1,4 +1,4 @@
-"""A home without configuration and a model for sub-agents that nobody has to pay for."""
+"""A home without configuration and a model for sub-agents that costs nothing."""
 
 import json
 import subprocess
@@ -34,15 +34,15 @@ class Model:
         self._turns = json.loads(Path(path).read_text(encoding="utf-8"))["turns"]
 
     def stream(self, request, cancel):
-        number = sum(one.role == "assistant" for one in request.messages)
+        number = sum(message.role == "assistant" for message in request.messages)
         turn = self._turns[number]
         if cancel.wait(turn.get("delay_s", 0)):
             cancel.check()
         if "error" in turn:
             raise ProviderError(turn["error"])
-        wanted = enumerate(turn.get("calls", ()))
+        requested = enumerate(turn.get("calls", ()))
         calls = tuple(
-            ToolCall(f"c{number}-{at}", one["name"], one["arguments"]) for at, one in wanted
+            ToolCall(f"c{number}-{at}", call["name"], call["arguments"]) for at, call in requested
         )
         yield TextDelta(turn.get("text", ""))
         yield Finished(turn.get("text", ""), calls, Usage(**turn.get("usage", {})))
@@ -70,16 +70,16 @@ def write_file(ctx, path: str, content: str) -> ToolResult:
 @tool(risk="dangerous", effects={"write"})
 def apply_patch(ctx, patch: str) -> ToolResult:
     """Apply a patch as git does, all of it or nothing."""
-    done = subprocess.run(
+    completed = subprocess.run(
         ["git", "apply", "--whitespace=nowarn"],
         cwd=ctx.working_directory,
         input=patch.encode(),
         capture_output=True,
         check=False,
     )
-    failed = done.returncode != 0
-    said = done.stderr.decode()
-    return ToolResult(said, is_error=failed, error_class="text_not_found" if failed else "")
+    failed = completed.returncode != 0
+    output = completed.stderr.decode()
+    return ToolResult(output, is_error=failed, error_class="text_not_found" if failed else "")
 
 
 MODELS = SimpleNamespace(
@@ -125,7 +125,7 @@ def run(tmp_path, script):
     """
     (tmp_path / "hello.txt").write_text("one line\n")
 
-    class Hear:
+    class Recorder:
         """Keeps the events of all sessions: (the profile's name, the event)."""
 
         def __init__(self):
@@ -137,15 +137,15 @@ def run(tmp_path, script):
 
     def run_task(*turns, plugins=(), limits=(), cancel=None, arguments=(), **options):
         settings = Settings(**{"model": script(*turns), **dict(limits)})
-        run_task.heard = Hear()
-        together = {**TOOLS, "hear": run_task.heard, **dict(plugins)}
-        given = {"description": "try it", "prompt": "go", **dict(arguments)}
+        run_task.recorder = Recorder()
+        together = {**TOOLS, "recorder": run_task.recorder, **dict(plugins)}
+        call_arguments = {"description": "try it", "prompt": "go", **dict(arguments)}
         options = {"settings": {"tool-task": settings}, "approve": yes, **options}
         with opened(tmp_path, plugins=together, **options) as (session, _):
-            return called(session, "task", given, cancel=cancel)
+            return called(session, "task", call_arguments, cancel=cancel)
 
     run_task.inside = lambda kind: [
-        one for agent, one in run_task.heard.events if agent and one.kind == kind
+        event for agent, event in run_task.recorder.events if agent and event.kind == kind
     ]
     return run_task
 
@@ -173,5 +173,5 @@ def run_git():
 
 def git(folder, *words):
     command = ["git", "-c", "user.name=t", "-c", "user.email=t@example.org", *words]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
-    return done.stdout
+    completed = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+    return completed.stdout

@@ -37,19 +37,19 @@ def session(tmp_path, script, tools, gate):
     def open_it(*turns, **options):
         settings = {"tool-task": Settings(model=script(*turns))}
         together = {**tools, "waiting": waiting}
-        with opened(tmp_path, plugins=together, settings=settings, **options) as (found, _):
+        with opened(tmp_path, plugins=together, settings=settings, **options) as (session, _):
 
             def ask(name, arguments):
-                return called(found, name, arguments)[0]
+                return called(session, name, arguments)[0]
 
-            ask.session = found
+            ask.session = session
             yield ask
 
     return open_it
 
 
-def calls(*wanted):
-    return {"calls": list(wanted)}
+def calls(*requested):
+    return {"calls": list(requested)}
 
 
 @pytest.mark.contract("MA-84")
@@ -70,7 +70,7 @@ def test_what_has_finished_is_told_with_the_next_result(session, gate):
     with session(calls(WAIT), {"text": "Found it."}) as ask:
         ask("task", {**GIVEN, "also": [{"description": "second", "prompt": "go"}]})
         gate.set()
-        ask.session._ground.resource("tool-task", "crew").find("a2").ended.wait(20)
+        ask.session._ground.resource("tool-task", "agents").find("a2").ended.wait(20)
         first = ask("task_result", {"id": "a1", "wait_s": 20})
         assert first.output == "Found it.\n\n[a2 has finished: second; see task_result]"
         assert "[a" not in ask("task_result", {"id": "a1"}).output
@@ -78,17 +78,17 @@ def test_what_has_finished_is_told_with_the_next_result(session, gate):
 
 @pytest.mark.contract("MA-84")
 def test_nobody_is_asked_for_one_in_the_background(session, tmp_path):
-    asked = []
+    requests = []
 
     def approve(request):
-        asked.append(request)
+        requests.append(request)
         return ApprovalAnswer(request.id, request.digest, approved=True)
 
     with session(calls(WRITE), {"text": "I could not."}, approve=approve) as ask:
         ask("task", GIVEN)
         read = ask("task_result", {"id": "a1", "wait_s": 30})
     assert (read.is_error, read.error_class) == (True, "approval_needed")
-    assert not asked
+    assert not requests
     assert not (tmp_path / "new.txt").exists()
 
 
@@ -97,10 +97,10 @@ def test_it_ends_with_the_session_and_its_worktree_with_it(session, repository, 
     with session(calls(WAIT), {"text": "never"}) as ask:
         ask("task", {**GIVEN, "isolation": "worktree"})
         assert git(repository, "worktree", "list").count("\n") == 2
-        crew = ask.session._ground.resource("tool-task", "crew")
-    (known,) = crew.all()
-    assert not known.thread.is_alive()
-    assert known.outcome.error_class in {"interrupted", "cancelled"}
+        agents = ask.session._ground.resource("tool-task", "agents")
+    (record,) = agents.all()
+    assert not record.thread.is_alive()
+    assert record.outcome.error_class in {"interrupted", "cancelled"}
     assert git(repository, "worktree", "list").count("\n") == 1
 
 
@@ -134,7 +134,7 @@ def test_its_patch_is_merged_when_it_is_asked_for(session, repository):
     with session(calls(reading), calls(WRITE), {"text": "Done."}, approve=approve) as ask:
         ask("task", {**GIVEN, "isolation": "worktree", "name": "general"})
         first = ask("task_result", {"id": "a1", "wait_s": 30})
-        # Nobody is there to agree to the write, so there is nothing to merge.
+        # No person is there to approve the write, so there is nothing to merge.
         assert first.error_class == "approval_needed"
         ask("task", {**GIVEN, "isolation": "worktree", "background": False})
         assert not (repository / "new.txt").read_text().startswith("text")
@@ -147,4 +147,4 @@ def test_ids_that_nobody_has_are_refused(session):
     with session() as ask:
         assert ask("task_result", {"id": "a9"}).error_class == "unknown_agent"
         assert ask("task_result", {"cancel": True}).error_class == "invalid_arguments"
-        assert ask("task_result", {}).output == "There is none."
+        assert ask("task_result", {}).output == "There are none."

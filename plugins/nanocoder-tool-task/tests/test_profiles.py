@@ -13,8 +13,8 @@ WRITE = {"name": "write_file", "arguments": {"path": "new.txt", "content": "text
 READ = {"name": "read_file", "arguments": {"path": "hello.txt"}}
 
 
-def calls(*wanted):
-    return {"calls": list(wanted)}
+def calls(*requested):
+    return {"calls": list(requested)}
 
 
 @pytest.mark.contract("MA-109")
@@ -26,8 +26,8 @@ def test_a_policy_knows_an_agent_by_the_name_of_its_profile(run, tmp_path, profi
 
     rules = SimpleNamespace(nanocoder_before_execute=hookimpl(judge))
     limits = {"profiles": {"review": Profile()}}
-    given = {"name": profile}
-    run(calls(WRITE), {"text": "x"}, plugins={"rules": rules}, limits=limits, arguments=given)
+    arguments = {"name": profile}
+    run(calls(WRITE), {"text": "x"}, plugins={"rules": rules}, limits=limits, arguments=arguments)
     assert (tmp_path / "new.txt").exists() is is_written
 
 
@@ -37,7 +37,7 @@ def test_a_profile_of_the_configuration_has_its_tools_and_its_instructions(run):
     turns = [calls(READ, WRITE), {"text": "Done."}]
     limits = {"profiles": {"writer": writer}}
     run(*turns, limits=limits, arguments={"name": "writer"})
-    assert [one.data["tool"] for one in run.inside("call.started")] == ["write_file"]
+    assert [event.data["tool"] for event in run.inside("call.started")] == ["write_file"]
     (prompt,) = run.inside("run.started")
     assert prompt.data["prompt"].endswith("Write in capitals.\n\ngo")
 
@@ -46,8 +46,8 @@ def test_a_profile_of_the_configuration_has_its_tools_and_its_instructions(run):
 def test_a_profile_tightens_the_mode_and_never_loosens_it(run):
     turns = [calls(WRITE), {"text": "Done."}]
     for row in ("auto ask ask", "ask auto ask", "plan auto plan"):
-        mode, wanted, expected = row.split()
-        limits = {"profiles": {"mine": Profile(mode=wanted)}}
+        mode, own_mode, expected = row.split()
+        limits = {"profiles": {"mine": Profile(mode=own_mode)}}
         run(*turns, limits=limits, arguments={"name": "mine"}, mode=mode)
         (started,) = run.inside("session.started")
         assert started.data["mode"] == expected
@@ -60,8 +60,8 @@ def test_in_plan_mode_there_are_sub_agents_that_read(tmp_path, script, tools):
     settings = {"tool-task": Settings(model=model)}
     turns = [[("task", {"description": "look", "prompt": "go", "name": "build"})], "A plan."]
     played = play(tmp_path, turns, plugins=tools, settings=settings, mode="plan")
-    assert "task" in {one.name for one in played.model.requests[0].tools}
-    assert [one.output for one in played.results] == ["Done."]
+    assert "task" in {tool.name for tool in played.model.requests[0].tools}
+    assert [result.output for result in played.results] == ["Done."]
     assert not (tmp_path / "new.txt").exists()
 
 
@@ -83,9 +83,9 @@ def test_profiles_come_from_the_person_s_own_configuration(tmp_path, script, too
     environment = {"HOME": str(script.home)}
     with opened(tmp_path, plugins=tools, environment=environment) as (session, _):
         session.plugins.configure(session.config.settings)
-        given = {"description": "x", "prompt": "y"}
-        mine, _ = called(session, "task", {**given, "name": "mine"})
-        theirs, _ = called(session, "task", {**given, "name": "theirs"})
+        arguments = {"description": "x", "prompt": "y"}
+        mine, _ = called(session, "task", {**arguments, "name": "mine"})
+        theirs, _ = called(session, "task", {**arguments, "name": "theirs"})
     assert mine.output == "Done."
     assert theirs.error_class == "unknown_profile"
     assert any("profiles" in notice for notice in session.config.notices)

@@ -12,8 +12,8 @@ MERGED = {"isolation": "worktree", "merge": True}
 ADD = {"name": "write_file", "arguments": {"path": "made/here.txt", "content": "made\n"}}
 
 
-def calls(*wanted):
-    return {"calls": list(wanted)}
+def calls(*requested):
+    return {"calls": list(requested)}
 
 
 def offer(*tools):
@@ -26,8 +26,8 @@ def test_a_head_with_a_strange_name_is_a_head(run, repository, git, head):
     place = repository / ".git/refs/heads" / head
     place.parent.mkdir(exist_ok=True)
     place.write_text(commit)
-    said = commit if head == "detached" else f"ref: refs/heads/{head}\n"
-    (repository / ".git/HEAD").write_text(said)
+    content = commit if head == "detached" else f"ref: refs/heads/{head}\n"
+    (repository / ".git/HEAD").write_text(content)
     result, _ = run(calls(ADD), {"text": "Done."}, arguments=MERGED)
     assert (repository / "made/here.txt").exists(), result.output
 
@@ -48,8 +48,8 @@ def test_a_worktree_of_a_worktree_and_of_its_submodules_is_a_copy_of_their_files
 
     reading = calls({"name": "names", "arguments": {}})
     run(reading, {"text": "Done."}, arguments=ISOLATED, plugins=offer(names))
-    seen = [one.data["output"] for one in run.inside("call.returned")]
-    assert seen == ["dirty\na = 1\nb = 2\nc = 3\nd = 4\ne = 50\n"]
+    outputs = [event.data["output"] for event in run.inside("call.returned")]
+    assert outputs == ["dirty\na = 1\nb = 2\nc = 3\nd = 4\ne = 50\n"]
 
 
 def test_a_repository_that_lost_its_objects_says_so(run, repository, git, tmp_path_factory):
@@ -68,14 +68,14 @@ def test_a_name_that_is_no_text_is_the_same_in_a_worktree(run, repository):
         os.makedirs(os.path.dirname(here + name), exist_ok=True)
         Path(os.fsdecode(here + name)).write_text("x\n")
     os.symlink("code.py", here + b"/\xfflink")
-    seen = []
+    paths = []
 
     @tool(effects={"read"})
     def look(ctx) -> str:
         """Look what there is."""
         for folder, _, names in os.walk(os.fsencode(ctx.working_directory)):
-            seen.extend(os.path.join(folder, name) for name in names if b"\xff" in folder + name)
-            seen.extend(os.path.join(folder, name) for name in names if b"back" in name)
+            paths.extend(os.path.join(folder, name) for name in names if b"\xff" in folder + name)
+            paths.extend(os.path.join(folder, name) for name in names if b"back" in name)
         return ""
 
     result, _ = run(
@@ -85,5 +85,5 @@ def test_a_name_that_is_no_text_is_the_same_in_a_worktree(run, repository):
         plugins=offer(look),
     )
     assert result.output == "Done."
-    ends = sorted(one.rpartition(b"/nanocoder-")[2].partition(b"/")[2] for one in seen)
+    ends = sorted(path.rpartition(b"/nanocoder-")[2].partition(b"/")[2] for path in paths)
     assert ends == [rb"back\xffslash.txt", b"\xff.txt", b"\xffd/in.txt", b"\xfflink"]

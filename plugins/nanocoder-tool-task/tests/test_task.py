@@ -29,8 +29,8 @@ def policy(judge):
     return {"policy": SimpleNamespace(nanocoder_before_execute=hookimpl(judge))}
 
 
-def calls(*wanted):
-    return {"calls": list(wanted)}
+def calls(*requested):
+    return {"calls": list(requested)}
 
 
 @pytest.mark.contract("NA-53")
@@ -48,7 +48,7 @@ def test_a_model_gets_the_answer_and_not_the_way_to_it(tmp_path, script, tools):
     turns = [[("task", {"description": "count", "prompt": "How many lines?"})], "Done."]
     played = play(tmp_path, turns, plugins=tools, approve=yes, settings=settings)
     assert played.text == "Done."
-    assert [one.output for one in played.results] == ["One line."]
+    assert [result.output for result in played.results] == ["One line."]
 
 
 @pytest.mark.contract("MA-85")
@@ -61,20 +61,20 @@ def test_a_call_that_the_parent_denies_is_denied(run, tmp_path):
     assert result.output == "I could not."
     assert not (tmp_path / "new.txt").exists()
     refused = run.inside("call.denied")
-    assert [one.data["message"] for one in refused] == ["denied: no writing here"]
+    assert [event.data["message"] for event in refused] == ["denied: no writing here"]
 
 
 @pytest.mark.contract("MA-85")
 @pytest.mark.parametrize(("answer", "is_written"), [(yes, True), (no, False)])
 def test_the_person_of_the_parent_is_asked(run, tmp_path, answer, is_written):
-    asked = []
+    requests = []
 
     def approve(request):
-        asked.append((request.call.name, request.call.parent_id))
+        requests.append((request.call.name, request.call.parent_id))
         return answer(request)
 
     run(calls(WRITE), {"text": "Done."}, approve=approve)
-    assert asked == [("write_file", "call-1")]
+    assert requests == [("write_file", "call-1")]
     assert (tmp_path / "new.txt").exists() is is_written
 
 
@@ -88,23 +88,23 @@ def test_without_a_person_a_call_that_needs_one_is_refused_and_the_task_says_so(
 
 @pytest.mark.contract("MA-85")
 def test_hooks_of_the_parent_see_every_result(run):
-    seen = []
+    results = []
 
     def after(call, result):
-        seen.append((call.name, result.output))
+        results.append((call.name, result.output))
 
     hook = SimpleNamespace(nanocoder_after_execute=hookimpl(after))
     run(calls(READ), {"text": "Done."}, plugins={"hook": hook})
-    assert seen == [("read_file", "one line\n"), ("task", "Done.")]
+    assert results == [("read_file", "one line\n"), ("task", "Done.")]
 
 
 @pytest.mark.contract("MA-85")
 def test_plugins_hear_every_call_and_the_person_sees_a_line_for_each(run):
     _, events = run(calls(READ), calls(MISSING), {"text": "Done."})
-    assert [one.data["tool"] for one in run.inside("call.started")] == ["read_file"] * 2
-    assert [one.call_id for one in events if one.kind == "call.started"] == ["call-1"]
-    shown = [one.data["text"] for one in events if one.kind == "call.progress"]
-    assert shown == ["try it: read_file"] * 2
+    assert [event.data["tool"] for event in run.inside("call.started")] == ["read_file"] * 2
+    assert [event.call_id for event in events if event.kind == "call.started"] == ["call-1"]
+    texts = [event.data["text"] for event in events if event.kind == "call.progress"]
+    assert texts == ["try it: read_file"] * 2
 
 
 @pytest.mark.contract("MA-84")
@@ -112,7 +112,7 @@ def test_plugins_hear_every_call_and_the_person_sees_a_line_for_each(run):
 def test_profiles_that_only_read_get_no_tool_that_writes(run, tmp_path, profile):
     result, _ = run(calls(WRITE), {"text": "Done."}, arguments={"name": profile})
     assert not (tmp_path / "new.txt").exists()
-    assert [one.data["error_class"] for one in run.inside("call.failed")] == ["unknown_tool"]
+    assert [event.data["error_class"] for event in run.inside("call.failed")] == ["unknown_tool"]
     assert not result.is_error
 
 
@@ -127,14 +127,16 @@ def test_other_profiles_write_and_say_what(run, tmp_path, profile):
 def test_a_sub_agent_starts_no_sub_agent(run):
     nested = {"name": "task", "arguments": {"description": "x", "prompt": "y"}}
     run(calls(nested), {"text": "Done."})
-    assert [one.data["error_class"] for one in run.inside("call.failed")] == ["unknown_tool"]
+    assert [event.data["error_class"] for event in run.inside("call.failed")] == ["unknown_tool"]
 
 
 @pytest.mark.contract("MA-84")
 def test_a_sub_agent_has_limits_that_nobody_set_and_starts_no_other():
     settings = Settings()
     assert (settings.max_turns, settings.max_calls, settings.max_tokens) == (25, 50, 50_000)
-    assert not any(one.has(ours) for one in BUILT_IN.values() for ours in (task, task_result))
+    assert not any(
+        profile.has(ours) for profile in BUILT_IN.values() for ours in (task, task_result)
+    )
     assert set(BUILT_IN) == {"build", "plan", "general", "explore", "security", "review"}
 
 
@@ -183,7 +185,7 @@ def test_sub_agents_work_at_the_same_time(run):
 def test_the_ninth_is_not_run(run):
     also = [{"description": f"number {n}", "prompt": "go"} for n in range(2, 10)]
     result, _ = run({"text": "Hello."}, arguments={"also": also})
-    classes = [one["error_class"] for one in result.data["agents"]]
+    classes = [agent["error_class"] for agent in result.data["agents"]]
     assert classes == [""] * 8 + ["too_many_agents"]
     assert not result.is_error
 
@@ -236,10 +238,10 @@ def test_sub_agents_of_one_turn_that_only_read_work_at_the_same_time(tmp_path, s
     tools["more"] = SimpleNamespace(nanocoder_tools=hookimpl(lambda: [meet]))
     turns = [{"calls": [{"name": "meet", "arguments": {}}]}, {"text": "Done."}]
     settings = {"tool-task": Settings(model=script(*turns))}
-    given = {"description": "x", "prompt": "y", "name": name}
-    turns = [[("task", given), ("task", given)], "Done."]
+    arguments = {"description": "x", "prompt": "y", "name": name}
+    turns = [[("task", arguments), ("task", arguments)], "Done."]
     played = play(tmp_path, turns, plugins=tools, settings=settings)
-    assert [one.error_class for one in played.results] == ["", ""]
+    assert [result.error_class for result in played.results] == ["", ""]
 
 
 @pytest.mark.finding("D20")

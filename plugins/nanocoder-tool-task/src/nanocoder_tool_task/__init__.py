@@ -1,4 +1,4 @@
-"""The tools task and task_result: sub-agents with every rule and hook of their parent."""
+"""The tools task and task_result: sub-agents under all rules and hooks of their parent."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
@@ -16,8 +16,8 @@ from nanocoder import (
     tool,
 )
 
-from nanocoder_tool_task.crew import MAX_AGENTS, Assignment, Crew
 from nanocoder_tool_task.profiles import Profile
+from nanocoder_tool_task.sub_agents import MAX_AGENTS, Assignment, SubAgents
 
 MAX_WAIT_S = 600.0
 READERS = frozenset({"explore", "plan", "review", "security"})
@@ -29,7 +29,7 @@ class Settings:
     """The table [plugins.tool-task].
 
     *model*: the model of sub-agents, "provider/model"; the session's own by default. *max_turns*,
-    *max_calls* and *max_tokens*: what one sub-agent may use. *without*: tools that sub-agents do
+    *max_calls* and *max_tokens*: the limits of one sub-agent. *without*: tools that sub-agents do
     not get. *profiles*: profiles by name, beside those built in or in their place.
     """
 
@@ -80,12 +80,12 @@ def task(
     background: Annotated[bool, "Do not wait (task_result)."] = False,
 ) -> ToolResult:
     """Run a sub-agent; returns its answer."""
-    from nanocoder_tool_task.work import started, worked
+    from nanocoder_tool_task.operations import run_tasks, start_tasks
 
-    wanted = [Assignment(description, prompt), *also]
+    assignments = [Assignment(description, prompt), *also]
     if background:
-        return started(ctx, wanted, name, isolated=isolation != "none")
-    return worked(ctx, wanted, name, isolated=isolation != "none", merge=merge)
+        return start_tasks(ctx, assignments, name, isolated=isolation != "none")
+    return run_tasks(ctx, assignments, name, isolated=isolation != "none", merge=merge)
 
 
 @tool(
@@ -105,13 +105,13 @@ def task_result(
     merge: Annotated[bool, "Merge its patch."] = False,
 ) -> ToolResult:
     """Read a background sub-agent's answer or merge its patch."""
-    from nanocoder_tool_task.work import listed, read
+    from nanocoder_tool_task.operations import list_agents, read_result
 
     if not id:
         if cancel or merge:
             raise ToolError("say which sub-agent, by its id", error_class="invalid_arguments")
-        return listed(ctx)
-    return read(ctx, id, wait_s=wait_s, cancel=cancel, merge=merge)
+        return list_agents(ctx)
+    return read_result(ctx, id, wait_s=wait_s, cancel=cancel, merge=merge)
 
 
 @hookimpl
@@ -128,5 +128,5 @@ def nanocoder_tools() -> list[Tool[..., Any]]:
 
 @hookimpl
 def nanocoder_resources() -> list[Resource]:
-    """Offer what remembers the sub-agents of a session."""
-    return [Resource("crew", lambda _session, _settings: Crew())]
+    """Offer the records of a session's sub-agents."""
+    return [Resource("agents", lambda _session, _settings: SubAgents())]

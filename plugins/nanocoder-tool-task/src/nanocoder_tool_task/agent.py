@@ -1,4 +1,4 @@
-"""One sub-agent: a session inside the session, what it may use, and what comes of it."""
+"""One sub-agent: a session inside the session, its limits, and its outcome."""
 
 from pathlib import Path
 from typing import Any
@@ -10,12 +10,12 @@ from nanocoder_tool_task.change import Change
 from nanocoder_tool_task.profiles import Profile
 from nanocoder_tool_task.worktree import Worktree
 
-ANSWERED = frozenset({"done", "turn_limit"})
+ANSWER_REASONS = frozenset({"done", "turn_limit"})
 
 
 @frozen
 class Job:
-    """A task and how it is to be done."""
+    """A task and the way to do it."""
 
     description: str
     prompt: str
@@ -27,9 +27,9 @@ class Job:
 
 @frozen
 class Outcome:
-    """What a sub-agent came to; *error_class* and *problem* are empty when it answered.
+    """The outcome of a sub-agent; *error_class* and *problem* are empty when it answered.
 
-    *change* is what it changed in a worktree of its own, *id* what it can be asked for by.
+    *change* is its change in a worktree of its own, *id* names it for task_result.
     """
 
     description: str
@@ -50,14 +50,14 @@ class Outcome:
     merged: bool = False
 
     @property
-    def told(self) -> str:
-        """What the parent's model reads."""
+    def for_model(self) -> str:
+        """The text for the parent's model."""
         if self.error_class:
-            said = f"It did not finish: {self.problem}\n{self.text}".rstrip()
+            answer = f"It did not finish: {self.problem}\n{self.text}".rstrip()
         else:
             limit = "[the turn limit was reached]" if self.stop_reason == "turn_limit" else ""
-            said = f"{limit}\n{self.text or '(no answer)'}".strip()
-        return f"{said}\n\n{self.note}".rstrip()
+            answer = f"{limit}\n{self.text or '(no answer)'}".strip()
+        return f"{answer}\n\n{self.note}".rstrip()
 
     def data(self) -> dict[str, Any]:
         """Return it as JSON-ready data."""
@@ -88,9 +88,11 @@ class Agent:
         """
         self.job = job
         self._progress = ctx.progress
-        self._tree = Worktree.made(ctx.workspace, ctx.cancelled) if job.isolated else None
+        self._tree = Worktree.create(ctx.workspace, ctx.cancelled) if job.isolated else None
         try:
-            self._session = _opened(ctx, job, None if self._tree is None else self._tree.folder)
+            self._session = _open_session(
+                ctx, job, None if self._tree is None else self._tree.folder
+            )
         except BaseException:
             self._close_tree()
             raise
@@ -100,24 +102,24 @@ class Agent:
         self._session.interrupt()
 
     def work(self) -> Outcome:
-        """Return what it came to; an error of ours is an outcome, too."""
+        """Run it and return its outcome; an error of ours is an outcome, too."""
         try:
-            outcome = self._outcome()
+            outcome = self._run_session()
             return evolve(outcome, change=self._tree.change()) if self._tree else outcome
         except NanocoderError as error:
-            return failed(self.job.description, error)
+            return failure_outcome(self.job.description, error)
         finally:
             self._close_tree()
 
-    def _outcome(self) -> Outcome:
+    def _run_session(self) -> Outcome:
         calls = 0
         with self._session as session:
-            for event in session.run(self.job.profile.instructed(self.job.prompt)):
+            for event in session.run(self.job.profile.first_message(self.job.prompt)):
                 if event.kind == "call.started" and not event.data["parent"]:
                     calls += 1
                     if not self.job.background:
                         self._progress(f"{self.job.description}: {event.data['tool']}")
-        return _come_to(session, self.job, calls)
+        return _make_outcome(session, self.job, calls)
 
     def _close_tree(self) -> None:
         if self._tree is not None:
@@ -125,22 +127,22 @@ class Agent:
             self._tree = None
 
 
-def failed(description: str, error: NanocoderError) -> Outcome:
+def failure_outcome(description: str, error: NanocoderError) -> Outcome:
     """Return the outcome of a sub-agent that could not work."""
     return Outcome(description, error_class=error.error_class, problem=str(error))
 
 
-def attempted(ctx: ToolContext, job: Job) -> Outcome:
-    """Run one sub-agent to its end; that it cannot start is an outcome, too."""
+def run_agent(ctx: ToolContext, job: Job) -> Outcome:
+    """Run one sub-agent to its end; a failed start is an outcome, too."""
     try:
         return Agent(ctx, job).work()
     except Cancelled:
         raise
     except NanocoderError as error:
-        return failed(job.description, error)
+        return failure_outcome(job.description, error)
 
 
-def _opened(ctx: ToolContext, job: Job, folder: Path | None) -> Session:
+def _open_session(ctx: ToolContext, job: Job, folder: Path | None) -> Session:
     settings, profile = ctx.settings, job.profile
     is_planning = ctx.session is not None and ctx.session.mode is Mode.PLAN
     profile = evolve(
@@ -162,17 +164,17 @@ def _opened(ctx: ToolContext, job: Job, folder: Path | None) -> Session:
     )
 
 
-def _come_to(session: Session, job: Job, calls: int) -> Outcome:
+def _make_outcome(session: Session, job: Job, calls: int) -> Outcome:
     report = session.report
     reason = str(report.stop_reason)
     error = report.error or {"class": reason, "message": reason.replace("_", " ")}
-    answered = reason in ANSWERED
+    has_answer = reason in ANSWER_REASONS
     return Outcome(
         job.description,
         text=report.text,
         stop_reason=reason,
-        error_class="" if answered else error["class"],
-        problem="" if answered else error["message"],
+        error_class="" if has_answer else error["class"],
+        problem="" if has_answer else error["message"],
         turns=report.turns,
         calls=calls,
         tokens=report.usage.input_tokens + report.usage.output_tokens,

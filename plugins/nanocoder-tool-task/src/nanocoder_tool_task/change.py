@@ -1,4 +1,4 @@
-"""What a sub-agent changed in its worktree: a patch, and whether it can be applied as one."""
+"""The change that a sub-agent made in its worktree: a patch, and whether it can be applied."""
 
 import os
 import re
@@ -14,7 +14,7 @@ _QUOTED = re.compile(r'["\\\x00-\x1f\x7f]')
 
 @frozen
 class Version:
-    """A file, or a link and where it leads."""
+    """A file, or a link and its target."""
 
     content: bytes
     is_executable: bool = False
@@ -25,19 +25,19 @@ class Version:
 class Change:
     """Every file that changed.
 
-    *patch* is as git writes it, binary files included. *lines* tell of each file, *odd* says what
-    in it is no change of text, which is all that can be merged.
+    *patch* is git's, binary files included. *lines* describe each file; *obstacles* name the
+    changes that are not changes of text: only those can be merged.
     """
 
     patch: bytes = b""
     paths: tuple[str, ...] = ()
     lines: tuple[str, ...] = ()
-    odd: tuple[str, ...] = ()
+    obstacles: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
-        """The patch as text; "" when it is none, or not one that can be merged."""
-        if self.odd:
+        """The patch as text; "" when it cannot be merged, or there is none."""
+        if self.obstacles:
             return ""
         try:
             return self.patch.decode()
@@ -46,32 +46,32 @@ class Change:
 
     @property
     def obstacle(self) -> str:
-        """Say why it cannot be merged, or nothing."""
-        if self.odd:
-            return "; ".join(self.odd)
+        """The reason why it cannot be merged; "" when it can."""
+        if self.obstacles:
+            return "; ".join(self.obstacles)
         return "" if self.text else "a file is not UTF-8"
 
 
 Pair = tuple[str, Version | None, Version | None]
 
 
-def change_of(pairs: Iterable[Pair], stage: Path, repository: Path) -> Change:
+def make_change(pairs: Iterable[Pair], stage: Path, repository: Path) -> Change:
     """Return the change from the first to the second of each pair; *stage* is a folder to make.
 
     No program of *repository* is started for it.
 
     Raises: ToolError (git_failed).
     """
-    found = list(pairs)
-    if not found:
+    changed = list(pairs)
+    if not changed:
         return Change()
-    # Only what changed is laid out, below the names that git's paths begin with.
+    # Only changed files are written, below "a" and "b", with which git's paths begin.
     for side, index in (("a", 1), ("b", 2)):
         (stage / side).mkdir(parents=True)
-        for pair in found:
+        for pair in changed:
             version = pair[index]
             if isinstance(version, Version):
-                _lay_out(stage / side / pair[0], version)
+                _write_version(stage / side / pair[0], version)
     patch = git(
         stage,
         *("diff", "--no-index", "--no-prefix", "--binary", "--no-renames", "--no-color"),
@@ -82,13 +82,13 @@ def change_of(pairs: Iterable[Pair], stage: Path, repository: Path) -> Change:
     )
     return Change(
         patch,
-        tuple(path for path, _, _ in found),
-        tuple(_line(pair) for pair in found),
-        tuple(odd for pair in found if (odd := _odd(pair))),
+        tuple(path for path, _, _ in changed),
+        tuple(_line(pair) for pair in changed),
+        tuple(obstacle for pair in changed if (obstacle := _find_obstacle(pair))),
     )
 
 
-def _lay_out(path: Path, version: Version) -> None:
+def _write_version(path: Path, version: Version) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     if version.link:
         path.symlink_to(os.fsdecode(version.content))
@@ -106,17 +106,17 @@ def _line(pair: Pair) -> str:
     return f"{letter} {path} ({len(new)} {'line' if len(new) == 1 else 'lines'}, {grown:+})"
 
 
-def _odd(pair: Pair) -> str:
+def _find_obstacle(pair: Pair) -> str:
     path, before, after = pair
-    versions = [one for one in (before, after) if one is not None]
-    if any(one.link for one in versions):
+    versions = [version for version in (before, after) if version is not None]
+    if any(version.link for version in versions):
         return f"{path} is a link"
-    if any(b"\0" in one.content for one in versions):
+    if any(b"\0" in version.content for version in versions):
         return f"{path} is binary"
-    modes = {one.is_executable for one in versions}
+    modes = {version.is_executable for version in versions}
     if len(modes) > 1 or (before is None and True in modes):
         return f"{path} becomes executable or no longer is"
-    # Git writes no lines for what has none.
+    # Git writes no lines for an empty file.
     if len(versions) == 1 and not versions[0].content:
         return f"{path} is {'new and empty' if before is None else 'empty and deleted'}"
     if _QUOTED.search(pair[0]):

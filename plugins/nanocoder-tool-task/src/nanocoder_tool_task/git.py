@@ -1,4 +1,4 @@
-"""Git as a repository of strangers must be asked: nothing that its settings name is started.
+"""Run git in a repository that strangers may have made: start no program that its settings name.
 
 Hooks, the file system monitor, external diffs, text conversions and protocols are switched off; no
 command is used that checks out or adds files, so that no filter runs.
@@ -29,7 +29,7 @@ QUIET = {
 }
 OPTIONS = tuple(word for key, value in QUIET.items() for word in ("-c", f"{key}={value}"))
 VARIABLES = {
-    # The repository may allow a protocol by name, which counts more than `protocol.allow`.
+    # The repository may allow a protocol by name, which overrides `protocol.allow`.
     "GIT_ALLOW_PROTOCOL": "none",
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_NO_LAZY_FETCH": "1",
@@ -49,7 +49,7 @@ def git(
     fine: tuple[int, ...] = (0,),
     variables: Mapping[str, str] | None = None,
 ) -> bytes:
-    """Return the output of git in *folder*; no program of *workspace*, by default it, is started.
+    """Return the output of git in *folder*; start no program of *workspace*, by default *folder*.
 
     Raises: ToolError (git_failed, git_missing), Cancelled.
     """
@@ -69,15 +69,15 @@ def git(
         stderr=subprocess.PIPE,
         start_new_session=True,
     )
-    output, errors = _awaited(process, words[0], cancel)
+    output, errors = _communicate(process, words[0], cancel)
     if process.returncode not in fine:
-        said = errors.decode("utf-8", "replace").strip() or f"exit code {process.returncode}"
-        raise ToolError(f"git {words[0]} failed: {said}", error_class="git_failed")
+        message = errors.decode("utf-8", "replace").strip() or f"exit code {process.returncode}"
+        raise ToolError(f"git {words[0]} failed: {message}", error_class="git_failed")
     return output
 
 
-def _awaited(
-    process: "subprocess.Popen[bytes]", what: str, cancel: Cancel | None
+def _communicate(
+    process: "subprocess.Popen[bytes]", command: str, cancel: Cancel | None
 ) -> tuple[bytes, bytes]:
     waited_s = 0.0
     while True:
@@ -92,47 +92,56 @@ def _awaited(
             process.communicate()
             if cancel is not None:
                 cancel.check()
-            raise ToolError(f"git {what} took longer than {LIMIT_S:g} s", error_class="git_failed")
+            raise ToolError(
+                f"git {command} took longer than {LIMIT_S:g} s", error_class="git_failed"
+            )
 
 
-def top_of(folder: Path) -> Path:
+def find_top(folder: Path) -> Path:
     """Return the top of the repository that *folder* is in.
 
-    Raises: ToolError (no_repository) also when its settings say that it is about other files.
+    Raises: ToolError (no_repository) also when its settings name another work tree.
     """
-    top = next((one for one in (folder, *folder.parents) if (one / ".git").exists()), None)
+    top = next(
+        (
+            folder_above
+            for folder_above in (folder, *folder.parents)
+            if (folder_above / ".git").exists()
+        ),
+        None,
+    )
     if top is None:
         raise ToolError(
             f"{folder} is in no git repository, so there can be no worktree;"
             " run `git init` and commit, or leave isolation out",
             error_class="no_repository",
         )
-    said = git(top, "rev-parse", "--show-toplevel").removesuffix(b"\n")
-    if os.path.realpath(os.fsdecode(said)) != os.path.realpath(top):
+    reported = git(top, "rev-parse", "--show-toplevel").removesuffix(b"\n")
+    if os.path.realpath(os.fsdecode(reported)) != os.path.realpath(top):
         raise ToolError(
             f"the settings of the repository {top} say that its files are elsewhere",
             error_class="no_repository",
         )
-    _refuse_elsewhere(top, folder)
+    _refuse_outside(top, folder)
     if not _has(top, "HEAD^{commit}"):
-        # An unborn branch has no name for anything; a damaged repository has.
-        what = "cannot be read: objects are missing" if _has(top, "HEAD") else "has no commit yet"
+        # In a new repository HEAD names nothing; in a damaged one it names a missing object.
+        state = "cannot be read: objects are missing" if _has(top, "HEAD") else "has no commit yet"
         raise ToolError(
-            f"the repository {top} {what}, so there can be no worktree; leave isolation out",
+            f"the repository {top} {state}, so there can be no worktree; leave isolation out",
             error_class="no_repository",
         )
     return top
 
 
-def _refuse_elsewhere(top: Path, workspace: Path) -> None:
-    """Raise ToolError unless all that git writes for a worktree lies in *workspace*.
+def _refuse_outside(top: Path, workspace: Path) -> None:
+    """Raise ToolError unless git's data for a worktree lies in *workspace*.
 
-    A `.git` that is a file, a link or has a `commondir` names any other directory.
+    A `.git` that is a file, a link or has a `commondir` can name any other directory.
     """
     root = os.path.realpath(workspace)
-    for what in ("--git-dir", "--git-common-dir"):
-        said = os.fsdecode(git(top, "rev-parse", what).removesuffix(b"\n"))
-        for place in (top / said, top / said / "worktrees"):
+    for option in ("--git-dir", "--git-common-dir"):
+        reported = os.fsdecode(git(top, "rev-parse", option).removesuffix(b"\n"))
+        for place in (top / reported, top / reported / "worktrees"):
             if os.path.commonpath([root, os.path.realpath(place)]) != root:
                 raise ToolError(
                     f"the repository keeps its data in {os.path.realpath(place)}, outside the"

@@ -1,4 +1,4 @@
-"""Where worktrees are: in the user's cache, each held by a lock as long as its process lives."""
+"""The places of worktrees: in the user's cache, each locked as long as its process lives."""
 
 import contextlib
 import fcntl
@@ -16,12 +16,12 @@ from nanocoder_kit_process import SYSTEM_PATH, find_program
 from nanocoder_tool_task.git import git
 
 YOUNG_S = 60.0
-"""For how long a place without a lock may be one that is just being made."""
+"""A younger place without a lock may be one that another process is making now."""
 
 
 @define
 class Place:
-    """One directory of ours; *lock* is the descriptor that says that we are alive."""
+    """One directory of ours; *lock* is an open descriptor whose lock shows that we are alive."""
 
     folder: Path
     lock: int
@@ -32,7 +32,7 @@ class Place:
         return _tree_of(self.folder)
 
     def close(self) -> None:
-        """Remove the worktree and all that is beside it."""
+        """Remove the worktree and the files beside it."""
         _clear(self.folder)
         os.close(self.lock)
 
@@ -44,7 +44,7 @@ def root() -> Path:
     return cache / "nanocoder" / "worktrees"
 
 
-def made(repository: Path) -> Place:
+def make_place(repository: Path) -> Place:
     """Make a place for a worktree of *repository*; raises ToolError (io_error)."""
     name = f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{os.urandom(3).hex()}"
     folder = root() / name
@@ -53,7 +53,7 @@ def made(repository: Path) -> Place:
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         lock = os.open(folder / "unlocked", flags, 0o600)
         fcntl.flock(lock, fcntl.LOCK_EX)
-        (folder / "unlocked").rename(folder / "lock")  # nobody finds one that is not held
+        (folder / "unlocked").rename(folder / "lock")  # so a "lock" that others find is held
         (folder / "repository").write_bytes(os.fsencode(repository))
     except OSError as error:
         raise ToolError(
@@ -64,10 +64,10 @@ def made(repository: Path) -> Place:
 
 
 @contextlib.contextmanager
-def alone() -> Iterator[None]:
+def lock_all() -> Iterator[None]:
     """Let no other session of this user make or remove a worktree meanwhile.
 
-    Git reads those that it lists, and fails at one that is half made.
+    Git reads all the worktrees that it lists, and fails at an incomplete one.
     """
     handle = os.open(root(), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -77,10 +77,10 @@ def alone() -> Iterator[None]:
         os.close(handle)
 
 
-def sweep() -> None:
-    """Remove what processes left behind that no longer live."""
+def remove_dead() -> None:
+    """Remove the places of processes that have ended."""
     for folder in _places():
-        lock = _taken(folder)
+        lock = _try_lock(folder)
         if lock >= 0:
             _clear(folder)
             os.close(lock)
@@ -93,11 +93,11 @@ def _tree_of(folder: Path) -> Path:
 
 def _places() -> Iterator[Path]:
     with contextlib.suppress(OSError):
-        yield from sorted(one for one in root().iterdir() if not one.is_symlink())
+        yield from sorted(path for path in root().iterdir() if not path.is_symlink())
 
 
-def _taken(folder: Path) -> int:
-    """Return a lock on a place that nobody holds, else -1."""
+def _try_lock(folder: Path) -> int:
+    """Lock a place and return the descriptor; -1 when another process holds it."""
     try:
         is_young = time.time() - folder.stat().st_mtime < YOUNG_S
         flags = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -115,8 +115,8 @@ def _taken(folder: Path) -> int:
 def _clear(folder: Path) -> None:
     tree = _tree_of(folder)
     _remove(tree)
-    # Git forgets by itself alone what is gone: pruning would forget other people's, too.
-    with contextlib.suppress(OSError, ToolError), alone():
+    # Removed by name: `git worktree prune` would also forget worktrees of other people.
+    with contextlib.suppress(OSError, ToolError), lock_all():
         repository = Path(os.fsdecode((folder / "repository").read_bytes()))
         git(repository, "worktree", "remove", "--force", "--force", str(tree))
     _remove(folder)

@@ -1,4 +1,4 @@
-"""What a sub-agent is good for, and how much it may do."""
+"""Profiles: the purpose of a sub-agent, and its tools."""
 
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
@@ -19,8 +19,8 @@ class Profile:
 
     *mode*: they get the session's mode, or this one where it is stricter ("": always the
     session's). *tools*: the tools that they have, as names or globs; empty: all. *without*: tools
-    that they do not have. *model*: "provider/model"; empty: the setting of the plugin, or the
-    session's. *instructions*: what they are told before their task.
+    that they do not get. *model*: "provider/model"; empty: the setting of the plugin, or the
+    session's. *instructions*: text before their task.
     """
 
     mode: str = ""
@@ -30,7 +30,7 @@ class Profile:
     instructions: str = ""
 
     def __attrs_post_init__(self) -> None:
-        """Refuse a mode that there is none of."""
+        """Refuse an unknown mode."""
         if self.mode and self.mode not in list(Mode):
             raise ValueError(f"mode must be one of {', '.join(Mode)}, not {self.mode!r}")
 
@@ -46,7 +46,7 @@ class Profile:
             return False
         return (not self.tools or _fits(name, self.tools)) and not _fits(name, self.without)
 
-    def instructed(self, prompt: str) -> str:
+    def first_message(self, prompt: str) -> str:
         """Return the first message of a sub-agent."""
         return "\n\n".join(filter(None, [INTRODUCTION, self.instructions, prompt]))
 
@@ -73,18 +73,18 @@ BUILT_IN: Mapping[str, Profile] = {
 }
 
 
-def profile_of(name: str, own: Mapping[str, Profile]) -> Profile:
-    """Return the profile called *name*; the configuration's go before those built in.
+def find_profile(name: str, own: Mapping[str, Profile]) -> Profile:
+    """Return the profile called *name*; the configuration's override the built-in ones.
 
-    Raises: ToolError (unknown_profile), with the names that there are.
+    Raises: ToolError (unknown_profile), with the existing names.
     """
-    found = own.get(name) or BUILT_IN.get(name)
-    if found is None:
-        have = ", ".join(sorted({*own, *BUILT_IN}))
+    profile = own.get(name) or BUILT_IN.get(name)
+    if profile is None:
+        existing = ", ".join(sorted({*own, *BUILT_IN}))
         raise ToolError(
-            f"there is no profile {name!r}; there are {have}", error_class="unknown_profile"
+            f"there is no profile {name!r}; there are {existing}", error_class="unknown_profile"
         )
-    return found
+    return profile
 
 
 def _fits(name: str, patterns: tuple[str, ...]) -> bool:

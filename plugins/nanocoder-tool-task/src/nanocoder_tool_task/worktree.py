@@ -1,7 +1,7 @@
-"""A worktree for one sub-agent: the files as the parent has them now, and what becomes of them.
+"""A worktree for one sub-agent: a copy of the parent's files, and the changes in it.
 
-Git makes the worktree without any file in it. The files are copied, from a workspace into a
-workspace, so that what was not committed comes along, no filter of the repository runs, and no link
+Git makes the worktree without any file. The files are copied from a workspace into a workspace,
+so that uncommitted changes are included, no filter of the repository runs, and no link leads out.
 leads out.
 """
 
@@ -22,8 +22,8 @@ from nanocoder import (
 )
 
 from nanocoder_tool_task import places
-from nanocoder_tool_task.change import Change, Version, change_of
-from nanocoder_tool_task.git import git, top_of
+from nanocoder_tool_task.change import Change, Version, make_change
+from nanocoder_tool_task.git import find_top, git
 from nanocoder_tool_task.places import Place
 
 MAX_FILES = 50_000
@@ -34,7 +34,7 @@ BASE = "base"
 
 @frozen
 class Original:
-    """A file as the sub-agent got it, or a link and where it led.
+    """A file as the sub-agent got it, or a link and its target.
 
     Its content is *size* bytes from *start* on in the file of all originals; *stamp* is that of its
     copy in the worktree.
@@ -49,7 +49,7 @@ class Original:
 
 @define
 class Worktree:
-    """Use it as a context manager: it is gone afterwards."""
+    """A worktree and a context manager, which removes it at the end."""
 
     place: Place
     folder: Path
@@ -57,23 +57,23 @@ class Worktree:
     _originals: Mapping[str, Original] = field(factory=dict)
 
     @classmethod
-    def made(cls, workspace: Workspace, cancel: Cancel) -> Self:
+    def create(cls, workspace: Workspace, cancel: Cancel) -> Self:
         """Make a worktree at HEAD with the files of *workspace* as they are.
 
         Raises: ToolError (no_repository, too_large, git_failed, git_missing, io_error), Cancelled.
         """
-        places.sweep()
-        top = top_of(workspace.root)
-        place = places.made(top)
+        places.remove_dead()
+        top = find_top(workspace.root)
+        place = places.make_place(top)
         try:
             words = ("worktree", "add", "--detach", "--no-checkout", "--quiet")
-            with places.alone():
+            with places.lock_all():
                 git(top, *words, str(place.tree), "HEAD", cancel=cancel)
             git(place.tree, "read-tree", "HEAD", workspace=top, cancel=cancel)
             folder = place.tree / workspace.root.relative_to(top)
             folder.mkdir(parents=True, exist_ok=True)
             with (place.folder / BASE).open("xb") as base:
-                originals = dict(_copied(workspace, base, folder, cancel))
+                originals = dict(_copy_files(workspace, base, folder, cancel))
             return cls(place, folder, top, originals)
         except OSError as error:
             place.close()
@@ -91,24 +91,24 @@ class Worktree:
         self.place.close()
 
     def change(self) -> Change:
-        """Return what became different; raises ToolError."""
+        """Return the changed files; raises ToolError."""
         stage = self.place.folder / "diff"
         with Workspace(self.folder) as workspace:
             pairs = [
                 (path, before, after)
-                for path in sorted({*self._originals, *_listed(workspace)})
+                for path in sorted({*self._originals, *_list_files(workspace)})
                 for before, after in [self._versions(workspace, path)]
                 if before != after
             ]
-        return change_of(pairs, stage, self.repository)
+        return make_change(pairs, stage, self.repository)
 
     def _versions(self, workspace: Workspace, path: str) -> tuple[Version | None, Version | None]:
         original = self._originals.get(path)
         if original is None:
-            return None, version_of(workspace, path)
+            return None, read_version(workspace, path)
         if original.stamp and original.stamp == _stamp(workspace, path):
             return None, None
-        return self._before(original), version_of(workspace, path)
+        return self._before(original), read_version(workspace, path)
 
     def _before(self, original: Original) -> Version:
         if original.link is not None:
@@ -119,7 +119,7 @@ class Worktree:
         return Version(content, is_executable=original.is_executable)
 
 
-def version_of(workspace: Workspace, path: str) -> Version | None:
+def read_version(workspace: Workspace, path: str) -> Version | None:
     """Return a file or a link as it is, or None when there is neither."""
     place = workspace.root / unescape_path(path)
     try:
@@ -137,50 +137,50 @@ def version_of(workspace: Workspace, path: str) -> Version | None:
 
 
 def _stamp(workspace: Workspace, path: str) -> tuple[int, ...]:
-    """Return what changes with every change of a file, the one of its inode's time included."""
+    """Return values that change with every change of a file, the time of its inode included."""
     try:
         if (workspace.root / unescape_path(path)).is_symlink():
             return ()
-        found = workspace.stat(path)
+        status = workspace.stat(path)
     except (OSError, WorkspaceError):
         return ()
-    return _stamp_of(found)
+    return _stamp_of(status)
 
 
-def _stamp_of(found: os.stat_result) -> tuple[int, ...]:
-    return (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_mode)
+def _stamp_of(status: os.stat_result) -> tuple[int, ...]:
+    return (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_mode)
 
 
-def _listed(workspace: Workspace) -> Iterator[str]:
-    """Yield the files and links that git would take, as far as they can be read."""
+def _list_files(workspace: Workspace) -> Iterator[str]:
+    """Yield the readable files and links that git does not ignore."""
     for entry in workspace.walk(details=False):
         if entry.kind in {"file", "link"}:
             yield entry.path
 
 
-def _copied(
+def _copy_files(
     workspace: Workspace, base: BinaryIO, folder: Path, cancel: Cancel
 ) -> Iterator[tuple[str, Original]]:
-    """Copy every file to where it is worked on, and its content behind that of the others."""
+    """Copy every file into the worktree, and append its content to the file of all originals."""
     count = 0
-    for path in dict.fromkeys([*_listed(workspace), *_tracked_though_ignored(workspace)]):
+    for path in dict.fromkeys([*_list_files(workspace), *_list_tracked_ignored(workspace)]):
         cancel.check()
         target = folder / unescape_path(path)
         if not target.parent.is_dir():
             target.parent.mkdir(parents=True)
-        found = _taken(workspace, path, base, target, cancel)
-        if found is None:
+        original = _copy_file(workspace, path, base, target, cancel)
+        if original is None:
             continue
         count += 1
         if count > MAX_FILES or base.tell() > MAX_BYTES:
             raise _too_large()
-        yield path, found
+        yield path, original
 
 
-def _taken(
+def _copy_file(
     workspace: Workspace, path: str, base: BinaryIO, target: Path, cancel: Cancel
 ) -> Original | None:
-    """Copy one file of the parent; None when it was deleted meanwhile, or may not be read."""
+    """Copy one file of the parent; return None when it was deleted meanwhile or is not readable."""
     place = workspace.root / unescape_path(path)
     if place.is_symlink():
         link = place.readlink()
@@ -213,11 +213,11 @@ def _too_large() -> ToolError:
     )
 
 
-def _tracked_though_ignored(workspace: Workspace) -> list[str]:
-    """Return what is in the index although the rules would leave it out."""
-    found: list[str] = []
+def _list_tracked_ignored(workspace: Workspace) -> list[str]:
+    """Return the files in the index that the ignore rules would leave out."""
+    paths: list[str] = []
     with suppress(ToolError):
         words = ("ls-files", "-z", "--cached", "--ignored", "--exclude-standard", "--", ".")
         output = git(workspace.root, *words)
-        found = [escape_path(os.fsdecode(name)) for name in output.split(b"\0") if name]
-    return [path for path in found if workspace.is_file(path)]
+        paths = [escape_path(os.fsdecode(name)) for name in output.split(b"\0") if name]
+    return [path for path in paths if workspace.is_file(path)]

@@ -1,4 +1,4 @@
-"""How the changes of a worktree come back: merged by the session's own tool, or as a patch."""
+"""Bring back the changes of a worktree: merged by the session's own tool, or as a patch."""
 
 from attrs import evolve
 from nanocoder import ToolContext
@@ -9,18 +9,20 @@ APPLY = "apply_patch"
 MAX_LINES = 50
 
 
-def landed(ctx: ToolContext, outcome: Outcome, *, merge: bool) -> Outcome:
+def bring_back(ctx: ToolContext, outcome: Outcome, *, merge: bool) -> Outcome:
     """Return *outcome* with its patch kept, or merged into the session's files if *merge*.
 
-    The merge is a call of `apply_patch` like any other: judged, asked about, checked against what
-    the files are now, and all or nothing.
+    The merge is a call of `apply_patch` like any other: it is judged and approved, fails if the
+    files have changed, and is all or nothing.
     """
     change = outcome.change
     if not change.paths:
         return outcome
     if not outcome.patch:
-        kept = ctx.artifact(f"{ctx.message_id}-{outcome.session or 'agent'}.patch", change.patch)
-        outcome = evolve(outcome, patch=kept)
+        patch_path = ctx.artifact(
+            f"{ctx.message_id}-{outcome.session or 'agent'}.patch", change.patch
+        )
+        outcome = evolve(outcome, patch=patch_path)
     if not merge:
         return evolve(outcome, note=_note(outcome, "Its changes are kept as a patch"))
     problem = change.obstacle
@@ -37,9 +39,9 @@ def landed(ctx: ToolContext, outcome: Outcome, *, merge: bool) -> Outcome:
     )
 
 
-def _note(outcome: Outcome, said: str) -> str:
+def _note(outcome: Outcome, fact: str) -> str:
     lines = outcome.change.lines
     more = [f"and {len(lines) - MAX_LINES} more"] if len(lines) > MAX_LINES else []
     place = [f"The patch: {outcome.patch}"] if outcome.patch else []
     count = "1 file" if len(lines) == 1 else f"{len(lines)} files"
-    return "\n".join([f"{said}: {count}", *lines[:MAX_LINES], *more, *place])
+    return "\n".join([f"{fact}: {count}", *lines[:MAX_LINES], *more, *place])
