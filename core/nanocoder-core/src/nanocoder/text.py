@@ -82,9 +82,9 @@ def clip_output(
     is_even = (not first or first.endswith("\n")) and middle.endswith("\n")
     count = f"{lines:,} line{'s' if lines != 1 else ''}" if is_even else f"{chars:,} characters"
     where = where or earlier
-    kept = f"; whole output: {where}" if where else ""
+    place = f"; whole output: {where}" if where else ""
     gap = "" if not first or first.endswith("\n") else "\n"
-    return f"{first}{gap}[{count} left out{kept}]\n{last}"
+    return f"{first}{gap}[{count} left out{place}]\n{last}"
 
 
 def _head(text: str, limit: OutputLimit) -> str:

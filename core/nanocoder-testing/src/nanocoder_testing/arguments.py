@@ -69,10 +69,10 @@ def bad_arguments(
     )
     for name in schema.get("required", ()):
         yield f"no {name}", {key: value for key, value in example.items() if key != name}
-    for name, one in schema.get("properties", {}).items():
+    for name, part in schema.get("properties", {}).items():
         for label, value in _bad_values(outside):
             yield f"{name} is {label}", {**example, name: value}
-        if one.get("type") == "string" and "enum" not in one:
+        if part.get("type") == "string" and "enum" not in part:
             for label, text in HOSTILE.items():
                 yield f"{name} is {label}", {**example, name: text}
             yield f"{name} is 10 MB of text", {**example, name: "x" * LONG_TEXT_CHARS}
@@ -96,7 +96,7 @@ def _bad_values(outside: Path) -> Iterator[tuple[str, Any]]:
 
 
 def _nested(depth: int) -> list[Any]:
-    found: list[Any] = []
+    candidates: list[Any] = []
     for _ in range(depth):
-        found = [found]
-    return found
+        candidates = [candidates]
+    return candidates

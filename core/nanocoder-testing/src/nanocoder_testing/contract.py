@@ -88,10 +88,12 @@ SLOW = (
 def test_it_loads(subject: Subject) -> None:
     """Import it and register its hooks: known names, known arguments, plain functions."""
     try:
-        found = subject.description
+        description = subject.description
     except BaseException as error:  # noqa: BLE001 - a plugin that calls sys.exit does not load either
         pytest.fail(f"{subject.name} does not load: {problem_of(error)}", pytrace=False)
-    fail_for([] if found["hooks"] else ["it implements no hook; mark functions with @hookimpl"])
+    fail_for(
+        [] if description["hooks"] else ["it implements no hook; mark functions with @hookimpl"]
+    )
 
 
 def test_its_name_is_one_to_type(subject: Subject) -> None:
@@ -119,10 +121,10 @@ def test_every_setting_has_a_default_and_is_explained(subject: Subject) -> None:
     cls = subject.implementation("nanocoder_settings").function()
     structure(cls, {})
     fail_for(
-        f"{cls.__name__}.{one.name}: say what it is, in the docstring of {cls.__name__} or as"
+        f"{cls.__name__}.{field.name}: say what it is, in the docstring of {cls.__name__} or as"
         " metadata={'description': …}"
-        for one in fields(cls)
-        if one.name not in (cls.__doc__ or "") and not one.metadata.get("description")
+        for field in fields(cls)
+        if field.name not in (cls.__doc__ or "") and not field.metadata.get("description")
     )
 
 

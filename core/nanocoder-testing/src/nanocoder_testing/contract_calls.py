@@ -76,13 +76,13 @@ def test_arguments_that_were_made_up_become_results(
     from nanocoder_testing.made_up import made_up, try_each
 
     tool = subject.tool(part)
-    wanted: int = pytestconfig.getoption("nanocoder_calls")
-    seconds = PATIENCE_S * max(1, wanted / USUAL_CALLS)
-    calls = max(1, wanted // PROCESSES_FOR_CALLS) if Effect.EXECUTE in tool.effects else wanted
+    count: int = pytestconfig.getoption("nanocoder_calls")
+    seconds = PATIENCE_S * max(1, count / USUAL_CALLS)
+    calls = max(1, count // PROCESSES_FOR_CALLS) if Effect.EXECUTE in tool.effects else count
 
     def each(call: Call) -> None:
         patient = _patient(call, seconds)
-        try_each(made_up(tool), lambda made: patient(f"{made!r:.2000}", made), calls)
+        try_each(made_up(tool), lambda arguments: patient(f"{arguments!r:.2000}", arguments), calls)
 
     fail_for(_problems(subject, tool, contract_field, each, attended=attended))
 
@@ -115,7 +115,7 @@ def _problems(
     """Yield what is wrong with the calls that *each* makes, all agreed to or none."""
     from nanocoder_testing.playing import agree, called, first_choice, opened
 
-    found: list[str] = []
+    lines: list[str] = []
     flags = {"call_timeout_s": CALL_LIMIT_S, "mode": "auto" if attended else "plan"}
     answers: dict[str, Any] = {"approve": agree, "ask": first_choice} if attended else {}
     config = Config([Layer("flag", flags)])
@@ -126,10 +126,10 @@ def _problems(
             with contextlib.chdir(field.around / "stands"):
                 result, events = called(session, tool.name, arguments)
             problems = field.problems(tool, result, events, attended=attended)
-            found.extend(f"{tool.name}, {label}: {problem}" for problem in problems)
+            lines.extend(f"{tool.name}, {label}: {problem}" for problem in problems)
 
         each(call)
-    yield from sorted(found, key=len)[:MAX_SHOWN]
+    yield from sorted(lines, key=len)[:MAX_SHOWN]
     yield from (f"{tool.name}: {problem}" for problem in field.problems_after())
 
 

@@ -188,9 +188,9 @@ def test_a_screen_shows_every_event(subject: Subject, part: str, contract_worksp
     ]
     events = [*play(contract_workspace, turns).events, Event("kind.of.tomorrow", {"new": [1]})]
     plugins = subject.alone()
-    found = plugins.offered("screens", part)
+    screen = plugins.offered("screens", part)
     info = SessionInfo("s", contract_workspace, output=part)
-    display = found[1].open(info, plugins.settings(subject.name)) if found else None
+    display = screen[1].open(info, plugins.settings(subject.name)) if screen else None
     for event in [*events, Event("session.finished", {})]:
         try:
             display.show(event)  # type: ignore[union-attr]
@@ -223,7 +223,8 @@ def _calls(subject: Subject, cwd: Path) -> Iterator[tuple[Any, Tool[..., Any], d
         for tool in installed().tools().values():
             for example in tool.examples:
                 odd = {
-                    key: "\0\ud800" if isinstance(one, str) else one for key, one in example.items()
+                    key: "\0\ud800" if isinstance(value, str) else value
+                    for key, value in example.items()
                 }
                 for arguments in (dict(example), odd):
                     yield ToolCall("call", tool.name, arguments), tool, room

@@ -42,8 +42,8 @@ def test_the_definition_is_affordable(
     tokens = subject.alone().tools()[part].tokens
     record_property("definition_tokens", tokens)
     dear = tokens > MAX_DEFINITION_TOKENS
-    said = f"{part} costs {tokens} tokens in each request; shorten it to {MAX_DEFINITION_TOKENS}"
-    fail_for([said] if dear else [])
+    problem = f"{part} costs {tokens} tokens in each request; shorten it to {MAX_DEFINITION_TOKENS}"
+    fail_for([problem] if dear else [])
 
 
 @about("tools")
@@ -85,8 +85,8 @@ def test_a_safe_tool_leaves_the_workspace_as_it_was(
     before = tree_digest(contract_workspace)
     ran = [example for example, _ in _example_results(subject, part, contract_workspace)]
     changed = tree_digest(contract_workspace) != before
-    said = f'{part} is "safe" and changed the workspace with one of {ran}; declare its risk'
-    fail_for([said] if changed else [])
+    problem = f'{part} is "safe" and changed the workspace with one of {ran}; declare its risk'
+    fail_for([problem] if changed else [])
 
 
 @about("tools")

@@ -86,9 +86,9 @@ class Field:
         """Say what is left of a session that was closed."""
         _remove_own_cache(self.around / "home" / ".cache")
         if tree_digest(self.around) != self._around:
-            there = sorted(str(one.relative_to(self.around)) for one in self.around.rglob("*"))
+            there = sorted(str(path.relative_to(self.around)) for path in self.around.rglob("*"))
             yield f"it changed something outside the workspace, where now is {_few(there)}"
-        threads = sorted(one.name for one in self._threads_left())
+        threads = sorted(thread.name for thread in self._threads_left())
         if threads:
             yield f"it left the threads {_few(threads)}; look at ctx.cancelled while you wait"
         processes = sorted(map(_said, set(_children()) - self._processes))
@@ -103,11 +103,11 @@ class Field:
         return [thread for thread in new - idle_threads() if thread.is_alive()]
 
     def _put_back(self) -> None:
-        for one in self.workspace.iterdir():
-            if one.is_dir() and not one.is_symlink():
-                shutil.rmtree(one)
+        for path in self.workspace.iterdir():
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
             else:
-                one.unlink()
+                path.unlink()
         shutil.copytree(self._copy, self.workspace, symlinks=True, dirs_exist_ok=True)
 
 

@@ -37,11 +37,11 @@ def made_up(tool: Tool[..., Any]) -> Arguments:
     text = _harmless if tame else ANY_TEXT
     words = _words(schema)
     fit = st.builds(
-        lambda made, swap: _swapped(made, words, swap),
+        lambda arguments, swap: _swapped(arguments, words, swap),
         _fitting(schema, schema),
         _swaps(keep=not tame),
     )
-    examples = st.sampled_from([dict(one) for one in tool.examples] or [{}])
+    examples = st.sampled_from([dict(example) for example in tool.examples] or [{}])
     either = st.one_of(fit, examples)
     return st.one_of(
         fit,
@@ -56,7 +56,7 @@ def fitting(schema: Mapping[str, Any]) -> st.SearchStrategy[Any]:
     return _fitting(schema, schema)
 
 
-def try_each(arguments: Arguments, one: Callable[[dict[str, Any]], None], calls: int) -> None:
+def try_each(arguments: Arguments, attempt: Callable[[dict[str, Any]], None], calls: int) -> None:
     """Call *one* with *calls* examples of *arguments*, the same ones in every run."""
 
     @settings(
@@ -68,8 +68,8 @@ def try_each(arguments: Arguments, one: Callable[[dict[str, Any]], None], calls:
         suppress_health_check=list(HealthCheck),
     )
     @given(arguments)
-    def run(made: dict[str, Any]) -> None:
-        one(made)
+    def run(arguments: dict[str, Any]) -> None:
+        attempt(arguments)
 
     run()
 
@@ -86,7 +86,7 @@ def _fitting(schema: Mapping[str, Any], root: Mapping[str, Any]) -> st.SearchStr
         return st.sampled_from(list(schema["enum"]))
     for several in ("anyOf", "oneOf"):
         if several in schema:
-            return st.one_of([_fitting(one, root) for one in schema[several]])
+            return st.one_of([_fitting(branch, root) for branch in schema[several]])
     if "type" not in schema:
         return _json(ANY_TEXT)
     kinds = schema["type"]
@@ -95,15 +95,15 @@ def _fitting(schema: Mapping[str, Any], root: Mapping[str, Any]) -> st.SearchStr
 
 
 def _object(schema: Mapping[str, Any], root: Mapping[str, Any]) -> st.SearchStrategy[Any]:
-    own = {name: _fitting(one, root) for name, one in schema.get("properties", {}).items()}
+    own = {name: _fitting(part, root) for name, part in schema.get("properties", {}).items()}
     needed = {name: own.pop(name) for name in schema.get("required", ()) if name in own}
-    known = st.fixed_dictionaries(needed, optional=own)
+    properties = st.fixed_dictionaries(needed, optional=own)
     others = schema.get("additionalProperties", True)
     if others is False:
-        return known
+        return properties
     values = _json(_harmless) if others is True else _fitting(others, root)
     more = st.dictionaries(_harmless, values, max_size=3)
-    return st.builds(lambda some, rest: {**rest, **some}, known, more)
+    return st.builds(lambda some, rest: {**rest, **some}, properties, more)
 
 
 def _array(schema: Mapping[str, Any], root: Mapping[str, Any]) -> st.SearchStrategy[Any]:
@@ -124,8 +124,8 @@ def _string(schema: Mapping[str, Any], _root: Mapping[str, Any]) -> st.SearchStr
 def _integer(schema: Mapping[str, Any], _root: Mapping[str, Any]) -> st.SearchStrategy[Any]:
     low, high = _range(schema, 1)
     any_number = st.integers(low, high)
-    first = st.integers(0, FEW).map(lambda one: one if low is None else low + one)
-    return st.one_of(any_number, first.filter(lambda one: high is None or one <= high))
+    first = st.integers(0, FEW).map(lambda number: number if low is None else low + number)
+    return st.one_of(any_number, first.filter(lambda number: high is None or number <= high))
 
 
 def _number(schema: Mapping[str, Any], _root: Mapping[str, Any]) -> st.SearchStrategy[Any]:
@@ -198,9 +198,9 @@ def _swapped(value: Any, words: frozenset[str], swap: Swap) -> Any:
     if isinstance(value, str):
         return value if value in words else swap(value)
     if isinstance(value, Mapping):
-        return {key: _swapped(one, words, swap) for key, one in value.items()}
+        return {key: _swapped(item, words, swap) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_swapped(one, words, swap) for one in value]
+        return [_swapped(item, words, swap) for item in value]
     return value
 
 
@@ -208,8 +208,8 @@ def _words(schema: Any) -> frozenset[str]:
     """Return every text that *schema* lists as a value."""
     if isinstance(schema, Mapping):
         own = {*schema.get("enum", ()), schema.get("const")}
-        found = {one for one in own if isinstance(one, str)}
-        return frozenset(found).union(*map(_words, schema.values()))
+        texts = {choice for choice in own if isinstance(choice, str)}
+        return frozenset(texts).union(*map(_words, schema.values()))
     if isinstance(schema, list | tuple):
         return frozenset().union(*map(_words, schema))
     return frozenset()

@@ -53,7 +53,7 @@ class Played:
 
     def kinds(self, call_id: str = "") -> list[str]:
         """Return the kinds of all events in order, or of those of one call."""
-        return [one.kind for one in self.events if not call_id or one.call_id == call_id]
+        return [event.kind for event in self.events if not call_id or event.call_id == call_id]
 
 
 def play(
@@ -105,10 +105,10 @@ def gathered(plugins: Offered) -> Plugins:
     if isinstance(plugins, Plugins):
         return plugins
     if not isinstance(plugins, Mapping):
-        plugins = {_name_of(one): one for one in plugins}
+        plugins = {_name_of(plugin): plugin for plugin in plugins}
     together = Plugins()
-    for name, one in plugins.items():
-        together.add(one, name)
+    for name, plugin in plugins.items():
+        together.add(plugin, name)
     return together
 
 

@@ -50,14 +50,14 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Give each test of the contract suite the plugins that it is about, and their parts."""
     if not metafunc.function.__module__.startswith(CONTRACT):
         return
-    found = _subjects(metafunc.config, str(metafunc.definition.path))
+    plugins = _subjects(metafunc.config, str(metafunc.definition.path))
     what = getattr(metafunc.function, "contract_part", "")
     if what:
-        pairs = [(one, name) for one in found for name in one.offers(what)]
-        ids = [f"{one.name}-{name}" for one, name in pairs]
+        pairs = [(subject, name) for subject in plugins for name in subject.offers(what)]
+        ids = [f"{subject.name}-{name}" for subject, name in pairs]
         metafunc.parametrize(("subject", "part"), pairs, ids=ids)
     else:
-        metafunc.parametrize("subject", found, ids=[one.name for one in found])
+        metafunc.parametrize("subject", plugins, ids=[subject.name for subject in plugins])
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -108,8 +108,8 @@ def workspace(tmp_path: Path) -> "Iterator[Workspace]":
 
     folder = tmp_path / "workspace"
     folder.mkdir()
-    with Workspace(folder.resolve()) as made:
-        yield made
+    with Workspace(folder.resolve()) as workspace:
+        yield workspace
 
 
 @pytest.fixture

@@ -78,12 +78,12 @@ def _finished(turn: str | Sequence[Wanted], number: int) -> Finished:
     if isinstance(turn, str):
         return Finished(turn)
     return Finished(
-        "", tuple(_call(one, f"c{number}.{place}") for place, one in enumerate(turn, 1))
+        "", tuple(_call(call, f"c{number}.{place}") for place, call in enumerate(turn, 1))
     )
 
 
-def _call(one: Wanted, identity: str) -> ToolCall:
-    if isinstance(one, ToolCall):
-        return one
-    name, arguments = one
+def _call(wanted_call: Wanted, identity: str) -> ToolCall:
+    if isinstance(wanted_call, ToolCall):
+        return wanted_call
+    name, arguments = wanted_call
     return ToolCall(identity, name, dict(arguments))

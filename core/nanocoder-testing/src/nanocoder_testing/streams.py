@@ -34,11 +34,11 @@ def stream_problems(provider: Provider, request: Request | None = None) -> list[
 
 
 def _of_the_end(pieces: list[Piece | Finished], end: Finished) -> list[str]:
-    told = "".join(piece.text for piece in pieces if isinstance(piece, TextDelta))
+    text = "".join(piece.text for piece in pieces if isinstance(piece, TextDelta))
     problems = []
-    if told != end.text:
+    if text != end.text:
         problems.append(
-            f"its pieces say {told!r:.60} and Finished.text {end.text!r:.60}; make them equal"
+            f"its pieces say {text!r:.60} and Finished.text {end.text!r:.60}; make them equal"
         )
     ids = [call.id for call in end.calls]
     if len(set(ids)) != len(ids) or not all(ids):

@@ -47,7 +47,7 @@ class Subject:
 
     def offers(self, what: str) -> list[str]:
         """Return the names of the tools, providers … that it offers."""
-        return [one["name"] for one in self.description.get(what, ())] if self.is_whole else []
+        return [entry["name"] for entry in self.description.get(what, ())] if self.is_whole else []
 
     def implements(self, hook: str) -> bool:
         """Tell whether it implements *hook*."""
@@ -57,11 +57,9 @@ class Subject:
         """Return it by itself, beside the plugins whose tools it declares to call."""
         plugins = Plugins()
         plugins.add(self.module, self.name)
-        wanted = {name for one in self.description.get("tools", ()) for name in one["composed_of"]}
-        for entry, offer in installed().offers("tools") if wanted else ():
-            if (
-                offer["name"] in wanted or ANY_TOOL in wanted
-            ) and entry.name not in plugins.entries:
+        steps = {name for tool in self.description.get("tools", ()) for name in tool["composed_of"]}
+        for entry, offer in installed().offers("tools") if steps else ():
+            if (offer["name"] in steps or ANY_TOOL in steps) and entry.name not in plugins.entries:
                 plugins.add(import_module(entry.module), entry.name)
         return plugins
 
@@ -71,15 +69,19 @@ class Subject:
 
     def implementation(self, hook: str) -> Implementation:
         """Return its function for *hook*, guarded as the core does it."""
-        (found,) = [one for one in self.alone().implementations(hook) if one.plugin == self.name]
-        return found
+        (implementation,) = [
+            candidate
+            for candidate in self.alone().implementations(hook)
+            if candidate.plugin == self.name
+        ]
+        return implementation
 
     def spec(self, name: str) -> ProviderSpec:
         """Return one of its providers."""
-        found = self.alone().provider(name)
-        if found is None:
+        provider = self.alone().provider(name)
+        if provider is None:
             raise LookupError(f"{self.name} offers no provider {name!r}")
-        return found[1]
+        return provider[1]
 
 
 @cache
@@ -89,20 +91,22 @@ def installed() -> Plugins:
 
 
 @cache
-def subjects(start: str, wanted: str) -> tuple[Subject, ...]:
+def subjects(start: str, plugin_name: str) -> tuple[Subject, ...]:
     """Return the plugins to test: *wanted* by name, else the one of the project around *start*.
 
     Without either, every installed plugin. Raises LookupError for a name that is not installed.
     """
-    found = [Subject(plugin.name, plugin.module) for plugin in find_plugins(site_paths())]
-    if wanted:
-        chosen = tuple(one for one in found if one.name == wanted)
+    installed = [Subject(plugin.name, plugin.module) for plugin in find_plugins(site_paths())]
+    if plugin_name:
+        chosen = tuple(subject for subject in installed if subject.name == plugin_name)
         if not chosen:
-            have = ", ".join(one.name for one in found) or "none"
-            raise LookupError(f"--nanocoder-plugin={wanted}: no such plugin; installed: {have}")
+            have = ", ".join(subject.name for subject in installed) or "none"
+            raise LookupError(
+                f"--nanocoder-plugin={plugin_name}: no such plugin; installed: {have}"
+            )
         return chosen
     project = _project_around(Path(start))
-    return _of_project(project) if project is not None else tuple(found)
+    return _of_project(project) if project is not None else tuple(installed)
 
 
 def _project_around(path: Path) -> Path | None:
@@ -143,7 +147,7 @@ def loaded_by(module: str, slow: Sequence[str]) -> list[str]:
     paths = os.pathsep.join(filter(os.path.isabs, sys.path))
     environment = {"PATH": os.defpath, "PYTHONPATH": paths}
     command = [sys.executable, "-c", code]
-    done = subprocess.run(
+    process = subprocess.run(
         command, env=environment, capture_output=True, text=True, check=False, timeout=60
     )
-    return done.stdout.splitlines()[-1].split() if done.stdout.strip() else []
+    return process.stdout.splitlines()[-1].split() if process.stdout.strip() else []

@@ -9,8 +9,8 @@ def tree_digest(folder: Path | str) -> str:
     """Return a digest of all that is below *folder*, empty directories included."""
     digest = hashlib.sha256()
     for path in sorted(Path(folder).rglob("*")):
-        found = path.lstat()
-        digest.update(f"{path.relative_to(folder)}\0{found.st_mode:o}\0".encode(errors="replace"))
+        status = path.lstat()
+        digest.update(f"{path.relative_to(folder)}\0{status.st_mode:o}\0".encode(errors="replace"))
         if path.is_symlink():
             digest.update(os.fsencode(os.readlink(path)))
         elif path.is_file():

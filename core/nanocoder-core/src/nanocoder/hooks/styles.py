@@ -47,10 +47,10 @@ class Implementation(Shown):
 
         `settings` maps plugin names to settings objects.
         """
-        taken = {name: arguments[name] for name in self.parameters if name != "settings"}
+        named = {name: arguments[name] for name in self.parameters if name != "settings"}
         if "settings" in self.parameters:
-            taken["settings"] = arguments["settings"](self.plugin)
-        return self.function(**taken)
+            named["settings"] = arguments["settings"](self.plugin)
+        return self.function(**named)
 
     def error(self, problem: object) -> PluginError:
         """Name the plugin and the hook in a problem."""
@@ -106,7 +106,7 @@ def collect(
 
     A failure, or what is not *expected*, is reported and contributes nothing either.
     """
-    found: list[tuple[str, T]] = []
+    answers: list[tuple[str, T]] = []
     for implementation in implementations:
         try:
             value = attempt(implementation, arguments)
@@ -116,8 +116,8 @@ def collect(
             report(error)
             continue
         if value is not None:
-            found.append((implementation.plugin, value))
-    return found
+            answers.append((implementation.plugin, value))
+    return answers
 
 
 def choose(
@@ -148,8 +148,14 @@ def judge(
     A policy that fails denies, None is no opinion. An ask that comes from a rule outranks a default
     ask.
     """
-    heard = (_verdict_of(one, report, arguments) for one in implementations)
-    return max((one for one in heard if one is not None), key=_strictness, default=None)
+    verdicts = (
+        _verdict_of(implementation, report, arguments) for implementation in implementations
+    )
+    return max(
+        (verdict for verdict in verdicts if verdict is not None),
+        key=_strictness,
+        default=None,
+    )
 
 
 def _strictness(verdict: Verdict) -> tuple[int, bool, bool]:
@@ -162,8 +168,10 @@ def verdicts(
     implementations: Iterable[Implementation], report: Report, arguments: Mapping[str, Any]
 ) -> list[Verdict]:
     """Return every policy's verdict, for explaining."""
-    heard = (_verdict_of(one, report, arguments) for one in implementations)
-    return [verdict for verdict in heard if verdict is not None]
+    verdicts = (
+        _verdict_of(implementation, report, arguments) for implementation in implementations
+    )
+    return [verdict for verdict in verdicts if verdict is not None]
 
 
 def _verdict_of(
@@ -230,7 +238,6 @@ def tell(
 
 def wrong_type(value: object, expected: type | tuple[type, ...]) -> str:
     """Say what came instead of what the hook returns."""
-    wanted = expected if isinstance(expected, tuple) else (expected,)
-    return (
-        f"returned {type(value).__name__}, expected {' or '.join(one.__name__ for one in wanted)}"
-    )
+    types = expected if isinstance(expected, tuple) else (expected,)
+    names = [expected_type.__name__ for expected_type in types]
+    return f"returned {type(value).__name__}, expected {' or '.join(names)}"

@@ -42,9 +42,11 @@ def refuse_unsound(result: ToolResult) -> None:
         value = getattr(result, name)
         if not isinstance(value, expected):
             raise TypeError(f"ToolResult.{name} is {type(value).__name__}, not {expected.__name__}")
-    for one in result.attachments:
-        if not isinstance(one, Attachment):
-            raise TypeError(f"ToolResult.attachments holds {type(one).__name__}, not Attachment")
-    for name, held in (("data", result.data), ("metadata", dict(result.metadata))):
-        if problem := json_problem(held):
+    for attachment in result.attachments:
+        if not isinstance(attachment, Attachment):
+            raise TypeError(
+                f"ToolResult.attachments holds {type(attachment).__name__}, not Attachment"
+            )
+    for name, value in (("data", result.data), ("metadata", dict(result.metadata))):
+        if problem := json_problem(value):
             raise TypeError(f"ToolResult.{name} cannot be JSON: {problem}")

@@ -77,8 +77,8 @@ class SessionInfo(Value):
         from nanocoder_files import resolver  # a start judges nothing
 
         own = tuple(map(str, self.own_folders))
-        found = resolver(str(self.cwd), own, str(self.folder or ""), str(self.origin or ""))
-        return found.resolve(path, directory, literal=literal)
+        resolve = resolver(str(self.cwd), own, str(self.folder or ""), str(self.origin or ""))
+        return resolve.resolve(path, directory, literal=literal)
 
 
 @frozen(eq=False, repr=False)
@@ -133,8 +133,8 @@ class ToolContext(Shown):
 
     def offers(self, tool: str, parameter: str) -> bool:
         """Tell whether the model can give *parameter* to *tool*: a small one is told of fewer."""
-        told = {info.name: info.parameters["properties"] for info in self.tools}
-        return tool not in told or parameter in told[tool]
+        properties = {info.name: info.parameters["properties"] for info in self.tools}
+        return tool not in properties or parameter in properties[tool]
 
     @property
     def tmp_dir(self) -> Path:
