@@ -7,6 +7,7 @@ _NAMES = {
     "nanocoder_files.errors": "WorkspaceError",
     "nanocoder_files.gate": "LeftOut",
     "nanocoder_files.named": "named_paths",
+    "nanocoder_files.private_files": "holding lock_file open_private replace_file",
     "nanocoder_files.protected": "Protection ProtectionKind fold_name protection_of",
     "nanocoder_files.readable": "PathFilter Readable",
     "nanocoder_files.reader": "MAX_BYTES",

@@ -3,6 +3,10 @@ from nanocoder_files.entries import Entry as Entry
 from nanocoder_files.errors import WorkspaceError as WorkspaceError
 from nanocoder_files.gate import LeftOut as LeftOut
 from nanocoder_files.named import named_paths as named_paths
+from nanocoder_files.private_files import holding as holding
+from nanocoder_files.private_files import lock_file as lock_file
+from nanocoder_files.private_files import open_private as open_private
+from nanocoder_files.private_files import replace_file as replace_file
 from nanocoder_files.protected import Protection as Protection
 from nanocoder_files.protected import ProtectionKind as ProtectionKind
 from nanocoder_files.protected import fold_name as fold_name

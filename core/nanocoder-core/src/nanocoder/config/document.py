@@ -7,8 +7,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
+from nanocoder_files import open_private
+
 from nanocoder.errors import ConfigError
-from nanocoder.private_files import open_private
 
 MAX_BYTES: Final = 1_048_576
 

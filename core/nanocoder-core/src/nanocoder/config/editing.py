@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from attrs import frozen
+from nanocoder_files import replace_file
 
 from nanocoder.config.document import TOKENS, Document, key_of, statements
 from nanocoder.errors import ConfigError
-from nanocoder.private_files import replace_file
 
 BARE: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
 

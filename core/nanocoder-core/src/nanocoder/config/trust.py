@@ -11,10 +11,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from nanocoder_files import holding, open_private, replace_file
+
 from nanocoder.config.document import UnreadableError, read_project_bytes
 from nanocoder.config.places import state_dir
 from nanocoder.errors import ConfigError
-from nanocoder.private_files import holding, open_private, replace_file
 
 MAX_BYTES = 16_777_216
 

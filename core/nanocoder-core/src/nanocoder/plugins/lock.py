@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from attrs import asdict, frozen
+from nanocoder_files import replace_file
 
 from nanocoder.errors import ConfigError
 from nanocoder.plugins.discovery import (
@@ -24,7 +25,6 @@ from nanocoder.plugins.discovery import (
     record_of,
     site_paths,
 )
-from nanocoder.private_files import replace_file
 
 FORMAT = 3
 UNCHECKED = 0b01

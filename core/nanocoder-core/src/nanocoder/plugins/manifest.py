@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from attrs import astuple, field, frozen
+from nanocoder_files import open_private, replace_file
 from nanocoder_schema import Value
 
 from nanocoder.errors import PluginError
@@ -23,7 +24,6 @@ from nanocoder.plugins.discovery import (
     mtime_of,
     package_files,
 )
-from nanocoder.private_files import open_private, replace_file
 from nanocoder.values import EMPTY
 from nanocoder.version import VERSION
 

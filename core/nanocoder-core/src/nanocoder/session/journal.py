@@ -18,8 +18,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
+from nanocoder_files import lock_file, open_private
+
 from nanocoder.errors import UsageError
-from nanocoder.private_files import lock_file, open_private
 from nanocoder.session.records import Record, Scan, encode, read
 
 Warn = Callable[[str], None]

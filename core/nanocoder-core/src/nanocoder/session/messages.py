@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from nanocoder.private_files import open_private
+from nanocoder_files import open_private
+
 from nanocoder.values import Attachment, Message, ToolCall, ToolResult, Usage
 
 Keep = Callable[[str, bytes], str]

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from attrs import frozen
+from nanocoder_files import open_private
 from nanocoder_schema import Shown, Value
 
 from nanocoder.errors import UsageError
-from nanocoder.private_files import open_private
 
 MAX_LINE_BYTES: Final = 268_435_456
 MAX_MISSING: Final = 100_000

@@ -9,9 +9,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from nanocoder_files import open_private
+
 from nanocoder.config.places import state_dir
 from nanocoder.errors import ConfigError, PersonError, UsageError
-from nanocoder.private_files import open_private
 from nanocoder.session.journal import Journal, Warn, locked, private_directory
 from nanocoder.session.messages import encode_message
 from nanocoder.session.records import Record, Scan, read, read_kind, scan

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Final
 
 from attrs import frozen
+from nanocoder_files import open_private
 from nanocoder_schema import Value
 
-from nanocoder.private_files import open_private
 from nanocoder.session.records import Record, decode
 from nanocoder.session.transcript import titled
 

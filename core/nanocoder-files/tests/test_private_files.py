@@ -10,7 +10,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from nanocoder.private_files import holding, lock_file, open_private, replace_file
+from nanocoder_files import holding, lock_file, open_private, replace_file
 
 
 def _link(path: Path) -> None:
