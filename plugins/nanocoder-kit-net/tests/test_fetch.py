@@ -10,9 +10,9 @@ from contextlib import suppress
 
 import pytest
 from nanocoder import Cancel, Cancelled, ToolError
-from nanocoder_kit_net import Guard, Limits, Pace, fetch, parse_url, rules
+from nanocoder_kit_net import Guard, Limits, RateLimit, fetch, parse_rules, parse_url
 
-GUARD = Guard(rules(["loopback"]))
+GUARD = Guard(parse_rules(["loopback"]))
 
 
 def ask(url, *, cancel=None, on_hop=None, method="GET", **limits):
@@ -327,15 +327,15 @@ def test_an_address_is_written_in_one_way(url, expected):
 # SSRF-057
 def test_a_host_is_not_asked_more_often_than_agreed():
     now = [0.0]
-    pace = Pace(3, clock=lambda: now[0])
+    limit = RateLimit(3, clock=lambda: now[0])
     for _ in range(3):
-        pace.take("a.test")
-    pace.take("b.test")
+        limit.take("a.test")
+    limit.take("b.test")
     with pytest.raises(ToolError, match="wait 60 s") as caught:
-        pace.take("a.test")
+        limit.take("a.test")
     assert caught.value.error_class == "rate_limited"
     now[0] = 60.1
-    pace.take("a.test")
+    limit.take("a.test")
 
 
 def test_importing_the_kit_imports_no_http_client():

@@ -4,7 +4,15 @@ import socket
 
 import pytest
 from nanocoder import Cancel, ToolError
-from nanocoder_kit_net import Guard, Limits, fetch, host_rules, is_public, parse_url, rules
+from nanocoder_kit_net import (
+    Guard,
+    Limits,
+    fetch,
+    is_public,
+    parse_host_rules,
+    parse_rules,
+    parse_url,
+)
 
 # SSRF-002, 004, 006, 009, 010, 012, 014, 017, 018, 022, 023, 025
 LOOPBACK = [
@@ -199,7 +207,7 @@ def test_nothing_of_the_persons_goes_along(network, server, other, monkeypatch, 
 
 # SSRF-056
 def test_a_rule_allows_one_port_and_no_redirect_to_another(server, other):
-    guard = Guard(rules([f"127.0.0.1:{server.port}"]))
+    guard = Guard(parse_rules([f"127.0.0.1:{server.port}"]))
     assert ask(server.url, guard).status == 200
     assert refusal(other.url, guard) == "private_address"
     server.pages["/go"] = server.redirect(other.url)
@@ -231,7 +239,7 @@ def test_a_trusted_host_is_that_host_and_port_alone(server, other):
 def test_a_list_of_hosts_is_compared_label_by_label(network, hosts, url, is_allowed):
     for name in ("example.test", "www.example.test"):
         network.names[name] = [["203.0.113.10"]]
-    guard = Guard(hosts=host_rules(hosts))
+    guard = Guard(hosts=parse_host_rules(hosts))
     if is_allowed:
         assert ask(url, guard).status == 200
         return
@@ -246,13 +254,13 @@ def test_a_list_of_hosts_is_compared_label_by_label(network, hosts, url, is_allo
 )
 def test_an_ambiguous_rule_is_refused(text):
     with pytest.raises(ValueError, match=r"rule|ambiguous|host bits"):
-        rules([text])
+        parse_rules([text])
 
 
 @pytest.mark.parametrize("text", ["", "http://example.org", "example.org:80", "*", "*.", "a b"])
 def test_an_odd_host_rule_is_refused(text):
     with pytest.raises(ValueError, match="is not a host"):
-        host_rules([text])
+        parse_host_rules([text])
 
 
 @pytest.mark.parametrize(
@@ -279,7 +287,7 @@ def test_ssrf_045_046_no_proxy_of_the_environment_is_asked(server, other, monkey
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "all_proxy"):
         monkeypatch.setenv(name, other.url)
     assert refusal("http://169.254.169.254/") == "private_address"
-    guard = Guard(rules([f"127.0.0.1:{server.port}"]))
+    guard = Guard(parse_rules([f"127.0.0.1:{server.port}"]))
     assert ask(server.url, guard).text == "CANARY-ssrf"
     assert other.hits == []
 
@@ -288,7 +296,7 @@ def test_ssrf_047_no_password_of_a_netrc_is_sent(server, monkeypatch, tmp_path):
     (tmp_path / ".netrc").write_text("machine 127.0.0.1 login u password SECRET-7f3a\n")
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("NETRC", str(tmp_path / ".netrc"))
-    guard = Guard(rules([f"127.0.0.1:{server.port}"]))
+    guard = Guard(parse_rules([f"127.0.0.1:{server.port}"]))
     ask(server.url, guard)
     assert "authorization" not in server.hits[0][2]
 

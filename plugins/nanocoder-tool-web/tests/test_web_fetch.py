@@ -5,7 +5,7 @@ import time
 
 import pytest
 from nanocoder import BadArguments, SessionInfo, ToolCall, ToolError
-from nanocoder_kit_net import Pace
+from nanocoder_kit_net import RateLimit
 from nanocoder_tool_web import Settings, nanocoder_render, nanocoder_resources, web_fetch
 from nanocoder_tool_web.page import make_readable
 
@@ -21,7 +21,7 @@ PAGE = """<!DOCTYPE html><html><head><title>The  title</title><style>p {}</style
 @pytest.fixture
 def get(ctx, server):
     ctx.settings = Settings(allow=(f"127.0.0.1:{server.port}",))
-    pace = Pace(1_000)
+    pace = RateLimit(1_000)
     ctx._resource = lambda _: pace
 
     def run(path="/", **more):

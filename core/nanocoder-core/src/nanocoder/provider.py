@@ -32,10 +32,9 @@ class Request(Value):
 
     *messages* only ever grows within a session and its members are compared by identity.
 
-    A provider encodes each message once and keeps the bytes (`nanocoder_kit_http.Encoded`). *tools*
-    is the same object from turn to turn while the set does not change, and what is added to the set
-    stands at its end. *max_tokens* 0 leaves the
-    limit to the provider.
+    A provider encodes each message once and keeps the bytes (`EncodedMessages` of the HTTP kit).
+    *tools* is the same object from turn to turn while the set does not change, and a tool that is
+    added to the set comes last. *max_tokens* 0 leaves the limit to the provider.
     """
 
     model: str

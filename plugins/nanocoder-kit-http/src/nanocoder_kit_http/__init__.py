@@ -4,13 +4,18 @@ Importing this module does not import httpcore; the first request does.
 """
 
 from nanocoder_kit_http.client import WHOLE_REPLY, Client
-from nanocoder_kit_http.encoded import Encoded
+from nanocoder_kit_http.encoded_messages import EncodedMessages
 from nanocoder_kit_http.failures import FinalError, failure_in_stream, failure_of_status
-from nanocoder_kit_http.payload import clean, dumps, loads, parse_arguments
+from nanocoder_kit_http.json_text import (
+    decode_json,
+    encode_json,
+    parse_arguments,
+    replace_surrogates,
+)
 from nanocoder_kit_http.replies import (
     CallParts,
     Deltas,
-    Reply,
+    ReplyDecoder,
     as_int,
     as_str,
     close_calls,
@@ -26,23 +31,23 @@ __all__ = [
     "CallParts",
     "Client",
     "Deltas",
-    "Encoded",
+    "EncodedMessages",
     "FinalError",
     "HttpSettings",
-    "Reply",
+    "ReplyDecoder",
     "Retry",
     "SseEvent",
     "SseParser",
     "Timeouts",
     "as_int",
     "as_str",
-    "clean",
     "close_calls",
-    "dumps",
+    "decode_json",
+    "encode_json",
     "failure_in_stream",
     "failure_of_status",
-    "loads",
     "parse_arguments",
     "read_key",
     "read_reply",
+    "replace_surrogates",
 ]

@@ -10,7 +10,7 @@ from attrs import evolve
 from nanocoder import Cancel, ConfigError, ProviderError, without_password
 
 from nanocoder_kit_http.failures import FinalError, failure_of_status, plain, words_of_page
-from nanocoder_kit_http.payload import loads
+from nanocoder_kit_http.json_text import decode_json
 from nanocoder_kit_http.sse import EVENT_LIMIT_BYTES, SseEvent, SseParser
 from nanocoder_kit_http.timers import RequestTimers, Timeouts
 
@@ -23,7 +23,7 @@ WHOLE_REPLY: Final = "whole-reply"
 """The event type of a reply that came as one JSON body although a stream was asked for."""
 
 HEADER_S: Final = 60.0
-LOCAL_HEADER_S: Final = 600.0  # a local server first loads its model and reads the prompt
+LOCAL_HEADER_S: Final = 600.0  # a local server first decode_json its model and reads the prompt
 ERROR_BYTES: Final = 64 * 1024
 DRAIN_BYTES: Final = 64 * 1024
 _OK: Final = 200
@@ -92,7 +92,7 @@ class Client:
     def get_json(self, path: str, cancel: Cancel | None = None) -> Any:
         """Return the JSON at *path*; raises ProviderError, Cancelled."""
         with self._exchange("GET", path, None, cancel or Cancel()) as (response, _):
-            return loads(_joined(b"", response.iter_raw(), EVENT_LIMIT_BYTES))
+            return decode_json(_joined(b"", response.iter_raw(), EVENT_LIMIT_BYTES))
 
     def close(self) -> None:
         """Close the connections; a later request opens new ones."""

@@ -78,9 +78,9 @@ def failure_of_status(
     secrets: Sequence[str] = (),
     key_from: str = "",
 ) -> ProviderError:
-    """Return the error for an answer that is not 200; a Retry-After header is kept on it.
+    """Return the error for an answer that is not 200, with the wait that its headers ask for.
 
-    *key_from* says where the key comes from: an environment variable, or nothing.
+    *key_from* is the environment variable that holds the key, or "".
     """
     message, code = _described(body)
     kind = _kind(status, code, message)
@@ -109,7 +109,7 @@ def failure_in_stream(error: Any, *, host: str, secrets: Sequence[str] = ()) -> 
 
 
 def after(partial: str) -> str:
-    """Say what had arrived before a failure, for the end of its message."""
+    """Describe the text that arrived before a failure, for the end of its message."""
     if not partial:
         return ""
     return f" (after {len(partial):,} characters, ending {plain(partial[-80:])!r})"
@@ -183,8 +183,8 @@ def words_of_page(page: str) -> str:
             words += text.split()
         if len(words) > _PAGE_CHARS:
             break
-    shown = plain(" ".join(words))[:_PAGE_CHARS]
-    return f" ({shown})" if shown else ""
+    excerpt = plain(" ".join(words))[:_PAGE_CHARS]
+    return f" ({excerpt})" if excerpt else ""
 
 
 def _of_object(error: Any) -> tuple[str, str]:
@@ -192,8 +192,8 @@ def _of_object(error: Any) -> tuple[str, str]:
         return str(error), ""
     message = error.get("message") or error.get("detail") or error.get("error") or ""
     codes = [error.get(name) for name in ("code", "type")]
-    known = [code for code in codes if isinstance(code, str)]
-    code = next((code for code in known if code in _KINDS_BY_CODE), known[0] if known else "")
+    texts = [code for code in codes if isinstance(code, str)]
+    code = next((text for text in texts if text in _KINDS_BY_CODE), texts[0] if texts else "")
     return str(message or code or dict(error)), code
 
 

@@ -1,4 +1,4 @@
-"""What the decoders of all wire formats share: joined deltas, calls in pieces, a certain end."""
+"""Shared by the decoders of all wire formats: joined deltas, calls in pieces, a certain end."""
 
 import os
 from collections.abc import Generator, Iterable, Sequence
@@ -8,20 +8,20 @@ from typing import Final, Protocol
 from nanocoder import Finished, ProviderError, TextDelta, ThinkingDelta, ToolCall
 
 from nanocoder_kit_http.failures import FinalError, after
-from nanocoder_kit_http.payload import clean, parse_arguments
+from nanocoder_kit_http.json_text import parse_arguments, replace_surrogates
 from nanocoder_kit_http.sse import SseEvent
 
 _ID_BYTES: Final = 12
 REPLY_LIMIT_BYTES: Final = 256 * 1024 * 1024
-"""Of all events of one reply; of that, the answer's own text is a small part."""
+"""All events of one reply; the answer's own text is a small part of them."""
 
 Delta = TextDelta | ThinkingDelta
 
 
-class Reply(Protocol):
+class ReplyDecoder(Protocol):
     """A decoder of one reply."""
 
-    done: bool
+    is_complete: bool
     """The protocol's own end was seen; what follows is ignored."""
 
     @property
@@ -44,7 +44,7 @@ class Reply(Protocol):
 
 
 def read_reply(
-    batches: Generator[list[SseEvent], None, None], reply: Reply
+    batches: Generator[list[SseEvent], None, None], reply: ReplyDecoder
 ) -> Generator[Sequence[Delta | Finished], None, None]:
     """Decode one attempt for `Retry.run`.
 
@@ -61,7 +61,7 @@ def read_reply(
                         kind="protocol",
                     )
                 yield reply.feed(events)
-                if reply.done:
+                if reply.is_complete:
                     break
         finished = reply.finished()
     except ProviderError as error:
@@ -101,17 +101,17 @@ class Deltas:
         ready, self._ready = self._ready, []
         return ready
 
-    def whole(self, kind: type[Delta]) -> str:
-        """Return everything of one kind."""
+    def text_of(self, kind: type[Delta]) -> str:
+        """Return all text of one kind."""
         pending = "".join(self._run) if kind is self._kind else ""
-        return clean("".join(self._all[kind]) + pending)
+        return replace_surrogates("".join(self._all[kind]) + pending)
 
     def _flush(self) -> None:
         joined = "".join(self._run)
         self._run = []
         if joined:
             self._all[self._kind].append(joined)
-            self._ready.append(self._kind(clean(joined)))
+            self._ready.append(self._kind(replace_surrogates(joined)))
 
 
 class CallParts:
@@ -122,19 +122,19 @@ class CallParts:
         self.name = name
         self.pieces: list[str] = []
 
-    def close(self, taken: set[str], problem: str = "") -> ToolCall:
-        """Return the call; one without an id, or with one of *taken*, gets its own."""
+    def close(self, used_ids: set[str], problem: str = "") -> ToolCall:
+        """Return the call; without an id, or with one of *used_ids*, it gets a new one."""
         arguments, fault = parse_arguments("".join(self.pieces))
-        call_id = clean(self.call_id)
-        if not call_id or call_id in taken:
+        call_id = replace_surrogates(self.call_id)
+        if not call_id or call_id in used_ids:
             call_id = f"call_{os.urandom(_ID_BYTES).hex()}"
-        taken.add(call_id)
-        return ToolCall(call_id, clean(self.name), arguments, error=problem or fault)
+        used_ids.add(call_id)
+        return ToolCall(call_id, replace_surrogates(self.name), arguments, error=problem or fault)
 
 
-def close_calls(parts: Iterable[CallParts], taken: set[str]) -> tuple[ToolCall, ...]:
-    """Return the calls of one reply in order; *taken* remembers the ids of the session."""
-    return tuple(part.close(taken) for part in parts)
+def close_calls(parts: Iterable[CallParts], used_ids: set[str]) -> tuple[ToolCall, ...]:
+    """Return the calls of one reply in order; *used_ids* gathers the ids of the session."""
+    return tuple(part.close(used_ids) for part in parts)
 
 
 def as_int(value: object) -> int:

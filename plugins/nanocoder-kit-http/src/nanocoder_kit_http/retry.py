@@ -1,4 +1,4 @@
-"""Asking again: which failures deserve it, how often, and after how long."""
+"""Retries: which failures are worth one, how many, and how long the pauses are."""
 
 import os
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -27,9 +27,9 @@ def _sleep(cancel: Cancel, seconds: float) -> None:
 class Retry:
     """Up to *tries* requests; the pauses between them double from *first_s* to *cap_s*.
 
-    A part of each pause is left to chance, so that many clients do not come back together. What a
-    server asks us to wait is honoured where it is longer, up to *longest_wait_s*; beyond that it is
-    an error that says so. *chance* and *sleep* are for tests.
+    A part of each pause is random, so that many clients do not come back together. A longer wait
+    that the server asks for is kept, up to *longest_wait_s*; beyond that the request fails and says
+    so. *chance* and *sleep* are for tests.
     """
 
     tries: int = 7
@@ -44,8 +44,8 @@ class Retry:
     ) -> Iterator[T | Retrying]:
         """Yield what *attempt* yields, item by item, and start it again while that is allowed.
 
-        Each repetition is told by a `Retrying`. An attempt that has yielded an item has begun to
-        answer and is not repeated here: whoever shows the items has to know of it.
+        A `Retrying` announces each repetition. An attempt that has yielded an item has begun to
+        answer and is not repeated here: the item may already be on the screen.
         Raises: ProviderError, Cancelled.
         """
         for number in range(1, self.tries + 1):

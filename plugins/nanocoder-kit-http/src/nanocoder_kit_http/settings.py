@@ -1,4 +1,4 @@
-"""The settings that every provider over HTTP has."""
+"""The settings of every provider that uses HTTP."""
 
 import os
 from typing import Any

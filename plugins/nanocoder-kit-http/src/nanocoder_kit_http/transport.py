@@ -1,6 +1,6 @@
-"""What is beneath an httpx client here: connections that a cancel or a timer ends at any moment.
+"""The transport beneath our httpx clients: a cancel or a timer ends every wait of its connections.
 
-The only module that imports httpx and httpcore; the kit for tools uses it, too.
+The only module that imports httpx and httpcore at once; the kit for web tools uses it, too.
 """
 
 import os
@@ -41,7 +41,7 @@ _CORE_ERRORS: Final = (
 
 
 class Bounds:
-    """What may end the waits of the request that is under way: a cancel and a timer."""
+    """Cancel and timer of the request that is under way; either ends its waits."""
 
     def __init__(self) -> None:
         self.cancel = Cancel()
@@ -190,7 +190,7 @@ def _opened_within(
             return
         try:
             outcome.set_result(stream)
-        except InvalidStateError:  # too late
+        except InvalidStateError:  # the caller gave up
             stream.close()
 
     Thread(target=run, daemon=True, name="nanocoder-connect").start()
@@ -265,16 +265,16 @@ def _httpx_errors() -> Iterator[None]:
 
 
 def _core_proxy(address: str) -> httpcore.Proxy:
-    shown = without_password(address)
+    harmless = without_password(address)
     try:
         proxy = httpx.Proxy(address)
     except (ValueError, httpx.InvalidURL):
         raise ConfigError(
-            f"the proxy {shown!r} is not an http://, https:// or socks5:// address"
+            f"the proxy {harmless!r} is not an http://, https:// or socks5:// address"
         ) from None
     if proxy.url.scheme.startswith("socks") and find_spec("socksio") is None:
         raise ConfigError(
-            f"the proxy {shown!r} needs the package socksio: install nanocoder-kit-http[socks]"
+            f"the proxy {harmless!r} needs the package socksio: install nanocoder-kit-http[socks]"
         )
     return httpcore.Proxy(str(proxy.url), auth=proxy.raw_auth)
 

@@ -6,8 +6,8 @@ Importing this module does not import httpcore; the first request does.
 from nanocoder_kit_net.answer import Answer
 from nanocoder_kit_net.fetch import Limits, fetch
 from nanocoder_kit_net.guard import Guard, is_public
-from nanocoder_kit_net.pace import Pace
-from nanocoder_kit_net.rules import HostRule, Rule, host_rules, rules
+from nanocoder_kit_net.rate_limit import RateLimit
+from nanocoder_kit_net.rules import HostRule, Rule, parse_host_rules, parse_rules
 from nanocoder_kit_net.target import Target, parse_url
 
 __all__ = [
@@ -15,12 +15,12 @@ __all__ = [
     "Guard",
     "HostRule",
     "Limits",
-    "Pace",
+    "RateLimit",
     "Rule",
     "Target",
     "fetch",
-    "host_rules",
     "is_public",
+    "parse_host_rules",
+    "parse_rules",
     "parse_url",
-    "rules",
 ]

@@ -14,8 +14,8 @@ from nanocoder_kit_net.target import Target
 # Written out, since `ipaddress` calls some of these global, and others only in newer versions.
 # Documentation networks are left in: nothing answers there.
 _NOT_PUBLIC_4: Final = tuple(
-    IPv4Network(one)
-    for one in (
+    IPv4Network(network)
+    for network in (
         "0.0.0.0/8",  # this network
         "10.0.0.0/8",
         "100.64.0.0/10",  # carriers, and a cloud's metadata
@@ -32,8 +32,8 @@ _NOT_PUBLIC_4: Final = tuple(
 )
 _PUBLIC_6: Final = IPv6Network("2000::/3")
 _NOT_PUBLIC_6: Final = tuple(
-    IPv6Network(one)
-    for one in (
+    IPv6Network(network)
+    for network in (
         "2001::/23",  # protocol assignments, tunnels among them
         "2002::/16",  # relays to IPv4
         "3fff::/20",  # documentation
@@ -62,7 +62,7 @@ class Guard:
         """
         if self.trusted == (target.host, target.port):
             return
-        if self.hosts is not None and not any(one.covers(target.host) for one in self.hosts):
+        if self.hosts is not None and not any(rule.covers(target.host) for rule in self.hosts):
             raise ToolError(
                 f"{target.host!r} is not among the hosts that the settings allow",
                 error_class="not_allowlisted",
@@ -82,13 +82,13 @@ class Guard:
 
         Raises: ToolError (host_not_found, private_address).
         """
-        found = _looked_up(host, port)
-        if not found:
+        addresses = _look_up(host, port)
+        if not addresses:
             raise ToolError(f"there is no host {host!r}", error_class="host_not_found")
         if self.trusted != (host, port):
-            for address in found:
+            for address in addresses:
                 self._check_address(host, address, port)
-        return [str(address) for address in found]
+        return [str(address) for address in addresses]
 
     def _check_address(self, host: str, address: Address, port: int) -> None:
         if is_public(address) or any(rule.covers(address, port) for rule in self.allow):
@@ -118,13 +118,12 @@ def _literal(host: str) -> Address | None:
         return None
 
 
-def _looked_up(host: str, port: int) -> Sequence[Address]:
+def _look_up(host: str, port: int) -> Sequence[Address]:
     try:
         entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         return []
-    found = (_address(str(entry[4][0])) for entry in entries)
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(_address(str(entry[4][0])) for entry in entries))
 
 
 def _address(text: str) -> Address:

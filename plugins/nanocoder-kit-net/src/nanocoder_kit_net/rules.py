@@ -1,4 +1,4 @@
-"""What settings say of the network: addresses that are allowed although private, and hosts."""
+"""Rules of the settings: private addresses that are allowed, and the only hosts."""
 
 import re
 from collections.abc import Sequence
@@ -44,27 +44,27 @@ class HostRule:
         return host.endswith(f".{self.name}") if self.below else host == self.name
 
 
-def rules(texts: Sequence[str]) -> tuple[Rule, ...]:
+def parse_rules(texts: Sequence[str]) -> tuple[Rule, ...]:
     """Read "loopback", "127.0.0.1:8000", "10.0.0.0/8", "[::1]:443"; raises ValueError."""
-    return tuple(one for text in texts for one in _rules(text))
+    return tuple(rule for text in texts for rule in _rules(text))
 
 
-def host_rules(texts: Sequence[str]) -> tuple[HostRule, ...]:
+def parse_host_rules(texts: Sequence[str]) -> tuple[HostRule, ...]:
     """Read "example.org" and "*.example.org"; raises ValueError for others."""
     return tuple(_host_rule(text) for text in texts)
 
 
 def _rules(text: str) -> list[Rule]:
     if text == LOOPBACK:
-        return [Rule(ip_network(one)) for one in _LOOPBACK]
-    found = _RULE.fullmatch(text)
-    if not found:
+        return [Rule(ip_network(network)) for network in _LOOPBACK]
+    match = _RULE.fullmatch(text)
+    if not match:
         raise ValueError(
             f"{text!r} is not a rule; write loopback, 127.0.0.1:8000, 10.0.0.0/8 or [::1]:443"
         )
-    if not found["six"] and found["four"].count(".") != 3:  # noqa: PLR2004 - an address has four parts
+    if not match["six"] and match["four"].count(".") != 3:  # noqa: PLR2004 - an address has four parts
         raise ValueError(f"{text!r} is ambiguous; write all four numbers, as in 127.0.0.1")
-    return [Rule(ip_network(found["six"] or found["four"]), int(found["port"] or 0))]
+    return [Rule(ip_network(match["six"] or match["four"]), int(match["port"] or 0))]
 
 
 def _host_rule(text: str) -> HostRule:

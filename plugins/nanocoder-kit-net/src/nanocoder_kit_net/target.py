@@ -1,4 +1,4 @@
-"""Reading a URL strictly: what is checked, what is shown and what is connected to are one host."""
+"""URLs, read strictly: one host is checked, shown and connected to."""
 
 import re
 from typing import Final
@@ -50,18 +50,18 @@ def parse_url(url: str) -> Target:
         raise invalid(url, f"is longer than {MAX_URL_CHARS:,} characters")
     if _CONTROLS.search(url):
         raise invalid(url, "has a space or a control character; escape it as in %20")
-    found = _URL.fullmatch(url)
-    if not found:
+    match = _URL.fullmatch(url)
+    if not match:
         raise invalid(url, "is not an address of the form https://host/path")
-    scheme = found[1].lower()
+    scheme = match[1].lower()
     if scheme not in SCHEMES:
         raise ToolError(
             f"{url[:200]!r}: only http and https are allowed, not {scheme!r}",
             error_class="scheme_not_allowed",
         )
-    if not found[2].startswith("//"):
+    if not match[2].startswith("//"):
         raise invalid(url, "has no // after its scheme")
-    authority, path = _split(found[2][2:])
+    authority, path = _split(match[2][2:])
     user, _, place = authority.rpartition("@")
     host, port = _place(url, place)
     return Target(
@@ -81,7 +81,7 @@ def invalid(url: str, problem: str) -> ToolError:
 
 def _split(rest: str) -> tuple[str, str]:
     """Cut what follows // into the authority and the path with its query; fragments go."""
-    end = min((found for one in "/?#" if (found := rest.find(one)) >= 0), default=len(rest))
+    end = min((place for mark in "/?#" if (place := rest.find(mark)) >= 0), default=len(rest))
     authority, path = rest[:end], rest[end:].partition("#")[0]
     return authority, path if path.startswith("/") or not path else f"/{path}"
 

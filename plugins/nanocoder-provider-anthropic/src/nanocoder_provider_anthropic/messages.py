@@ -16,7 +16,15 @@ from nanocoder import (
     ThinkingDelta,
     ToolDefinition,
 )
-from nanocoder_kit_http import Client, Encoded, as_int, as_str, dumps, read_key, read_reply
+from nanocoder_kit_http import (
+    Client,
+    EncodedMessages,
+    as_int,
+    as_str,
+    encode_json,
+    read_key,
+    read_reply,
+)
 
 from nanocoder_provider_anthropic.reply import MessageReply
 from nanocoder_provider_anthropic.settings import Settings
@@ -54,7 +62,7 @@ class AnthropicProvider:
         self.has_price = self._client.is_local  # a server on this machine costs nothing
         self._key = key
         self._retry = settings.retry()
-        self._encoded = Encoded(encode_message)
+        self._encoded = EncodedMessages(encode_message)
         self._tools: tuple[Sequence[ToolDefinition], bytes] = ((), b"")
         self._ids: set[str] = set()
 
@@ -86,13 +94,13 @@ class AnthropicProvider:
         self._client.close()
 
     def _body(self, request: Request) -> bytes:
-        parts = [dumps(self._head(request))[:-1]]
+        parts = [encode_json(self._head(request))[:-1]]
         caching = self._settings.prompt_caching
         if request.tools:
             # One mark covers all that stands before it: the system text's covers the tools.
             parts.append(self._tools_part(request.tools, marked=caching and not request.system))
         if request.system:
-            parts.append(b'"system":' + dumps(system_blocks(request.system, marked=caching)))
+            parts.append(b'"system":' + encode_json(system_blocks(request.system, marked=caching)))
         parts.append(b'"messages":[' + self._messages(request.messages) + b"]}")
         return b",".join(parts)
 
@@ -114,7 +122,7 @@ class AnthropicProvider:
 
     def _tools_part(self, tools: Sequence[ToolDefinition], *, marked: bool) -> bytes:
         if self._tools[0] is not tools:
-            self._tools = (tools, b'"tools":' + dumps(tool_definitions(tools, marked=marked)))
+            self._tools = (tools, b'"tools":' + encode_json(tool_definitions(tools, marked=marked)))
         return self._tools[1]
 
     def _messages(self, messages: Sequence[Message]) -> bytes:

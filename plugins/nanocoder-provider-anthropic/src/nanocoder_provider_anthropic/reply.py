@@ -12,9 +12,9 @@ from nanocoder_kit_http import (
     SseEvent,
     as_int,
     as_str,
-    clean,
+    decode_json,
     failure_in_stream,
-    loads,
+    replace_surrogates,
 )
 
 from nanocoder_provider_anthropic.wire import NATIVE
@@ -39,7 +39,7 @@ class MessageReply:
     """Decode one reply. It is complete with `message_stop` and never without."""
 
     def __init__(self, host: str, taken: set[str], secrets: Sequence[str] = ()) -> None:
-        self.done = False
+        self.is_complete = False
         self._host = host
         self._taken = taken
         self._secrets = secrets
@@ -61,19 +61,19 @@ class MessageReply:
     @property
     def begun(self) -> bool:
         """Tell whether any of the answer has arrived."""
-        return bool(self._blocks) or self.done
+        return bool(self._blocks) or self.is_complete
 
     @property
     def partial(self) -> str:
         """Return the text so far."""
-        return self._deltas.whole(TextDelta)
+        return self._deltas.text_of(TextDelta)
 
     def feed(self, events: Sequence[SseEvent]) -> list[TextDelta | ThinkingDelta]:
         """Take the events of one read; raises ProviderError for errors and damaged events."""
         for event in events:
-            if self.done:
+            if self.is_complete:
                 break
-            data = loads(event.data)
+            data = decode_json(event.data)
             if isinstance(data, dict):
                 take = self._takers.get(as_str(data.get("type")) or event.event)
                 if take:  # pings and what is yet to be invented are passed over
@@ -82,11 +82,11 @@ class MessageReply:
 
     def finished(self) -> Finished:
         """Return the whole reply; raises ProviderError when `message_stop` did not come."""
-        if not self.done:
+        if not self.is_complete:
             raise ProviderError(
                 f"{self._host} ended the reply without message_stop: it was cut", kind="network"
             )
-        text = self._deltas.whole(TextDelta)
+        text = self._deltas.text_of(TextDelta)
         if self._stop_reason == "refusal":
             refusal = f"the model of {self._host} refused to answer"
             return Finished(text or _REFUSED, usage=self._total(), refusal=refusal)
@@ -104,7 +104,7 @@ class MessageReply:
 
     def _closed(self, block: Block, calls: list[ToolCall]) -> list[dict[str, Any]]:
         """Return *block* as it has to be echoed, and add its call to *calls*."""
-        text = clean("".join(block.texts))
+        text = replace_surrogates("".join(block.texts))
         kind = block.start.get("type")
         if kind == "text":
             return [{"type": "text", "text": text}] if text.strip() else []
@@ -182,10 +182,10 @@ class MessageReply:
             self._take_start({"index": index, "content_block": block})
             self._take_block_stop({"index": index})
         self._take_message_delta({"delta": data, "usage": data.get("usage")})
-        self.done = True
+        self.is_complete = True
 
     def _take_stop(self, _: Mapping[str, Any]) -> None:
-        self.done = True
+        self.is_complete = True
 
     def _take_error(self, data: Mapping[str, Any]) -> None:
         raise failure_in_stream(data.get("error") or data, host=self._host, secrets=self._secrets)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from nanocoder import Attachment, Message, ToolDefinition, ToolResult
-from nanocoder_kit_http import dumps
+from nanocoder_kit_http import encode_json
 
 NATIVE: Final = "anthropic"
 """The key under which a message's native part is ours: its content blocks, echoed unchanged."""
@@ -23,7 +23,7 @@ def encode_message(message: Message) -> bytes:
     """
     blocks = _blocks(message)
     role = "assistant" if message.role == "assistant" else "user"
-    return dumps({"role": role, "content": blocks}) if blocks else b""
+    return encode_json({"role": role, "content": blocks}) if blocks else b""
 
 
 def with_cache_mark(encoded: bytes) -> bytes:

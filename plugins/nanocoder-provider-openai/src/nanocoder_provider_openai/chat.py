@@ -14,7 +14,15 @@ from nanocoder import (
     ThinkingDelta,
     ToolDefinition,
 )
-from nanocoder_kit_http import Client, Encoded, as_int, as_str, dumps, read_key, read_reply
+from nanocoder_kit_http import (
+    Client,
+    EncodedMessages,
+    as_int,
+    as_str,
+    encode_json,
+    read_key,
+    read_reply,
+)
 
 from nanocoder_provider_openai.reply import ChatReply
 from nanocoder_provider_openai.settings import Settings
@@ -50,7 +58,9 @@ class OpenAIProvider:
         self.has_price = self._client.is_local  # a server on this machine costs nothing
         self._key = key
         self._retry = settings.retry()
-        self._encoded = Encoded(lambda message: encode_message(message, settings.echo_reasoning))
+        self._encoded = EncodedMessages(
+            lambda message: encode_message(message, settings.echo_reasoning)
+        )
         self._tools: tuple[Sequence[ToolDefinition], bytes] = ((), b"")
         self._ids: set[str] = set()
 
@@ -98,9 +108,13 @@ class OpenAIProvider:
             head["prompt_cache_key"] = request.session_id
         messages = self._encoded.join(request.messages)
         if request.system:
-            system = dumps({"role": "system", "content": request.system})
+            system = encode_json({"role": "system", "content": request.system})
             messages = system + b"," + messages if messages else system
-        return b'%s%s,"messages":[%s]}' % (dumps(head)[:-1], self._tools_part(request), messages)
+        return b'%s%s,"messages":[%s]}' % (
+            encode_json(head)[:-1],
+            self._tools_part(request),
+            messages,
+        )
 
     def _limit_field(self) -> str:
         named = self._settings.max_tokens_field
@@ -110,7 +124,7 @@ class OpenAIProvider:
         if not request.tools:
             return b""
         if self._tools[0] is not request.tools:
-            part = b',"tools":' + dumps([tool_definition(tool) for tool in request.tools])
+            part = b',"tools":' + encode_json([tool_definition(tool) for tool in request.tools])
             self._tools = (request.tools, part)
         return self._tools[1]
 

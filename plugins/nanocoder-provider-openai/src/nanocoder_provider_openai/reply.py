@@ -12,8 +12,8 @@ from nanocoder_kit_http import (
     as_int,
     as_str,
     close_calls,
+    decode_json,
     failure_in_stream,
-    loads,
     parse_arguments,
 )
 
@@ -29,7 +29,7 @@ class ChatReply:
     def __init__(
         self, host: str, taken: set[str], secrets: Sequence[str] = (), *, echo: bool = False
     ) -> None:
-        self.done = False
+        self.is_complete = False
         self._host = host
         self._taken = taken
         self._secrets = secrets
@@ -49,15 +49,15 @@ class ChatReply:
     @property
     def partial(self) -> str:
         """Return the text so far."""
-        return self._deltas.whole(TextDelta)
+        return self._deltas.text_of(TextDelta)
 
     def feed(self, events: Sequence[SseEvent]) -> list[TextDelta | ThinkingDelta]:
         """Take the events of one read; raises ProviderError for errors and damaged chunks."""
         for event in events:
             if _is_end(event.data):
-                self.done = True
+                self.is_complete = True
                 break
-            self._take(loads(event.data), event.event)
+            self._take(decode_json(event.data), event.event)
         return self._deltas.take()
 
     def finished(self) -> Finished:
@@ -66,10 +66,10 @@ class ChatReply:
             raise ProviderError(
                 f"{self._host} ended the reply without a finish reason: it was cut", kind="network"
             )
-        text = self._deltas.whole(TextDelta)
+        text = self._deltas.text_of(TextDelta)
         calls = close_calls(self._calls.in_order(), self._taken)
         refusal = self._refusal()
-        thinking = self._deltas.whole(ThinkingDelta) if self._echo else ""
+        thinking = self._deltas.text_of(ThinkingDelta) if self._echo else ""
         return Finished(
             text or (f"({refusal})" if refusal and not calls else ""),
             calls,

@@ -4,7 +4,7 @@ from base64 import b64encode
 from typing import Any
 
 from nanocoder import Attachment, Message, ToolCall, ToolDefinition, ToolResult
-from nanocoder_kit_http import dumps
+from nanocoder_kit_http import encode_json
 
 NATIVE = "openai"
 """The key under which a message's native part is ours."""
@@ -13,10 +13,10 @@ NATIVE = "openai"
 def encode_message(message: Message, echo_reasoning: bool) -> bytes:  # noqa: FBT001
     """Return *message* as JSON objects joined by commas; one for each result of a tool message."""
     if message.role == "tool":
-        return b",".join(map(dumps, _results(message.results)))
+        return b",".join(map(encode_json, _results(message.results)))
     if message.role == "assistant":
-        return dumps(_assistant(message, echo_reasoning))
-    return dumps({"role": "user", "content": _content(message.text, message.attachments)})
+        return encode_json(_assistant(message, echo_reasoning))
+    return encode_json({"role": "user", "content": _content(message.text, message.attachments)})
 
 
 def tool_definition(tool: ToolDefinition) -> dict[str, Any]:
@@ -42,7 +42,7 @@ def _assistant(message: Message, echo_reasoning: bool) -> dict[str, Any]:  # noq
 
 
 def _call(call: ToolCall) -> dict[str, Any]:
-    function = {"name": call.name, "arguments": dumps(dict(call.arguments)).decode()}
+    function = {"name": call.name, "arguments": encode_json(dict(call.arguments)).decode()}
     return {"id": call.id, "type": "function", "function": function}
 
 

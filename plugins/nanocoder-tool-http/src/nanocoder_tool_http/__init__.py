@@ -17,7 +17,7 @@ from nanocoder import (
     hookimpl,
     tool,
 )
-from nanocoder_kit_net import Answer, Guard, Limits, Target, fetch, parse_url, rules
+from nanocoder_kit_net import Answer, Guard, Limits, Target, fetch, parse_rules, parse_url
 
 TIMEOUT_S = 15.0
 MAX_REDIRECTS = 10
@@ -30,7 +30,7 @@ Method = Literal["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"]
 
 
 def _validate_rules(_: object, __: object, texts: tuple[str, ...]) -> None:
-    rules(texts)
+    parse_rules(texts)
 
 
 @frozen
@@ -109,7 +109,7 @@ def http_check(
     target = parse_url(url)
     answer = fetch(
         target,
-        Guard(rules(settings.allow)),
+        Guard(parse_rules(settings.allow)),
         cancel=ctx.cancelled,
         limits=Limits(TIMEOUT_S, MAX_REDIRECTS, max_body_bytes),
         method=method,
@@ -142,7 +142,7 @@ def nanocoder_render(call: ToolCall, result: ToolResult | None, settings: Any) -
     Raises: ToolError for a forbidden address; this resolves no host name.
     """
     if call.name == http_check.name and result is None:
-        allowed = rules((settings or Settings()).allow)
+        allowed = parse_rules((settings or Settings()).allow)
         Guard(allowed).check(parse_url(str(call.arguments.get("url", ""))))
 
 

@@ -23,12 +23,12 @@ from nanocoder_kit_net import (
     Answer,
     Guard,
     Limits,
-    Pace,
+    RateLimit,
     Target,
     fetch,
-    host_rules,
+    parse_host_rules,
+    parse_rules,
     parse_url,
-    rules,
 )
 
 from nanocoder_tool_web.page import MAX_CHARS, make_readable
@@ -79,10 +79,10 @@ class Settings:
         default="", validator=_validate_by(parse_url), metadata={"user_only": True}
     )
     hosts: tuple[str, ...] | None = field(
-        default=None, validator=_validate_by(host_rules), metadata={"user_only": True}
+        default=None, validator=_validate_by(parse_host_rules), metadata={"user_only": True}
     )
     allow: tuple[str, ...] = field(
-        default=(), validator=_validate_by(rules), metadata={"user_only": True}
+        default=(), validator=_validate_by(parse_rules), metadata={"user_only": True}
     )
     max_redirects: int = field(
         default=5, validator=_validate_range(0, MAX_REDIRECTS), metadata={"tighten": "min"}
@@ -110,7 +110,7 @@ def web_fetch(
     """Fetch a public web page."""
     settings: Settings = ctx.settings or Settings()
     target = parse_url(url)
-    pace: Pace = ctx.resource("pace")
+    rate_limit: RateLimit = ctx.resource("rate_limit")
     try:
         answer = fetch(
             target,
@@ -118,7 +118,7 @@ def web_fetch(
             cancel=ctx.cancelled,
             limits=Limits(timeout, settings.max_redirects, settings.max_bytes),
             headers={"accept": "text/markdown, text/html;q=0.9, */*;q=0.5"},
-            on_hop=lambda hop: _count_request(pace, _prefer_https(hop)),
+            on_hop=lambda hop: _count_request(rate_limit, _prefer_https(hop)),
         )
     except ToolError as error:
         raise _explain(error, target) from None
@@ -173,7 +173,7 @@ def nanocoder_settings() -> type:
 @hookimpl
 def nanocoder_resources() -> list[Resource]:
     """Count a session's requests."""
-    return [Resource("pace", _open_pace)]
+    return [Resource("rate_limit", _open_rate_limit)]
 
 
 @hookimpl
@@ -189,13 +189,13 @@ def nanocoder_render(call: ToolCall, result: ToolResult | None, settings: Any) -
     return f"fetch from {target.authority}\n{target.url}"
 
 
-def _open_pace(_session: SessionInfo, settings: Any) -> Pace:
-    return Pace((settings or Settings()).per_minute)
+def _open_rate_limit(_session: SessionInfo, settings: Any) -> RateLimit:
+    return RateLimit((settings or Settings()).per_minute)
 
 
 def _guard(settings: Settings) -> Guard:
-    hosts = None if settings.hosts is None else host_rules(settings.hosts)
-    return Guard(rules(settings.allow), hosts)
+    hosts = None if settings.hosts is None else parse_host_rules(settings.hosts)
+    return Guard(parse_rules(settings.allow), hosts)
 
 
 def _prefer_https(target: Target) -> Target:
@@ -205,8 +205,8 @@ def _prefer_https(target: Target) -> Target:
     return target
 
 
-def _count_request(pace: Pace, target: Target) -> Target:
-    pace.take(target.host)
+def _count_request(rate_limit: RateLimit, target: Target) -> Target:
+    rate_limit.take(target.host)
     return target
 
 

@@ -1,5 +1,5 @@
 from nanocoder import Message
-from nanocoder_kit_http import Encoded
+from nanocoder_kit_http import EncodedMessages
 
 
 class Counted:
@@ -16,7 +16,7 @@ class Counted:
 
 def test_each_message_is_encoded_once_over_two_hundred_turns():
     encode = Counted()
-    encoded = Encoded(encode)
+    encoded = EncodedMessages(encode)
     messages = []
     for turn in range(200):
         messages += [Message("assistant", f"a{turn}"), Message("tool", f"t{turn}")]
@@ -28,13 +28,13 @@ def test_each_message_is_encoded_once_over_two_hundred_turns():
 
 def test_equal_messages_are_two_messages():
     encode = Counted()
-    Encoded(encode).join([Message("user", "x"), Message("user", "x")])
+    EncodedMessages(encode).join([Message("user", "x"), Message("user", "x")])
     assert encode.calls == 2
 
 
 def test_a_compacted_history_keeps_the_bytes_of_what_stayed():
     encode = Counted()
-    encoded = Encoded(encode)
+    encoded = EncodedMessages(encode)
     messages = [Message("user", str(number)) for number in range(10)]
     encoded.join(messages)
     kept = [Message("user", "summary"), *messages[8:]]
@@ -44,7 +44,7 @@ def test_a_compacted_history_keeps_the_bytes_of_what_stayed():
 
 def test_a_message_without_bytes_leaves_no_comma():
     assert (
-        Encoded(lambda m: m.text.encode()).join(
+        EncodedMessages(lambda m: m.text.encode()).join(
             [Message("user", "a"), Message("assistant", ""), Message("user", "b")]
         )
         == b"a,b"

@@ -2,7 +2,7 @@ import json
 
 import pytest
 from nanocoder import ProviderError
-from nanocoder_kit_http import clean, dumps, loads, parse_arguments
+from nanocoder_kit_http import decode_json, encode_json, parse_arguments, replace_surrogates
 
 
 def test_arguments_are_an_object_and_nothing_at_all_is_an_empty_one():
@@ -39,24 +39,24 @@ def test_arguments_that_mean_two_things_or_none_are_refused_with_a_reason(text, 
 
 
 def test_surrogates_are_joined_or_replaced():
-    assert clean("\ud83d\ude00") == "\U0001f600"
-    assert clean("a\ud83db") == "a\ufffdb"
+    assert replace_surrogates("\ud83d\ude00") == "\U0001f600"
+    assert replace_surrogates("a\ud83db") == "a\ufffdb"
     assert parse_arguments('{"\\ud83d": ["\\ude00x"]}') == ({"\ufffd": ["\ufffdx"]}, "")
     text = '{"a": "\\ud83d\\ude00 \\\\ud83d \ud83d"}'
     assert parse_arguments(text) == ({"a": "\U0001f600 \\ud83d \ufffd"}, "")
 
 
 def test_what_leaves_is_valid_utf8():
-    assert json.loads(dumps({"text": "\ud83d é \u2028"}).decode("utf-8")) == {
+    assert json.loads(encode_json({"text": "\ud83d é \u2028"}).decode("utf-8")) == {
         "text": "\ufffd é \u2028"
     }
     with pytest.raises(ProviderError, match="cannot be written as JSON"):
-        dumps({"n": float("nan")})
+        encode_json({"n": float("nan")})
 
 
 def test_bad_utf8_from_a_server_is_replaced_and_broken_json_is_an_error():
-    assert loads(b'{"a": "x\xff"}') == {"a": "x\ufffd"}
+    assert decode_json(b'{"a": "x\xff"}') == {"a": "x\ufffd"}
     for broken in (b"{", b"<html>", b"[" * 100_000):
         with pytest.raises(ProviderError, match="not JSON") as caught:
-            loads(broken)
+            decode_json(broken)
         assert caught.value.kind == "protocol"

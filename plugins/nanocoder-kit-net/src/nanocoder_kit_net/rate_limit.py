@@ -1,4 +1,4 @@
-"""How often one host may be asked."""
+"""A limit of requests to one host."""
 
 import threading
 import time
@@ -10,7 +10,7 @@ from nanocoder import ToolError
 WINDOW_S = 60.0
 
 
-class Pace:
+class RateLimit:
     """Counts requests of the last minute for each host; safe from several threads."""
 
     def __init__(self, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:

@@ -13,7 +13,7 @@ _HEX: Final = "[0-9a-fA-F]{2}"
 _ESCAPE: Final = rf"\\(?:u[dD][89abAB]{_HEX}\\u[dD][c-fC-F]{_HEX}|(u[dD][89a-fA-F]{_HEX})|.)"
 
 
-def clean(text: str) -> str:
+def replace_surrogates(text: str) -> str:
     """Join split surrogate pairs and replace the lone ones, which no server accepts."""
     try:
         text.encode()
@@ -22,7 +22,7 @@ def clean(text: str) -> str:
     return text
 
 
-def dumps(value: Any) -> bytes:
+def encode_json(value: Any) -> bytes:
     """Return *value* as compact JSON in UTF-8; raises ProviderError for NaN and infinity."""
     try:
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
@@ -30,10 +30,10 @@ def dumps(value: Any) -> bytes:
         raise ProviderError(
             f"the request cannot be written as JSON: {error}", kind="bad_request"
         ) from error
-    return clean(text).encode()
+    return replace_surrogates(text).encode()
 
 
-def loads(data: bytes) -> Any:
+def decode_json(data: bytes) -> Any:
     """Read JSON that a server sent, bad UTF-8 replaced; raises ProviderError when it is no JSON."""
     try:
         return json.loads(data.decode("utf-8", "replace"))
@@ -47,7 +47,7 @@ def loads(data: bytes) -> Any:
 def parse_arguments(text: str) -> tuple[Mapping[str, Any], str]:
     """Return a call's arguments and "", or {} and what is wrong with them; an empty text is {}."""
     try:
-        arguments = parse_json(_with_whole_characters(clean(text)))
+        arguments = parse_json(_with_whole_characters(replace_surrogates(text)))
     except BadArguments as error:
         return {}, f"the arguments are {error}"
     if not isinstance(arguments, dict):

@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 from nanocoder import Message
 
 
-class Encoded:
-    """Keep the bytes of messages that were encoded before; a message is known by its identity.
+class EncodedMessages:
+    """Keep the bytes of messages that were encoded before, by the identity of the message.
 
     *encode* returns a message as JSON: one object, several joined by commas, or b"" for a message
     that is not sent.
