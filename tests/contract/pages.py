@@ -5,7 +5,7 @@ import textwrap
 from collections.abc import Iterator
 
 import repository
-from nanocoder.plugins.describe import import_and_describe
+from nanocoder.plugins.introspect import import_and_describe
 from repository import Package
 
 HOOKS_PAGE = repository.ROOT / "docs/reference/hooks.md"

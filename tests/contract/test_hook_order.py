@@ -7,7 +7,7 @@ import pytest
 from attrs import frozen
 from nanocoder import ApprovalAnswer, Plugins, Question, hookimpl, open_session, tool
 from nanocoder.hooks import specs
-from nanocoder.plugins.describe import OFFERS
+from nanocoder.plugins.introspect import OFFERS
 from nanocoder_testing import Scripted
 
 

@@ -172,4 +172,4 @@ def test_a_file_that_changes_while_it_is_shown_is_not_trusted(nanocoder, project
     from nanocoder.config import trust
 
     with pytest.raises(ConfigError, match="changed while it was shown"):
-        trust(nanocoder.cwd, shown=b"else", environment={"HOME": str(nanocoder.home)})
+        trust(nanocoder.cwd, reviewed=b"else", environment={"HOME": str(nanocoder.home)})

@@ -327,7 +327,7 @@ def test_an_answer_that_is_not_certainly_a_yes_is_a_refusal(tmp_path, odd):
     person = Person(lambda request: evolve(yes(request), **odd))
     result, kinds = ask(tmp_path, "launch", {"target": "x"}, person)
     assert result.error_class == "denied"
-    assert f"the answer's {next(iter(odd))} is of the type" in result.output
+    assert f"ApprovalAnswer.{next(iter(odd))} is " in result.output
     assert "call.started" not in kinds
 
 

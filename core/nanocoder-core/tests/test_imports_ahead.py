@@ -8,7 +8,7 @@ import time
 
 import pytest
 from nanocoder import Plugins
-from nanocoder.plugins.describe import describe
+from nanocoder.plugins.introspect import describe
 from nanocoder.plugins.manifest import Entry
 from nanocoder_testing import Scripted, opened
 
@@ -139,8 +139,8 @@ def test_there_is_no_thread_where_all_is_there(home, tmp_path):
 
 HANGS = """
 import sys, threading
-from nanocoder.plugins.ahead import importing
-with importing(["ahead_hangs"]):
+from nanocoder.plugins.preload import preload
+with preload(["ahead_hangs"]):
     while "ahead_hangs" not in sys.modules:
         pass
 print("the end", flush=True)

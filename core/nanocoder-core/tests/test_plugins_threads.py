@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 from nanocoder import Plugins, hookimpl
-from nanocoder.plugins.describe import describe
+from nanocoder.plugins.introspect import describe
 from nanocoder.plugins.manifest import Entry
 
 THREADS = 8

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 from attrs import field, frozen
 from nanocoder_schema import Value
 
-from nanocoder.values import EMPTY, Message, ToolCall, Usage
+from nanocoder.values import EMPTY, IN_MANIFEST, Message, ToolCall, Usage
 
 if TYPE_CHECKING:
     from nanocoder.cancel import Cancel
@@ -171,12 +171,12 @@ class ProviderSpec(Value):
     *servers* has the names of servers that speak its protocol, each with what to set for it.
     """
 
-    name: str
+    name: str = field(metadata=IN_MANIFEST)
     open: Callable[[str, Any], Provider]
-    description: str = ""
-    default_model: str = ""
-    key_variables: tuple[str, ...] = ()
-    rank: int = 10
+    description: str = field(default="", metadata=IN_MANIFEST)
+    default_model: str = field(default="", metadata=IN_MANIFEST)
+    key_variables: tuple[str, ...] = field(default=(), metadata=IN_MANIFEST)
+    rank: int = field(default=10, metadata=IN_MANIFEST)
     probe: Callable[[Any], bool | str] | None = None
-    hint: str = ""
-    servers: Mapping[str, str] = EMPTY
+    hint: str = field(default="", metadata=IN_MANIFEST)
+    servers: Mapping[str, str] = field(default=EMPTY, metadata=IN_MANIFEST)

@@ -5,13 +5,29 @@ A change is a new value (`attrs.evolve`).
 
 import enum
 import time
-from collections.abc import Mapping
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal
 
-from attrs import field, frozen
+from attrs import field, fields, frozen
 from nanocoder_schema import Shown, Value
 
 EMPTY: Mapping[str, Any] = {}
+IN_MANIFEST: Final[Mapping[str, bool]] = {"in_manifest": True}
+"""The metadata of a field that is known before its plugin is imported."""
+
+
+def manifest_of(value: Any) -> dict[str, Any]:
+    """Return the fields of *value* that the manifest keeps, ready for JSON."""
+    marked = [attribute for attribute in fields(type(value)) if "in_manifest" in attribute.metadata]
+    return {attribute.name: _plain(getattr(value, attribute.name)) for attribute in marked}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, frozenset):
+        return sorted(map(str, value))
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    return dict(value) if isinstance(value, Mapping) else value
 
 
 class Risk(enum.StrEnum):
@@ -247,3 +263,29 @@ class Question(Value):
     custom: bool = True
     timeout_s: float = 60.0
     call_id: str = ""
+
+
+FIELD_TYPES: Final[Mapping[Any, type | tuple[type, ...]]] = {
+    str: str,
+    bool: bool,
+    int: int,
+    float: (int, float),
+    Mapping[str, Any]: Mapping,
+    Mapping[str, Any] | None: (Mapping, type(None)),
+    tuple[Attachment, ...]: Sequence,
+}
+"""What a field of a declared type may hold when a plugin made the value."""
+
+
+def wrong_field(value: Any) -> str:
+    """Say which field of *value* is not of its declared type; nothing if all are."""
+    for attribute in fields(type(value)):
+        expected = FIELD_TYPES.get(attribute.type, object)
+        actual = getattr(value, attribute.name)
+        if not isinstance(actual, expected):
+            names = " or ".join(
+                kind.__name__ for kind in (expected if isinstance(expected, tuple) else (expected,))
+            )
+            where = f"{type(value).__name__}.{attribute.name}"
+            return f"{where} is {type(actual).__name__}, not {names}"
+    return ""

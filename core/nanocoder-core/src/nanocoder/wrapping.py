@@ -57,7 +57,7 @@ def _refuse_unknown(config: Config, plugins: Plugins) -> None:
         hint = did_you_mean(wanted, known, cutoff=0.0 if complete else SURELY_MEANT)
         if wanted in known or not (complete or hint):
             continue
-        if reason := plugins.why_absent(wanted):
+        if reason := plugins.why_missing(wanted):
             hint = f"; {reason}"
         raise _fault(config, name, key, f"there is no tool {wanted!r}{hint}")
 

@@ -54,7 +54,7 @@ def _show(data: Mapping[str, Any], session: Session, arguments: argparse.Namespa
         return
     _print(data)
     is_unknown = data["error_class"] == UnknownTool.error_class
-    if is_unknown and not session.plugins.why_absent(arguments.tool):
+    if is_unknown and not session.plugins.why_missing(arguments.tool):
         complain(TABLE)
 
 

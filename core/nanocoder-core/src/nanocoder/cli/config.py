@@ -180,7 +180,7 @@ def _trust(host: CommandHost, arguments: argparse.Namespace) -> int:
         if not is_agreed("Trust these settings?"):
             print_line("Not trusted.")
             return 0
-    trust(host.cwd, shown=content)
+    trust(host.cwd, reviewed=content)
     print_line("Trusted. Its settings now apply; a change to the file revokes this.")
     return 0
 

@@ -124,7 +124,7 @@ def _choice_checks(host: CommandHost) -> Iterator[Row]:
         found = plugins.offered(what, name) if name else None
         where = host.config.where(key)
         if name and found is None:
-            why = plugins.why_absent(name, what) or "no installed plugin has it"
+            why = plugins.why_missing(name, what) or "no installed plugin has it"
             yield key, "wrong", f"{where}: there is no {key} {name!r}: {why}"
         elif found is not None and key == "sandbox" and (why := found[1].unavailable()):
             yield key, "wrong", f"{where}: the sandbox {name!r} cannot be used: {why}"

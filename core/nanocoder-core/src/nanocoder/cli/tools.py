@@ -13,6 +13,7 @@ from nanocoder.config import Wrap
 from nanocoder.errors import UsageError
 from nanocoder.session.build import dialect_of
 from nanocoder.tools.tool import Tool
+from nanocoder.values import manifest_of
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -48,7 +49,7 @@ def _named(host: CommandHost, name: str) -> Tool[..., Any]:
     """Return the tool called *name*; raises UsageError."""
     tools = host.plugins.tools()
     if name not in tools:
-        why = host.plugins.why_absent(name)
+        why = host.plugins.why_missing(name)
         hint = f": {why}" if why else did_you_mean(name, tools)
         raise UsageError(f"there is no tool {name!r}{hint}")
     return tools[name]
@@ -102,13 +103,9 @@ def _described(wrap: Wrap) -> str:
 
 def _data(tool: Tool[..., Any], wrap: Wrap | None) -> dict[str, Any]:
     return {
-        "name": tool.name,
-        "description": tool.description,
+        **manifest_of(tool),
         "plugin": tool.plugin,
         "version": tool.version,
-        "risk": str(tool.risk),
-        "effects": sorted(map(str, tool.effects)),
-        "composed_of": list(tool.composed_of),
         "tokens": tool.tokens,
         "parameters": tool.parameters,
         "wrap": None if wrap is None else asdict(wrap),

@@ -110,12 +110,12 @@ class Config:
             trusted = not refused and is_trusted(cwd, environment=environment)
         user = None if refused else _user_layer(environment, config_dir, notices)
         project = _project_layer(cwd, notices, trusted=trusted)
-        given = {key: value for key, value in (flags or {}).items() if value is not None}
-        names = {key: "--" + key.replace("_", "-") for key in given}
+        options = {key: value for key, value in (flags or {}).items() if value is not None}
+        names = {key: "--" + key.replace("_", "-") for key in options}
         layers += [layer for layer in (user, project) if layer is not None]
         layers.append(_environment_layer(environment))
         notices += _odd_variables(environment)
-        layers.append(Layer("flag", given, names=names))
+        layers.append(Layer("flag", options, names=names))
         config = cls(layers, tuple(notices), trusted=trusted)
         config.refusal = refused
         config.warning = "" if refused else home_warning(cwd, environment)
@@ -141,7 +141,7 @@ class Config:
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """What was ignored and why, one line each; grows as plugins' tables are read."""
+        """One line for each ignored setting; there are more once plugins' tables are read."""
         return tuple(self._notices)
 
     def has_settings(self, plugin: str) -> bool:
@@ -155,8 +155,8 @@ class Config:
         """
         if plugin not in self._settings:
             self._settings[plugin] = self._structured(plugin, cls, self._layers)
-        found: T = self._settings[plugin]
-        return found
+        settings: T = self._settings[plugin]
+        return settings
 
     def where(self, key: str, plugin_classes: Mapping[str, type] | None = None) -> Origin:
         """Return where the value of a dotted *key* comes from.
@@ -175,28 +175,28 @@ class Config:
 
     def items(self, plugin_classes: Mapping[str, type]) -> list[tuple[str, Any, Origin]]:
         """Return (key, value, origin) of everything there is to set; secrets are masked."""
-        found: list[tuple[str, Any, Origin]] = []
+        rows: list[tuple[str, Any, Origin]] = []
         for path, cls in TABLES.items():
             settings = cls(**self._resolved[path].values)
-            found += _rows(path, settings, self._resolved[path].origins)
+            rows += _rows(path, settings, self._resolved[path].origins)
         for name, wrap in self.tool_wraps.items():
             path = (*WRAPS, name)
-            found += _rows(path, wrap, self._resolved[path].origins)
+            rows += _rows(path, wrap, self._resolved[path].origins)
         for plugin, cls in sorted(plugin_classes.items()):
             settings = self.settings(plugin, cls)
-            found += _rows(("plugins", plugin), settings, self._resolved["plugins", plugin].origins)
-        return found
+            rows += _rows(("plugins", plugin), settings, self._resolved["plugins", plugin].origins)
+        return rows
 
     def where_wrapped(self, tool: str, key: str = "") -> Origin:
         """Return where *tool* is wrapped, or where *key* of its wrapper is set."""
         origins = self._resolved[*WRAPS, tool].origins
-        found = list(origins.values())
-        return origins.get(key) or (found[0] if found else Origin("default"))
+        sources = list(origins.values())
+        return origins.get(key) or (sources[0] if sources else Origin("default"))
 
     def is_only_tightening(self, tool: str, key: str = "") -> bool:
         """Tell whether nobody but a project that is not trusted wraps *tool*, or sets its *key*."""
         origins = self._resolved[*WRAPS, tool].origins
-        layers = {one.layer for name, one in origins.items() if key in {"", name}}
+        layers = {origin.layer for name, origin in origins.items() if key in {"", name}}
         return not self.trusted and layers <= {"project"}
 
     @property
@@ -230,9 +230,9 @@ class Config:
     def json_schema(plugin_classes: Mapping[str, type]) -> dict[str, Any]:
         """Return the JSON Schema of config.toml with a table for each of *plugin_classes*."""
         # Only editors ask for a schema.
-        from nanocoder.config.described import described
+        from nanocoder.config.config_schema import config_schema
 
-        return described({**TABLES, **TABLES_BY_NAME}, plugin_classes)
+        return config_schema({**TABLES, **TABLES_BY_NAME}, plugin_classes)
 
     def _wrapped_names(self) -> list[str]:
         for layer in self._layers:
@@ -328,13 +328,15 @@ def _environment_layer(environment: Mapping[str, str]) -> Layer:
 
 def _odd_variables(environment: Mapping[str, str]) -> list[str]:
     """Return a notice for each variable that looks like one of ours and is none."""
-    known = [attribute.metadata["env"] for attribute in keys_of(CoreSettings).values()]
-    odd = [name for name in environment if name.startswith("NANOCODER_") and name not in known]
-    if not odd:
+    variables = [attribute.metadata["env"] for attribute in keys_of(CoreSettings).values()]
+    unknown = [
+        name for name in environment if name.startswith("NANOCODER_") and name not in variables
+    ]
+    if not unknown:
         return []
     from nanocoder_schema import SURELY_MEANT, did_you_mean  # only mistakes need them
 
-    hints = {name: did_you_mean(name, known, cutoff=SURELY_MEANT) for name in sorted(odd)}
+    hints = {name: did_you_mean(name, variables, cutoff=SURELY_MEANT) for name in sorted(unknown)}
     return [f"unknown environment variable {name}{hint}" for name, hint in hints.items() if hint]
 
 

@@ -36,10 +36,10 @@ class Document:
     def line(self, key: tuple[str, ...]) -> int:
         """Return the line that sets *key*, or the nearest table around it; 0 when there is none.
 
-        Of a table that is only in the names of others, the first of these.
+        For a table that is only in the names of others, it is the first of these.
         """
         while key:
-            inside = [line for one, line in self._lines.items() if one[: len(key)] == key]
+            inside = [line for name, line in self._lines.items() if name[: len(key)] == key]
             if inside:
                 return self._lines.get(key) or min(inside)
             key = key[:-1]
@@ -71,10 +71,10 @@ def read_user_file(path: Path) -> Document | None:
         raise ConfigError(f"{path}: {error}") from None
     if content is not None:
         return Document(path, content)
-    for one in (path, path.parent):
-        if os.path.lexists(one) and not one.is_dir():
-            what = "is a broken symbolic link" if one.is_symlink() else "is not a directory"
-            raise ConfigError(f"{one} {what}; fix or remove it")
+    for place in (path, path.parent):
+        if os.path.lexists(place) and not place.is_dir():
+            what = "is a broken symbolic link" if place.is_symlink() else "is not a directory"
+            raise ConfigError(f"{place} {what}; fix or remove it")
     return None
 
 
@@ -141,10 +141,10 @@ def _parsed(path: Path, text: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         problem, _, place = str(error).partition(" (at ")
-        found = re.search(r"line (\d+), column (\d+)", place)
+        position = re.search(r"line (\d+), column (\d+)", place)
         # tomllib says "at end of document" where the rest is missing.
         end = (text.count("\n") + 1, len(text) - text.rfind("\n"))
-        line, column = found.groups() if found else end
+        line, column = position.groups() if position else end
         raise ConfigError(f"{path}:{line}:{column}: this is not valid TOML: {problem}") from None
     except RecursionError:
         raise ConfigError(f"{path}:1:1: tables and arrays are nested too deeply") from None
@@ -152,7 +152,7 @@ def _parsed(path: Path, text: str) -> dict[str, Any]:
 
 def statements(text: str) -> list[tuple[int, int, str]]:
     """Split a document that is known to be valid: first line, last line, statement."""
-    found = []
+    parts = []
     start, depth, line, first = 0, 0, 1, 1
     for token in TOKENS.finditer(text + "\n"):
         symbol = token.group()
@@ -161,9 +161,9 @@ def statements(text: str) -> list[tuple[int, int, str]]:
         if symbol == "\n" and depth == 0:
             statement = text[start : token.start()].strip()
             if statement and not statement.startswith("#"):
-                found.append((first, line - 1, statement))
+                parts.append((first, line - 1, statement))
             start, first = token.end(), line
-    return found
+    return parts
 
 
 def key_of(statement: str) -> tuple[str, ...]:

@@ -19,20 +19,20 @@ BARE: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012
 
 def with_value(document: Document, key: tuple[str, ...], value: Any) -> Document:
     """Return *document* with *key* set to *value*; raises ConfigError if only a person can."""
-    wanted = _updated(document.data, key, value)
+    expected = _updated(document.data, key, value)
     texts = _candidates(document.text, key, written(value))
-    return _first_right(document, key, texts, wanted, f"set it to {written(value)}")
+    return _first_right(document, key, texts, expected, f"set it to {written(value)}")
 
 
 def without_value(document: Document, key: tuple[str, ...]) -> Document:
     """Return *document* without *key*; raises ConfigError if it is not there, or hard to remove."""
-    wanted = _updated(document.data, key, None)
-    if wanted == document.data:
+    expected = _updated(document.data, key, None)
+    if expected == document.data:
         raise ConfigError(f"{document.path} does not set {'.'.join(key)}")
     lines = document.text.splitlines(keepends=True)
     if place := _place_of(document.text, key):
         lines[place.first - 1 : place.last] = []
-    return _first_right(document, key, ["".join(lines)], wanted, "remove it")
+    return _first_right(document, key, ["".join(lines)], expected, "remove it")
 
 
 def written(value: Any) -> str:
@@ -46,7 +46,7 @@ def written(value: Any) -> str:
     if isinstance(value, int | float):
         return repr(value)
     if isinstance(value, dict):
-        pairs = (f"{_written_key((name,))} = {written(one)}" for name, one in value.items())
+        pairs = (f"{_written_key((name,))} = {written(item)}" for name, item in value.items())
         return f"{{ {', '.join(pairs)} }}" if value else "{}"
     raise ConfigError(f"{value!r} cannot be written on one line; edit the file instead")
 
@@ -154,13 +154,13 @@ def _first_right(
     document: Document,
     key: tuple[str, ...],
     texts: Iterable[str],
-    wanted: dict[str, Any],
+    expected: dict[str, Any],
     task: str,
 ) -> Document:
-    """Return the first of *texts* that sets just what is wanted; raises ConfigError."""
+    """Return the first of *texts* that sets just that; raises ConfigError."""
     for text in texts:
         with suppress(tomllib.TOMLDecodeError):
-            if _filled(tomllib.loads(text)) == _filled(wanted):
+            if _filled(tomllib.loads(text)) == _filled(expected):
                 return Document(document.path, text.encode())
     line = document.line(key)
     place = f"{document.path}:{line}" if line else str(document.path)
@@ -169,5 +169,7 @@ def _first_right(
 
 def _filled(data: dict[str, Any]) -> dict[str, Any]:
     """Return *data* without its empty tables, which say nothing."""
-    tables = {name: _filled(one) if isinstance(one, dict) else one for name, one in data.items()}
-    return {name: one for name, one in tables.items() if one != {}}
+    tables = {
+        name: _filled(value) if isinstance(value, dict) else value for name, value in data.items()
+    }
+    return {name: value for name, value in tables.items() if value != {}}

@@ -87,7 +87,7 @@ def resolve(
     *ignore* skips keys that are not meant for *settings_class*: the tables of others, of which
     *tables* has the names that a slip of a key may have meant, too.
     """
-    known = keys_of(settings_class)
+    fields = keys_of(settings_class)
     resolved = Resolved({}, {}, [])
     for layer in layers:
         # A plugin's table that is none was reported as an unknown key of `[plugins]`.
@@ -97,17 +97,17 @@ def resolve(
         for key, value in layer.table(path).items():
             if ignore(key, value):
                 continue
-            if key not in known:
-                _report_unknown(layer, (*path, key), [*known, *tables], resolved)
+            if key not in fields:
+                _report_unknown(layer, (*path, key), [*fields, *tables], resolved)
             else:
-                _take(layer, (*path, key), known[key], value, resolved, check)
+                _take(layer, (*path, key), fields[key], value, resolved, check)
     return resolved
 
 
 def _report_unknown(
-    layer: Layer, key: tuple[str, ...], known: list[str], resolved: Resolved
+    layer: Layer, key: tuple[str, ...], names: list[str], resolved: Resolved
 ) -> None:
-    _refuse(layer, key, f"unknown key{hint(key[-1], known)}", resolved)
+    _refuse(layer, key, f"unknown key{hint(key[-1], names)}", resolved)
 
 
 def _refuse(layer: Layer, key: tuple[str, ...], problem: str, resolved: Resolved) -> None:
@@ -196,9 +196,9 @@ def _union(current: Any, added: Any) -> Any:
     return type(current)([*current, *(item for item in added if item not in current)])
 
 
-def hint(word: str, known: Collection[str]) -> str:
-    """Return "; did you mean X?" for the known word nearest to *word*, else what is known."""
+def hint(word: str, names: Collection[str]) -> str:
+    """Return "; did you mean X?" for the name nearest to *word*, else a short list of *names*."""
     from nanocoder_schema import did_you_mean  # only mistakes need it
 
-    few = f"; known here: {', '.join(sorted(known))}" if 0 < len(known) <= MANY else ""
-    return did_you_mean(word, known, few)
+    few = f"; known here: {', '.join(sorted(names))}" if 0 < len(names) <= MANY else ""
+    return did_you_mean(word, names, few)

@@ -34,21 +34,21 @@ def cache_dir(environment: Mapping[str, str] = os.environ) -> Path:
 
 def _place(kind: str, environment: Mapping[str, str]) -> Path:
     variable, below_home, function = PLACES[kind]
-    given = Path(environment.get(variable, ""))
-    if given.is_absolute():
-        return given / "nanocoder"
+    configured = Path(environment.get(variable, ""))
+    if configured.is_absolute():
+        return configured / "nanocoder"
     home = Path(environment.get("HOME", ""))
     if sys.platform.startswith("linux") and home.is_absolute():
         return home / below_home / "nanocoder"
     # Only the odd system gets here: no need that the others wait for the import.
     import platformdirs
 
-    found = Path(getattr(platformdirs, function)("nanocoder", appauthor=False))
-    if not found.is_absolute():
+    place = Path(getattr(platformdirs, function)("nanocoder", appauthor=False))
+    if not place.is_absolute():
         raise ConfigError(
             f"there is no home directory to keep nanocoder's {kind} in; set HOME or {variable}"
         )
-    return found
+    return place
 
 
 def own_folders(
@@ -113,15 +113,15 @@ def _is_inside(kind: str, root: Path, environment: Mapping[str, str]) -> bool:
 def _is_own(kind: str, root: Path, environment: Mapping[str, str]) -> bool:
     """Tell whether *kind* is inside *root* only because the home directory is.
 
-    A variable may point into a project's checkout. What is checked out there is the project's
-    word, whatever the variable calls it; only the home that the system knows may be a checkout.
+    A variable may point into a project's checkout, which is the project's whatever the variable
+    calls it; only the home that the system knows may be a checkout.
     """
-    home, known = _home(environment), _known_home()
+    home, system_home = _home(environment), _known_home()
     if home is None or not home.is_relative_to(root):
         return False
     place = _place(kind, environment).resolve()
     for folder in (place, *place.parents):
-        if folder == known:
+        if folder == system_home:
             return True
         if os.path.lexists(folder / ".git"):
             return False

@@ -267,7 +267,7 @@ EXPECTED: Final[Mapping[Any, str]] = {
     dict[str, float]: "a table of numbers",
 }
 
-# What a variable may say for a field that is true or false.
+# The words of a variable for a field that is true or false.
 SWITCHES: Final[Mapping[str, bool]] = {"1": True, "true": True, "0": False, "false": False}
 
 
@@ -326,5 +326,5 @@ def from_text(attribute: "Attribute[Any]", text: str) -> Any:
 
 def keys_of(settings_class: type) -> "dict[str, Attribute[Any]]":
     """Return the keys that a settings class knows, with their fields."""
-    known = (attribute for attribute in fields(settings_class) if attribute.init)
-    return {attribute.alias or attribute.name: attribute for attribute in known}
+    settings = (attribute for attribute in fields(settings_class) if attribute.init)
+    return {attribute.alias or attribute.name: attribute for attribute in settings}

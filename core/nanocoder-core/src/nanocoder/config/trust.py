@@ -21,18 +21,18 @@ MAX_BYTES = 16_777_216
 
 
 def trust(
-    folder: Path, *, shown: bytes | None = None, environment: Mapping[str, str] = os.environ
+    folder: Path, *, reviewed: bytes | None = None, environment: Mapping[str, str] = os.environ
 ) -> None:
     """Trust *folder* as it is now; raises ConfigError when that cannot be recorded.
 
-    *shown* is the file as the person saw it: one that has changed meanwhile is not trusted.
+    *reviewed* is the file as the person saw it: one that has changed meanwhile is not trusted.
     """
     real = folder.resolve()
     try:
         entry = _entry(real)
     except (OSError, UnreadableError) as error:
         raise ConfigError(f"{real} cannot be trusted: {error}") from None
-    if shown is not None and entry["configuration"] != _digest_of(shown):
+    if reviewed is not None and entry["configuration"] != _digest_of(reviewed):
         raise ConfigError(f"{real} is not trusted: its file changed while it was shown; try again")
     with _changing(environment) as folders:
         folders[str(real)] = entry
@@ -63,8 +63,8 @@ def is_trusted(folder: Path, *, environment: Mapping[str, str] = os.environ) -> 
 
 
 def _entry(real: Path) -> dict[str, Any]:
-    found = real.stat()
-    return {"device": found.st_dev, "inode": found.st_ino, "configuration": _digest(real)}
+    status = real.stat()
+    return {"device": status.st_dev, "inode": status.st_ino, "configuration": _digest(real)}
 
 
 def _digest(real: Path) -> str:

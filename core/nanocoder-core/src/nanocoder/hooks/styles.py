@@ -14,7 +14,7 @@ from nanocoder_schema import Shown
 
 from nanocoder.deadline import LateError, run_within
 from nanocoder.errors import NanocoderError, PluginError
-from nanocoder.values import Decision, Verdict
+from nanocoder.values import Decision, Verdict, wrong_field
 
 T = TypeVar("T")
 Report = Callable[[PluginError], None]
@@ -184,9 +184,8 @@ def _verdict_of(
             return None
         if not isinstance(value, Verdict) or not isinstance(value.decision, Decision):
             raise implementation.error(wrong_type(value, Verdict))
-        for text in (value.reason, value.rule, value.source):
-            if not isinstance(text, str):
-                raise implementation.error(f"a Verdict of texts: {wrong_type(text, str)}")
+        if problem := wrong_field(value):
+            raise implementation.error(f"returned a wrong Verdict: {problem}")
     except PluginError as error:
         report(error)
         return Verdict(Decision.DENY, f"policy {plugin!r} failed: {_cause(error)}", plugin=plugin)

@@ -5,7 +5,7 @@ import itertools
 import os
 import time
 from collections.abc import Callable, Generator, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from attrs import define, evolve, frozen
 from nanocoder_schema import Shown, Value, canonical_json, copy_arguments
@@ -29,6 +29,7 @@ from nanocoder.values import (
     Risk,
     ToolCall,
     Verdict,
+    wrong_field,
 )
 
 if TYPE_CHECKING:
@@ -37,12 +38,6 @@ if TYPE_CHECKING:
 Check = Callable[[Mapping[str, Any]], dict[str, Any]]
 
 APPROVAL_TIMEOUT_S = 300.0
-ANSWER_FIELDS: Final[Mapping[str, type | tuple[type, ...]]] = {
-    "approved": bool,
-    "always": bool,
-    "reason": str,
-    "arguments": (Mapping, type(None)),
-}
 """What the fields of an answer must be, whoever gives it."""
 MAX_QUESTIONS = 10
 """How often a person is asked about one call, edited or changed meanwhile, before it is refused."""
@@ -284,10 +279,8 @@ class Approvals:
 
 def _refuse_unsound(answer: ApprovalAnswer) -> None:
     """Raise Denied for an answer that is not certainly a yes: every text is true, "no" as well."""
-    for name, expected in ANSWER_FIELDS.items():
-        value = getattr(answer, name)
-        if not isinstance(value, expected):
-            raise Denied(f"denied: the answer's {name} is of the type {type(value).__name__}")
+    if problem := wrong_field(answer):
+        raise Denied(f"denied: {problem}")
 
 
 def digest_of(arguments: Mapping[str, Any]) -> str:

@@ -1,25 +1,24 @@
-"""Who offers which tool, and the tool as the manifest alone describes it."""
+"""The owner of each tool, and the tool as the manifest alone describes it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from nanocoder.plugins.manifest import Entry
 from nanocoder.tools.tool import Tool
-from nanocoder.values import Effect, Risk
 
 Offer = tuple[Entry, Mapping[str, Any]]
 """A plugin and its description of a tool."""
 Claims = Mapping[str, Sequence[Offer]]
-"""Who offers each tool, by what it is called here."""
+"""The plugins that offer each tool, by its name here."""
 
 
 def choose_owner(
     name: str, offers: Sequence[Offer], owner: str
 ) -> tuple[Offer | None, dict[str, str]]:
-    """Return whose tool *name* is, and by plugin what to say to the others.
+    """Return the offer that counts for the tool *name*, and by plugin what to report to the others.
 
     *owner* is the one that [tools.owner] names. Without it the plugin that came first keeps the
-    tool: a newcomer takes it neither for itself nor away from everybody.
+    tool: a newcomer neither gets it nor takes it away.
     """
     if not owner and len(offers) == 1:
         return offers[0], {}
@@ -47,28 +46,9 @@ def stub(
     """Return a plugin's tool as *offer* describes it; *load* is called at its first use."""
     from nanocoder_schema import Signature
 
-    return Tool(
-        name=name,
-        description=offer["description"],
-        handler=_not_loaded,
-        signature=Signature.of_function(_not_loaded),
-        risk=Risk(offer["risk"]),
-        effects=frozenset(map(Effect, offer["effects"])),
-        composed_of=tuple(offer["composed_of"]),
-        single_confirmation=offer["single_confirmation"],
-        transactional=offer["transactional"],
-        timeout_s=offer["timeout_s"],
-        examples=tuple(offer["examples"]),
-        repeatable=offer["repeatable"],
-        reveals=offer["reveals"],
-        commands=tuple(offer["commands"]),
-        short=offer["short"],
-        plugin=entry.name,
-        version=entry.version,
-        schema=offer["schema"],
-        tokens=offer["tokens"],
-        load=_once(load),
-    )
+    manifest = {**offer, "name": name, "plugin": entry.name, "version": entry.version}
+    signature = Signature.of_function(_not_loaded)
+    return Tool(handler=_not_loaded, signature=signature, load=_once(load), **manifest)
 
 
 def _not_loaded(**_: Any) -> Any:
@@ -76,11 +56,11 @@ def _not_loaded(**_: Any) -> Any:
 
 
 def _once(load: Callable[[], Tool[..., Any]]) -> Callable[[], Tool[..., Any]]:
-    found: list[Tool[..., Any]] = []
+    tools: list[Tool[..., Any]] = []
 
     def load_once() -> Tool[..., Any]:
-        if not found:
-            found.append(load())
-        return found[0]
+        if not tools:
+            tools.append(load())
+        return tools[0]
 
     return load_once

@@ -29,15 +29,15 @@ def unsound(steps: Steps) -> dict[str, str]:
 
 def _way_back(start: str, steps: Steps) -> list[str]:
     """Return the names from *start* to *start*, or nothing; each tool is looked at once."""
-    seen: set[str] = set()
+    visited: set[str] = set()
     ways = [[start]]
     while ways:
         way = ways.pop()
         for name in steps.get(way[-1], ()):
             if name == start:
                 return [*way, name]
-            if name not in seen:
-                seen.add(name)
+            if name not in visited:
+                visited.add(name)
                 ways.append([*way, name])
     return []
 
@@ -46,7 +46,7 @@ def _depth(name: str, steps: Steps) -> int:
     """Return how many levels of steps lie below a tool, one too many at the most."""
     level, depth = {name}, 0
     while depth <= MAX_DEPTH:
-        level = {step for one in level for step in steps.get(one, ()) if step in steps}
+        level = {step for name in level for step in steps.get(name, ()) if step in steps}
         if not level:
             return depth
         depth += 1

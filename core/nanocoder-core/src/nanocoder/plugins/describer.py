@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from typing import Any
 
 HANDED_ON = ("HOME", "LANG", "TMPDIR", "PYTHONUSERBASE", "PYTHONUTF8", "PYTHONDONTWRITEBYTECODE")
-"""Our variables that an import may need. What is new here has been judged by nobody: no keys."""
+"""Our variables that an import may need. Keys stay out: a new plugin has not been judged yet."""
 
-_CHILD = "from nanocoder.plugins.describe import main; main()"
+_CHILD = "from nanocoder.plugins.introspect import main; main()"
 
 
 def describe_in_child(
-    wanted: Sequence[tuple[str, str]], deadline_s: float
+    plugins: Sequence[tuple[str, str]], deadline_s: float
 ) -> dict[str, dict[str, Any]]:
     """Describe each plugin in a child process.
 
@@ -21,7 +21,7 @@ def describe_in_child(
     one that took too long has `late`.
     """
     answers: dict[str, dict[str, Any]] = {}
-    rest = list(wanted)
+    rest = list(plugins)
     while rest:
         described, failure = _ask_child(rest, deadline_s)
         answers.update(described)
@@ -33,7 +33,7 @@ def describe_in_child(
 
 
 def _ask_child(
-    wanted: Sequence[tuple[str, str]], deadline_s: float
+    plugins: Sequence[tuple[str, str]], deadline_s: float
 ) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
     """Return the descriptions that came, and what is wrong with the first that did not."""
     import subprocess
@@ -53,11 +53,11 @@ def _ask_child(
         if process.stdin is None or process.stdout is None:
             raise RuntimeError("the pipes of the describing process are missing")
         try:
-            process.stdin.write(json.dumps(list(wanted)).encode())
+            process.stdin.write(json.dumps(list(plugins)).encode())
             process.stdin.close()
         except BrokenPipeError:
             return {}, {"error": "the describing process could not start"}
-        lines, is_late = _lines_until_silence(process.stdout.fileno(), len(wanted), deadline_s)
+        lines, is_late = _lines_until_silence(process.stdout.fileno(), len(plugins), deadline_s)
         process.kill()
     answers = dict(json.loads(line) for line in lines)
     if is_late:
@@ -69,9 +69,9 @@ def _child_environment() -> dict[str, str]:
     """Return what an import needs, and of PYTHONPATH what our own module search path has."""
     environment = {name: os.environ[name] for name in HANDED_ON if name in os.environ}
     environment["PATH"] = os.defpath
-    given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    kept = [entry for entry in given if os.path.abspath(entry) in sys.path]  # as `site` does
-    return {**environment, "PYTHONPATH": os.pathsep.join(kept)} if kept else environment
+    inherited = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    trusted = [entry for entry in inherited if os.path.abspath(entry) in sys.path]  # as `site` does
+    return {**environment, "PYTHONPATH": os.pathsep.join(trusted)} if trusted else environment
 
 
 def _lines_until_silence(

@@ -79,8 +79,8 @@ def find_plugins(sites: Iterable[str]) -> list[Installed]:
             owner = _identified(site, folder, stamp, distribution)
             if owner.distribution not in plugins:
                 plugins[owner.distribution] = _entry_points(owner, distribution)
-    found = itertools.chain.from_iterable(plugins.values())
-    return sorted(found, key=lambda plugin: (plugin.name, plugin.distribution))
+    entry_points = itertools.chain.from_iterable(plugins.values())
+    return sorted(entry_points, key=lambda plugin: (plugin.name, plugin.distribution))
 
 
 def find_libraries(sites: Iterable[str]) -> list[Installed]:

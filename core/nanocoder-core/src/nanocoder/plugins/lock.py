@@ -94,7 +94,7 @@ def read_lock(path: Path) -> dict[str, Locked]:
                 f"the plugin lock {path} has another format;"
                 " rewrite it with: nanocoder plugins lock"
             )
-        return {name: Locked(**one) for name, one in data["plugins"].items()}
+        return {name: Locked(**fields) for name, fields in data["plugins"].items()}
     except OSError as error:
         raise ConfigError(
             f"there is no plugin lock {path} ({error.strerror}); write one: nanocoder plugins lock"
@@ -107,15 +107,15 @@ def read_lock(path: Path) -> dict[str, Locked]:
 
 def differences(locked: Mapping[str, Locked], now: Mapping[str, Locked]) -> dict[str, str]:
     """Return, by plugin, how what is installed differs from what was locked."""
-    found = dict.fromkeys(now.keys() - locked.keys(), "is not in the lock")
-    found |= dict.fromkeys(locked.keys() - now.keys(), "is locked but not installed")
+    changes = dict.fromkeys(now.keys() - locked.keys(), "is not in the lock")
+    changes |= dict.fromkeys(locked.keys() - now.keys(), "is locked but not installed")
     for name in locked.keys() & now.keys():
         was, is_now = locked[name], now[name]
         if was.version != is_now.version:
-            found[name] = f"is {is_now.version}, locked is {was.version}"
+            changes[name] = f"is {is_now.version}, locked is {was.version}"
         elif was != is_now:
-            found[name] = "has other contents than the lock"
-    return dict(sorted(found.items()))
+            changes[name] = "has other contents than the lock"
+    return dict(sorted(changes.items()))
 
 
 def _locked(installed: Installed) -> Locked:

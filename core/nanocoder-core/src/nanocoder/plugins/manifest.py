@@ -71,14 +71,14 @@ class Entry(Value):
         return self.description.get(what, ())  # type: ignore[no-any-return]
 
 
-def refuse_other_gates(entry: Entry, found: Collection[str]) -> None:
-    """Raise PluginError when a module judges by other hooks (*found*) than the manifest says.
+def refuse_other_gates(entry: Entry, hooks: Collection[str]) -> None:
+    """Raise PluginError when a module judges by other *hooks* than the manifest says.
 
     A policy that lost its hook would let everything pass, and nobody would see it.
     """
-    from nanocoder.plugins.describe import GATES
+    from nanocoder.plugins.introspect import GATES
 
-    other = sorted(({*entry.hooks} ^ {*found}) & {*GATES})
+    other = sorted(({*entry.hooks} ^ {*hooks}) & {*GATES})
     if other:
         raise PluginError(
             entry.name,
@@ -108,39 +108,39 @@ def load(
     it works, too. *refused* says by name why some plugins are set aside: they are not imported.
     """
     current = fingerprint(sites)
-    stored = read_cache(cache)
-    known: dict[str, dict[str, Any]] = stored.get("plugins", {})
-    if stored.get("fingerprint") == current:
-        installed = [Installed(*row) for row in stored["installed"]]
+    cache_data = read_cache(cache)
+    cached: dict[str, dict[str, Any]] = cache_data.get("plugins", {})
+    if cache_data.get("fingerprint") == current:
+        installed = [Installed(*row) for row in cache_data["installed"]]
     else:
         installed = find_plugins(sites)
     problems = {**_problems(installed), **refused}
-    records, missing = _known_records(installed, known, problems)
+    records, missing = _cached_records(installed, cached, problems)
     if missing:
         records |= _described_now(missing, deadline_s)
-        for name in records.keys() & known.keys():  # an upgrade does not make it a newcomer
-            records[name]["since"] = known[name]["since"]
+        for name in records.keys() & cached.keys():  # an upgrade does not make it a newcomer
+            records[name]["since"] = cached[name]["since"]
     # A plugin that is refused today may be accepted tomorrow: until then its record stays.
-    kept = {name: record for name, record in records.items() if name not in problems}
-    kept |= {name: known[name] for name in problems if name in known}
-    if missing or stored.get("fingerprint") != current or known.keys() != kept.keys():
+    to_store = {name: record for name, record in records.items() if name not in problems}
+    to_store |= {name: cached[name] for name in problems if name in cached}
+    if missing or cache_data.get("fingerprint") != current or cached.keys() != to_store.keys():
         rows = [astuple(plugin) for plugin in installed]
-        _write(cache, {"fingerprint": current, "installed": rows, "plugins": kept})
+        _write(cache, {"fingerprint": current, "installed": rows, "plugins": to_store})
     entries = {name: _entry(record) for name, record in sorted(records.items())}
     fresh = tuple(plugin.name for plugin in missing if not entries[plugin.name].error)
-    return Manifest(entries, fresh if known else ())
+    return Manifest(entries, fresh if cached else ())
 
 
-def _known_records(
+def _cached_records(
     installed: Sequence[Installed],
-    known: Mapping[str, dict[str, Any]],
+    cached: Mapping[str, dict[str, Any]],
     problems: Mapping[str, str],
 ) -> tuple[dict[str, dict[str, Any]], list[Installed]]:
     """Return the records that need no import, and the plugins that have to be described."""
     records: dict[str, dict[str, Any]] = {}
     missing: list[Installed] = []
     for plugin in installed:
-        record = known.get(plugin.name)
+        record = cached.get(plugin.name)
         if plugin.name in problems:
             description = {"error": problems[plugin.name], **_guess(plugin)}
             records.setdefault(plugin.name, _record(plugin, description))
@@ -194,8 +194,8 @@ def _record(plugin: Installed, description: dict[str, Any]) -> dict[str, Any]:
 
 def _entry(record: Mapping[str, Any]) -> Entry:
     plugin = Installed(*record["installed"])
-    known = (plugin.name, plugin.module, plugin.distribution, plugin.version)
-    return Entry(*known, record["description"], record["since"])
+    identity = (plugin.name, plugin.module, plugin.distribution, plugin.version)
+    return Entry(*identity, record["description"], record["since"])
 
 
 def _still_holds(record: Mapping[str, Any], plugin: Installed) -> bool:
@@ -244,7 +244,7 @@ def _guess(plugin: Installed) -> dict[str, Any]:
     """Say what a plugin that was not imported may be, so that leaving it out opens no gate."""
     from importlib.machinery import PathFinder
 
-    from nanocoder.plugins.describe import GATES
+    from nanocoder.plugins.introspect import GATES
 
     spec = PathFinder.find_spec(plugin.module.split(".")[0]) if plugin.module else None
     files = package_files(spec.origin or "") if spec else []

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from attrs import evolve
+from nanocoder_schema import did_you_mean
 
 from nanocoder.errors import PluginError, UnknownTool
 from nanocoder.hooks.specs import STYLES
 from nanocoder.hooks.styles import Implementation, Report, attempt, problem_of
-from nanocoder.plugins.absence import of_plugins, of_tools, unknown
 from nanocoder.plugins.claims import Claims, Offer, choose_owner, stub
 from nanocoder.plugins.composition import unsound
 from nanocoder.plugins.discovery import site_paths
@@ -44,7 +44,7 @@ class Plugins:
         self.owners: Mapping[str, str] = {}
         self.names: Mapping[str, str] = {}
         self._hidden: frozenset[str] = frozenset()
-        self._out: dict[str, tuple[Entry, str]] = {}
+        self._removed: dict[str, tuple[Entry, str]] = {}
         self._left_out: dict[str, str] = {}
         self._wrap: Wrap | None = None
         self._settings_of: SettingsOf = lambda _, cls: cls()
@@ -70,8 +70,8 @@ class Plugins:
     ) -> "Plugins":
         """Return the plugins of the site directories, described by the manifest in *cache*.
 
-        *refused* says by name why some are set aside: they are not imported, to describe them
-        neither.
+        *refused* says by name why some are set aside: they are not imported, not even to
+        describe them.
         """
         paths = site_paths() if sites is None else list(sites)
         manifest = load(paths, cache, deadline_s, refused)
@@ -82,7 +82,7 @@ class Plugins:
 
         Raises PluginError and adds nothing when it is unfit.
         """
-        from nanocoder.plugins.describe import describe
+        from nanocoder.plugins.introspect import describe
 
         if name in self.entries:
             raise PluginError(name, "a plugin of this name is already there")
@@ -96,7 +96,7 @@ class Plugins:
     def remove(self, name: str, reason: str = "was taken out") -> None:
         """Take a plugin out; what it offered is gone at once, and *reason* is told of it."""
         if name in self.entries:
-            self._out[name] = (self.entries.pop(name), f"it {reason}")
+            self._removed[name] = (self.entries.pop(name), f"it {reason}")
         self._loaded.pop(name, None)
         if self._manager is not None and self._manager.has_plugin(name):
             self._manager.unregister(name=name)
@@ -123,7 +123,7 @@ class Plugins:
         self._wrap = wrap
         for name in disabled:
             if name in self.entries:
-                self._out[name] = (self.entries.pop(name), DISABLED)
+                self._removed[name] = (self.entries.pop(name), DISABLED)
             self.set_aside.pop(name, None)
         self._forget()
 
@@ -132,15 +132,15 @@ class Plugins:
 
         Raises ConfigError or PluginError and changes nothing when one cannot be read.
         """
-        wanted = {name for name, entry in self.entries.items() if entry.is_policy}
-        classes = {name: self.settings_class(name) for name in (wanted | set(self._settings))}
+        policies = {name for name, entry in self.entries.items() if entry.is_policy}
+        classes = {name: self.settings_class(name) for name in (policies | set(self._settings))}
         fresh = {name: settings_of(name, cls) for name, cls in classes.items() if cls is not None}
         self._settings_of, self._settings = settings_of, fresh
 
     def require_policies(self) -> None:
-        """Load every plugin that stands in the way of a call.
+        """Load every plugin that judges calls.
 
-        Raises PluginError when one cannot do its duty.
+        Raises PluginError when one cannot work.
         """
         for name, entry in self.entries.items():
             if entry.is_policy:
@@ -155,22 +155,24 @@ class Plugins:
     @property
     def disabled_policies(self) -> list[str]:
         """The plugins that would judge calls and that `plugins.disable` names."""
-        out = self._out.items()
+        out = self._removed.items()
         return [name for name, (entry, why) in out if entry.is_policy and why == DISABLED]
 
     def implementations(self, hook: str) -> list[Implementation]:
-        """Return who implements *hook*, loading them.
+        """Return the implementations of *hook*, loading their plugins.
 
-        In the order of the plugins' names; where the first answer wins, by their rank first.
+        They are in the order of the plugins' names; where the first answer wins, by rank first.
         """
-        found = self._implementations.get(hook)
-        if found is None:
+        implementations = self._implementations.get(hook)
+        if implementations is None:
             names = list(self.entries)
             if STYLES.get(hook) == "choose":
                 names.sort(key=lambda name: (self.entries[name].rank(hook), name))
-            found = [one for name in names if (one := self._implementation(name, hook))]
-            self._implementations[hook] = found
-        return found
+            implementations = list(
+                filter(None, (self._implementation(name, hook) for name in names))
+            )
+            self._implementations[hook] = implementations
+        return implementations
 
     def settings(self, name: str) -> Any:
         """Return the plugin's settings, structured from the configuration.
@@ -186,14 +188,14 @@ class Plugins:
         implementation = self._implementation(name, "nanocoder_settings")
         if implementation is None:
             return None
-        from nanocoder.plugins.describe import settings_class
+        from nanocoder.plugins.introspect import settings_class
 
         return settings_class(name, attempt(implementation, {}))
 
     def offers(self, what: str) -> list[tuple[Entry, Mapping[str, Any]]]:
         """Return every description of *what* ("tools", "providers" …) beside its plugin."""
-        whole = (entry for name, entry in self.entries.items() if name not in self.set_aside)
-        return [(entry, offer) for entry in whole for offer in entry.offers(what)]
+        entries = (entry for name, entry in self.entries.items() if name not in self.set_aside)
+        return [(entry, offer) for entry in entries for offer in entry.offers(what)]
 
     def offered(self, what: str, name: str) -> tuple[str, Any] | None:
         """Return the plugin and the object that it offers as *name*, loading that plugin alone.
@@ -203,8 +205,8 @@ class Plugins:
         owners = [entry.name for entry, offer in self.offers(what) if offer["name"] == name]
         if len(set(owners)) > 1:
             both = " and ".join(dict.fromkeys(owners))
-            said = f"{what} {name!r} is offered by {both}; name one of them in plugins.disable"
-            raise PluginError(owners[-1], said)
+            problem = f"{what} {name!r} is offered by {both}; name one of them in plugins.disable"
+            raise PluginError(owners[-1], problem)
         return (owners[0], self.real(owners[0], what, name)) if owners else None
 
     def provider(self, name: str) -> tuple[str, ProviderSpec] | None:
@@ -224,10 +226,17 @@ class Plugins:
 
     def tool(self, name: str) -> Tool[..., Any]:
         """Return the tool called *name*; raises UnknownTool: why it is not here, or what is."""
-        found = self.tools().get(name)
-        if found is None:
-            raise UnknownTool(unknown(name, self.tools(), self.why_absent(name)))
-        return found
+        tool = self.tools().get(name)
+        if tool is None:
+            raise UnknownTool(self._unknown_tool(name))
+        return tool
+
+    def _unknown_tool(self, name: str) -> str:
+        tools = self.tools()
+        available = ", ".join(tools) or "none; install a nanocoder-tool-* package"
+        reason = self.why_missing(name)
+        hint = f"; {reason}." if reason else did_you_mean(name, tools, ".", limit=3)
+        return f"Unknown tool: {name}{hint} Tools: {available}"
 
     def modules(self, tools: Iterable[str]) -> list[str]:
         """Return the modules that the first calls of *tools*, as far as on offer, will import."""
@@ -237,23 +246,31 @@ class Plugins:
         modules = [self.entries[owner].module for owner in waiting]
         return ["nanocoder_schema.check", *modules] if modules else []
 
-    def why_absent(self, name: str, what: str = "tools") -> str:
-        """Say why nobody offers *name*; nothing when no installed plugin knows of it."""
-        aside = {
-            plugin: (self.entries[plugin], f"it is set aside: {reason}")
-            for plugin, reason in self.set_aside.items()
-            if plugin in self.entries
-        }
-        out = {**self._out, **aside}
-        if what != "tools":
-            return of_plugins(name, what, out)
-        called = [(self._called(entry, offer), offer) for entry, offer in self.offers("tools")]
-        why = of_tools(name, called, self._hidden, self._left_out)
-        return why or of_plugins(name, what, out)
+    def why_missing(self, name: str, what: str = "tools") -> str:
+        """Return why *name* is not offered; nothing when no installed plugin has it."""
+        for entry, offer in self.offers("tools") if what == "tools" else ():
+            offered_as = self._name_of(entry, offer)
+            if name not in {offered_as, offer["name"]}:
+                continue
+            if offered_as in self._hidden:
+                return "tools.disable switches it off (nanocoder config where tools.disable)"
+            if offered_as != name:
+                return f"tools.rename calls it {offered_as!r}"
+            if name in self._left_out:
+                return self._left_out[name]
+        set_aside = [
+            (entry, f"it is set aside: {self.set_aside[plugin]}")
+            for plugin, entry in self.entries.items()
+            if plugin in self.set_aside
+        ]
+        for entry, reason in [*self._removed.values(), *set_aside]:
+            if any(offer["name"] == name for offer in entry.offers(what)):
+                return f"the plugin {entry.name!r} has it, but {reason}"
+        return ""
 
     @property
     def report(self) -> Report:
-        """A function that notes a plugin's failure; the same one again says nothing new."""
+        """A function that notes a plugin's failure; a repeated one is dropped."""
         return self._note
 
     def _note(self, error: PluginError) -> None:
@@ -267,12 +284,12 @@ class Plugins:
     def _offered_tools(self) -> Claims:
         claims: dict[str, list[Offer]] = {}
         for entry, offer in self.offers("tools"):
-            name = self._called(entry, offer)
+            name = self._name_of(entry, offer)
             if name not in self._hidden:
                 claims.setdefault(name, []).append((entry, offer))
         return claims
 
-    def _called(self, entry: Entry, offer: Mapping[str, Any]) -> str:
+    def _name_of(self, entry: Entry, offer: Mapping[str, Any]) -> str:
         name = self.names.get(offer["name"], offer["name"])
         return self.names.get(f"{entry.name}:{offer['name']}", name)
 
@@ -290,8 +307,8 @@ class Plugins:
 
     def _real_tool(self, name: str, entry: Entry, offer: Mapping[str, Any]) -> Tool[..., Any]:
         real = self.real(entry.name, "tools", offer["name"])
-        about = {"plugin": entry.name, "version": entry.version, "schema": offer["schema"]}
-        return evolve(real, name=name, **about)
+        owner = {"plugin": entry.name, "version": entry.version}
+        return evolve(real, name=name, schema=offer["schema"], **owner)
 
     def _finite(self, tools: dict[str, Tool[..., Any]]) -> dict[str, Tool[..., Any]]:
         """Leave out and report the composed tools that could call each other without end."""
@@ -309,16 +326,16 @@ class Plugins:
 
         It must be what the manifest described.
         """
-        from nanocoder.plugins.describe import OFFERS, offered
+        from nanocoder.plugins.introspect import OFFERS, offered
 
         hook = f"nanocoder_{what}"
         implementation = self._implementation(plugin, hook)
         if implementation is None:
             reason = self.set_aside.get(plugin, f"no longer implements {hook}")
             raise PluginError(plugin, reason)
-        for one in offered(plugin, hook, attempt(implementation, {}), OFFERS[hook]):
-            if one.name == name:
-                return one
+        for offer in offered(plugin, hook, attempt(implementation, {}), OFFERS[hook]):
+            if offer.name == name:
+                return offer
         raise PluginError(
             plugin, f"no longer offers {name!r}; the manifest is rebuilt at the next start"
         )
@@ -331,10 +348,10 @@ class Plugins:
         entry = self.entries.get(name)
         if entry is None or hook not in entry.hooks or name in self.set_aside:
             return None
-        found = self._load(name).get(hook)
-        if found is None:
+        hookimpl = self._load(name).get(hook)
+        if hookimpl is None:
             return None
-        return Implementation(name, hook, found.function, tuple(found.argnames))
+        return Implementation(name, hook, hookimpl.function, tuple(hookimpl.argnames))
 
     def _load(self, name: str) -> Mapping[str, Any]:
         with self._loading:
@@ -358,14 +375,14 @@ class Plugins:
         return {}
 
     def _register(self, name: str, plugin: object) -> Mapping[str, Any]:
-        from nanocoder.plugins.describe import new_manager, register
+        from nanocoder.plugins.introspect import new_manager, register
 
         if self._manager is None:
             self._manager = new_manager()
-        found = register(self._manager, plugin, name)
-        refuse_other_gates(self.entries[name], found)
-        self._loaded[name] = found
-        return found
+        hookimpls = register(self._manager, plugin, name)
+        refuse_other_gates(self.entries[name], hookimpls)
+        self._loaded[name] = hookimpls
+        return hookimpls
 
     def put_aside(self, name: str, reason: str) -> None:
         """Set a plugin aside: it offers nothing, and *reason* is shown to a person."""

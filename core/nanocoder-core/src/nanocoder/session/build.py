@@ -371,7 +371,7 @@ def dialect_of(plugins: Plugins, name: str) -> Dialect:
     found = plugins.offered("dialects", name)
     if found is None:
         have = [offer["name"] for _, offer in plugins.offers("dialects")]
-        why = plugins.why_absent(name, "dialects")
+        why = plugins.why_missing(name, "dialects")
         instead = f"{did_you_mean(name, have, '.')} Installed: {', '.join(have) or 'none'}"
         instead = f": {why}" if why else instead
         raise UsageError(f"there is no dialect {name!r}{instead}")

@@ -15,7 +15,7 @@ from nanocoder.path.approval import Approvals
 from nanocoder.path.outcome import not_run
 from nanocoder.path.path import Executor, Services
 from nanocoder.plugins import Plugins
-from nanocoder.plugins.ahead import importing
+from nanocoder.plugins.preload import preload
 from nanocoder.provider import Finished, Provider, Request
 from nanocoder.session.budget import Budget, refuse_unknown_price, spent_limit
 from nanocoder.session.build import Ground, approval_limit_s
@@ -333,7 +333,7 @@ class Session:
         run.offered = request.tools
         yield Event("request.started", {"turn": run.report.turns, "model": self.info.model})
         first = run.report.turns == 1
-        with importing(self.plugins.modules(self.config.always_told) if first else ()):
+        with preload(self.plugins.modules(self.config.always_told) if first else ()):
             reply = yield from ask(
                 lambda: streamed(self.provider, self.chosen, request, run.cancel),
                 self.info.model,

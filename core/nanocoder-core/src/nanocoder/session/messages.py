@@ -4,9 +4,11 @@ import base64
 import binascii
 import os
 from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+from attrs import AttrsInstance, fields
 from nanocoder_files import open_private
 
 from nanocoder.values import Attachment, Message, ToolCall, ToolResult, Usage
@@ -17,32 +19,16 @@ Keep = Callable[[str, bytes], str]
 INLINE_BYTES: Final = 65_536
 MAX_ARTIFACT_BYTES: Final = 268_435_456
 
-CALL: Final = {
-    "id": str,
-    "name": str,
-    "arguments": dict,
-    "parent_id": str,
-    "edited": bool,
-    "error": str,
+JSON_TYPES: Final[Mapping[Any, Any]] = {
+    str: str,
+    bool: bool,
+    int: int,
+    float: int | float,
+    float | None: int | float,
+    Mapping[str, Any]: dict,
+    Any: object,
 }
-RESULT: Final = {
-    "output": str,
-    "title": str,
-    "data": object,
-    "metadata": dict,
-    "is_error": bool,
-    "error_class": str,
-    "call_id": str,
-    "duration_ms": int | float,
-    "artifact": str,
-}
-USAGE: Final = {
-    "input_tokens": int,
-    "output_tokens": int,
-    "cache_read_tokens": int,
-    "cache_write_tokens": int,
-    "cost": int | float,
-}
+"""What JSON holds for a field of a declared type; other fields are coded by themselves."""
 
 
 def encode_message(message: Message, keep: Keep | None = None) -> dict[str, Any]:
@@ -65,12 +51,12 @@ def encode_message(message: Message, keep: Keep | None = None) -> dict[str, Any]
 
 def encode_call(call: ToolCall) -> dict[str, Any]:
     """Return *call* ready for JSON."""
-    return _encode(call, CALL)
+    return _encode(call)
 
 
 def encode_result(result: ToolResult, keep: Keep | None = None) -> dict[str, Any]:
     """Return *result* ready for JSON."""
-    found = _encode(result, RESULT)
+    found = _encode(result)
     if result.attachments:
         found["attachments"] = [_encode_attachment(one, keep) for one in result.attachments]
     return found
@@ -78,7 +64,7 @@ def encode_result(result: ToolResult, keep: Keep | None = None) -> dict[str, Any
 
 def encode_usage(usage: Usage) -> dict[str, Any]:
     """Return *usage* ready for JSON."""
-    return _encode(usage, USAGE)
+    return _encode(usage)
 
 
 def decode_message(data: object, artifacts: Path | None = None) -> Message:
@@ -114,30 +100,43 @@ def spoken(message: Message) -> tuple[str, str]:
 
 def decode_call(data: Mapping[str, Any]) -> ToolCall:
     """Make the call that *data* describes."""
-    return ToolCall(**{"id": "", "name": "", **_decode(data, CALL)})
+    return ToolCall(**{"id": "", "name": "", **_decode(data, ToolCall)})
 
 
 def decode_result(data: Mapping[str, Any], artifacts: Path | None = None) -> ToolResult:
     """Make the result that *data* describes."""
-    known = {"output": "", **_decode(data, RESULT)}
+    known = {"output": "", **_decode(data, ToolResult)}
     return ToolResult(**known, attachments=_decode_attachments(data, artifacts))
 
 
 def decode_usage(data: object) -> Usage:
     """Make the usage that *data* describes."""
-    return Usage(**_decode(data, USAGE)) if isinstance(data, dict) else Usage()
+    return Usage(**_decode(data, Usage)) if isinstance(data, dict) else Usage()
 
 
-def _encode(value: object, kinds: Mapping[str, Any]) -> dict[str, Any]:
-    found = {name: getattr(value, name) for name in kinds}
-    return {name: one for name, one in found.items() if one is not None and (one or name == "data")}
+def _encode(value: AttrsInstance) -> dict[str, Any]:
+    """Return the fields of *value* that JSON can hold and that say something."""
+    items = {name: getattr(value, name) for name in _json_fields(type(value))}
+    return {
+        name: item for name, item in items.items() if item is not None and (item or name == "data")
+    }
 
 
-def _decode(data: Mapping[str, Any], kinds: Mapping[str, Any]) -> dict[str, Any]:
+def _decode(data: Mapping[str, Any], cls: type[AttrsInstance]) -> dict[str, Any]:
+    """Return those of *data* that are fields of *cls* and of the right type."""
     return {
         name: data[name]
-        for name, kind in kinds.items()
-        if name in data and isinstance(data[name], kind)
+        for name, expected in _json_fields(cls).items()
+        if name in data and isinstance(data[name], expected)
+    }
+
+
+@cache
+def _json_fields(cls: type[AttrsInstance]) -> dict[str, Any]:
+    return {
+        attribute.name: JSON_TYPES[attribute.type]
+        for attribute in fields(cls)
+        if attribute.type in JSON_TYPES
     }
 
 

@@ -68,7 +68,7 @@ def choose_model(
         return found or Chosen(name, str(offers[name]["default_model"]))
     if name not in offers:
         by_whom = _named_by(wanted, config) if given else "chosen by a plugin"
-        why = plugins.why_absent(name, "providers")
+        why = plugins.why_missing(name, "providers")
         instead = f": {why}" if why else _instead(wanted, offers)
         raise UsageError(f"there is no provider {name!r} ({by_whom}){instead}")
     return Chosen(name, model or str(offers[name]["default_model"]))

@@ -1,26 +1,17 @@
-"""What a handler returned, as a result: checked before anybody works with it."""
+"""Make a checked result of what a handler returned."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from attrs import evolve
 from nanocoder_schema import canonical_json, json_problem
 
-from nanocoder.values import Attachment, ToolResult
-
-RESULT_FIELDS: Final[Mapping[str, type]] = {
-    **dict.fromkeys(("output", "title", "error_class", "artifact"), str),
-    "metadata": Mapping,
-    "attachments": Sequence,
-    "is_error": bool,
-}
-"""What the fields of a result must be, whoever made it."""
+from nanocoder.values import Attachment, ToolResult, wrong_field
 
 
 def as_result(value: Any, name: str) -> ToolResult:
     """Make a ToolResult of what a handler returned: itself, text, or a JSON-ready value.
 
-    Raises: TypeError for a result with a field that nobody could work with.
+    Raises: TypeError for a result with a field of another type than declared.
     """
     if isinstance(value, ToolResult):
         refuse_unsound(value)
@@ -33,20 +24,15 @@ def as_result(value: Any, name: str) -> ToolResult:
 
 
 def refuse_unsound(result: ToolResult) -> None:
-    """Raise TypeError, naming the field, for a result whose fields are not what they should be.
+    """Raise TypeError, naming the field, for a result whose fields are not of their types.
 
-    The journal keeps data and metadata as JSON; a record that it cannot write is a call that never
-    ended for whoever reads it later.
+    The journal keeps data and metadata as JSON; without a record of its end a call seems to run on.
     """
-    for name, expected in RESULT_FIELDS.items():
-        value = getattr(result, name)
-        if not isinstance(value, expected):
-            raise TypeError(f"ToolResult.{name} is {type(value).__name__}, not {expected.__name__}")
-    for attachment in result.attachments:
-        if not isinstance(attachment, Attachment):
-            raise TypeError(
-                f"ToolResult.attachments holds {type(attachment).__name__}, not Attachment"
-            )
+    if problem := wrong_field(result):
+        raise TypeError(problem)
+    for item in result.attachments:
+        if not isinstance(item, Attachment):
+            raise TypeError(f"ToolResult.attachments holds {type(item).__name__}, not Attachment")
     for name, value in (("data", result.data), ("metadata", dict(result.metadata))):
         if problem := json_problem(value):
             raise TypeError(f"ToolResult.{name} cannot be JSON: {problem}")

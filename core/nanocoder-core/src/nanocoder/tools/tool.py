@@ -11,7 +11,7 @@ from nanocoder_schema import Shown, Signature, Value
 from nanocoder.cancel import Cancel
 from nanocoder.errors import PluginError
 from nanocoder.tools.result import as_result
-from nanocoder.values import EMPTY, Effect, Mode, Question, Risk, ToolResult
+from nanocoder.values import EMPTY, IN_MANIFEST, Effect, Mode, Question, Risk, ToolResult
 
 if TYPE_CHECKING:
     from nanocoder_files import ResolvedPath, Workspace
@@ -215,6 +215,22 @@ class ToolContext(Shown):
         )
 
 
+def _risk(value: str) -> Risk:
+    return Risk(value)
+
+
+def _effects(values: Iterable[str]) -> frozenset[Effect]:
+    return frozenset(map(Effect, values))
+
+
+def _names(values: Iterable[str]) -> tuple[str, ...]:
+    return tuple(values)
+
+
+def _examples(values: Iterable[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
+    return tuple(values)
+
+
 @frozen(eq=False, repr=False)
 class Tool(Shown, Generic[P, R]):
     """One tool. Effects drive parallelism, plan mode, retry, undo, risk display and the sandbox.
@@ -229,23 +245,25 @@ class Tool(Shown, Generic[P, R]):
     from the manifest alone.
     """
 
-    name: str
-    description: str
+    name: str = field(metadata=IN_MANIFEST)
+    description: str = field(metadata=IN_MANIFEST)
     handler: Callable[P, R]
     signature: Signature
-    risk: Risk = Risk.MEDIUM
-    effects: frozenset[Effect] = frozenset()
-    composed_of: tuple[str, ...] = ()
-    single_confirmation: bool = False
-    transactional: bool = False
-    timeout_s: float | None = None
+    risk: Risk = field(default=Risk.MEDIUM, converter=_risk, metadata=IN_MANIFEST)
+    effects: frozenset[Effect] = field(default=(), converter=_effects, metadata=IN_MANIFEST)
+    composed_of: tuple[str, ...] = field(default=(), converter=_names, metadata=IN_MANIFEST)
+    single_confirmation: bool = field(default=False, metadata=IN_MANIFEST)
+    transactional: bool = field(default=False, metadata=IN_MANIFEST)
+    timeout_s: float | None = field(default=None, metadata=IN_MANIFEST)
     confirm: Callable[[Mapping[str, Any]], bool] | None = None
     only_reads: Callable[[Mapping[str, Any]], bool] | None = None
-    examples: tuple[Mapping[str, Any], ...] = ()
-    repeatable: bool = False
-    reveals: bool = False
-    commands: tuple[str, ...] = ()
-    short: str = ""
+    examples: tuple[Mapping[str, Any], ...] = field(
+        default=(), converter=_examples, metadata=IN_MANIFEST
+    )
+    repeatable: bool = field(default=False, metadata=IN_MANIFEST)
+    reveals: bool = field(default=False, metadata=IN_MANIFEST)
+    commands: tuple[str, ...] = field(default=(), converter=_names, metadata=IN_MANIFEST)
+    short: str = field(default="", metadata=IN_MANIFEST)
     plugin: str = ""
     version: str = ""
     schema: Mapping[str, Any] = EMPTY
@@ -349,11 +367,6 @@ def _make(function: Callable[P, R], fields: Mapping[str, Any]) -> Tool[P, R]:
         description=description,
         handler=function,
         signature=signature,
-        risk=Risk(options.pop("risk", Risk.MEDIUM)),
-        effects=frozenset(map(Effect, options.pop("effects", ()))),
-        composed_of=tuple(options.pop("composed_of", ())),
-        examples=tuple(options.pop("examples", ())),
-        commands=tuple(options.pop("commands", ())),
         **options,
     )
 

@@ -9,7 +9,7 @@ from nanocoder_schema import Signature
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
-def described(
+def config_schema(
     tables: Mapping[tuple[str, ...], type], plugin_classes: Mapping[str, type]
 ) -> dict[str, Any]:
     """Return the schema of a file with the core's *tables* and one for each plugin."""

@@ -1,7 +1,4 @@
-"""What a plugin is, learned by importing it.
-
-In a child process, so that one that crashes or hangs harms nobody.
-"""
+"""Import a plugin and describe it, in a child process: one that crashes or hangs harms nothing."""
 
 import inspect
 import json
@@ -24,6 +21,7 @@ from nanocoder.plugins.discovery import package_files
 from nanocoder.provider import ProviderSpec
 from nanocoder.text import count_tokens
 from nanocoder.tools.tool import Tool
+from nanocoder.values import manifest_of
 
 API_VERSION = 1
 MARK = f"{PROJECT}_impl"
@@ -33,7 +31,7 @@ GATES = (
     "nanocoder_after_execute",
     "nanocoder_before_request",
 )
-"""Hooks of the judge and chain styles: who has one is never lazy and never optional."""
+"""Hooks of the judge and chain styles: a plugin with one is never lazy and never optional."""
 
 MAX_TEXT_CHARS = 4_096
 """How long a description, or any other text of a tool's definition, may be."""
@@ -74,26 +72,26 @@ def register(manager: pluggy.PluginManager, plugin: object, name: str) -> dict[s
             manager.unregister(name=name)
         raise PluginError(name, " ".join(str(error).split())) from error
     callers = manager.get_hookcallers(plugin) or []
-    found = {
+    hookimpls = {
         caller.name: implementation
         for caller in callers
         for implementation in caller.get_hookimpls()
         if implementation.plugin is plugin
     }
-    if not found:
+    if not hookimpls:
         manager.unregister(name=name)
         raise PluginError(name, "implements no hook; mark its functions with @nanocoder.hookimpl")
-    return found
+    return hookimpls
 
 
 def _marked(plugin: object) -> list[tuple[str, Callable[..., Any]]]:
-    found = []
+    marked = []
     for attribute in dir(plugin):
         value = inspect.getattr_static(plugin, attribute, None)
         function = getattr(plugin, attribute, None) if inspect.isroutine(value) else None
         if function is not None and getattr(function, MARK, None):
-            found.append((getattr(function, MARK).get("specname") or attribute, function))
-    return found
+            marked.append((getattr(function, MARK).get("specname") or attribute, function))
+    return marked
 
 
 def _refuse_unfit(name: str, hook: str, function: Callable[..., Any]) -> None:
@@ -111,19 +109,22 @@ def _refuse_unfit(name: str, hook: str, function: Callable[..., Any]) -> None:
 
 def describe(plugin: object, name: str) -> dict[str, Any]:
     """Return the JSON-ready description of a plugin; raises PluginError."""
-    found = register(new_manager(), plugin, name)
-    hooks = {hook: list(one.argnames) for hook, one in sorted(found.items())}
+    hookimpls = register(new_manager(), plugin, name)
+    hooks = {hook: list(hookimpl.argnames) for hook, hookimpl in sorted(hookimpls.items())}
     description: dict[str, Any] = {"hooks": hooks, "policy": any(hook in hooks for hook in GATES)}
-    ranks = {hook: _rank(name, hook, one.function) for hook, one in sorted(found.items())}
+    ranks = {
+        hook: _rank(name, hook, hookimpl.function) for hook, hookimpl in sorted(hookimpls.items())
+    }
     description["ranks"] = {hook: rank for hook, rank in ranks.items() if rank != RANK}
-    if "nanocoder_settings" in found:
+    if "nanocoder_settings" in hookimpls:
         description["settings"] = settings_class(
-            name, found["nanocoder_settings"].function()
+            name, hookimpls["nanocoder_settings"].function()
         ).__name__
     for hook, expected in OFFERS.items():
-        if hook in found:
+        if hook in hookimpls:
             description[hook.removeprefix(f"{PROJECT}_")] = [
-                _offer(name, one) for one in offered(name, hook, found[hook].function(), expected)
+                _offer(name, offer)
+                for offer in offered(name, hook, hookimpls[hook].function(), expected)
             ]
     return description
 
@@ -141,12 +142,10 @@ def offered(name: str, hook: str, value: Any, expected: type) -> list[Any]:
         raise PluginError(
             name, f"{hook} returned {type(value).__name__}, expected a list of {expected.__name__}"
         )
-    for one in value:
-        if not isinstance(one, expected):
-            raise PluginError(
-                name,
-                f"{hook} offered {type(one).__name__} {one!r:.60}, expected {expected.__name__}",
-            )
+    for offer in value:
+        if not isinstance(offer, expected):
+            actual = f"{type(offer).__name__} {offer!r:.60}"
+            raise PluginError(name, f"{hook} offered {actual}, expected {expected.__name__}")
     return list(value)
 
 
@@ -172,16 +171,7 @@ def _offer(name: str, value: Any) -> dict[str, Any]:
         arguments = [asdict(argument) for argument in value.arguments]
         return {"name": value.name, "help": value.help, "arguments": arguments}
     if isinstance(value, ProviderSpec):
-        return {
-            "name": value.name,
-            "description": value.description,
-            "default_model": value.default_model,
-            "key_variables": list(value.key_variables),
-            "rank": value.rank,
-            "probe": value.probe is not None,
-            "hint": value.hint,
-            "servers": dict(value.servers),
-        }
+        return {**manifest_of(value), "probe": value.probe is not None}
     return {"name": value.name}
 
 
@@ -204,26 +194,14 @@ def tool_manifest(plugin: str, tool: Tool[..., Any]) -> dict[str, Any]:
     if problem:
         raise PluginError(plugin, f"the definition of {tool.name!r} holds {problem}")
     return {
-        "name": tool.name,
-        "description": tool.description,
+        **manifest_of(tool),
         "schema": parameters,
-        "risk": str(tool.risk),
-        "effects": sorted(map(str, tool.effects)),
-        "composed_of": list(tool.composed_of),
-        "single_confirmation": tool.single_confirmation,
-        "transactional": tool.transactional,
-        "timeout_s": tool.timeout_s,
-        "examples": [dict(example) for example in tool.examples],
-        "repeatable": tool.repeatable,
-        "reveals": tool.reveals,
-        "commands": list(tool.commands),
-        "short": tool.short,
         "tokens": count_tokens(canonical_json(wire)),
     }
 
 
 def _unfit(text: str) -> str:
-    """Say what is wrong with a text that a model is to read and a person cannot look through."""
+    """Say why a text for the model is refused: a person could not read all of it."""
     if len(text) > MAX_TEXT_CHARS:
         return f"a text of {len(text):,} characters; at most {MAX_TEXT_CHARS:,} may go to a model"
     if all(letter.isprintable() or letter in "\n\t" for letter in text):
@@ -258,13 +236,13 @@ def import_and_describe(name: str, module: str) -> dict[str, Any]:
 
 def main() -> None:
     """Read [[name, module], …] from stdin; write a line of JSON for each to what was stdout."""
-    wanted: list[list[str]] = json.load(sys.stdin)
+    plugins: list[list[str]] = json.load(sys.stdin)
     out = os.dup(1)
     # A plugin that prints at import must not write into the answers.
     silent = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silent, 1)
     os.dup2(silent, 2)
-    for name, module in wanted:
+    for name, module in plugins:
         line = json.dumps([name, import_and_describe(name, module)]) + "\n"
         data = line.encode()
         while data:
