@@ -223,6 +223,13 @@ def table(_: nox.Session) -> None:
     pages.PACKAGES_LIST.write_text(pages.packages_list(), encoding="utf-8")
 
 
+@nox.session(venv_backend="uv")
+def house(session: nox.Session) -> None:
+    """Measure the core's rooms, beside other projects; write the tables of layout.md."""
+    session.install("attrs", "pluggy", "tox", "mini-swe-agent")
+    session.run("python", "tests/contract/house.py", "--write")
+
+
 @nox.session
 def changelog(session: nox.Session) -> None:
     """Gather the fragments of docs/changelog into CHANGELOG.md: `nox -s changelog -- 1.2.0`."""

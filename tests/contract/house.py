@@ -6,6 +6,7 @@ room is the longest way down its imports, those under TYPE_CHECKING counted. Run
 """
 
 import ast
+import importlib.util
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
@@ -13,6 +14,10 @@ from pathlib import Path
 
 from attrs import frozen
 
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs/explanation/layout.md"
+MARKS = ("<!-- house: written by `nox -s house` -->", "<!-- end of house -->")
+OTHERS = ("pluggy", "tox", "minisweagent")
 WITH_DOCSTRINGS = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -177,8 +182,31 @@ def package_table(packages: Iterable[Figures]) -> Iterator[str]:
         yield "| " + " | ".join(map(str, [*row, f"{figures.comments:.1f}"])) + " |"
 
 
+def write() -> None:
+    """Write the tables of the page on the layout; the other projects have to be installed."""
+    ours = [measure(folder) for folder in sorted(ROOT.glob("core/*/src/*")) if folder.is_dir()]
+    others = [measure(folder) for folder in map(folder_of, OTHERS)]
+    core = next(figures for figures in ours if figures.name == "nanocoder")
+    start, end = MARKS
+    before, _, rest = PAGE.read_text(encoding="utf-8").partition(start)
+    tables = "\n".join([*package_table([*ours, *others]), "", *room_table(core)])
+    text = f"{before}{start}\n\n{tables}\n\n{end}{rest.partition(end)[2]}"
+    PAGE.write_text(text, encoding="utf-8")
+
+
+def folder_of(name: str) -> Path:
+    """Return the folder of an installed package; raises ModuleNotFoundError."""
+    spec = importlib.util.find_spec(name)
+    if spec is None or spec.origin is None:
+        raise ModuleNotFoundError(f"{name} is not installed; run `nox -s house`")
+    return Path(spec.origin).parent
+
+
 def main() -> None:
-    """Print the tables of the packages whose folders the command line names."""
+    """Print the tables of the packages whose folders the command line names, or write the page."""
+    if sys.argv[1:] == ["--write"]:
+        write()
+        return
     packages = [measure(Path(word).resolve()) for word in sys.argv[1:]]
     sys.stdout.write("\n".join(package_table(packages)) + "\n")
     for figures in packages:
