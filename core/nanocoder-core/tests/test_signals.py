@@ -151,7 +151,7 @@ def test_a_signal_that_meets_the_main_thread_inside_a_lock_is_obeyed(start, nano
 
 STUCK = """
 import os, signal, sys, threading
-from nanocoder.signals import Signals
+from nanocoder.cli.signals import Signals
 
 with Signals():
     os.kill(os.getpid(), signal.SIGTERM)

@@ -21,15 +21,14 @@ _NAMES = {
         Finished ModelInfo Notice Provider ProviderSpec Request Retrying TextDelta ThinkingDelta
         ToolDefinition
     """,
-    "nanocoder.redaction": "without_password",
-    "nanocoder.repetition": "repeats_itself",
+    "nanocoder.session.repetition": "repeats_itself",
     "nanocoder.session.messages": "encode_message spoken",
     "nanocoder.session.records": "Record",
     "nanocoder.session.store": "SessionStore",
     "nanocoder.session.summary": "SessionSummary",
     "nanocoder.session.transcript": "Transcript",
     "nanocoder.session.undo_request": "UndoRequest Undone",
-    "nanocoder.text": "OutputLimit brief clip clip_output count_tokens",
+    "nanocoder.text": "OutputLimit brief clip clip_output count_tokens without_password",
     "nanocoder.tools.tool": "SessionInfo Tool ToolContext ToolInfo tool",
     "nanocoder.values": """
         ApprovalAnswer ApprovalRequest Attachment Decision Effect Event Message Mode Question Risk

@@ -57,13 +57,12 @@ from nanocoder.provider import Retrying as Retrying
 from nanocoder.provider import TextDelta as TextDelta
 from nanocoder.provider import ThinkingDelta as ThinkingDelta
 from nanocoder.provider import ToolDefinition as ToolDefinition
-from nanocoder.redaction import without_password as without_password
-from nanocoder.repetition import repeats_itself as repeats_itself
 from nanocoder.session.api import open_session as open_session
 from nanocoder.session.loop import Session as Session
 from nanocoder.session.messages import encode_message as encode_message
 from nanocoder.session.messages import spoken as spoken
 from nanocoder.session.records import Record as Record
+from nanocoder.session.repetition import repeats_itself as repeats_itself
 from nanocoder.session.store import SessionStore as SessionStore
 from nanocoder.session.summary import SessionSummary as SessionSummary
 from nanocoder.session.transcript import Transcript as Transcript
@@ -74,6 +73,7 @@ from nanocoder.text import brief as brief
 from nanocoder.text import clip as clip
 from nanocoder.text import clip_output as clip_output
 from nanocoder.text import count_tokens as count_tokens
+from nanocoder.text import without_password as without_password
 from nanocoder.tools.tool import SessionInfo as SessionInfo
 from nanocoder.tools.tool import Tool as Tool
 from nanocoder.tools.tool import ToolContext as ToolContext

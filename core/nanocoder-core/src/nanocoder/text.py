@@ -165,3 +165,11 @@ def _json(value: Any) -> str:
     import json  # few lines hold anything but texts
 
     return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def without_password(text: str) -> str:
+    """Return *text* with *** in place of the user and password of each address in it."""
+    if "@" not in text:
+        return text
+    text = re.sub(r"://\S*@", "://***@", text)
+    return re.sub(r"^[^\s/:@]+:(?!//)\S*@", "***@", text)

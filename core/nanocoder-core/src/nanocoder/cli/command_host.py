@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 from nanocoder.cli import output
 from nanocoder.cli.host import Agree, Note, Say
+from nanocoder.cli.signals import Signals
 from nanocoder.config import Config, state_dir
-from nanocoder.directory import existing_directory
 from nanocoder.errors import ConfigError, PersonError, UsageError
 from nanocoder.plugins import Plugins
 from nanocoder.session.api import open_session
 from nanocoder.session.build import installed_plugins
+from nanocoder.session.directory import existing_directory
 from nanocoder.session.loop import Session
 from nanocoder.session.store import SessionStore, name_of
 from nanocoder.session.undo_request import Undone, UndoRequest
-from nanocoder.signals import Signals
 
 if TYPE_CHECKING:
     from nanocoder.session.served import Served

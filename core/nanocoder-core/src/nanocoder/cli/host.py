@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from argparse import Action, ArgumentParser
 
+    from nanocoder.cli.signals import Signals
     from nanocoder.config import Config
     from nanocoder.hooks.contributions import Argument
     from nanocoder.plugins import Plugins
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from nanocoder.session.served import Served
     from nanocoder.session.store import SessionStore
     from nanocoder.session.undo_request import Undone, UndoRequest
-    from nanocoder.signals import Signals
 
 Say = Callable[[str], object]
 Agree = Callable[[], bool]

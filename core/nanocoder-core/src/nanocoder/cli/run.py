@@ -10,11 +10,11 @@ from nanocoder_schema import did_you_mean, for_terminal, one_line
 from nanocoder.cli.command_host import CommandHost, stop
 from nanocoder.cli.output import answers, complain
 from nanocoder.cli.piped import prompt_of
+from nanocoder.cli.signals import Signals
 from nanocoder.errors import UsageError
 from nanocoder.hooks.contributions import Display
 from nanocoder.session.loop import Session
 from nanocoder.session.report import Report
-from nanocoder.signals import Signals
 from nanocoder.text import brief
 from nanocoder.tools.tool import SessionInfo
 from nanocoder.values import Event

@@ -33,7 +33,7 @@ from nanocoder.config.settings import (
 )
 from nanocoder.config.trust import is_trusted
 from nanocoder.errors import BadArguments, ConfigError, UsageError
-from nanocoder.redaction import without_password
+from nanocoder.text import without_password
 
 T = TypeVar("T")
 

@@ -14,7 +14,6 @@ from nanocoder_files import Readable
 from nanocoder_schema import SURELY_MEANT, did_you_mean
 
 from nanocoder.config import Config, cache_dir, own_folders, user_config_dir
-from nanocoder.directory import existing_directory
 from nanocoder.errors import ConfigError, ToolError, UsageError
 from nanocoder.hooks.contributions import Dialect, Sandbox
 from nanocoder.path.approvers import Approver, Asker
@@ -22,6 +21,7 @@ from nanocoder.path.queue import Admission
 from nanocoder.path.readable import SessionReadable
 from nanocoder.plugins import Plugins
 from nanocoder.session.crash_recovery import take_back_what_was_killed
+from nanocoder.session.directory import existing_directory
 from nanocoder.session.journal import Journal
 from nanocoder.session.policy_tools import unknown_tools
 from nanocoder.session.store import SessionStore

@@ -7,7 +7,7 @@ from contextlib import closing
 from nanocoder.cancel import Cancel
 from nanocoder.errors import Cancelled, ProviderError
 from nanocoder.provider import Finished, Notice, Piece, Retrying, TextDelta
-from nanocoder.repetition import MAX_PERIOD_CHARS, REPEATS, repeats_itself
+from nanocoder.session.repetition import MAX_PERIOD_CHARS, REPEATS, repeats_itself
 from nanocoder.values import Event
 
 MAX_CHARS = 32 * 1024 * 1024

@@ -14,7 +14,6 @@ from typing import Any, Protocol, TypeVar
 from attrs import evolve
 
 from nanocoder.config import own_folders
-from nanocoder.directory import existing_directory
 from nanocoder.errors import Cancelled, ToolError
 from nanocoder.path.approval import Ask, request_data
 from nanocoder.path.approvers import Approver, Asker
@@ -22,6 +21,7 @@ from nanocoder.path.path import CLOSE_GRACE_S
 from nanocoder.path.worker import Caller, Emitted, inquiry
 from nanocoder.plugins import Plugins
 from nanocoder.session.build import Ground
+from nanocoder.session.directory import existing_directory
 from nanocoder.session.journal import Journal
 from nanocoder.session.report import Report
 from nanocoder.session.store import SessionStore
