@@ -38,6 +38,6 @@ def run_offered(values: Namespace, name: str) -> int:
     offer = host.plugins.offered("commands", name)
     if offer is None or offer[1].run is None:
         raise UsageError(
-            f"the command {name!r} is gone: {host.plugins.why_absent(name, 'commands')}"
+            f"the command {name!r} is gone: {host.plugins.why_missing(name, 'commands')}"
         )
     return int(offer[1].run(values, host))
