@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from attrs import evolve
 from nanocoder import Cancel, ConfigError, ProviderError, without_password
 
-from nanocoder_kit_http.failures import FinalError, failure_of_status, plain, words_of_page
+from nanocoder_kit_http.failures import FinalError, failure_of_status, one_line, words_of_page
 from nanocoder_kit_http.json_text import decode_json
 from nanocoder_kit_http.sse import EVENT_LIMIT_BYTES, SseEvent, SseParser
 from nanocoder_kit_http.timers import RequestTimers, Timeouts
@@ -23,7 +23,7 @@ WHOLE_REPLY: Final = "whole-reply"
 """The event type of a reply that came as one JSON body although a stream was asked for."""
 
 HEADER_S: Final = 60.0
-LOCAL_HEADER_S: Final = 600.0  # a local server first decode_json its model and reads the prompt
+LOCAL_HEADER_S: Final = 600.0  # a local server first loads its model and reads the prompt
 ERROR_BYTES: Final = 64 * 1024
 DRAIN_BYTES: Final = 64 * 1024
 _OK: Final = 200
@@ -49,12 +49,12 @@ class Client:
         key_from: str = "",
         transport: "httpx.BaseTransport | None" = None,
     ) -> None:
-        self._base_url, self.host = _checked(base_url)
+        self._base_url, self.host = _validate_url(base_url)
         self._headers = {
             "accept": "*/*",
             "accept-encoding": "identity",
             "user-agent": "nanocoder",
-            **_checked_headers(headers or {}),
+            **_validate_headers(headers or {}),
         }
         self._timeouts = _with_header_timer(timeouts or Timeouts(), self.is_local)
         self._proxy = "" if self.is_local else proxy
@@ -81,18 +81,18 @@ class Client:
         """
         with self._exchange("POST", path, body, cancel) as (response, timers):
             chunks = response.iter_raw()
-            first = _first(chunks)
+            first = _first_chunk(chunks)
             self._refuse_page(response.headers.get("content-type", ""), first, chunks)
             # Proxies drop the content type; no event begins with one of these.
             if first.lstrip()[:1] not in {b"{", b"["}:
                 yield from _events(first, chunks, timers)
             else:
-                yield [SseEvent(WHOLE_REPLY, _joined(first, chunks, EVENT_LIMIT_BYTES))]
+                yield [SseEvent(WHOLE_REPLY, _read_up_to(first, chunks, EVENT_LIMIT_BYTES))]
 
     def get_json(self, path: str, cancel: Cancel | None = None) -> Any:
         """Return the JSON at *path*; raises ProviderError, Cancelled."""
         with self._exchange("GET", path, None, cancel or Cancel()) as (response, _):
-            return decode_json(_joined(b"", response.iter_raw(), EVENT_LIMIT_BYTES))
+            return decode_json(_read_up_to(b"", response.iter_raw(), EVENT_LIMIT_BYTES))
 
     def close(self) -> None:
         """Close the connections; a later request opens new ones."""
@@ -129,11 +129,11 @@ class Client:
         cancel.check()  # a shut socket can look like the end of a reply
 
     def _open(self) -> "tuple[httpx.Client, Bounds]":
-        from nanocoder_kit_http import transport  # httpx takes 25 ms; only a request needs it
+        from nanocoder_kit_http import transport  # httpx takes 30 ms; only a request needs it
 
         bounds = transport.Bounds()
         is_from_environment = self._proxy == "environment"
-        proxy = _from_environment(self._base_url) if is_from_environment else self._proxy
+        proxy = _environment_proxy(self._base_url) if is_from_environment else self._proxy
         timeouts = self._timeouts
         client = transport.open_client(
             self._transport or transport.Transport(bounds, proxy=proxy),
@@ -146,20 +146,20 @@ class Client:
         encoding = response.headers.get("content-encoding", "identity")
         if encoding != "identity":
             raise FinalError(
-                f"{self.host} compressed its answer ({plain(encoding)}), which it was asked not to",
+                f"{self.host} compressed its answer ({one_line(encoding)}); it was asked not to",
                 kind="protocol",
             )
         status = response.status_code
         if status == _OK:
             return
         if response.is_redirect:
-            target = plain(_host(response.headers.get("location", "")) or "nowhere")
+            target = one_line(_host(response.headers.get("location", "")) or "nowhere")
             raise FinalError(
                 f"{self.host} redirects to {target}; that is not followed, set the base URL itself",
                 kind="protocol",
                 status=status,
             )
-        body = _joined(b"", response.iter_raw(), ERROR_BYTES)
+        body = _read_up_to(b"", response.iter_raw(), ERROR_BYTES)
         raise failure_of_status(
             status,
             body,
@@ -172,8 +172,8 @@ class Client:
     def _refuse_page(self, content_type: str, first: bytes, chunks: Iterator[bytes]) -> None:
         if first.lstrip()[:1] != b"<" and not content_type.startswith("text/html"):
             return
-        page = _joined(first, chunks, ERROR_BYTES).decode("utf-8", "replace")
-        words = plain(words_of_page(page), self._secrets)
+        page = _read_up_to(first, chunks, ERROR_BYTES).decode("utf-8", "replace")
+        words = one_line(words_of_page(page), self._secrets)
         raise FinalError(
             f"{self.host} answered with an HTML page instead of a reply{words and ' '}{words};"
             " is the base URL right?",
@@ -183,11 +183,11 @@ class Client:
     def _network_failure(self, error: Exception, timers: RequestTimers) -> ProviderError:
         import httpx  # as above
 
-        detail = plain(str(error) or type(error).__name__, self._secrets)
+        detail = one_line(str(error) or type(error).__name__, self._secrets)
         if isinstance(error, httpx.ReadTimeout):
             return timers.expired()
         if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
-            return self._unreached(detail)
+            return self._connect_failure(detail)
         if isinstance(error, httpx.RemoteProtocolError | httpx.ReadError):
             return ProviderError(
                 f"the connection to {self.host} broke off: {detail}", kind="network"
@@ -198,7 +198,7 @@ class Client:
             )
         return ProviderError(f"asking {self.host} failed: {detail}", kind="network")
 
-    def _unreached(self, detail: str) -> ProviderError:
+    def _connect_failure(self, detail: str) -> ProviderError:
         if "CERTIFICATE_VERIFY_FAILED" in detail:
             advice = "; set SSL_CERT_FILE if your company has its own certificates"
             return FinalError(
@@ -220,18 +220,18 @@ def _with_header_timer(timeouts: Timeouts, is_local: bool) -> Timeouts:  # noqa:
     return evolve(timeouts, header_s=LOCAL_HEADER_S if is_local else HEADER_S)
 
 
-def _checked(base_url: str) -> tuple[str, str]:
+def _validate_url(base_url: str) -> tuple[str, str]:
     base_url = base_url.strip().rstrip("/")
     host = _host(base_url)
     if not (base_url.startswith(("http://", "https://")) and host) or "@" in base_url:
         raise ConfigError(
-            f"the base URL {without_password(plain(base_url))!r} is not of the form"
+            f"the base URL {without_password(one_line(base_url))!r} is not of the form"
             " http(s)://host[:port][/path]; a user or password in it is refused"
         )
     return base_url, host
 
 
-def _checked_headers(headers: Mapping[str, str]) -> Mapping[str, str]:
+def _validate_headers(headers: Mapping[str, str]) -> Mapping[str, str]:
     # A line end in a key would begin a header of its own, and errors of httpx would show the key.
     if not all(value.isascii() and value.isprintable() for value in headers.values()):
         raise ProviderError(
@@ -251,7 +251,7 @@ def _host(address: str) -> str:
     return (f"[{name}]" if ":" in name else name) + port
 
 
-def _from_environment(base_url: str) -> str:
+def _environment_proxy(base_url: str) -> str:
     from urllib.request import getproxies, proxy_bypass  # only servers elsewhere need it
 
     parts = urlsplit(base_url)
@@ -261,11 +261,11 @@ def _from_environment(base_url: str) -> str:
     return proxies.get(parts.scheme, "") or proxies.get("all", "")
 
 
-def _first(chunks: Iterator[bytes]) -> bytes:
+def _first_chunk(chunks: Iterator[bytes]) -> bytes:
     return next((chunk for chunk in chunks if chunk.strip()), b"")
 
 
-def _joined(first: bytes, chunks: Iterator[bytes], limit: int) -> bytes:
+def _read_up_to(first: bytes, chunks: Iterator[bytes], limit: int) -> bytes:
     pieces, size = [first], len(first)
     for chunk in chunks:
         pieces.append(chunk)

@@ -82,10 +82,10 @@ def failure_of_status(
 
     *key_from* is the environment variable that holds the key, or "".
     """
-    message, code = _described(body)
+    message, code = _describe_body(body)
     kind = _kind(status, code, message)
     wait = retry_after_s(headers or {}, time.time())
-    text = f"{host} answered {status}: {plain(message, secrets)}{_advice(kind, key_from)}"
+    text = f"{host} answered {status}: {one_line(message, secrets)}{_advice(kind, key_from)}"
     if wait is not None and kind in {"rate_limit", "overloaded", "unavailable"}:
         text += f" (it asks to wait {wait:,.0f} s)"
     retry = _RETRY_WORDS.get((headers or {}).get("x-should-retry", "").strip().lower())
@@ -100,22 +100,22 @@ def _advice(kind: str, key_from: str) -> str:
 
 def failure_in_stream(error: Any, *, host: str, secrets: Sequence[str] = ()) -> ProviderError:
     """Return the error for an error object inside a reply."""
-    message, code = _of_object(error)
+    message, code = _message_and_code(error)
     status = error.get("code") if isinstance(error, Mapping) else None
     status = status if isinstance(status, int) and status >= _FIRST_ERROR_STATUS else 0
     kind = _kind(status, code, message)
-    text = f"{host} broke off the reply: {plain(message or code, secrets)}"
+    text = f"{host} broke off the reply: {one_line(message or code, secrets)}"
     return ProviderError(text, kind=kind, status=status)
 
 
-def after(partial: str) -> str:
+def last_words(partial: str) -> str:
     """Describe the text that arrived before a failure, for the end of its message."""
     if not partial:
         return ""
-    return f" (after {len(partial):,} characters, ending {plain(partial[-80:])!r})"
+    return f" (after {len(partial):,} characters, ending {one_line(partial[-80:])!r})"
 
 
-def plain(text: str, secrets: Sequence[str] = ()) -> str:
+def one_line(text: str, secrets: Sequence[str] = ()) -> str:
     """Return one printable line of at most 500 characters without any of *secrets*."""
     for secret in filter(None, secrets):
         text = text.replace(secret, "[key]")
@@ -153,7 +153,7 @@ def _until_date(value: str, now: float) -> float | None:
         return None
 
 
-def _described(body: bytes) -> tuple[str, str]:
+def _describe_body(body: bytes) -> tuple[str, str]:
     text = body.decode("utf-8", "replace")
     try:
         value = json.loads(text)
@@ -162,7 +162,7 @@ def _described(body: bytes) -> tuple[str, str]:
     if isinstance(value, list) and value:
         value = value[0]
     if isinstance(value, Mapping):
-        return _of_object(value.get("error") or value)
+        return _message_and_code(value.get("error") or value)
     if text.lstrip().startswith("<"):
         return f"an HTML page{words_of_page(text)}; is the base URL right?", ""
     return text or "an empty body", ""
@@ -183,11 +183,11 @@ def words_of_page(page: str) -> str:
             words += text.split()
         if len(words) > _PAGE_CHARS:
             break
-    excerpt = plain(" ".join(words))[:_PAGE_CHARS]
+    excerpt = one_line(" ".join(words))[:_PAGE_CHARS]
     return f" ({excerpt})" if excerpt else ""
 
 
-def _of_object(error: Any) -> tuple[str, str]:
+def _message_and_code(error: Any) -> tuple[str, str]:
     if not isinstance(error, Mapping):
         return str(error), ""
     message = error.get("message") or error.get("detail") or error.get("error") or ""

@@ -7,7 +7,7 @@ from typing import Final, Protocol
 
 from nanocoder import Finished, ProviderError, TextDelta, ThinkingDelta, ToolCall
 
-from nanocoder_kit_http.failures import FinalError, after
+from nanocoder_kit_http.failures import FinalError, last_words
 from nanocoder_kit_http.json_text import parse_arguments, replace_surrogates
 from nanocoder_kit_http.sse import SseEvent
 
@@ -69,7 +69,7 @@ def read_reply(
             raise
         was_cut = error.kind in {"network", "protocol"}
         raise ProviderError(
-            f"{error}{after(reply.partial)}",
+            f"{error}{last_words(reply.partial)}",
             kind="protocol" if was_cut else error.kind,
             status=error.status,
             retry_after_s=error.retry_after_s,

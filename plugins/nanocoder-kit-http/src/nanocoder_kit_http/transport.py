@@ -159,7 +159,7 @@ class _Backend(httpcore.NetworkBackend):
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore.NetworkStream:
         """Connect to the first address of *host* that answers."""
-        seconds = _shorter(timeout, self._bounds.timer.remaining_s())
+        seconds = _shorter_wait(timeout, self._bounds.timer.remaining_s())
 
         def connect() -> httpcore.NetworkStream:
             problem = httpcore.ConnectError("the host has no address")
@@ -172,10 +172,10 @@ class _Backend(httpcore.NetworkBackend):
                     problem = error
             raise problem
 
-        return _BoundedStream(_opened_within(connect, seconds, self._bounds.cancel), self._bounds)
+        return _BoundedStream(_open_within(connect, seconds, self._bounds.cancel), self._bounds)
 
 
-def _opened_within(
+def _open_within(
     connect: Callable[[], httpcore.NetworkStream], seconds: float | None, cancel: Cancel
 ) -> httpcore.NetworkStream:
     """Return what *connect* opens; after *seconds* or a cancel its thread is left behind."""
@@ -217,13 +217,13 @@ class _BoundedStream(httpcore.NetworkStream):
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         """Read what is there."""
         self._bounds.hold(self._socket)
-        seconds = _shorter(timeout, self._bounds.timer.read_s())
+        seconds = _shorter_wait(timeout, self._bounds.timer.read_s())
         return self._stream.read(max_bytes, seconds)
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         """Write all of *buffer*."""
         self._bounds.hold(self._socket)
-        seconds = _shorter(timeout, self._bounds.timer.remaining_s())
+        seconds = _shorter_wait(timeout, self._bounds.timer.remaining_s())
         self._stream.write(buffer, seconds)
 
     def start_tls(
@@ -234,7 +234,7 @@ class _BoundedStream(httpcore.NetworkStream):
     ) -> httpcore.NetworkStream:
         """Return the same connection under TLS."""
         self._bounds.hold(self._socket)
-        seconds = _shorter(timeout, self._bounds.timer.remaining_s())
+        seconds = _shorter_wait(timeout, self._bounds.timer.remaining_s())
         secured = self._stream.start_tls(ssl_context, server_hostname, seconds)
         return _BoundedStream(secured, self._bounds)
 
@@ -247,7 +247,7 @@ class _BoundedStream(httpcore.NetworkStream):
         return self._stream.get_extra_info(info)
 
 
-def _shorter(timeout: float | None, seconds: float) -> float | None:
+def _shorter_wait(timeout: float | None, seconds: float) -> float | None:
     """Return the shorter wait, None for an endless one; raises ReadTimeout when time is up."""
     if seconds <= 0:
         raise httpcore.ReadTimeout("no time is left")

@@ -9,7 +9,7 @@ from nanocoder import Cancel, TimedOut, ToolError
 
 from nanocoder_kit_net.answer import Answer
 from nanocoder_kit_net.guard import Guard
-from nanocoder_kit_net.target import Target, invalid, parse_url
+from nanocoder_kit_net.target import Target, invalid_url, parse_url
 
 if TYPE_CHECKING:
     import httpx
@@ -47,11 +47,11 @@ def fetch(
     scheme_not_allowed, invalid_url, too_many_redirects, unsupported_encoding, broken_answer …),
     TimedOut, Cancelled.
     """
-    from nanocoder_kit_http import timers, transport  # httpx takes 40 ms; only a request needs it
+    from nanocoder_kit_http import timers, transport  # httpx takes 30 ms; only a request needs it
 
     limits = limits or Limits()
     timer, bounds = timers.TotalTimer(limits.seconds), transport.Bounds()
-    network = transport.Transport(bounds, resolve=guard.addresses)
+    network = transport.Transport(bounds, resolve=guard.resolve)
     hops: list[str] = []
     with bounds.during(cancel, timer), transport.open_client(network) as client:
         exchange = _Exchange(client, headers or {}, follow=follow)
@@ -134,7 +134,7 @@ def _errors_of(target: Target, limits: Limits, cancel: Cancel) -> Iterator[None]
     except httpx.TimeoutException:
         raise TimedOut(f"no complete answer within {limits.seconds:g} s") from None
     except httpx.InvalidURL as error:
-        raise invalid(target.url, f"is refused: {error}") from None
+        raise invalid_url(target.url, f"is refused: {error}") from None
     except httpx.DecodingError as error:
         raise ToolError(
             f"the answer cannot be unpacked: {error}", error_class="broken_encoding"

@@ -77,7 +77,7 @@ class Guard:
                 error_class="invalid_url",
             )
 
-    def addresses(self, host: str, port: int) -> list[str]:
+    def resolve(self, host: str, port: int) -> list[str]:
         """Look up *host*, check every address, and return them all.
 
         Raises: ToolError (host_not_found, private_address).

@@ -47,12 +47,12 @@ class Target:
 def parse_url(url: str) -> Target:
     """Read an http or https URL; raises ToolError (invalid_url, scheme_not_allowed)."""
     if len(url) > MAX_URL_CHARS:
-        raise invalid(url, f"is longer than {MAX_URL_CHARS:,} characters")
+        raise invalid_url(url, f"is longer than {MAX_URL_CHARS:,} characters")
     if _CONTROLS.search(url):
-        raise invalid(url, "has a space or a control character; escape it as in %20")
+        raise invalid_url(url, "has a space or a control character; escape it as in %20")
     match = _URL.fullmatch(url)
     if not match:
-        raise invalid(url, "is not an address of the form https://host/path")
+        raise invalid_url(url, "is not an address of the form https://host/path")
     scheme = match[1].lower()
     if scheme not in SCHEMES:
         raise ToolError(
@@ -60,7 +60,7 @@ def parse_url(url: str) -> Target:
             error_class="scheme_not_allowed",
         )
     if not match[2].startswith("//"):
-        raise invalid(url, "has no // after its scheme")
+        raise invalid_url(url, "has no // after its scheme")
     authority, path = _split(match[2][2:])
     user, _, place = authority.rpartition("@")
     host, port = _place(url, place)
@@ -74,7 +74,7 @@ def parse_url(url: str) -> Target:
     )
 
 
-def invalid(url: str, problem: str) -> ToolError:
+def invalid_url(url: str, problem: str) -> ToolError:
     """Return the error for a URL that is none."""
     return ToolError(f"{url[:200]!r} {problem}", error_class="invalid_url")
 
@@ -90,7 +90,7 @@ def _place(url: str, text: str) -> tuple[str, int]:
     if text.startswith("["):
         inside, closed, rest = text[1:].partition("]")
         if not closed or (rest and not rest.startswith(":")):
-            raise invalid(url, "has an address in brackets that does not end")
+            raise invalid_url(url, "has an address in brackets that does not end")
         return _version_6(url, inside), _port(url, rest[1:]) if rest else 0
     host, colon, port = text.partition(":")
     return _name(url, host), _port(url, port) if colon and port else 0
@@ -102,15 +102,17 @@ def _version_6(url: str, text: str) -> str:
     try:
         address = IPv6Address(text)
     except AddressValueError:
-        raise invalid(url, f"has {text[:60]!r} in brackets, which is not an IPv6 address") from None
+        raise invalid_url(
+            url, f"has {text[:60]!r} in brackets, which is not an IPv6 address"
+        ) from None
     if address.scope_id:
-        raise invalid(url, "names a network interface")
+        raise invalid_url(url, "names a network interface")
     return str(address)
 
 
 def _port(url: str, text: str) -> int:
     if not _PORT.fullmatch(text) or not 0 < int(text) <= _MAX_PORT:
-        raise invalid(url, f"has no port between 1 and {_MAX_PORT:,} after its host")
+        raise invalid_url(url, f"has no port between 1 and {_MAX_PORT:,} after its host")
     return int(text)
 
 
@@ -120,8 +122,10 @@ def _name(url: str, text: str) -> str:
         try:
             host = text.encode("idna").decode("ascii")
         except UnicodeError:
-            raise invalid(url, "has an invalid host name") from None
+            raise invalid_url(url, "has an invalid host name") from None
     host = host.lower().removesuffix(".")
     if not _HOST.fullmatch(host):
-        raise invalid(url, "has an invalid host name; only letters, digits, - and . are allowed")
+        raise invalid_url(
+            url, "has an invalid host name; only letters, digits, - and . are allowed"
+        )
     return host
