@@ -77,6 +77,13 @@ def riddles(source: str) -> Iterator[str]:
                 yield f"{line}: {' '.join(sentence.split())}"
 
 
+def vague_functions(tree: ast.Module) -> Iterator[str]:
+    """Yield functions with such a name: a function is a verb, and a participle is none."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and node.name.lstrip("_") in VAGUE:
+            yield f"{node.lineno}: {node.name}()"
+
+
 def complaints(path: Path) -> Iterator[str]:
     source = path.read_text(encoding="utf-8")
     for complaint in (*vague_names(repository.tree(path)), *riddles(source)):
@@ -129,3 +136,15 @@ def test_names_and_sentences_are_plain_but_for_the_figures_that_are_listed():
     actual.update({name: len(lines) for name, lines in listing.items()})
     worse = {name: count for name, count in actual.items() if count > allowed.get(name, 0)}
     assert not worse, "\n".join(line for name in worse for line in listing[name])
+
+
+def test_a_package_without_a_figure_has_no_vague_function_either():
+    listed = {entry["package"] for entry in repository.exceptions("words")}
+    vague = [
+        f"{repository.shown(path)}:{function}"
+        for package in repository.packages()
+        if owner(package) not in listed
+        for path in sorted(package.source.rglob("*.py"))
+        for function in vague_functions(repository.tree(path))
+    ]
+    assert not vague, "\n".join(vague)

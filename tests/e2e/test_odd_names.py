@@ -75,7 +75,7 @@ def test_grep_forges_no_line_by_a_name(ground, engine, monkeypatch):
         from nanocoder_tool_grep import scan
 
         monkeypatch.setattr(scan, "ALONE_FILES", 0)
-        monkeypatch.setattr("nanocoder_tool_grep.workers.count", lambda: 2)
+        monkeypatch.setattr("nanocoder_tool_grep.workers.count_workers", lambda: 2)
     (ground / ".nanocoder").mkdir()
     kind = "ripgrep" if engine == "ripgrep" else "python"
     (ground / ".nanocoder/config.toml").write_text(f'[plugins.tool-grep]\nengine = "{kind}"\n')

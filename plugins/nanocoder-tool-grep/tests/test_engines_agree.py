@@ -172,7 +172,7 @@ def test_a_nul_far_behind_ends_a_file_for_both(root, output):
 @pytest.mark.contract("MA-47")
 @pytest.mark.timeout(60)
 def test_they_agree_on_a_tree_that_is_searched_by_many_processes(root, monkeypatch):
-    monkeypatch.setattr("nanocoder_tool_grep.workers.count", lambda: 2)
+    monkeypatch.setattr("nanocoder_tool_grep.workers.count_workers", lambda: 2)
     files = {f"{n % 7}/{n % 3}/f{n}.txt": f"line {n}\nfoo {n % 11}\nend\n" for n in range(1_500)}
     # On both sides of where one piece ends and the next begins, and in letters of no usual case.
     files["8/seam"] = "x" * 65_533 + "foo 7\n"

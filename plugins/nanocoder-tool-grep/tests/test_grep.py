@@ -492,7 +492,7 @@ def test_a_huge_sparse_file_is_left_at_once(ctx, path):
 @pytest.fixture
 def large_tree(ctx, monkeypatch):
     ctx.settings = Settings(engine="python")
-    monkeypatch.setattr("nanocoder_tool_grep.workers.count", lambda: 2)
+    monkeypatch.setattr("nanocoder_tool_grep.workers.count_workers", lambda: 2)
     make(ctx, {f"d{n // 100}/f{n}": f"needle {n}\n" for n in range(1_300)})
     return ctx
 

@@ -163,7 +163,7 @@ class Text:
         if self._can_hold(rule_words):
             if any(_occurs(rule_words, segment) for segment in self.segments):
                 return Match.YES
-            if _is_in_a_row(rule_words, self._whole):
+            if _is_in_a_row(rule_words, self._all_words):
                 return Match.YES
         maybe = any(_may_become(rule_words, words) for words in self._computed)
         return Match.MAYBE if maybe else Match.NO
@@ -173,7 +173,7 @@ class Text:
         return all(name in self.words for name in names)
 
     @cached_property
-    def _whole(self) -> list[str]:
+    def _all_words(self) -> list[str]:
         """All words of an unknown text, so that a quote that we misread cannot hide one."""
         if self._simples is not None:
             return []

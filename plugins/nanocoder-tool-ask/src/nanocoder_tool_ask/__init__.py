@@ -80,7 +80,7 @@ def _clean_choices(choices: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _match_choice(answer: str, offered: tuple[str, ...], *, custom: bool) -> str:
-    """Return the choice that *answer* names, whatever its case, or else the answer itself."""
+    """Return the choice that *answer* names in any case, or else the answer itself."""
     text = answer.strip()
     for choice in offered:
         if choice.casefold() == text.casefold():

@@ -26,7 +26,7 @@ WAIT_FOR_GO: Final = 'read -r go && exec "$@" </dev/null'
 
 @frozen
 class Ended:
-    """How a command ended. *returncode* is as in subprocess.
+    """The end of a command. *returncode* is as in subprocess.
 
     *leftovers* names the processes that it left running, and that were ended with it.
     """

@@ -9,7 +9,8 @@ from attrs import field, frozen
 from nanocoder import NanocoderError, SessionInfo, ToolContext, ToolResult, named_paths
 
 BUSY = "busy"
-LOOK_S = 0.5
+CHECK_S = 0.5
+"""A call that waits for others looks this often whether the batch was cancelled."""
 
 
 @frozen
@@ -77,14 +78,14 @@ class _ParallelRun:
             result = _call(self._ctx, self._calls[index])
             if result.error_class != BUSY or before == len(self._calls) - 1:
                 return result
-            self._wait(partial(self._has_more_ended, before))
+            self._wait(partial(self._has_another_ended, before))
 
-    def _has_more_ended(self, count: int) -> bool:
+    def _has_another_ended(self, count: int) -> bool:
         return len(self._ended) > count
 
     def _wait(self, until: Callable[[], bool]) -> None:
         with self._changed:
-            while not self._changed.wait_for(until, LOOK_S):
+            while not self._changed.wait_for(until, CHECK_S):
                 self._ctx.cancelled.check()
 
     def _earlier(self, index: int) -> set[int]:

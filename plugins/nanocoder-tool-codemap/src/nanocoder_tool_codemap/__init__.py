@@ -31,7 +31,7 @@ Operation = Literal[
 
 @frozen
 class Settings:
-    """What `[plugins.tool-codemap]` may set.
+    """The settings of `[plugins.tool-codemap]`.
 
     *max_tokens* is the most that an answer has. *cache* keeps the map in the user's cache
     directory, for the next session.

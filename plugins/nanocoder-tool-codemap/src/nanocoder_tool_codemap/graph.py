@@ -108,10 +108,10 @@ def _homes(records: Mapping[str, Record]) -> dict[str, dict[str, list[str]]]:
     """Return the files that define each name at their top, by language and name."""
     homes: dict[str, dict[str, list[str]]] = {}
     for path, record in records.items():
-        own = homes.setdefault(record.language, {})
+        homes_by_name = homes.setdefault(record.language, {})
         for name in record.top_names():
             if len(name) >= MIN_NAME_CHARS:
-                own.setdefault(name, []).append(path)
+                homes_by_name.setdefault(name, []).append(path)
     return homes
 
 
@@ -162,9 +162,11 @@ def rank(edges: Edges, start: Mapping[str, float] | None = None) -> dict[str, fl
                 incoming[other] += score * share
         # A file without links passes its score on to the files where the surfer starts.
         rest = 1 - DAMPING * sum(incoming)
-        fresh = [DAMPING * score + rest * base for score, base in zip(incoming, begin, strict=True)]
-        change = sum(abs(a - b) for a, b in zip(fresh, scores, strict=True))
-        scores = fresh
+        updated = [
+            DAMPING * score + rest * base for score, base in zip(incoming, begin, strict=True)
+        ]
+        change = sum(abs(a - b) for a, b in zip(updated, scores, strict=True))
+        scores = updated
         if change < MIN_CHANGE:
             break
     return dict(zip(paths, scores, strict=True))

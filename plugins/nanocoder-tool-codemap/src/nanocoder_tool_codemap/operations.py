@@ -147,9 +147,11 @@ def references(inquiry: Inquiry) -> Iterator[str]:
             data = inquiry.workspace.read_bytes(path, max_bytes=MAX_FILE_BYTES)
         except WorkspaceError:  # deleted meanwhile
             continue
-        own = {definition.line for definition in files[path].definitions if definition.name == name}
+        definition_lines = {
+            definition.line for definition in files[path].definitions if definition.name == name
+        }
         for line, text in inquiry.index.lines_with(name, files[path].language, data):
-            mark = " [definition]" if line in own else ""
+            mark = " [definition]" if line in definition_lines else ""
             yield f"{path}:{line}: {text[:MAX_LINE_CHARS]}{mark}"
 
 

@@ -10,7 +10,7 @@ DEFAULT_EXTENSIONS = (".go", ".py")
 
 @frozen
 class Settings:
-    """What `[plugins.tool-complexity]` may set.
+    """The settings of `[plugins.tool-complexity]`.
 
     *skip_dirs* are names of folders that are left out besides those that always are. Functions are
     measured for *time_limit_s* seconds; lines are counted to the end.

@@ -139,5 +139,5 @@ def _notes(measures: Measures) -> list[str]:
     return notes
 
 
-def _count_of(number: int, what: str) -> str:
-    return f"{number:,} {what}{'s' if number != 1 else ''}"
+def _count_of(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'s' if number != 1 else ''}"

@@ -37,7 +37,7 @@ Action = Literal["start", "stop", "status", "check_port"]
 
 @frozen
 class Settings:
-    """What `[plugins.tool-devserver]` may set.
+    """The settings of `[plugins.tool-devserver]`.
 
     *environment*: names of variables that servers get besides the usual ones, secrets included.
     *ready_s*: seconds to wait until a server listens on its port; *quiet_s*: seconds to look
@@ -187,7 +187,7 @@ def _status(servers: Servers, identity: str) -> ToolResult:
     servers_shown = [servers.get(identity)] if identity else servers.all()
     lines = LOG_LINES if identity else STATUS_LINES
     parts = [
-        "\n".join(filter(None, [_headline(server), *_indented(server.log(lines))]))
+        "\n".join(filter(None, [_headline(server), *_indent(server.log(lines))]))
         for server in servers_shown
     ]
     return ToolResult(
@@ -218,7 +218,7 @@ def _headline(server: Server) -> str:
     return f"{server.id}: {state}, {server.uptime_s:.0f} s{port}: {server.command}"
 
 
-def _indented(text: str) -> list[str]:
+def _indent(text: str) -> list[str]:
     return [f"  {line}" for line in text.splitlines()]
 
 

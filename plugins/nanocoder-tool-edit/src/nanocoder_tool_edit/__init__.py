@@ -27,7 +27,7 @@ NOT_GIVEN: Any = Factory(lambda: None)
 
 @frozen
 class Settings:
-    """What `[plugins.tool-edit]` may set.
+    """The settings of `[plugins.tool-edit]`.
 
     *tolerant*: text that is not in the file exactly is searched with other white space,
     and with small differences.

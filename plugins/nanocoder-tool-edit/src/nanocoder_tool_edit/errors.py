@@ -12,7 +12,7 @@ MAX_LINE = 500
 def several_matches(
     path: str, text: str, match: Match, *, can_replace_all: bool = True
 ) -> ToolError:
-    """Return the error for a text that stands in several places."""
+    """Return the error for a text that occurs several times."""
     lines = [line_of(text, span.start) for span in match.spans[:SHOWN_PLACES]]
     more = ", \u2026" if len(match.spans) > SHOWN_PLACES else ""
     numbers = ", ".join(map(str, dict.fromkeys(lines)))

@@ -47,9 +47,13 @@ class _Style:
         file: Sequence[str],
     ) -> None:
         pairs = list(_pairs(sought, matched))
-        self._lines = {here: indent(there) for here, there in reversed(pairs)}
-        self._indents = {indent(here): indent(there) for here, there in reversed(pairs)}
-        self._is_shifted = any(here != there for here, there in self._indents.items())
+        self._lines = {sought_line: indent(file_line) for sought_line, file_line in reversed(pairs)}
+        self._indents = {
+            indent(sought_line): indent(file_line) for sought_line, file_line in reversed(pairs)
+        }
+        self._is_shifted = any(
+            sought_line != file_line for sought_line, file_line in self._indents.items()
+        )
         # A few lines tell tabs from spaces, but not how many spaces are one level.
         self._file_unit = "\t" if _unit(matched) == "\t" else _unit(file)
         self._file_starts = {line[0] for line in file if line.startswith((" ", "\t"))}
@@ -57,43 +61,45 @@ class _Style:
 
     def indent_of(self, line: str) -> str:
         """Return the white space that *line* of the new text begins with in the file."""
-        same = self._lines.get(line)
-        if same is not None:  # a file may indent by tabs in one place and by spaces in another
-            return same
-        own = indent(line)
-        return self._indents[own] if own in self._indents else self._convert(own)
+        indentation = self._lines.get(line)
+        if (
+            indentation is not None
+        ):  # a file may indent by tabs in one place and by spaces in another
+            return indentation
+        white = indent(line)
+        return self._indents[white] if white in self._indents else self._convert(white)
 
-    def _convert(self, own: str) -> str:
+    def _convert(self, white: str) -> str:
         """Return the file's white space for a level that none of the replaced lines has."""
-        if not self._indents or not self._file_unit or not self._is_foreign(own):
-            return self._shift(own)
-        base = self._base(own)
-        steps, rest = divmod(_width(own) - _width(base), self._model_columns)
-        there = self._indents[base]
+        if not self._indents or not self._file_unit or not self._is_foreign(white):
+            return self._shift(white)
+        base = self._base(white)
+        steps, rest = divmod(_width(white) - _width(base), self._model_columns)
+        base_indent = self._indents[base]
         if steps < 0:
-            return _remove_units(there, self._file_unit, -steps)
-        return there + self._file_unit * steps + " " * rest
+            return _remove_units(base_indent, self._file_unit, -steps)
+        return base_indent + self._file_unit * steps + " " * rest
 
-    def _shift(self, own: str) -> str:
-        """Return *own* shifted to the right or left as far as the known lines are."""
+    def _shift(self, white: str) -> str:
+        """Return *white* shifted to the right or left as far as the known lines are."""
         if not self._indents:
-            return own
-        base = self._base(own)
-        if own.startswith(base):
-            return self._indents[base] + own[len(base) :]
-        if base.startswith(own):
-            return self._indents[base].removesuffix(base[len(own) :])
-        return own
+            return white
+        base = self._base(white)
+        if white.startswith(base):
+            return self._indents[base] + white[len(base) :]
+        if base.startswith(white):
+            return self._indents[base].removesuffix(base[len(white) :])
+        return white
 
-    def _is_foreign(self, own: str) -> bool:
-        """Tell whether *own* is not how the file indents."""
-        return self._is_shifted or (own != "" and own[0] not in self._file_starts)
+    def _is_foreign(self, white: str) -> bool:
+        """Tell whether *white* is not how the file indents."""
+        return self._is_shifted or (white != "" and white[0] not in self._file_starts)
 
-    def _base(self, own: str) -> str:
-        """Return the known level that is nearest to *own*, one above it if there is any."""
+    def _base(self, white: str) -> str:
+        """Return the known level that is nearest to *white*, one above it if there is any."""
         return max(
             self._indents,
-            key=lambda base: (_width(base) <= _width(own), -abs(_width(own) - _width(base))),
+            key=lambda base: (_width(base) <= _width(white), -abs(_width(white) - _width(base))),
         )
 
     def _columns(self, lines: Sequence[str]) -> int:

@@ -85,16 +85,16 @@ def _equal(region: list[str], sought: list[str], key: Callable[[str], str]) -> b
 
 
 def _indents(region: list[str], sought: list[str]) -> str:
-    for there, here in zip(region, sought, strict=False):
-        if indent(there) != indent(here):
-            return f"{indent(there)!r} where old_string has {indent(here)!r}"
+    for file_line, sought_line in zip(region, sought, strict=False):
+        if indent(file_line) != indent(sought_line):
+            return f"{indent(file_line)!r} where old_string has {indent(sought_line)!r}"
     return "other indentation"
 
 
 def _first_difference(region: list[str], sought: list[str]) -> str:
-    for there, here in zip(region, sought, strict=False):
-        if there.strip() != here.strip():
-            return f"old_string has {_cut(here)!r} where the file has {_cut(there)!r}"
+    for file_line, sought_line in zip(region, sought, strict=False):
+        if file_line.strip() != sought_line.strip():
+            return f"old_string has {_cut(sought_line)!r} where the file has {_cut(file_line)!r}"
     return "the file ends there"
 
 

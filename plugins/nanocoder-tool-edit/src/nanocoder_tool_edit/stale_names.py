@@ -16,11 +16,11 @@ def find_stale_names(old: str, new: str, after: Callable[[], str]) -> list[tuple
     def names(text: str) -> list[str]:
         return list(dict.fromkeys(re.findall(rf"[^\W\d]\w{{{SHORTEST - 1},}}", text)))
 
-    gone = [name for name in names(old) if name not in names(new)]
-    come = [name for name in names(new) if name not in names(old)]
-    if len(gone) != 1 or len(come) != 1:
+    removed = [name for name in names(old) if name not in names(new)]
+    added = [name for name in names(new) if name not in names(old)]
+    if len(removed) != 1 or len(added) != 1:
         return []
-    return [(name, lines) for name in gone if (lines := _lines(name, after()))]
+    return [(name, lines) for name in removed if (lines := _lines(name, after()))]
 
 
 def _lines(name: str, text: str) -> list[int]:

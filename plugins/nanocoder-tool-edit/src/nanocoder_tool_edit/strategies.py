@@ -149,13 +149,14 @@ def _windows(lines: Lines, block: Block, new: str, key: Callable[[str], str]) ->
     return spans
 
 
-def _compare_middles(there: Outline, here: Outline) -> float:
+def _compare_middles(file_outline: Outline, sought_outline: Outline) -> float:
     """Compare the middle lines; 0 when the outer ones are not indented alike."""
     from rapidfuzz.distance import Levenshtein  # 12 MB that an exact edit does not load
 
-    if (there[0], there[-1]) != (here[0], here[-1]):
+    if (file_outline[0], file_outline[-1]) != (sought_outline[0], sought_outline[-1]):
         return 0.0
     texts = (
-        "\n".join("    " * level + line for level, line in lines[1:-1]) for lines in (there, here)
+        "\n".join("    " * level + line for level, line in lines[1:-1])
+        for lines in (file_outline, sought_outline)
     )
     return Levenshtein.normalized_similarity(*texts, score_cutoff=FUZZY_SIMILARITY)

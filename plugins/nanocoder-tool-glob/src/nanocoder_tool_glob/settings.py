@@ -6,7 +6,7 @@ from nanocoder_kit_glob import SKIPPED
 
 @frozen
 class Settings:
-    """What `[plugins.tool-glob]` may set.
+    """The settings of `[plugins.tool-glob]`.
 
     At most *max_results* files are named, the newest of those found; after *max_matches* files the
     search ends. Directories with a name in *skip* are not gone into.

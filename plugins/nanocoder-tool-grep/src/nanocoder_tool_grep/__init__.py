@@ -21,7 +21,7 @@ TYPE = r"^[A-Za-z0-9.+#_-]{0,30}$"
 
 @frozen
 class Settings:
-    """What `[plugins.tool-grep]` may set.
+    """The settings of `[plugins.tool-grep]`.
 
     *engine* "python" does without ripgrep, "ripgrep" asks it wherever it can; "auto" looks for
     plain text in a few small files itself, as starting a program takes longer. A search that takes

@@ -1,6 +1,6 @@
-"""Which lines of a file match: bytes in, lines out.
+"""Match the lines of a file: bytes in, lines out.
 
-The search in this process and its workers share it, and a worker is to start quickly: nothing of
+The search in this process and its workers share it. A worker must start quickly: nothing of
 nanocoder is imported here, and nothing slow.
 """
 

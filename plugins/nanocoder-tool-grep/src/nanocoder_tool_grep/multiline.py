@@ -11,7 +11,7 @@ MAX_FILE_BYTES = 50_000_000
 """A larger file is not searched across lines: it would be held as bytes, as text and as lines."""
 
 Span = tuple[int, int]
-"""Where a match begins, and where it ends."""
+"""The start and the end of a match."""
 
 
 class AcrossMatcher:

@@ -41,7 +41,7 @@ class Query:
 
     @property
     def is_plain(self) -> bool:
-        """Whether the pattern stands for itself, letter by letter."""
+        """Whether the pattern is literal text."""
         return self.fixed or not set(self.pattern) & set(r"\.^$*+?{}[]|()")
 
 

@@ -96,7 +96,7 @@ class _Scan:
     def lines(self, folders: Iterator[FolderFiles]) -> Iterator[Line]:
         """Yield the matches in *folders*, in their order."""
         # A multiline search holds whole files: with several workers that is too much memory.
-        number = 0 if self.query.is_file or self.query.multiline else workers.count()
+        number = 0 if self.query.is_file or self.query.multiline else workers.count_workers()
         for folder, names in folders:
             for at, name in enumerate(names):
                 if number and (self.files >= ALONE_FILES or self.size >= ALONE_BYTES):

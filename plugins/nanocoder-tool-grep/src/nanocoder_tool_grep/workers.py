@@ -1,4 +1,4 @@
-"""The search in Python on all processors: workers get file names and answer in order.
+"""Search in Python on all processors: workers get file names and answer in order.
 
 Processes, because threads would wait for each other; started anew rather than forked, because in
 a fork of a process with threads a lock can stay locked for ever.
@@ -51,7 +51,7 @@ class WorkerDiedError(Exception):
         self.unanswered = unanswered
 
 
-def count() -> int:
+def count_workers() -> int:
     """Return how many workers are worth it: none on one processor."""
     if not sys.executable:
         return 0

@@ -35,7 +35,7 @@ def _validate_rules(_: object, __: object, texts: tuple[str, ...]) -> None:
 
 @frozen
 class Settings:
-    """What `[plugins.tool-http]` may set.
+    """The settings of `[plugins.tool-http]`.
 
     *allow*: addresses that may be requested although they are not public: "loopback",
     "127.0.0.1:8000", "10.0.0.0/8", "[::1]:443".

@@ -12,7 +12,7 @@ _MARKS = {"dir": "/", "link": "@", "other": "|", "file": ""}
 
 @frozen
 class Settings:
-    """What `[plugins.tool-list]` may set.
+    """The settings of `[plugins.tool-list]`.
 
     At most *max_entries* are listed; directories with a name in *skip* are left out.
     """

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from attrs import define, field
 
-from nanocoder_tool_patch.hunks import Hunk, Section, malformed, path_of, read_hunk
+from nanocoder_tool_patch.hunks import Hunk, Section, invalid_patch, path_of, read_hunk
 from nanocoder_tool_patch.unified import start_of
 
 BEGIN, END = "*** Begin Patch", "*** End Patch"
@@ -40,7 +40,7 @@ class _Reader:
                 break
             elif line.strip() and line.rstrip() != BEGIN:
                 instructions = f"{ADD!r}, {UPDATE!r}, {DELETE!r} or {END!r}"
-                raise malformed(f"found {line[:80]!r}, expected {instructions}", row)
+                raise invalid_patch(f"found {line[:80]!r}, expected {instructions}", row)
         return self.sections
 
     def _addition(self, path: str, row: int) -> Section:
@@ -48,7 +48,7 @@ class _Reader:
         body = self._body()
         for number, line in enumerate(body, self.first_row + start):
             if not line.startswith("+"):
-                raise malformed("every line of a new file begins with '+'", number)
+                raise invalid_patch("every line of a new file begins with '+'", number)
         hunks = (read_hunk(body, row),) if body else ()
         return Section("add", path, row, hunks)
 
@@ -61,7 +61,7 @@ class _Reader:
         while self.at < len(self.lines) and not self._ends():
             hunks.append(self._hunk())
         if not hunks and not target:
-            raise malformed(f"no hunk for {path!r}", row)
+            raise invalid_patch(f"no hunk for {path!r}", row)
         return Section("update", path, row, tuple(hunks), target)
 
     def _hunk(self) -> Hunk:
@@ -78,10 +78,10 @@ class _Reader:
         if at_end:
             self.at += 1
         if not body:
-            raise malformed("a hunk without lines", row)
+            raise invalid_patch("a hunk without lines", row)
         hunk = read_hunk(body, begin, start=start, anchors=tuple(anchors), at_end=at_end)
         if not {"+", "-"} & {mark for mark, _ in hunk.lines}:
-            raise malformed("a hunk that neither adds nor removes a line", row)
+            raise invalid_patch("a hunk that neither adds nor removes a line", row)
         return hunk
 
     def _body(self) -> list[str]:

@@ -71,7 +71,7 @@ def read_hunk(
         elif mark in MARKS:
             lines.append((mark, line[1:]))
         else:
-            raise malformed(f"{line[:80]!r} begins with none of ' ', '+' and '-'", number)
+            raise invalid_patch(f"{line[:80]!r} begins with none of ' ', '+' and '-'", number)
     at_end = at_end or not (ends_old and ends_new)
     return Hunk(row, tuple(lines), start, anchors, at_end, ends_old, ends_new)
 
@@ -80,11 +80,11 @@ def path_of(text: str, row: int) -> str:
     """Return the path that a line of the patch names, as policies read it, too."""
     path = text.partition("\t")[0].strip()
     if not path or path.startswith('"'):
-        raise malformed(f"{path!r} is not a path; write it plainly, without quotes", row)
+        raise invalid_patch(f"{path!r} is not a path; write it plainly, without quotes", row)
     return path
 
 
-def malformed(problem: str, row: int) -> ToolError:
+def invalid_patch(problem: str, row: int) -> ToolError:
     """Return the error for a patch that cannot be read."""
     return ToolError(
         f"nothing was changed; line {row} of the patch: {problem}",

@@ -16,7 +16,7 @@ Key = Callable[[str], str]
 
 @frozen
 class Place:
-    """The hunk stands at line *start*, from 0; *exact* unless white space differs."""
+    """The place of a hunk: line *start*, from 0; *exact* unless white space differs."""
 
     start: int
     exact: bool = True
@@ -32,7 +32,7 @@ def locate(lines: Sequence[str], hunk: Hunk, cursor: int, shift: int) -> Place:
     old = hunk.old
     if not old:
         return _place_insertion(lines, hunk, begin)
-    for key in (_unchanged, str.rstrip):
+    for key in (_keep, str.rstrip):
         starts = _matches(lines, old, begin, key)
         if hunk.at_end:
             starts = [start for start in starts if start + len(old) == len(lines)]
@@ -42,11 +42,11 @@ def locate(lines: Sequence[str], hunk: Hunk, cursor: int, shift: int) -> Place:
         if len(starts) > 1 and not hunk.anchors:
             raise _several_error(starts)
         if starts:
-            return Place(starts[0], exact=key is _unchanged)
+            return Place(starts[0], exact=key is _keep)
     raise _missing_error(lines, hunk, begin)
 
 
-def _unchanged(line: str) -> str:
+def _keep(line: str) -> str:
     return line
 
 
@@ -132,14 +132,14 @@ def _difference(lines: Sequence[str], old: Sequence[str]) -> str:
         return "none of its old lines is in the file"
     start = max(votes, key=lambda place: (votes[place], -place))
     for offset, line in enumerate(old):
-        there = lines[start + offset] if 0 <= start + offset < len(lines) else None
-        if there is None:
+        file_line = lines[start + offset] if 0 <= start + offset < len(lines) else None
+        if file_line is None:
             return (
                 f"it wants {line[:SHOWN_CHARS]!r} at line {start + offset + 1}, which is not there"
             )
-        if there.rstrip() != line.rstrip():
+        if file_line.rstrip() != line.rstrip():
             return (
-                f"line {start + offset + 1} is {there[:SHOWN_CHARS]!r},"
+                f"line {start + offset + 1} is {file_line[:SHOWN_CHARS]!r},"
                 f" and the patch says {line[:SHOWN_CHARS]!r}"
             )
     return "its old lines are not in the file in this order"

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from nanocoder_tool_patch import envelope, unified
-from nanocoder_tool_patch.hunks import Section, malformed
+from nanocoder_tool_patch.hunks import Section, invalid_patch
 
 FENCE = "```"
 
@@ -25,7 +25,7 @@ def parse(patch: str) -> list[Section]:
     else:
         sections = unified.parse(body, first + 1)
     if not sections:
-        raise malformed(
+        raise invalid_patch(
             "it names no file; write a unified diff, or begin with '*** Begin Patch'", first + 1
         )
     return sections

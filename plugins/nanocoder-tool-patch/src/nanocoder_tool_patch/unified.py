@@ -15,7 +15,7 @@ from nanocoder_tool_patch.hunks import (
     Hunk,
     Kind,
     Section,
-    malformed,
+    invalid_patch,
     path_of,
     read_hunk,
 )
@@ -23,7 +23,7 @@ from nanocoder_tool_patch.hunks import (
 NOTHING = "/dev/null"
 SIGNATURE = "-- "
 BOTH = 2
-"""How many lines a rename has: from and to."""
+"""The number of lines of a rename: from and to."""
 _GIT = re.compile(r"diff --git a/(.+) b/\1")
 _FILE_KINDS: dict[str, Kind] = {"deleted file mode ": "delete", "new file mode ": "add"}
 _RANGES = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
@@ -63,10 +63,12 @@ class _Reader:
                 self._section()
                 continue
             if line.startswith("@@"):
-                raise malformed("a hunk without '--- a/PATH' and '+++ b/PATH' before it", self.row)
+                raise invalid_patch(
+                    "a hunk without '--- a/PATH' and '+++ b/PATH' before it", self.row
+                )
             for beginning, problem in _REFUSED:
                 if line.startswith(beginning):
-                    raise malformed(problem, self.row)
+                    raise invalid_patch(problem, self.row)
             if line.startswith(("rename from ", "rename to ")):
                 self.rename_paths.append(path_of(line.split(" ", 2)[2], self.row))
             elif line.startswith("diff "):
@@ -100,7 +102,7 @@ class _Reader:
         while self.at < len(self.lines) and self.lines[self.at].startswith("@@"):
             hunks.append(self._hunk())
         if not hunks:
-            raise malformed(f"no hunk for {old if new == NOTHING else new!r}", row)
+            raise invalid_patch(f"no hunk for {old if new == NOTHING else new!r}", row)
         if len(self.rename_paths) == BOTH and NOTHING not in {old, new}:
             old, new = self.rename_paths
             self.rename_paths.clear()
@@ -114,7 +116,7 @@ class _Reader:
         elif old == new:
             self.sections.append(Section("update", old, row, tuple(hunks)))
         else:
-            raise malformed(
+            raise invalid_patch(
                 f"{old!r} and {new!r} are two files; to rename one, write 'rename from {old}' and"
                 f" 'rename to {new}' before it",
                 row,

@@ -42,7 +42,7 @@ class Media:
 
 @frozen
 class Settings:
-    """What `[plugins.tool-read]` may set.
+    """The settings of `[plugins.tool-read]`.
 
     *max_bytes* is the largest file that is read without a window, and the limit for
     notebooks and files attached unchanged; *max_media_bytes* the one of images and PDF where the

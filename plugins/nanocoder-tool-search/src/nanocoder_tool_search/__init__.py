@@ -14,7 +14,7 @@ class Settings:
     """The keys of `[plugins.tool-search]`."""
 
     max_results: Annotated[int, Param(ge=1)] = field(
-        default=5, metadata={"description": "How many tools one search by words finds at most."}
+        default=5, metadata={"description": "The most tools that one search by words finds."}
     )
 
 

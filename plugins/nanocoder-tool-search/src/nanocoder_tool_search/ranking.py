@@ -8,7 +8,7 @@ from nanocoder import ToolInfo
 
 SELECT = "select:"
 NAME_WEIGHT, DESCRIPTION_WEIGHT, PARAMETERS_WEIGHT = 4.0, 2.0, 1.0
-"""The weight of a word by the place where it stands."""
+"""The weight of a word by its place: in the name, the description or the parameters."""
 RELATED_FACTOR = 0.5
 """The weight of a word that only begins alike: "deleting" for "delete"."""
 MIN_SHARE = 0.5
@@ -64,8 +64,8 @@ def _fit(word: str, words: Words) -> float:
 
 def _are_alike(word: str, other: str) -> bool:
     shared = 0
-    for ours, theirs in zip(word, other, strict=False):
-        if ours != theirs:
+    for left, right in zip(word, other, strict=False):
+        if left != right:
             break
         shared += 1
     return shared >= SHARED_CHARS and max(len(word), len(other)) - shared <= ENDING_CHARS

@@ -21,7 +21,7 @@ MAX_FILES = 50
 
 @frozen
 class Settings:
-    """What `[plugins.tool-skill]` may set.
+    """The settings of `[plugins.tool-skill]`.
 
     *folders* are searched besides nanocoder's own `skills` folder, absolute or with ~; *project*
     are folders of the workspace. *in_prompt* tells the model the names at the start.

@@ -68,7 +68,7 @@ def _validate_range(low: int, high: int) -> Callable[[object, Any, int], None]:
 
 @frozen
 class Settings:
-    """What `[plugins.tool-web]` may set.
+    """The settings of `[plugins.tool-web]`.
 
     *instance*: the address of a SearXNG. *hosts*: the only hosts to fetch from, "example.org" or
     "*.example.org"; without it every public one. *allow*: addresses that are not public and may be

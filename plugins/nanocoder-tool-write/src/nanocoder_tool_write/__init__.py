@@ -28,7 +28,7 @@ MAX_DIFF_LINES = 2_000
 
 @frozen
 class Settings:
-    """What `[plugins.tool-write]` may set.
+    """The settings of `[plugins.tool-write]`.
 
     *read_first*: a model replaces no file of several lines that it has not read.
     *keep_definitions*: a rewrite that drops functions or classes is refused until the model has
@@ -92,7 +92,7 @@ def nanocoder_settings() -> type:
 @hookimpl
 def nanocoder_resources() -> list[Resource]:
     """Keep the rewrites that a session was warned of."""
-    return [Resource("warned", _open_warned)]
+    return [Resource("warned", _open_warned_files)]
 
 
 @hookimpl
@@ -146,7 +146,7 @@ def _bytes(size: int) -> str:
     return f"{size:,} byte{'' if size == 1 else 's'}"
 
 
-def _open_warned(_session: SessionInfo, _settings: Any) -> WarnedFiles:
+def _open_warned_files(_session: SessionInfo, _settings: Any) -> WarnedFiles:
     return WarnedFiles()
 
 

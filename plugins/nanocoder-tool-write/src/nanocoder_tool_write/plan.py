@@ -17,7 +17,7 @@ class Plan:
 
     @property
     def lines(self) -> int:
-        """How many lines the file is going to have."""
+        """The number of lines that the file will have."""
         return self.content.count("\n") + (not self.content.endswith("\n") and self.content != "")
 
     @property

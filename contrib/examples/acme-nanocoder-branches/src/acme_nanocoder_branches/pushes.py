@@ -1,4 +1,4 @@
-"""Which branches a shell command pushes to, as far as its text tells."""
+"""Find the branches that a shell command pushes to, as far as its text tells."""
 
 import re
 import shlex
@@ -11,7 +11,7 @@ WRAPPERS = frozenset({"command", "env", "exec", "nice", "nohup", "sudo", "time",
 SHELLS = frozenset({"bash", "dash", "sh", "zsh"})
 GIT_OPTIONS_WITH_VALUE = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace"})
 PUSH_OPTIONS_WITH_VALUE = frozenset({"-o", "--push-option", "--repo", "--receive-pack", "--exec"})
-WHOLE = frozenset({"--all", "--branches", "--mirror"})
+ALL_BRANCHES = frozenset({"--all", "--branches", "--mirror"})
 ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
 MAX_DEPTH = 4
 MAX_COMMAND_CHARS = 20_000
@@ -26,7 +26,7 @@ def protected_by(branch: str, patterns: Sequence[str]) -> str:
     """Return the pattern that protects *branch*, or nothing."""
     if branch == EVERY_BRANCH:
         return ", ".join(patterns)
-    return next((one for one in patterns if fnmatchcase(branch, one)), "")
+    return next((pattern for pattern in patterns if fnmatchcase(branch, pattern)), "")
 
 
 def pushed_branches(command: str, depth: int = 0) -> list[str]:
@@ -37,7 +37,7 @@ def pushed_branches(command: str, depth: int = 0) -> list[str]:
         if "git" in command and "push" in command:
             raise Unreadable(str(error)) from error
         return []
-    return [branch for one in _commands(words) for branch in _branches(one, depth)]
+    return [branch for part in _commands(words) for branch in _branches(part, depth)]
 
 
 def _words(command: str) -> list[str]:
@@ -66,7 +66,7 @@ def _commands(words: Sequence[str]) -> Iterator[list[str]]:
 
 
 def _branches(words: list[str], depth: int) -> list[str]:
-    words = _unwrapped(words)
+    words = _unwrap(words)
     if not words:
         return []
     program = words[0].rpartition("/")[2]
@@ -74,16 +74,16 @@ def _branches(words: list[str], depth: int) -> list[str]:
         if depth == MAX_DEPTH:
             raise Unreadable("shells start shells start shells")
         inner = [word for word in words[1:] if not word.startswith("-")]
-        return [branch for one in inner for branch in pushed_branches(one, depth + 1)]
+        return [branch for script in inner for branch in pushed_branches(script, depth + 1)]
     if program != "git":
         return []
     arguments = _after_options(words[1:], GIT_OPTIONS_WITH_VALUE)
     if not arguments or arguments[0] != "push":
         return []
-    return _of_push(arguments[1:])
+    return _push_destinations(arguments[1:])
 
 
-def _unwrapped(words: list[str]) -> list[str]:
+def _unwrap(words: list[str]) -> list[str]:
     """Take away assignments, redirections' words and programs that only start another one."""
     rest = list(words)
     while rest:
@@ -103,8 +103,8 @@ def _after_options(words: Sequence[str], with_value: frozenset[str]) -> list[str
     return rest
 
 
-def _of_push(words: Sequence[str]) -> list[str]:
-    if WHOLE & set(words):
+def _push_destinations(words: Sequence[str]) -> list[str]:
+    if ALL_BRANCHES & set(words):
         return [EVERY_BRANCH]
     plain: list[str] = []
     rest = list(words)
@@ -118,7 +118,7 @@ def _of_push(words: Sequence[str]) -> list[str]:
 
 
 def _destination(refspec: str) -> str:
-    """Return the branch on the other side: what stands behind the colon, else the name itself."""
+    """Return the branch on the other side: the part behind the colon, else the name itself."""
     branch = refspec.lstrip("+").rpartition(":")[2].removeprefix("refs/heads/")
     if branch in {"HEAD", "@"} or set("$*?[{~^") & set(branch):
         raise Unreadable(f"{branch!r} may be any branch")

@@ -29,8 +29,8 @@ def deploy_ticket(
     settings: Settings = ctx.settings or Settings()
     tickets = _tickets(ctx, settings.file)
     if number not in tickets:
-        known = ", ".join(sorted(tickets)[:10]) or "none"
-        raise ToolError(f"there is no ticket {number}; there are: {known}", error_class="no_ticket")
+        names = ", ".join(sorted(tickets)[:10]) or "none"
+        raise ToolError(f"there is no ticket {number}; there are: {names}", error_class="no_ticket")
     ticket = {name: str(tickets[number].get(name, "unknown")) for name in FIELDS}
     lines = [f"{name}: {value}" for name, value in ticket.items()]
     return ToolResult("\n".join(lines), title=number, data={"number": number, **ticket})
@@ -40,7 +40,9 @@ def _tickets(ctx: ToolContext, file: str) -> dict[str, Any]:
     from nanocoder import parse_json
 
     tickets = parse_json(ctx.workspace.read_text(file))
-    if not isinstance(tickets, dict) or not all(isinstance(one, dict) for one in tickets.values()):
+    if not isinstance(tickets, dict) or not all(
+        isinstance(ticket, dict) for ticket in tickets.values()
+    ):
         raise ToolError(f"{file} is no object of tickets", error_class="bad_tickets")
     return tickets
 

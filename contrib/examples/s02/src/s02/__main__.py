@@ -23,8 +23,8 @@ def main() -> None:
     with open_session(model=os.environ.get("MODEL_ID", ""), interactive=True) as session:
         model, tools = Model(session), Tools(session)
         messages: list[dict[str, Any]] = []
-        while (said := _asked()) is not None:
-            messages.append({"role": "user", "content": said})
+        while (text := _read_input()) is not None:
+            messages.append({"role": "user", "content": text})
             try:
                 agent_loop(messages, model, tools.definitions, tools.handlers, _show)
             except (PersonError, KeyboardInterrupt) as error:
@@ -34,13 +34,13 @@ def main() -> None:
                 print(block["text"])
 
 
-def _asked() -> str | None:
+def _read_input() -> str | None:
     try:
-        said = input(PROMPT).strip()
+        text = input(PROMPT).strip()
     except (EOFError, KeyboardInterrupt):
         print()
         return None
-    return None if said.lower() in LEAVE else said
+    return None if text.lower() in LEAVE else text
 
 
 def _show(name: str, output: str) -> None:

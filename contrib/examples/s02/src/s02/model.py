@@ -1,4 +1,4 @@
-"""Any provider of nanocoder, asked in the form of Anthropic's messages."""
+"""Any provider of nanocoder, behind the interface of Anthropic's messages."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -26,13 +26,13 @@ class Response:
 
 
 class Model:
-    """The model of *session*, whichever provider it is from."""
+    """The model of *session*, from any provider."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        # A provider keeps what it has encoded by the identity of a message, so each is made once.
-        self._made: list[tuple[dict[str, Any], Message]] = []
-        self._said: list[tuple[Sequence[Any], Finished]] = []
+        # Providers cache encoded messages by identity, so each message is converted only once.
+        self._messages: list[tuple[dict[str, Any], Message]] = []
+        self._replies: list[tuple[Sequence[Any], Finished]] = []
 
     def create(
         self,
@@ -48,40 +48,44 @@ class Model:
             system=system,
             messages=[self._message(message) for message in messages],
             tools=[
-                ToolDefinition(one["name"], one["description"], one["input_schema"])
-                for one in tools
+                ToolDefinition(
+                    definition["name"], definition["description"], definition["input_schema"]
+                )
+                for definition in tools
             ],
             max_tokens=max_tokens,
         )
-        finished = self._finished(request)
+        finished = self._ask(request)
         response = Response(_blocks(finished), _stop_reason(finished))
-        self._said.append((response.content, finished))
+        self._replies.append((response.content, finished))
         return response
 
-    def _finished(self, request: Request) -> Finished:
+    def _ask(self, request: Request) -> Finished:
         for piece in self._session.provider.stream(request, Cancel()):
             if isinstance(piece, Finished):
                 return piece
         raise ProviderError("the model ended without finishing its reply", kind="protocol")
 
     def _message(self, message: dict[str, Any]) -> Message:
-        for known, made in self._made:
-            if known is message:
-                return made
-        made = self._converted(message)
-        self._made.append((message, made))
-        return made
+        for original, converted in self._messages:
+            if original is message:
+                return converted
+        converted = self._convert(message)
+        self._messages.append((message, converted))
+        return converted
 
-    def _converted(self, message: Mapping[str, Any]) -> Message:
+    def _convert(self, message: Mapping[str, Any]) -> Message:
         content = message["content"]
         if isinstance(content, str):
             return Message(message["role"], content)
         if message["role"] == "user":
-            results = (ToolResult(one["content"], call_id=one["tool_use_id"]) for one in content)
+            results = (
+                ToolResult(result["content"], call_id=result["tool_use_id"]) for result in content
+            )
             return Message("tool", results=tuple(results))
-        finished = next((said for blocks, said in self._said if blocks is content), None)
+        finished = next((reply for blocks, reply in self._replies if blocks is content), None)
         if finished is None:
-            raise ValueError("content of the assistant goes back as it came")
+            raise ValueError("an assistant's content must be passed back unchanged")
         return Message("assistant", finished.text, calls=finished.calls, native=finished.native)
 
 

@@ -17,11 +17,11 @@ class Tools:
     """
 
     def __init__(self, session: Session) -> None:
-        found = session.plugins.offered("dialects", DIALECT)
-        if found is None:
+        dialect = session.plugins.offered("dialects", DIALECT)
+        if dialect is None:
             raise UsageError(f"the dialect {DIALECT!r} is not installed")
         self._session = session
-        self._dialect: Dialect = found[1]
+        self._dialect: Dialect = dialect[1]
         offers = self._dialect.offer(list(session.tools.values()))
         self.definitions = [
             {
@@ -45,12 +45,12 @@ class Tools:
         except NanocoderError as error:
             return ToolResult(str(error), is_error=True, error_class=error.error_class)
         *_, last = self._session.call(canonical.name, canonical.arguments)
-        told = last.data
+        outcome = last.data
         return ToolResult(
-            told["output"],
-            data=told["data"],
-            metadata=told["metadata"],
-            is_error=told["status"] != "ok",
-            error_class=told["error_class"],
-            artifact=told["artifact"],
+            outcome["output"],
+            data=outcome["data"],
+            metadata=outcome["metadata"],
+            is_error=outcome["status"] != "ok",
+            error_class=outcome["error_class"],
+            artifact=outcome["artifact"],
         )
