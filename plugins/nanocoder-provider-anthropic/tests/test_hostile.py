@@ -74,11 +74,11 @@ def test_prov_001_a_stream_that_is_cut_within_an_event_is_no_reply(ask):
 
 
 def test_prov_006_separators_inside_a_string_do_not_end_the_line(ask):
-    said = "a\u2028b\x85c\u2029d"
-    raw = json.dumps(delta(0, type="text_delta", text=said), ensure_ascii=False).encode()
+    line = "a\u2028b\x85c\u2029d"
+    raw = json.dumps(delta(0, type="text_delta", text=line), ensure_ascii=False).encode()
     pieces = [*map(data, [START, text()[0]]), b"data: " + raw + b"\n\n"]
     ends = [*map(data, [text()[-1], *END])]
-    assert ask(Answer([b"".join(pieces + ends)]))[-1].text == said
+    assert ask(Answer([b"".join(pieces + ends)]))[-1].text == line
 
 
 def test_prov_020_bytes_that_are_not_utf_8_do_no_harm(ask):
@@ -96,10 +96,10 @@ def test_prov_020_bytes_that_are_not_utf_8_do_no_harm(ask):
     "arguments", ['{"path": "a.txt"', "[]", "null", '"ls"', "42", "[" * 100_000, '{"a": NaN}']
 )
 def test_prov_036_037_040_what_is_no_object_makes_a_call_with_an_error(ask, arguments):
-    (made,) = finished(ask, *call(arguments)).calls
-    assert isinstance(made, ToolCall)
-    assert made.error
-    assert "Traceback" not in made.error
+    (tool_call,) = finished(ask, *call(arguments)).calls
+    assert isinstance(tool_call, ToolCall)
+    assert tool_call.error
+    assert "Traceback" not in tool_call.error
 
 
 def test_prov_040_an_event_that_is_nested_too_deep_is_refused_in_words(ask):
@@ -114,8 +114,8 @@ def test_prov_041_half_a_surrogate_pair_can_be_sent_back(ask):
 
 @pytest.mark.parametrize("name", ["", None, 3])
 def test_prov_047_a_call_without_a_name_is_no_other_tool(ask, name):
-    (made,) = finished(ask, *call("{}", name=name)).calls
-    assert made.name == "" or made.error
+    (tool_call,) = finished(ask, *call("{}", name=name)).calls
+    assert tool_call.name == "" or tool_call.error
 
 
 @pytest.mark.parametrize("odd", [None, "x", 3, {"type": "content_block_delta", "index": None}])
@@ -173,8 +173,10 @@ def test_prov_051_052_pieces_of_fifty_calls_out_of_order_are_put_together(ask):
     turned = numbers[::-1]
     pieces = [blocks[number][step] for step in range(3) for number in (turned, numbers)[step % 2]]
     calls = finished(ask, *pieces).calls
-    assert [one.arguments["path"] for one in calls] == [f"f{number}" for number in numbers]
-    assert len({one.id for one in calls}) == 50
+    assert [tool_call.arguments["path"] for tool_call in calls] == [
+        f"f{number}" for number in numbers
+    ]
+    assert len({tool_call.id for tool_call in calls}) == 50
 
 
 def test_prov_058_a_prompt_that_is_too_long_is_told_as_such_and_asked_once(ask):
@@ -192,12 +194,14 @@ def test_prov_066_a_whole_call_of_a_reply_that_is_cut_is_not_handed_out(ask):
 def test_prov_018_a_whole_body_is_one_reply_of_one_request(ask):
     content = [{"type": "text", "text": "fine"}]
     body = json.dumps({"type": "message", "content": content, "stop_reason": "end_turn"}).encode()
-    whole = Answer([body], 200, {"content-type": "application/json"}, "length")
-    assert ask(whole, max_retries=3)[-1].text == "fine"
+    answer = Answer([body], 200, {"content-type": "application/json"}, "length")
+    assert ask(answer, max_retries=3)[-1].text == "fine"
     assert len(ask.server.seen) == 1
 
 
 @pytest.mark.parametrize("name", ["base_url", "proxy", "api_key_env"])
 def test_conf_002_no_project_sets_where_the_key_comes_from_or_goes(name):
-    (setting,) = [one for one in nanocoder_settings().__attrs_attrs__ if one.name == name]
+    (setting,) = [
+        attribute for attribute in nanocoder_settings().__attrs_attrs__ if attribute.name == name
+    ]
     assert setting.metadata["user_only"]

@@ -105,11 +105,11 @@ def failure(provider):
 def test_the_request_carries_system_messages_tools_and_a_limit_of_8000(play):
     provider, server = play(OK)
     reply(provider, tools=[READ])
-    (seen,) = server.seen
-    assert seen.path == "/v1/messages"
-    assert seen.headers["x-api-key"] == "sk-ant-1"
-    assert seen.headers["anthropic-version"] == "2023-06-01"
-    assert seen.json == {
+    (request,) = server.seen
+    assert request.path == "/v1/messages"
+    assert request.headers["x-api-key"] == "sk-ant-1"
+    assert request.headers["anthropic-version"] == "2023-06-01"
+    assert request.json == {
         "model": "m",
         "max_tokens": 8000,
         "stream": True,
@@ -169,9 +169,9 @@ def test_the_models_blocks_are_sent_back_unchanged(play):
     last = first[-1]
     assert last.text == "I read it."
     assert last.calls == (ToolCall("t1", "read_file", {"path": "a"}),)
-    said = Message("assistant", last.text, last.calls, native=last.native)
+    message = Message("assistant", last.text, last.calls, native=last.native)
     result = Message("tool", results=(ToolResult("x", call_id="t1"),))
-    reply(provider, Message("user", "go"), said, result)
+    reply(provider, Message("user", "go"), message, result)
     assert server.seen[1].json["messages"][1] == {
         "role": "assistant",
         "content": [
@@ -256,8 +256,8 @@ def test_missing_and_double_ids_are_replaced_here_and_in_what_is_echoed(play):
 
 
 def test_input_that_comes_whole_with_the_start_is_taken(play):
-    whole = [begin(0, "tool_use", id="a", name="x", input={"n": 1}), close(0)]
-    assert finished(play, *whole, *end("tool_use")).calls == (ToolCall("a", "x", {"n": 1}),)
+    events = [begin(0, "tool_use", id="a", name="x", input={"n": 1}), close(0)]
+    assert finished(play, *events, *end("tool_use")).calls == (ToolCall("a", "x", {"n": 1}),)
 
 
 @pytest.mark.parametrize("arguments", ['{"path": "a', "[]", "null", '{"a":1,"a":2}', '{"a":NaN}'])
@@ -394,12 +394,13 @@ def test_cache_marks_move_while_the_messages_keep_their_bytes(play):
         messages.append(Message("assistant", "", calls))
         messages.append(Message("tool", results=(ToolResult("x", call_id=f"c{number}"),)))
     marked = [
-        [place for place, message in enumerate(seen.json["messages"]) if _is_marked(message)]
-        for seen in server.seen
+        [place for place, message in enumerate(request.json["messages"]) if _is_marked(message)]
+        for request in server.seen
     ]
     assert marked == [[0], [0, 2], [2, 4]]
     bodies = [
-        seen.body.replace(b',"cache_control":{"type":"ephemeral"}', b"") for seen in server.seen
+        request.body.replace(b',"cache_control":{"type":"ephemeral"}', b"")
+        for request in server.seen
     ]
     for earlier, later in itertools.pairwise(bodies):
         assert later.startswith(earlier.removesuffix(b"]}"))
@@ -482,7 +483,7 @@ def test_the_address_comes_from_the_environment_with_or_without_its_version(play
         provider = open_provider("m", None)
         reply(provider)
         provider.close()
-    assert [seen.path for seen in server.seen] == ["/v1/messages"] * 2
+    assert [request.path for request in server.seen] == ["/v1/messages"] * 2
 
 
 def test_anthropic_itself_needs_a_key(monkeypatch):

@@ -28,9 +28,9 @@ def site(tmp_path):
 
 @pytest.fixture
 def weights():
-    whole = b"".join(PIECES)
+    content = b"".join(PIECES)
     return Weights(
-        "toy.gguf", "toy_part", len(PIECES), len(whole), hashlib.sha256(whole).hexdigest()
+        "toy.gguf", "toy_part", len(PIECES), len(content), hashlib.sha256(content).hexdigest()
     )
 
 
@@ -39,19 +39,22 @@ def cache(tmp_path):
     return tmp_path / "cache" / "models"
 
 
-def no_progress(done, total):
+def no_progress(processed, total):
     pass
 
 
 def test_the_pieces_are_joined_in_order_without_importing_them(site, weights, cache):
-    seen = []
+    reports = []
 
     path = assemble(
-        lambda done, total: seen.append((done, total)), weights=weights, cache=cache, folders=[site]
+        lambda processed, total: reports.append((processed, total)),
+        weights=weights,
+        cache=cache,
+        folders=[site],
     )
 
     assert path.read_bytes() == b"".join(PIECES)
-    assert seen[-1] == (weights.size, weights.size)
+    assert reports[-1] == (weights.size, weights.size)
     assert sorted(entry.name for entry in cache.iterdir()) == [
         "toy.gguf",
         "toy.gguf.lock",
@@ -64,7 +67,7 @@ def test_a_second_start_neither_copies_nor_reads_the_file(site, weights, cache):
     before = path.stat().st_mtime_ns
     shutil.rmtree(site)
 
-    def fail(done, total):
+    def fail(processed, total):
         pytest.fail("worked again")
 
     assert assemble(fail, weights=weights, cache=cache, folders=[site]) == path
@@ -123,7 +126,7 @@ def test_a_file_without_its_marker_is_read_once_and_kept(site, weights, cache):
 
 
 def test_an_interrupt_leaves_no_half_file(site, weights, cache):
-    def interrupt(done, total):
+    def interrupt(processed, total):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -144,8 +147,8 @@ def test_what_a_killed_process_left_is_cleared_away(site, weights, cache):
 
     assemble(no_progress, weights=weights, cache=cache, folders=[site])
 
-    left = {path.name for path in cache.glob(".*.*.*")}
-    assert left == {f".mine.gguf.{os.getpid()}.part"}
+    remaining = {path.name for path in cache.glob(".*.*.*")}
+    assert remaining == {f".mine.gguf.{os.getpid()}.part"}
 
 
 def test_a_full_disk_is_said_with_its_numbers(site, weights, cache, monkeypatch):

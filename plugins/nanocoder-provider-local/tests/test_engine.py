@@ -57,9 +57,9 @@ def test_an_engine_that_dies_is_an_error_that_says_how(tmp_path):
     before = children()
 
     def kill():
-        while not (found := children() - before):
+        while not (started := children() - before):
             time.sleep(0.01)
-        os.kill(found.pop(), signal.SIGKILL)
+        os.kill(started.pop(), signal.SIGKILL)
 
     threading.Thread(target=kill).start()
     with pytest.raises(ProviderError, match="ended by signal 9"):
@@ -134,9 +134,9 @@ def engine(tmp_path, monkeypatch):
     """Return an engine with a llama.cpp that does as it is told; it needs no model."""
     (tmp_path / "xllamacpp.py").write_text(FAKE.replace("said)", "said.encode())"))
     monkeypatch.syspath_prepend(str(tmp_path))
-    made = Engine(lambda _progress: tmp_path / "model.gguf", Settings())
-    yield made
-    made.close()
+    new_engine = Engine(lambda _progress: tmp_path / "model.gguf", Settings())
+    yield new_engine
+    new_engine.close()
 
 
 def test_a_request_that_hangs_holds_up_no_other_once_it_is_stopped(engine, monkeypatch):

@@ -8,7 +8,7 @@ from nanocoder_provider_local.progress import Report, tell_loading
 from nanocoder_provider_local.settings import DEFAULT_MODEL, Settings
 
 
-def no_progress(done, total):
+def no_progress(processed, total):
     pass
 
 
@@ -68,8 +68,8 @@ def test_settings_that_make_no_sense_are_refused():
 def test_without_a_terminal_progress_is_a_few_lines():
     stream = io.StringIO()
     report = Report(stream)
-    for done in range(1001):
-        report(done, 1000)
+    for processed in range(1001):
+        report(processed, 1000)
 
     lines = stream.getvalue().splitlines()
     assert [line.split(": ")[2].split(" of")[0] for line in lines] == [
@@ -88,17 +88,17 @@ def test_on_a_terminal_progress_is_one_line():
 
     stream = Terminal()
     report = Report(stream)
-    for done in range(1001):
-        report(done, 1000)
+    for processed in range(1001):
+        report(processed, 1000)
 
     assert stream.getvalue().count("\n") == 1
     assert stream.getvalue().count("\r") == 101
 
 
 @pytest.mark.parametrize(
-    ("words", "answer", "told"), [(True, False, 1), (True, True, 0), (False, False, 0)]
+    ("words", "answer", "expected"), [(True, False, 1), (True, True, 0), (False, False, 0)]
 )
-def test_the_wait_for_loading_is_said_on_a_terminal_where_nobody_draws(words, answer, told):
+def test_the_wait_for_loading_is_said_on_a_terminal_where_nobody_draws(words, answer, expected):
     class Stream(io.StringIO):
         def __init__(self, *, is_terminal):
             super().__init__()
@@ -106,4 +106,4 @@ def test_the_wait_for_loading_is_said_on_a_terminal_where_nobody_draws(words, an
 
     stream = Stream(is_terminal=words)
     tell_loading(stream, Stream(is_terminal=answer))
-    assert stream.getvalue().count("loading the embedded model") == told
+    assert stream.getvalue().count("loading the embedded model") == expected

@@ -111,7 +111,7 @@ class Loop:
         return f"Edited {path}. It now reads:\n{(self.folder / path).read_text()}"
 
     def bash(self, command):
-        done = subprocess.run(
+        process = subprocess.run(
             ["bash", "-c", command],
             cwd=self.folder,
             env={**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"},
@@ -120,7 +120,7 @@ class Loop:
             text=True,
             timeout=30,
         )
-        return done.stdout + done.stderr or "(no output)"
+        return process.stdout + process.stderr or "(no output)"
 
     def list_files(self, path="."):
         return "\n".join(sorted(file.name for file in (self.folder / path).iterdir()))
@@ -140,7 +140,7 @@ def test_the_five_prompts_of_the_tutorial_succeed_in_one_session(model, tmp_path
 
     used, _ = loop.run("Create a file called greet.py with a greet(name) function")
     assert used[0] == "write_file"
-    assert [one.name for one in ast.parse((tmp_path / "greet.py").read_text()).body] == ["greet"]
+    assert [node.name for node in ast.parse((tmp_path / "greet.py").read_text()).body] == ["greet"]
 
     used, _ = loop.run("Edit greet.py to add a docstring to the function")
     [greet] = ast.parse((tmp_path / "greet.py").read_text()).body
@@ -222,9 +222,9 @@ def test_a_reply_that_is_cut_makes_no_call(model):
 def test_cancelling_returns_within_a_second(model, prompt):
     list(model.stream(Request("m", SYSTEM, [Message("user", "Hi")], max_tokens=1), Cancel()))
     cancel = Cancel()
-    asked = threading.Timer(0.5, lambda: (at.append(time.monotonic()), cancel.set()))
+    timer = threading.Timer(0.5, lambda: (at.append(time.monotonic()), cancel.set()))
     at = []
-    asked.start()
+    timer.start()
 
     with pytest.raises(Cancelled):
         for _ in model.stream(Request("m", SYSTEM, [Message("user", prompt)]), cancel):

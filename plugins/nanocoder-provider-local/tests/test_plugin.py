@@ -9,6 +9,8 @@ def test_importing_the_plugin_loads_no_engine():
         "print([name for name in ('xllamacpp', 'platformdirs', 'hashlib') if name in sys.modules])"
     )
 
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    process = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
 
-    assert done.stdout == "[]\n"
+    assert process.stdout == "[]\n"

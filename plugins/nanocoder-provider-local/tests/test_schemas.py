@@ -119,8 +119,8 @@ def test_a_schema_that_contains_itself_ends_in_anything():
         "$ref": "#/$defs/Node",
     }
 
-    depth, found = 0, restrict(tree)
-    while found:
-        depth, found = depth + 1, found["properties"]["next"]
+    depth, node = 0, restrict(tree)
+    while node:
+        depth, node = depth + 1, node["properties"]["next"]
 
     assert 2 <= depth <= 12

@@ -43,31 +43,31 @@ def size(fitted):
 
 
 def test_what_fits_is_shown_whole_and_without_a_word():
-    shown = fitted(window(2_000), long_session(steps=2))
+    turns = fitted(window(2_000), long_session(steps=2))
 
-    assert "output 0" in text_of(shown)
-    assert shown.notice == ""
+    assert "output 0" in text_of(turns)
+    assert turns.notice == ""
 
 
 def test_a_long_session_loses_its_oldest_results_first_and_the_person_is_told():
-    shown = fitted(window(2_000), long_session())
+    turns = fitted(window(2_000), long_session())
 
-    assert size(shown) <= 2_000
-    assert "The request" in text_of(shown)
-    assert LEFT_OUT in text_of(shown)
-    assert "output 0" not in text_of(shown)
-    assert "output 7" in text_of(shown)
-    assert '"0.txt"' in text_of(shown), "what was done is still there"
-    assert "window of 3,536 tokens" in shown.notice
-    assert "it does not see 6 older messages" in shown.notice
+    assert size(turns) <= 2_000
+    assert "The request" in text_of(turns)
+    assert LEFT_OUT in text_of(turns)
+    assert "output 0" not in text_of(turns)
+    assert "output 7" in text_of(turns)
+    assert '"0.txt"' in text_of(turns), "what was done is still there"
+    assert "window of 3,536 tokens" in turns.notice
+    assert "it does not see 6 older messages" in turns.notice
 
 
 def test_what_was_left_out_stays_out_so_that_the_prompt_keeps_its_beginning():
     messages = long_session()
-    one = window(2_000)
-    first = fitted(one, messages)
+    fitter = window(2_000)
+    first = fitted(fitter, messages)
 
-    second = fitted(one, [*messages, *step(9, "short")])
+    second = fitted(fitter, [*messages, *step(9, "short")])
 
     assert second.turns[: len(first.turns)] == first.turns
     assert second.notice == "", "it was told before"
@@ -77,40 +77,40 @@ def test_the_latest_request_stays_however_many_steps_it_takes():
     talk = [Message("user", "The first request"), Message("assistant", "Done.")]
     steps = [message for number in range(9) for message in step(number, "x" * 1_500)]
 
-    shown = fitted(window(2_000), [*talk, Message("user", "The second request"), *steps])
+    turns = fitted(window(2_000), [*talk, Message("user", "The second request"), *steps])
 
-    assert "The second request" in text_of(shown)
-    assert size(shown) <= 2_000
+    assert "The second request" in text_of(turns)
+    assert size(turns) <= 2_000
 
 
 def test_one_overlong_result_is_cut_in_its_middle_and_the_person_is_told():
-    shown = fitted(
+    turns = fitted(
         window(2_000), [Message("user", "The request"), *step(1, "head " + "x" * 90_000 + " tail")]
     )
 
-    assert size(shown) <= 2_000
-    assert "head" in shown.turns[-1]["content"]
-    assert "tail" in shown.turns[-1]["content"]
-    assert "characters left out" in shown.turns[-1]["content"]
-    assert "characters of the last result" in shown.notice
+    assert size(turns) <= 2_000
+    assert "head" in turns.turns[-1]["content"]
+    assert "tail" in turns.turns[-1]["content"]
+    assert "characters left out" in turns.turns[-1]["content"]
+    assert "characters of the last result" in turns.notice
 
 
 def test_an_overlong_result_goes_before_what_was_said_earlier():
     talk = [Message("user", "Call me Ada"), Message("assistant", "Hello Ada.")]
-    shown = fitted(window(2_000), [*talk, Message("user", "Read it"), *step(1, "x" * 90_000)])
+    turns = fitted(window(2_000), [*talk, Message("user", "Read it"), *step(1, "x" * 90_000)])
 
-    assert "Call me Ada" in text_of(shown)
-    assert "it does not see 87," in shown.notice
+    assert "Call me Ada" in text_of(turns)
+    assert "it does not see 87," in turns.notice
 
 
 def test_a_result_that_was_cut_is_cut_again_by_the_engines_count():
     messages = [Message("user", "The request"), *step(1, "7" * 9_000)]
-    one = window(2_000)
-    first = fitted(one, messages)
+    fitter = window(2_000)
+    first = fitted(fitter, messages)
     real = 3 * size(first)  # each digit is a token
 
-    assert not one.measure(first.turns, real)
-    second = fitted(one, messages)
+    assert not fitter.measure(first.turns, real)
+    second = fitted(fitter, messages)
 
     assert 300 < size(second) < size(first) / 2
 
@@ -125,29 +125,29 @@ def test_a_request_that_is_too_long_is_refused_with_the_limits_and_never_cut():
 
 def test_a_request_that_may_fit_is_left_to_the_engine_to_count():
     messages = [Message("user", "x" * 9_000)]
-    one = window(2_000)
+    fitter = window(2_000)
 
-    shown = fitted(one, messages)
+    turns = fitted(fitter, messages)
 
-    assert "x" * 9_000 in text_of(shown)
-    assert one.measure(shown.turns, 1_900)
-    assert fitted(one, messages).turns == shown.turns
-    assert not one.measure(shown.turns, 2_600)
+    assert "x" * 9_000 in text_of(turns)
+    assert fitter.measure(turns.turns, 1_900)
+    assert fitted(fitter, messages).turns == turns.turns
+    assert not fitter.measure(turns.turns, 2_600)
     with pytest.raises(ProviderError, match="it has 2,600 tokens"):
-        fitted(one, messages)
+        fitted(fitter, messages)
 
 
 def test_after_a_request_that_was_refused_a_shorter_one_is_heard():
-    shown = fitted(window(2_000), [Message("user", "x" * 90_000), Message("user", "Shorter")])
+    turns = fitted(window(2_000), [Message("user", "x" * 90_000), Message("user", "Shorter")])
 
-    assert shown.turns[-1]["content"] == "Shorter"
+    assert turns.turns[-1]["content"] == "Shorter"
 
 
 def test_the_engines_own_count_corrects_ours():
     messages = long_session(filler="7")
-    one = window(3_500)
-    first = fitted(one, messages)
+    fitter = window(3_500)
+    first = fitted(fitter, messages)
 
-    one.measure(first.turns, 8_000)
+    fitter.measure(first.turns, 8_000)
 
-    assert len(text_of(fitted(one, messages))) < len(text_of(first))
+    assert len(text_of(fitted(fitter, messages))) < len(text_of(first))

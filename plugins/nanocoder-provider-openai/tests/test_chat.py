@@ -544,7 +544,7 @@ def test_the_beginning_of_the_request_stays_the_same_bytes(play):
     for text in ("two", "three"):
         reply(provider, *messages, tools=tools)
         messages += [Message("assistant", "x"), Message("user", text)]
-    first, second = (seen.body for seen in server.seen)
+    first, second = (request.body for request in server.seen)
     assert second.startswith(first.removesuffix(b"]}"))
 
 

@@ -72,7 +72,7 @@ def run(monkeypatch, tmp_path, caches):
 
 
 def statuses(report):
-    return [(one["tool"], one["error_class"]) for one in report.tool_calls]
+    return [(call["tool"], call["error_class"]) for call in report.tool_calls]
 
 
 @pytest.mark.parametrize("trusted", [False, True])
@@ -95,8 +95,8 @@ def test_prov_033_what_comes_after_the_end_runs_nothing(run):
     late = [call("bash", '{"command": "touch M"}'), chunk("tool_calls")]
     marked = Answer([*map(data, [chunk(content="fine"), chunk("stop")]), DONE, *map(data, late)])
     unmarked = answer(chunk(content="fine"), chunk("stop"), *late)
-    for one in (marked, unmarked):
-        report = run(one)
+    for reply in (marked, unmarked):
+        report = run(reply)
         assert (report.text, report.tool_calls) == ("fine", [])
     assert not (run.cwd / "M").exists()
 
@@ -124,8 +124,8 @@ def test_prov_041_half_a_surrogate_pair_spoils_neither_request_nor_journal(run):
     broken = json.dumps({"path": "s\udc00.txt", "content": "\ud83d"})
     report = run(answer(chunk(content="a\ud83d"), call("write_file", broken), finish="x"), FINE)
     assert report.text == "fine"
-    for seen in run.seen:
-        assert "\ud83d" not in json.dumps(seen.json, ensure_ascii=False)
+    for request in run.seen:
+        assert "\ud83d" not in json.dumps(request.json, ensure_ascii=False)
     (journal,) = run.home.glob(".local/state/nanocoder/sessions/*.jsonl")
     for line in journal.read_bytes().decode().splitlines():
         json.loads(line)
@@ -180,8 +180,8 @@ def test_prov_052_fifty_calls_of_one_turn_all_get_their_own_result(run):
         (run.cwd / f"f{number}").write_text(f"n{number}")
     calls = [call("read_file", f'{{"path": "f{n}"}}', n, f"c{n}") for n in range(50)]
     assert run(answer(*calls, finish="tool_calls"), FINE).text == "fine"
-    results = [one for one in run.seen[1].json["messages"] if one["role"] == "tool"]
-    assert [one["content"] for one in results] == [f"1\tn{number}" for number in range(50)]
+    results = [message for message in run.seen[1].json["messages"] if message["role"] == "tool"]
+    assert [message["content"] for message in results] == [f"1\tn{number}" for number in range(50)]
 
 
 def test_prov_056_giant_arguments_are_written_once(run):
@@ -236,7 +236,7 @@ def test_prov_069_an_odd_mark_ends_a_whole_reply_and_makes_no_cut_one_whole(run,
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 413, 422])
 def test_prov_028_inj_054_a_refusal_is_asked_once_and_told_inert(run, status):
-    said = f"no \x1b[2J\x1b]52;c;eA==\x07 {KEY} bad\x9b"
-    report = run(refusal(status, {"error": {"message": said}}), max_retries=4)
+    refusal_text = f"no \x1b[2J\x1b]52;c;eA==\x07 {KEY} bad\x9b"
+    report = run(refusal(status, {"error": {"message": refusal_text}}), max_retries=4)
     assert len(run.seen) == 1
     assert report.error["message"].isprintable()

@@ -58,10 +58,10 @@ def nanocoder(tmp_path, address, *words, **more):
 
 def test_several_models_are_named_and_none_is_guessed(tmp_path, serve):
     address = serve("mock-small", "mock-large")
-    done = nanocoder(tmp_path, address, "run", "hi")
-    assert done.returncode == 4
+    process = nanocoder(tmp_path, address, "run", "hi")
+    assert process.returncode == 4
     assert f"the server at {address} is there; name a model: --model openai/mock-large" in (
-        done.stderr
+        process.stderr
     )
     listed = nanocoder(tmp_path, address, "models").stdout
     assert "name a model: --model openai/mock-large, openai/mock-small" in listed
@@ -72,11 +72,11 @@ def test_the_only_model_is_the_default_with_and_without_a_key(tmp_path, serve):
     address = serve("just-one")
     for key in ({}, {"OPENAI_API_KEY": "none"}):
         rows = json.loads(nanocoder(tmp_path, address, "models", "--output", "json", **key).stdout)
-        (row,) = (one for one in rows if one["provider"] == "openai")
+        (row,) = (entry for entry in rows if entry["provider"] == "openai")
         assert (row["default"], row["status"]) == ("openai/just-one", "default")
 
 
 def test_a_server_that_is_not_there_is_named(tmp_path):
-    done = nanocoder(tmp_path, "http://127.0.0.1:9/v1", "run", "hi")
-    assert done.returncode == 4
-    assert "the server at http://127.0.0.1:9/v1 does not list its models" in done.stderr
+    process = nanocoder(tmp_path, "http://127.0.0.1:9/v1", "run", "hi")
+    assert process.returncode == 4
+    assert "the server at http://127.0.0.1:9/v1 does not list its models" in process.stderr

@@ -148,8 +148,9 @@ def test_a_daemon_that_killed_the_keeper_of_its_job_is_ended(shell, seconds, is_
 KEEPS = """
 import sys, time
 from pathlib import Path
-from nanocoder_kit_process.kept import Kept
-Kept("job-1", "x", ["/bin/sh", "-c", sys.argv[1]], Path.cwd(), {"PATH": "/usr/bin:/bin"})
+from nanocoder_kit_process.background import BackgroundProcess
+argv = ["/bin/sh", "-c", sys.argv[1]]
+BackgroundProcess("job-1", "x", argv, Path.cwd(), {"PATH": "/usr/bin:/bin"})
 time.sleep(60)
 """
 LOOKS = "from nanocoder_kit_process.family import guard; guard(); print('looked')"
@@ -260,8 +261,8 @@ def test_jobs_end_when_we_are_killed(tmp_path, seconds, is_running):
     program = f"""
 import sys, time
 from pathlib import Path
-from nanocoder_kit_process.kept import Kept
-Kept("job-1", "x", ["/bin/sh", "-c", "setsid sleep {seconds} & sleep {seconds}"],
+from nanocoder_kit_process.background import BackgroundProcess
+BackgroundProcess("job-1", "x", ["/bin/sh", "-c", "setsid sleep {seconds} & sleep {seconds}"],
      Path({str(tmp_path)!r}), {{"PATH": "/usr/bin:/bin"}})
 time.sleep(60)
 """

@@ -1,12 +1,11 @@
-"""What tells the processes of a command or a job from all others, wherever they have gone.
+"""A brand tells the processes of a command or a job from all others, wherever they have gone.
 
-A brand is handed down to each child twice: as a resource limit that means nothing to ordinary
-programs, and in the environment. The limit is that of real-time CPU time, in microseconds, far
-beyond any use. Unlike an environment it stays readable in a zombie, and it is not lost by accident;
-its upper bound, once it is there, only root can lift, so a process that has changed its brand still
-shows that it had one.
+Each child inherits a brand twice: as a resource limit that means nothing to ordinary programs, and
+in the environment. The limit is that of real-time CPU time, in microseconds, far beyond any use.
+Unlike an environment it stays readable in a zombie, and it is not lost by accident. Only root can
+lift its upper bound, so a process that has changed its brand still shows that it had one.
 
-A brand names the process that gave it, so that those who come later know what was left behind.
+A brand names the process that gave it, so that a later process can find and end orphans.
 """
 
 import itertools
@@ -37,7 +36,7 @@ class Limits(NamedTuple):
 
 
 class Brand(NamedTuple):
-    """The number *serial* of those that the process *owner*, which was *born* then, gave."""
+    """Brand number *serial* of the process *owner*, which was *born* at that time."""
 
     owner: int
     born: int
@@ -56,7 +55,7 @@ class Brand(NamedTuple):
 
     @classmethod
     def of_number(cls, number: int) -> Self | None:
-        """Return the brand that a limit is, or None."""
+        """Return the brand that a limit encodes, or None."""
         if not _FLAG <= number < CEILING:
             return None
         rest, serial = divmod(number - _FLAG, 1 << _SERIAL_BITS)
@@ -64,7 +63,7 @@ class Brand(NamedTuple):
 
     @property
     def is_orphan(self) -> bool:
-        """Tell whether the process that gave it is no more."""
+        """Tell whether the process that gave it has ended."""
         owner = process(self.owner)
         if owner is None:
             return not _is_hidden(self.owner)
@@ -72,7 +71,7 @@ class Brand(NamedTuple):
 
 
 def _is_hidden(pid: int) -> bool:
-    """Tell whether there is a process that /proc does not show: of another user's it need not."""
+    """Tell whether a process exists that /proc does not show, as it may hide other users'."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -83,14 +82,14 @@ def _is_hidden(pid: int) -> bool:
 
 
 def new_brand() -> Brand:
-    """Return a brand that no process has so far."""
+    """Return a brand that no process has yet."""
     ourselves = process(os.getpid())
     born = 0 if ourselves is None else _short(ourselves.born)
     return Brand(os.getpid(), born, next(_serials()) % (1 << _SERIAL_BITS))
 
 
 def put_on(brand: Brand, pid: int) -> None:
-    """Brand a process, and so all that it starts from now on; where that is possible."""
+    """Brand a process, and so all that it starts from now on, if the system allows it."""
     with suppress(AttributeError, OSError, ValueError):  # no such limit, or a lower bound is set
         bound = resource.prlimit(pid, resource.RLIMIT_RTTIME)[1]
         most = CEILING if bound == UNLIMITED else bound
@@ -98,7 +97,7 @@ def put_on(brand: Brand, pid: int) -> None:
 
 
 def limits_of(pid: int) -> Limits:
-    """Return what a process has; no limits of one that is gone, or another user's."""
+    """Return the limits of a process; unlimited if it is gone or another user's."""
     try:
         return Limits(*resource.prlimit(pid, resource.RLIMIT_RTTIME))
     except (AttributeError, OSError):
@@ -106,7 +105,7 @@ def limits_of(pid: int) -> Limits:
 
 
 def brand_of(pid: int) -> Brand | None:
-    """Return the brand of a process, or None when it has none that is left."""
+    """Return the brand of a process, or None."""
     limits = limits_of(pid)
     if limits.most == UNLIMITED:
         return None

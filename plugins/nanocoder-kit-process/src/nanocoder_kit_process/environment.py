@@ -24,7 +24,7 @@ NAMES: Final = frozenset(
 )
 PREFIXES: Final = ("LC_", "XDG_")
 ADDRESSES: Final = re.compile(r".*_PROXY|PIP_INDEX_URL|UV_INDEX_URL|GOPROXY", re.IGNORECASE)
-"""Variables with addresses in which whatever stands before an @ is a user or a token."""
+"""Variables with addresses; text before an @ in them is a user name or a token."""
 
 SECRET_NAME: Final = re.compile(
     r"KEY|TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|COOKIE|AUTH|PRIVATE|SIGNATURE|_PAT$|_DSN$",
@@ -37,7 +37,7 @@ SECRET_VALUE: Final = re.compile(
     r"|\bsk-[\w-]{16}|\bsk_live_\w{16}|\bAKIA[0-9A-Z]{16}|\bASIA[0-9A-Z]{16}|\bAIza[\w-]{30}"
     r"|\bxox[abeprs]-[\w-]{10}|\bhf_\w{30}|\beyJ[\w-]{10,}\.eyJ[\w-]{10,}\."
 )
-# What makes a program load code before it does its work; never handed on, whoever names it.
+# These make a program load code before its own; a child never gets them, even in *allowed*.
 LOADERS: Final = re.compile(
     r"LD_.*|DYLD_.*|BASH_ENV|ENV|BASH_FUNC_.*|SHELLOPTS|BASHOPTS|PS4|IFS|CDPATH|GLOBIGNORE"
     r"|PROMPT_COMMAND|PYTHONSTARTUP|PYTHONPATH|PYTHONHOME|PYTHONINSPECT|PERL5OPT|PERL5LIB|PERL5DB"
@@ -45,7 +45,7 @@ LOADERS: Final = re.compile(
     r"|GIT_EXTERNAL_DIFF|GIT_SSH.*|GIT_ASKPASS|GIT_PAGER|GIT_PROXY_COMMAND|GIT_CONFIG.*|GIT_EXEC_PATH"
     r"|GCONV_PATH|LESSOPEN|LESSCLOSE|RIPGREP_CONFIG_PATH"
 )
-# Nobody is there to answer, scroll or edit.
+# No person is there to answer, scroll or edit.
 FIXED: Final = MappingProxyType(
     {
         "TERM": "dumb",
@@ -63,25 +63,25 @@ SYSTEM_PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/b
 
 
 def environment(
-    ours: Mapping[str, str], wanted: Collection[str] = (), *, workspace: Path | None = None
+    ours: Mapping[str, str], allowed: Collection[str] = (), *, workspace: Path | None = None
 ) -> dict[str, str]:
-    """Return what a child gets of *ours*; names in *wanted* pass even when they look secret.
+    """Return the part of *ours* for a child; names in *allowed* pass even when they look secret.
 
     The virtual environment that nanocoder itself runs in is left out, unless it is that of
     *workspace*, by default the current directory, or a person has activated it.
     """
-    env = {name: value for name, value in ours.items() if _passes(name, value, wanted)}
+    env = {name: value for name, value in ours.items() if _passes(name, value, allowed)}
     hidden = _own_environment(ours, workspace or Path.cwd())
-    env["PATH"] = _searched(env.get("PATH", ""), hidden) or SYSTEM_PATH
+    env["PATH"] = _clean_path(env.get("PATH", ""), hidden) or SYSTEM_PATH
     if hidden is not None and _is_same(env.get("VIRTUAL_ENV", ""), hidden):
         del env["VIRTUAL_ENV"]
     return env | FIXED
 
 
-def _passes(name: str, value: str, wanted: Collection[str]) -> bool:
+def _passes(name: str, value: str, allowed: Collection[str]) -> bool:
     if LOADERS.fullmatch(name):
         return False
-    if name in wanted:
+    if name in allowed:
         return True
     if name not in NAMES and not name.startswith(PREFIXES):
         return False
@@ -90,7 +90,7 @@ def _passes(name: str, value: str, wanted: Collection[str]) -> bool:
     return not (SECRET_NAME.search(name) or SECRET_VALUE.search(value))
 
 
-def _searched(path: str, hidden: Path | None) -> str:
+def _clean_path(path: str, hidden: Path | None) -> str:
     """Drop relative and empty entries, which are in the workspace, and the programs of *hidden*."""
     entries = [entry for entry in path.split(":") if entry.startswith("/")]
     if hidden is not None:
@@ -99,9 +99,9 @@ def _searched(path: str, hidden: Path | None) -> str:
 
 
 def _own_environment(ours: Mapping[str, str], workspace: Path) -> Path | None:
-    """Return the virtual environment of nanocoder when a command must not get it.
+    """Return the virtual environment of nanocoder if a command must not get it.
 
-    `uv run --project CLONE nanocoder` puts it in front, where it would stand for the person's own.
+    `uv run --project CLONE nanocoder` puts it first on PATH, where it would hide the person's own.
     """
     if sys.prefix == sys.base_prefix:
         return None
@@ -111,7 +111,7 @@ def _own_environment(ours: Mapping[str, str], workspace: Path) -> Path | None:
     is_activated = "UV_RUN_RECURSION_DEPTH" not in ours and _is_same(
         ours.get("VIRTUAL_ENV", ""), prefix
     )
-    # An environment beside a pyproject.toml is that of another project.
+    # An environment beside a pyproject.toml belongs to another project.
     if is_activated and not (prefix.parent / "pyproject.toml").exists():
         return None
     return prefix

@@ -1,8 +1,8 @@
-"""The process between nanocoder and a server: when nanocoder is gone, the server goes, too.
+"""The process between nanocoder and a server: when nanocoder ends, the server ends, too.
 
-Run as a program, with the server's argument vector; imports nothing but the standard library. Its
-standard input is a pipe whose other end nanocoder holds and writes nothing into: its end, however
-nanocoder came to its own, means stop. It ends with the server's exit code.
+It is run as a program, with the server's argument vector, and imports only the standard library.
+Its standard input is a pipe whose other end nanocoder holds and never writes to. When that pipe is
+closed, even because nanocoder was killed, the keeper stops. It exits with the server's exit code.
 """
 
 import os
@@ -35,7 +35,7 @@ def main(argv: list[str]) -> int:
     code = None
     while code is None:
         ready, _, _ = select.select([0], [], [], LOOK_S)
-        code = _reaped(leader)
+        code = _reap(leader)
         if ready and code is None:
             break
     _end(leader)
@@ -54,20 +54,20 @@ def _start(argv: list[str], prctl: Callable[..., int]) -> int:
         start_new_session=True,
         preexec_fn=own_signals,  # noqa: PLW1509 - this program has one thread
     )
-    process.returncode = 0  # waited for in `_reaped`, with all others
+    process.returncode = 0  # waited for in `_reap`, with all others
     return process.pid
 
 
 def _prctl() -> Callable[..., int]:
-    """Return the system call of that name; one that does nothing where there is none."""
+    """Return the system call of that name, or a function that does nothing."""
     import ctypes
 
-    found: Callable[..., int] | None = getattr(ctypes.CDLL(None), "prctl", None)
-    return (lambda *_: -1) if found is None else found
+    prctl: Callable[..., int] | None = getattr(ctypes.CDLL(None), "prctl", None)
+    return (lambda *_: -1) if prctl is None else prctl
 
 
-def _reaped(leader: int) -> int | None:
-    """Wait for whoever has died; return the leader's exit code if it is among them."""
+def _reap(leader: int) -> int | None:
+    """Wait for children that have died; return the leader's exit code if it is among them."""
     code = None
     while True:
         try:
@@ -87,11 +87,13 @@ def _end(leader: int) -> None:
         _send(leader, number)
         until = time.monotonic() + patience_s
         while time.monotonic() < until:
-            _reaped(leader)
-            if not _is_anybody_left(leader):
+            _reap(leader)
+            if not _has_descendants(leader):
                 return
             if number == signal.SIGKILL:
-                _send(leader, number)  # whoever was born, or lost its parent, since the last time
+                _send(
+                    leader, number
+                )  # for processes that started, or lost their parent, since the last time
             time.sleep(0.02)
 
 
@@ -107,7 +109,7 @@ def _send(leader: int, number: signal.Signals) -> None:
         return
 
 
-def _is_anybody_left(leader: int) -> bool:
+def _has_descendants(leader: int) -> bool:
     if any(True for _ in _below(os.getpid())):
         return True
     try:
@@ -120,7 +122,7 @@ def _is_anybody_left(leader: int) -> bool:
 
 
 def _below(pid: int) -> Iterator[int]:
-    """Yield all descendants; none where the system does not tell."""
+    """Yield all descendants; none if the system does not list them."""
     queue = [pid]
     while queue:
         children = list(_children(queue.pop()))

@@ -1,4 +1,4 @@
-"""Processes as the system lists them; none where it does not."""
+"""Processes as the system lists them; none if it has no /proc."""
 
 import os
 import signal
@@ -21,7 +21,7 @@ class Process(NamedTuple):
 
     @property
     def is_dead(self) -> bool:
-        """Tell whether it has ended, whether or not anybody has waited for it."""
+        """Tell whether it has ended, even if its parent has not waited for it."""
         return self.state in "ZX"
 
 
@@ -41,22 +41,22 @@ def process(pid: int) -> Process | None:
 def children(pid: int) -> Iterator[Process]:
     """Yield the children of all threads of a process."""
     for number in _child_numbers(pid):
-        found = process(number)
-        if found is not None:
-            yield found
+        child = process(number)
+        if child is not None:
+            yield child
 
 
 def lineage(pid: int) -> Iterator[int]:
-    """Yield *pid* and the numbers of those that it comes from, as far as they live."""
-    seen: set[int] = set()
-    while pid > 0 and pid not in seen:
-        seen.add(pid)
+    """Yield *pid* and the numbers of its living ancestors."""
+    visited: set[int] = set()
+    while pid > 0 and pid not in visited:
+        visited.add(pid)
         yield pid
-        found = process(pid)
-        pid = 0 if found is None else found.parent
+        current = process(pid)
+        pid = 0 if current is None else current.parent
 
 
-def everybody(user: int) -> Iterator[int]:
+def pids_of_user(user: int) -> Iterator[int]:
     """Yield the numbers of the processes of one user."""
     with suppress(OSError), os.scandir("/proc") as entries:
         for entry in entries:

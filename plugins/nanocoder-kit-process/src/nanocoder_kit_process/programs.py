@@ -6,18 +6,20 @@ from pathlib import Path
 
 
 def find_program(name: str, path: str, workspace: Path | None = None) -> str:
-    """Return the absolute path of the program *name* on *path*, or nothing.
+    """Return the absolute path of the program *name* on *path*, or "".
 
-    What lies in *workspace*, or is a link into it, is passed over: a repository brings no programs
-    for us. A *name* with a slash stands for itself.
+    Programs in *workspace*, or links into it, are skipped: a repository must not choose which
+    program we start. A *name* with a slash is returned as it is.
     """
     if "/" in name:
         return name
-    return next((one for one in _candidates(name, path) if not _is_below(one, workspace)), "")
+    return next(
+        (program for program in _candidates(name, path) if not _is_below(program, workspace)), ""
+    )
 
 
 def without_workspace(path: str, workspace: Path) -> str:
-    """Return *path* without its entries in *workspace*: a program may start others by name."""
+    """Return *path* without entries in *workspace*, since a program may start others by name."""
     return ":".join(entry for entry in path.split(":") if not _is_below(entry, workspace))
 
 
@@ -29,7 +31,7 @@ def _candidates(name: str, path: str) -> Iterator[str]:
 
 
 def _is_below(path: str, workspace: Path | None) -> bool:
-    """Tell whether *path* is below *workspace*, as it is written or as its links lead."""
+    """Tell whether *path* is below *workspace*, as it is written or with its links resolved."""
     if workspace is None:
         return False
     roots = {str(workspace), os.path.realpath(workspace)}

@@ -37,7 +37,7 @@ from nanocoder_provider_anthropic.wire import (
 
 VENDOR_URL: Final = "https://api.anthropic.com"
 API_VERSION: Final = "2023-06-01"
-_MARKED_MESSAGES: Final = 2  # the end of this request, and that of the one before, which is cached
+_MARKED_MESSAGES: Final = 2  # the last one, and that of the request before, which is in the cache
 
 
 class AnthropicProvider:
@@ -86,8 +86,8 @@ class AnthropicProvider:
             raise ProviderError(
                 f"{self._client.host} did not answer with a list of models", kind="protocol"
             )
-        found = [_model_info(entry) for entry in entries if isinstance(entry, dict)]
-        return [info for info in found if info.name]
+        infos = [_model_info(entry) for entry in entries if isinstance(entry, dict)]
+        return [info for info in infos if info.name]
 
     def close(self) -> None:
         """Close the connections."""
@@ -113,7 +113,7 @@ class AnthropicProvider:
         }
         budget = self._settings.thinking_budget_tokens
         if budget:
-            # The API wants the limit above the budget, and refuses a temperature beside it.
+            # The API requires a limit above the budget, and refuses a temperature with it.
             head["max_tokens"] = limit if limit > budget else budget + limit
             head["thinking"] = {"type": "enabled", "budget_tokens": budget}
         elif request.temperature is not None:
@@ -126,7 +126,7 @@ class AnthropicProvider:
         return self._tools[1]
 
     def _messages(self, messages: Sequence[Message]) -> bytes:
-        """Join the encoded messages and put in the cache marks; the kept bytes stay bare."""
+        """Join the encoded messages and add the cache marks; the stored bytes stay without them."""
         parts = self._encoded.parts(messages)
         if self._settings.prompt_caching:
             ours = (

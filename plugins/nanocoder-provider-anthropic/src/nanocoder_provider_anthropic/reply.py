@@ -19,14 +19,14 @@ from nanocoder_kit_http import (
 
 from nanocoder_provider_anthropic.wire import NATIVE
 
-# All three leave an answer that goes on when it is sent back as it is.
+# After each of these the answer continues when it is sent back unchanged.
 _UNFINISHED: Final = frozenset({"max_tokens", "model_context_window_exceeded", "pause_turn"})
 _REFUSED: Final = "(The model declined to answer.)"
 
 
 @define
 class Block:
-    """A content block that arrives in pieces; *start* is as the server began it."""
+    """A content block that arrives in pieces; *start* is its first event."""
 
     start: dict[str, Any]
     parts: CallParts
@@ -36,12 +36,12 @@ class Block:
 
 
 class MessageReply:
-    """Decode one reply. It is complete with `message_stop` and never without."""
+    """Decode one reply. Only `message_stop` completes it."""
 
-    def __init__(self, host: str, taken: set[str], secrets: Sequence[str] = ()) -> None:
+    def __init__(self, host: str, used_ids: set[str], secrets: Sequence[str] = ()) -> None:
         self.is_complete = False
         self._host = host
-        self._taken = taken
+        self._used_ids = used_ids
         self._secrets = secrets
         self._deltas = Deltas()
         self._blocks: dict[int, Block] = {}
@@ -53,14 +53,14 @@ class MessageReply:
             "content_block_stop": self._take_block_stop,
             "message_start": lambda data: self._take_message(data.get("message")),
             "message_delta": self._take_message_delta,
-            "message": self._take_whole,
+            "message": self._take_body,
             "message_stop": self._take_stop,
             "error": self._take_error,
         }
 
     @property
     def begun(self) -> bool:
-        """Tell whether any of the answer has arrived."""
+        """Tell whether a part of the answer has arrived."""
         return bool(self._blocks) or self.is_complete
 
     @property
@@ -76,7 +76,7 @@ class MessageReply:
             data = decode_json(event.data)
             if isinstance(data, dict):
                 take = self._takers.get(as_str(data.get("type")) or event.event)
-                if take:  # pings and what is yet to be invented are passed over
+                if take:  # pings and unknown events are ignored
                     take(data)
         return self._deltas.take()
 
@@ -93,7 +93,7 @@ class MessageReply:
         calls: list[ToolCall] = []
         native: list[dict[str, Any]] = []
         for _, block in sorted(self._blocks.items()):
-            native += self._closed(block, calls)
+            native += self._close_block(block, calls)
         return Finished(
             text,
             tuple(calls),
@@ -102,24 +102,24 @@ class MessageReply:
             truncated=self._stop_reason in _UNFINISHED,
         )
 
-    def _closed(self, block: Block, calls: list[ToolCall]) -> list[dict[str, Any]]:
-        """Return *block* as it has to be echoed, and add its call to *calls*."""
+    def _close_block(self, block: Block, calls: list[ToolCall]) -> list[dict[str, Any]]:
+        """Return *block* in the form to send back, and add its call to *calls*."""
         text = replace_surrogates("".join(block.texts))
         kind = block.start.get("type")
         if kind == "text":
             return [{"type": "text", "text": text}] if text.strip() else []
         if kind == "thinking":
             signed = {"type": "thinking", "thinking": text, "signature": block.signature}
-            return [signed] if block.signature else []  # an unsigned one is refused when echoed
+            return [signed] if block.signature else []  # the API refuses an unsigned one
         if kind == "redacted_thinking":
             return [block.start]
         if kind != "tool_use":
             return []
-        given = block.start.get("input")
-        if given and not block.parts.pieces:
-            block.parts.pieces.append(json.dumps(given))
+        start_input = block.start.get("input")
+        if start_input and not block.parts.pieces:
+            block.parts.pieces.append(json.dumps(start_input))
         problem = "" if block.is_closed else "the call was cut before its end"
-        call = block.parts.close(self._taken, problem)
+        call = block.parts.close(self._used_ids, problem)
         calls.append(call)
         echoed = {"type": kind, "id": call.id, "name": call.name, "input": dict(call.arguments)}
         return [echoed]
@@ -140,7 +140,7 @@ class MessageReply:
             return
         block = self._blocks.get(_index(data))
         if block is None:
-            # A server that leaves out the start: what the delta is tells what it belongs to.
+            # Some servers leave out the start of a block; the delta shows its kind.
             kind = "thinking" if "thinking" in delta else "text"
             block = self._blocks[_index(data)] = Block({"type": kind}, CallParts())
         part = delta.get("type")
@@ -175,8 +175,8 @@ class MessageReply:
             counts = {name: as_int(count) for name, count in usage.items()}
             self._usage.update({name: count for name, count in counts.items() if count})
 
-    def _take_whole(self, data: Mapping[str, Any]) -> None:
-        """Take a reply that came in one body, from a server that does not stream."""
+    def _take_body(self, data: Mapping[str, Any]) -> None:
+        """Take a reply in one body, from a server that does not stream."""
         content = data.get("content")
         for index, block in enumerate(content if isinstance(content, list) else []):
             self._take_start({"index": index, "content_block": block})

@@ -1,4 +1,4 @@
-"""Messages and tools as the Messages API wants them."""
+"""Messages and tools in the form of the Messages API."""
 
 from base64 import b64encode
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from nanocoder import Attachment, Message, ToolDefinition, ToolResult
 from nanocoder_kit_http import encode_json
 
 NATIVE: Final = "anthropic"
-"""The key under which a message's native part is ours: its content blocks, echoed unchanged."""
+"""The key of our part in a message's native data: content blocks to send back unchanged."""
 
 _CACHE: Final = {"type": "ephemeral"}
 _MARK: Final = b',"cache_control":{"type":"ephemeral"}'
@@ -38,7 +38,7 @@ def system_blocks(text: str, *, marked: bool) -> list[dict[str, Any]]:
 
 
 def tool_definitions(tools: Sequence[ToolDefinition], *, marked: bool) -> list[dict[str, Any]]:
-    """Return the tools; *marked* ends a cached beginning with the last one."""
+    """Return the tools; with *marked* the last one ends the cached beginning."""
     shaped: list[dict[str, Any]] = [
         {
             "name": tool.name,

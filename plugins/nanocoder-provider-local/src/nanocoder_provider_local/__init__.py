@@ -1,4 +1,4 @@
-"""The embedded model: llama.cpp beside this process, no server to start and no key.
+"""The embedded model: llama.cpp in a process of its own, without a server or a key.
 
 `--model local/qwen2.5-coder-1.5b` uses the weights that the extra `weights` installs,
 `--model local//path/to/file.gguf` any other file. Importing this module loads neither llama.cpp
@@ -20,7 +20,7 @@ def nanocoder_settings() -> type[Settings]:
 
 @hookimpl
 def nanocoder_providers() -> list[ProviderSpec]:
-    """Offer the embedded model, after everything that has a key or a server."""
+    """Offer the embedded model, ranked after all providers with a key or a server."""
     return [
         ProviderSpec(
             name="local",

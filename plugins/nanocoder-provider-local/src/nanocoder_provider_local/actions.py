@@ -1,4 +1,4 @@
-"""What the model may reply: one JSON object, an action for each tool and one that answers."""
+"""The replies that the model may give: one JSON object with a tool's action or an answer."""
 
 import json
 import os
@@ -15,15 +15,15 @@ TEXT: Final = "text"
 ARGUMENTS: Final = "arguments"
 
 SEPARATORS: Final = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
-"""Python's own way of writing JSON: an action written again from its values has the same bytes."""
+"""The separators of `json.dumps`, so that an action encoded again has the same bytes."""
 
 
 @frozen
 class Actions:
     """The actions of one set of tools: prompt lines, schema, and the way to calls and back.
 
-    Arguments stand beside the action's name, `{"action": "grep", "pattern": "x"}`; only a tool
-    with a parameter of that very name (those in *nested*) has them one level deeper.
+    Arguments are beside the action's name, `{"action": "grep", "pattern": "x"}`; only a tool with a
+    parameter named "action" (those in *nested*) has them one level deeper.
     """
 
     tools: tuple[ToolDefinition, ...]
@@ -57,13 +57,15 @@ class Actions:
     def schema(self, *, bare: bool) -> dict[str, Any]:
         """Return the JSON Schema of a reply.
 
-        To a *bare* request, with neither a file nor a result to answer from, the model can only
-        talk. Where "answer" was open to it then, it told of what it had not looked at.
+        For a *bare* request, without a file or a result to answer from, the model can only talk.
+        With "answer" allowed it described files that it had not read.
         """
         actions = [self._schema_of(tool) for tool in self.tools]
         end = self._ending(bare=bare)
         actions.append(
-            _closed({ACTION: {"const": end}, TEXT: {"type": "string", "minLength": 1}}, [TEXT])
+            _closed_object(
+                {ACTION: {"const": end}, TEXT: {"type": "string", "minLength": 1}}, [TEXT]
+            )
         )
         return {"anyOf": actions, "x-guidance": dict(SEPARATORS)}
 
@@ -94,11 +96,15 @@ class Actions:
         parameters = restrict(tool.parameters)
         properties = parameters.get("properties", {})
         if tool.name in self.nested:
-            return _closed({ACTION: {"const": tool.name}, ARGUMENTS: parameters}, [ARGUMENTS])
-        return _closed({ACTION: {"const": tool.name}, **properties}, parameters.get("required", []))
+            return _closed_object(
+                {ACTION: {"const": tool.name}, ARGUMENTS: parameters}, [ARGUMENTS]
+            )
+        return _closed_object(
+            {ACTION: {"const": tool.name}, **properties}, parameters.get("required", [])
+        )
 
 
-def _closed(properties: Mapping[str, Any], required: Sequence[str]) -> dict[str, Any]:
+def _closed_object(properties: Mapping[str, Any], required: Sequence[str]) -> dict[str, Any]:
     return {
         "type": "object",
         "properties": dict(properties),

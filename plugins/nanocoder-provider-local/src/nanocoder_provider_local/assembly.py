@@ -18,10 +18,10 @@ from nanocoder import ProviderError
 from nanocoder_provider_local.parts import DEFAULT_WEIGHTS, Pieces, Weights, find_pieces
 
 CHUNK_BYTES: Final = 4 * 1024 * 1024
-SPARE_BYTES: Final = 64 * 1024 * 1024  # a disk filled to the last byte harms whoever writes next
+SPARE_BYTES: Final = 64 * 1024 * 1024  # a completely full disk would harm other programs
 
 Progress = Callable[[int, int], None]
-"""Called with the bytes done and the bytes in all."""
+"""Called with the number of bytes processed and of all bytes."""
 
 
 def assemble(
@@ -31,7 +31,7 @@ def assemble(
     cache: Path | None = None,
     folders: Sequence[Path] | None = None,
 ) -> Path:
-    """Return the joined and verified model file, making it when it is not there yet.
+    """Return the joined and verified model file; make it if it does not exist yet.
 
     A later call costs one stat. *cache* is where the file goes (default: the user's cache
     directory), *folders* where packages are installed. Safe against Ctrl-C and against a second
@@ -65,7 +65,7 @@ def models_folder() -> Path:
 
 
 def is_verified(target: Path, weights: Weights) -> bool:
-    """Tell whether *target* is the very file whose digest was once seen to be right."""
+    """Tell whether *target* is the file whose digest was verified before."""
     try:
         marker = json.loads(_marker(target).read_bytes())
         return bool(marker == {"sha256": weights.sha256, **_identity(target)})
@@ -115,13 +115,13 @@ def require(pieces: Pieces, weights: Weights) -> Pieces:
 
 def _join(pieces: Pieces, temporary: Path, weights: Weights, progress: Progress) -> None:
     digest = hashlib.sha256()
-    done = 0
+    count = 0
     with temporary.open("wb") as joined:
         for chunk in _chunks(pieces.paths):
             joined.write(chunk)
             digest.update(chunk)
-            done += len(chunk)
-            progress(done, weights.size)
+            count += len(chunk)
+            progress(count, weights.size)
         joined.flush()
         os.fsync(joined.fileno())
     if digest.hexdigest() != weights.sha256:
@@ -134,18 +134,18 @@ def _join(pieces: Pieces, temporary: Path, weights: Weights, progress: Progress)
 
 
 def _is_right(target: Path, weights: Weights, progress: Progress) -> bool:
-    """Read an unmarked file once: it may be a copy from elsewhere, or its marker was lost."""
+    """Check an unmarked file once: it may be a copy, or its marker was lost."""
     try:
         if target.stat().st_size != weights.size:
             return False
     except OSError:
         return False
     digest = hashlib.sha256()
-    done = 0
+    count = 0
     for chunk in _chunks([target]):
         digest.update(chunk)
-        done += len(chunk)
-        progress(done, weights.size)
+        count += len(chunk)
+        progress(count, weights.size)
     return digest.hexdigest() == weights.sha256
 
 
@@ -157,7 +157,7 @@ def _chunks(paths: Sequence[Path]) -> Iterator[bytes]:
 
 
 def _remove_leftovers(folder: Path) -> None:
-    """Remove what processes that were killed have left, of weights with other names, too."""
+    """Remove unfinished files of killed processes, those of other weights included."""
     for path in folder.glob(".*"):
         owner = re.fullmatch(r"\..+\.(?:(\d+)\.part|sha256\.(\d+))", path.name)
         if owner is None:
@@ -181,17 +181,15 @@ def _marker(target: Path) -> Path:
 
 
 def _identity(target: Path) -> dict[str, Any]:
-    found = target.stat()
-    return {"size": found.st_size, "mtime_ns": found.st_mtime_ns, "inode": found.st_ino}
+    status = target.stat()
+    return {"size": status.st_size, "mtime_ns": status.st_mtime_ns, "inode": status.st_ino}
 
 
 @contextlib.contextmanager
 def _only_one(target: Path) -> Iterator[None]:
-    """Hold the lock of *target*; a second process waits here and then finds the file made."""
+    """Hold the lock of *target*; a second process waits here and then finds the finished file."""
     with target.with_name(f"{target.name}.lock").open("w") as lock:
-        fcntl.flock(
-            lock, fcntl.LOCK_EX
-        )  # the kernel lets go of it with the process, however that ends
+        fcntl.flock(lock, fcntl.LOCK_EX)  # the kernel releases it when the process ends in any way
         yield
 
 

@@ -1,4 +1,4 @@
-"""llama.cpp: loaded at the first request, asked one thing at a time, stopped with its listener."""
+"""llama.cpp: loaded at the first request, asked by one request at a time, stopped on cancel."""
 
 import atexit
 import threading
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 STOP_S: Final = 5.0
 LATE_S: Final = 20.0
-"""How long a request waits for one that was stopped; a batch of tokens may take seconds."""
+"""How long a request waits for a stopped one; a batch of tokens may take seconds."""
 
 Chunk = Mapping[str, Any]
 
@@ -31,10 +31,10 @@ class _Failed:
 
 
 class Engine:
-    """The model file that *find* gives, loaded at the first request.
+    """The model file that *find* returns, loaded at the first request.
 
-    Requests run one after the other on threads of their own, so that whoever waits for one can be
-    cancelled at any moment; a model that is being loaded then is let go.
+    Requests run one after the other on threads of their own, so that a caller can be cancelled at
+    any moment; loading a model then stops.
     """
 
     def __init__(self, find: Callable[[Progress], Path], settings: Settings) -> None:
@@ -49,9 +49,9 @@ class Engine:
     def ask(
         self, body: Mapping[str, Any], schema: Mapping[str, Any] | None, cancel: Cancel
     ) -> Generator[Chunk, None, None]:
-        """Send *body* to the chat handler and yield its chunks; *schema* holds the reply.
+        """Send *body* to the chat handler and yield its chunks; *schema* restricts the reply.
 
-        Leaving the iterator stops the model after the token or batch it is at.
+        Leaving the iterator stops the model after its current token or batch.
 
         Raises: ProviderError when the model cannot be loaded, nanocoder.Cancelled when *cancel* is
         set.
@@ -68,7 +68,7 @@ class Engine:
             request.stop()
 
     def close(self) -> None:
-        """Stop what runs and free the model's memory."""
+        """Stop a running request and free the model's memory."""
         atexit.unregister(self.close)
         request, self._request = self._request, None
         if request:
@@ -79,37 +79,37 @@ class Engine:
         if request and request.ident is not None:
             request.join(STOP_S)
         if self._lock.acquire(timeout=STOP_S):
-            self._let_go()
+            self._close_model()
             self._lock.release()
 
     def _run(self, request: "_Ask") -> None:
         while not self._lock.acquire(timeout=LATE_S):
-            self._end_what_hangs()
+            self._end_hanging()
         self._asking = request
         try:
-            model = self._ready(request)
+            model = self._load_model(request)
             if not request.is_stopped:
                 model.ask(request.body, request.schema, request.take)
         except Exception:
-            self._let_go()  # it may be about to end: the next request is not to meet it
+            self._close_model()  # the model may be ending, so the next request loads it again
             raise
         finally:
             self._asking = None
             self._lock.release()
 
-    def _end_what_hangs(self) -> None:
-        """End the process that a request was stopped in and did not leave."""
+    def _end_hanging(self) -> None:
+        """End a process in which a stopped request still runs."""
         before, model = self._asking, self._model
         if before is not None and before.is_stopped and model is not None:
             model.end()
 
-    def _ready(self, request: "_Ask") -> "LoadedModel":
+    def _load_model(self, request: "_Ask") -> "LoadedModel":
         if self._model is not None and self._model.is_alive:
             return self._model
-        self._let_go()  # it died while nobody asked
-        path = self._find(partial(self._tell, request))
+        self._close_model()  # it died between two requests
+        path = self._find(partial(self._report_progress, request))
         tell_loading()
-        # Only a session that takes this provider starts a process for it.
+        # Only a session with this provider needs a process for it.
         from nanocoder_provider_local.loaded import LoadedModel
 
         model = self._model = LoadedModel(path, self._settings)
@@ -119,20 +119,20 @@ class Engine:
         request.loading(None)
         return model
 
-    def _tell(self, request: "_Ask", done: int, total: int) -> None:
-        """Show how far the joining of the weights is; it ends when nobody waits any more."""
+    def _report_progress(self, request: "_Ask", processed: int, total: int) -> None:
+        """Show the progress of joining the weights; raise Cancelled once the request is stopped."""
         if request.is_stopped:
             raise Cancelled("interrupted")
-        self._report(done, total)
+        self._report(processed, total)
 
-    def _let_go(self) -> None:
+    def _close_model(self) -> None:
         model, self._model = self._model, None
         if model is not None:
             model.close()
 
 
 class _Ask(threading.Thread):
-    """One request on its way: the engine's thread puts chunks in, the asking one takes them."""
+    """One running request: the engine's thread adds chunks, the caller's takes them."""
 
     def __init__(
         self,
@@ -156,7 +156,7 @@ class _Ask(threading.Thread):
         try:
             if not self.is_stopped:
                 self._run(self)
-        except Exception as error:  # noqa: BLE001 - raised again where the chunks are read
+        except Exception as error:  # noqa: BLE001 - raised again in the thread that reads the chunks
             self._chunks.put(_Failed(error))
         self._chunks.put(None)
 
@@ -171,7 +171,7 @@ class _Ask(threading.Thread):
             yield chunk
 
     def loading(self, model: "LoadedModel | None") -> None:
-        """Note which model this request waits for, if any; nobody waits once it is stopped."""
+        """Remember which model this request waits for; end it if the request is stopped."""
         self._loading = model
         if model is not None and self.is_stopped:
             model.end()

@@ -1,4 +1,4 @@
-"""A model that is loaded in a process of its own, which can be ended at any moment."""
+"""A model loaded in a process of its own, which can be ended at any moment."""
 
 import contextlib
 import json
@@ -17,14 +17,14 @@ from nanocoder_provider_local.settings import Settings
 
 PROGRAM: Final = Path(__file__).with_name("serving.py")
 BATCH_TOKENS: Final = 64
-"""A prompt can be left only between two batches: these are about a second on two cores."""
+"""A prompt can be stopped only between two batches; one takes about a second on two cores."""
 SPIN_VARIABLE: Final = "GOMP_SPINCOUNT"
 SPIN_ROUNDS: Final = "1000"
 TUNED: Final = (
     *("GOMP_", "OMP_", "GGML_", "LLAMA_", "CUDA_", "HIP_", "ROCR_", "HSA_", "VK_"),
     *("HOME", "TMPDIR", "XDG_", "LANG", "LC_", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"),
 )
-"""How the names begin of the variables that the engine gets."""
+"""The engine gets the variables whose names begin like this."""
 STOP_S: Final = 5.0
 
 Chunk = Mapping[str, Any]
@@ -34,16 +34,15 @@ Line = Mapping[str, Any]
 class LoadedModel:
     """The engine's process and its one conversation.
 
-    Loading holds up every thread of the process that does it, and what goes wrong in the engine
-    ends it; so it is not ours. `load` and `ask` are called from one thread at a time, `end` and
-    `stop` from any.
+    Loading blocks every thread of its process, and an error in the engine ends the process, so it
+    is not ours. `load` and `ask` are called from one thread at a time, `end` and `stop` from any.
     """
 
     def __init__(self, model: Path, settings: Settings) -> None:
         self._model = model
         self._settings = settings
         self._number = 0
-        # Of a group of its own: a Ctrl-C in the terminal means the conversation, not the model.
+        # A process group of its own, since Ctrl-C in the terminal is not meant for the model.
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-S", str(PROGRAM)],
             stdin=subprocess.PIPE,
@@ -57,7 +56,7 @@ class LoadedModel:
         """Wait until the model is loaded; raises ProviderError."""
         folder = tempfile.mkdtemp(prefix="nanocoder-")
         settings = self._settings
-        wanted = {
+        parameters = {
             "file": str(self._model),
             "context": settings.context,
             "threads": settings.threads or os.cpu_count() or 1,
@@ -65,11 +64,11 @@ class LoadedModel:
             "folder": folder,
         }
         try:
-            # It looks for the engine where we would, but never in the current directory.
-            found = [place for place in sys.path if os.path.isabs(place)]
-            self._send({"path": found, "model": wanted})
+            # It imports the engine from our own search path, but never from the current directory.
+            search_path = [place for place in sys.path if os.path.isabs(place)]
+            self._send({"path": search_path, "model": parameters})
             if "loaded" not in self._receive():
-                raise self._cannot_load()
+                raise self._loading_error()
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -81,7 +80,7 @@ class LoadedModel:
     ) -> None:
         """Pass the chunks of a reply to *on_chunk*, which returns whether to stop.
 
-        Raises: ProviderError when the process has ended, or says what belongs to no reply.
+        Raises: ProviderError when the process has ended, or writes something that is no reply.
         """
         self._number += 1
         self._send({"number": self._number, "body": body, "schema": schema})
@@ -89,12 +88,12 @@ class LoadedModel:
             if "failed" in line:
                 raise ProviderError(f"llama.cpp failed: {line['failed']}", kind="unavailable")
             if not isinstance(chunk := line.get("chunk"), dict):
-                raise _cannot_be_read()
+                raise _protocol_error()
             if on_chunk(chunk):
                 self.stop()
 
     def stop(self) -> None:
-        """Have the reply end at its next chunk."""
+        """End the reply at its next chunk."""
         self._send({"stop": self._number})
 
     @property
@@ -103,11 +102,11 @@ class LoadedModel:
         return self._process.poll() is None
 
     def end(self) -> None:
-        """End the process at once; whoever waits for it gets a ProviderError."""
+        """End the process at once; a waiting caller gets a ProviderError."""
         self._process.kill()
 
     def close(self) -> None:
-        """End the process and let go of it."""
+        """End the process and close its pipes."""
         self.end()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(STOP_S)
@@ -118,7 +117,7 @@ class LoadedModel:
 
     def _send(self, message: Mapping[str, Any]) -> None:
         stream = self._process.stdin
-        # What has ended is noticed where its answer is read.
+        # An ended process is noticed where its answer is read.
         with contextlib.suppress(OSError, ValueError):
             if stream is not None:
                 stream.write(json.dumps(message).encode() + b"\n")
@@ -127,16 +126,16 @@ class LoadedModel:
     def _receive(self) -> Line:
         line = self._process.stdout.readline() if self._process.stdout is not None else b""
         if not line.endswith(b"\n"):
-            raise self._has_ended()
+            raise self._ended_error()
         try:
             value = json.loads(line)
         except (ValueError, RecursionError):
             value = None
         if not isinstance(value, dict):
-            raise _cannot_be_read()
+            raise _protocol_error()
         return value
 
-    def _cannot_load(self) -> ProviderError:
+    def _loading_error(self) -> ProviderError:
         return ProviderError(
             f"llama.cpp cannot load {str(self._model)!r}: the file is damaged, of a kind it does "
             "not know, or too large for the memory; try another with "
@@ -144,7 +143,7 @@ class LoadedModel:
             kind="unavailable",
         )
 
-    def _has_ended(self) -> ProviderError:
+    def _ended_error(self) -> ProviderError:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(STOP_S)
         code = self._process.returncode
@@ -156,7 +155,7 @@ class LoadedModel:
         )
 
 
-def _cannot_be_read() -> ProviderError:
+def _protocol_error() -> ProviderError:
     return ProviderError(
         "the process of the embedded model wrote something that is not part of a reply, and was"
         " ended; the next request loads it again",
@@ -167,9 +166,9 @@ def _cannot_be_read() -> ProviderError:
 def _environment() -> dict[str, str]:
     """Return the environment of the engine's process.
 
-    The engine's threads spin for milliseconds while they wait for each other, and where something
-    else wants a core each one then burns what the others need: 32 tokens a second on two free cores
-    became 2; with short waits, 8 to 24. Beside that it gets what tunes it, and no keys.
+    The engine's threads spin for milliseconds while they wait for each other. If another program
+    needs a core, they waste each other's time: 32 tokens a second on two free cores became 2; with
+    short waits, 8 to 24. Other variables are those that tune the engine, and no keys.
     """
     tuned = {name: value for name, value in os.environ.items() if name.startswith(TUNED)}
     return {SPIN_VARIABLE: SPIN_ROUNDS, "PATH": os.defpath, **tuned}

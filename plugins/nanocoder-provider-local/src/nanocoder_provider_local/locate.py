@@ -1,4 +1,4 @@
-"""From the name after `local/` to a file that llama.cpp can load."""
+"""Find the file that llama.cpp loads for the name after `local/`."""
 
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -20,19 +20,19 @@ WAYS: Final = (
 
 
 def locate(name: str, settings: Settings) -> Callable[[Progress], Path]:
-    """Return what gives the model file of *name*: the default's name, or an absolute path.
+    """Return a function that returns the model file of *name*: the default's, or an absolute path.
 
-    What is returned joins the default weights the first time, which takes seconds to a minute.
+    That function joins the default weights the first time, which takes seconds to a minute.
 
     Raises: ProviderError (not_found for a name, file or packages that are not there, bad_request
     for a file of another format).
     """
     if name.startswith("/"):
-        return _given(Path(name))
+        return _existing_file(Path(name))
     if name not in {"", DEFAULT_MODEL}:
         raise ProviderError(f"there is no embedded model {name!r}; {WAYS}", kind="not_found")
     if settings.weights:
-        return _given(Path(settings.weights).expanduser())
+        return _existing_file(Path(settings.weights).expanduser())
     if not is_verified(model_path(), DEFAULT_WEIGHTS):
         require(find_pieces(DEFAULT_WEIGHTS), DEFAULT_WEIGHTS)
     return assemble
@@ -47,7 +47,7 @@ def is_usable(settings: Settings) -> bool:
     return is_verified(model_path(), DEFAULT_WEIGHTS) or not find_pieces(DEFAULT_WEIGHTS).missing
 
 
-def _given(path: Path) -> Callable[[Progress], Path]:
+def _existing_file(path: Path) -> Callable[[Progress], Path]:
     try:
         with path.open("rb") as file:
             magic = file.read(len(GGUF_MAGIC))

@@ -11,7 +11,7 @@ from attrs import frozen
 
 @frozen
 class Weights:
-    """A model file installed as *count* packages, a piece each; joined in order: *sha256*."""
+    """A model file installed as *count* packages, a piece each; *sha256* is that of all joined."""
 
     file: str
     package: str
@@ -20,7 +20,7 @@ class Weights:
     sha256: str
 
     def piece(self, number: int) -> Path:
-        """Return where piece *number*, from 1, lies below a folder of packages."""
+        """Return the path of piece *number*, from 1, below a folder of packages."""
         return Path(f"{self.package}{number}") / "data" / f"part{number:02}.bin"
 
 
@@ -52,14 +52,14 @@ def site_folders() -> list[Path]:
 def find_pieces(weights: Weights, folders: Sequence[Path] | None = None) -> Pieces:
     """Look for the pieces of *weights* by their place, without asking or importing any package."""
     folders = site_folders() if folders is None else folders
-    found = {
+    paths_by_number = {
         number: _first_file(folders, weights.piece(number))
         for number in range(1, weights.count + 1)
     }
-    paths = tuple(path for path in found.values() if path is not None)
+    paths = tuple(path for path in paths_by_number.values() if path is not None)
     return Pieces(
         paths,
-        tuple(number for number, path in found.items() if path is None),
+        tuple(number for number, path in paths_by_number.items() if path is None),
         sum(path.stat().st_size for path in paths),
     )
 

@@ -15,8 +15,8 @@ HOW: Final = (
 AGAIN: Final = "(This failed. Take another action to do what was asked.)"
 NEXT: Final = "(Take the next action, or answer when the request is done.)"
 
-# What the tokenizer would read as one of its own marks: a tool's output must not be able to end
-# its turn and open another.
+# Text that the tokenizer would read as one of its own marks. A tool's output must not end its turn
+# and begin another.
 _MARK: Final = re.compile(r"<(?=\|\w{1,40}\|>|/?s>|(?:start|end)_of_turn>)")
 
 Chat = list[dict[str, str]]
@@ -25,13 +25,13 @@ Chat = list[dict[str, str]]
 def chat(request: Request, actions: Actions, hidden: Mapping[int, str]) -> Chat:
     """Return the turns for *request*: system, then user and assistant in alternation.
 
-    *hidden* has what stands in place of a message, by its `id`; an empty text removes the message.
+    *hidden* maps a message's `id` to the text in its place; "" removes the message.
     """
     turns: Chat = [{"role": "system", "content": system(request.system, actions)}]
     before: Message | None = None
     for message in request.messages:
-        shown = hidden.get(id(message))
-        text = turn_text(message, actions, before) if shown is None else shown
+        replacement = hidden.get(id(message))
+        text = turn_text(message, actions, before) if replacement is None else replacement
         before = message
         if text:
             _add(turns, "assistant" if message.role == "assistant" else "user", text)
@@ -47,7 +47,7 @@ def _add(turns: Chat, role: str, text: str) -> None:
 
 
 def system(text: str, actions: Actions) -> str:
-    """Return the system turn: the core's own text, a line for each tool, how to reply."""
+    """Return the system turn: the core's text, a line for each tool, and the form of replies."""
     if not actions.tools:
         return text
     how = HOW.format(answer=actions.answer)
@@ -55,12 +55,12 @@ def system(text: str, actions: Actions) -> str:
 
 
 def turn_text(message: Message, actions: Actions, before: Message | None) -> str:
-    """Return what the model sees of one message."""
+    """Return one message as the model sees it."""
     if message.role == "assistant":
         return _assistant(message, actions, before)
     if message.role == "tool":
         return results(message, before)
-    return defused("\n".join([message.text, *_not_shown(message.attachments)]))
+    return defuse("\n".join([message.text, *_not_shown(message.attachments)]))
 
 
 def _not_shown(attachments: Sequence[Attachment]) -> list[str]:
@@ -73,23 +73,23 @@ def _not_shown(attachments: Sequence[Attachment]) -> list[str]:
 def results(message: Message, before: Message | None) -> str:
     """Return the results of a turn, each under the name of its tool, and the nudge to go on."""
     names = {call.id: call.name for call in before.calls} if before else {}
-    shown = []
+    parts = []
     for result in message.results:
         outcome = "failed" if result.is_error else "returned"
         name = names.get(result.call_id, "The tool")
         text = "\n".join([result.output, *_not_shown(result.attachments)])
-        shown.append(f"{name} {outcome}:\n{defused(text)}")
+        parts.append(f"{name} {outcome}:\n{defuse(text)}")
     failed = any(result.is_error for result in message.results)
-    return "\n\n".join([*shown, AGAIN if failed else NEXT])
+    return "\n\n".join([*parts, AGAIN if failed else NEXT])
 
 
-def defused(text: str) -> str:
+def defuse(text: str) -> str:
     """Return *text* with the model's own control marks broken up."""
     return _MARK.sub("< ", text)
 
 
 def is_request(message: Message) -> bool:
-    """Tell whether a person typed *message*: the program speaks as the user, too."""
+    """Tell whether a person typed *message*; the program also writes messages as the user."""
     return message.role == "user" and message.typed != ""
 
 

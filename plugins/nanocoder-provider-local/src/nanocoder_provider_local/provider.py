@@ -1,4 +1,4 @@
-"""The provider `local`: each reply of the model is held to one action by a grammar."""
+"""The provider `local`: a grammar restricts each reply of the model to one action."""
 
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
@@ -31,7 +31,7 @@ from nanocoder_provider_local.window import Window
 OVERFLOW: Final = "exceed_context_size_error"
 CHECK_PIECES: Final = 50
 STUCK_CHARS: Final = 800
-"""A small model has only so many tokens for a reply that none should go into repetition."""
+"""A small model has few tokens for a reply, so repetition is stopped early."""
 FIT_ATTEMPTS: Final = 3
 
 
@@ -43,31 +43,31 @@ def open_local(model: str, settings: Settings) -> "LocalProvider":
 
 @mutable
 class _Reply:
-    """What has come of one reply; *held* says that it is an action and not plain text."""
+    """The part of a reply that has arrived; with *is_action* it is an action, not plain text."""
 
     answer: AnswerText
-    held: bool
+    is_action: bool
     usage: Usage = field(factory=Usage)
     cut: bool = False
     pieces: int = 0
 
     def add(self, chunk: Chunk) -> str:
-        """Take what *chunk* brings, return the text to show, often none; raises ProviderError."""
+        """Add *chunk*, return the text to show, which is often empty; raises ProviderError."""
         if "error" in chunk:
             raise _engine_error(chunk["error"])
-        shown = ""
+        text = ""
         for choice in chunk.get("choices", ()):
             piece = choice.get("delta", {}).get("content") or ""
             grown = self.answer.feed(piece)
-            shown += grown if self.held else piece
+            text += grown if self.is_action else piece
             self.cut = self.cut or choice.get("finish_reason") == "length"
             self.pieces += 1
         if "timings" in chunk:
             self.usage = _usage(chunk["timings"])
-        return shown
+        return text
 
     def is_stuck(self) -> bool:
-        """Tell, now and then, whether the reply has begun to repeat itself without end."""
+        """Tell, checked every few pieces, whether the reply repeats itself without end."""
         return self.pieces % CHECK_PIECES == 0 and repeats_itself(self.answer.reply, STUCK_CHARS)
 
 
@@ -75,21 +75,21 @@ class LocalProvider:
     """A model on this machine, for one session."""
 
     profile: Literal["full", "small"] = "small"
-    has_price = True  # it costs nothing
+    has_price = True  # a local model costs nothing
 
     def __init__(self, model: str, engine: Engine, settings: Settings) -> None:
         self._model = model
         self._engine = engine
         self._settings = settings
         self._window = Window(settings)
-        self._held: tuple[Sequence[ToolDefinition], Actions] | None = None
+        self._cached_actions: tuple[Sequence[ToolDefinition], Actions] | None = None
 
     def stream(
         self, request: Request, cancel: Cancel
     ) -> Iterator[TextDelta | ThinkingDelta | Notice | Finished]:
         """Ask the model; the text of an answer comes piece by piece, a call when it is complete."""
         actions = self._actions(request.tools)
-        reply = _Reply(AnswerText(*actions.endings), held=bool(request.tools))
+        reply = _Reply(AnswerText(*actions.endings), is_action=bool(request.tools))
         with closing(self._chunks(request, actions, cancel)) as chunks:
             for chunk in chunks:
                 if isinstance(chunk, Notice):
@@ -104,7 +104,7 @@ class LocalProvider:
         yield finished(reply, actions)
 
     def models(self) -> Sequence[ModelInfo]:
-        """Return the model that is loaded, or would be."""
+        """Return the model that is or would be loaded."""
         return [ModelInfo(self._model, self._settings.context, "embedded, offline")]
 
     def close(self) -> None:
@@ -112,15 +112,15 @@ class LocalProvider:
         self._engine.close()
 
     def _actions(self, tools: Sequence[ToolDefinition]) -> Actions:
-        """Return the actions of a tool set, made once for each."""
-        if self._held is None or self._held[0] is not tools:
-            self._held = (tools, Actions.of(tools))
-        return self._held[1]
+        """Return the actions of a tool set, built once for each."""
+        if self._cached_actions is None or self._cached_actions[0] is not tools:
+            self._cached_actions = (tools, Actions.of(tools))
+        return self._cached_actions[1]
 
     def _chunks(
         self, request: Request, actions: Actions, cancel: Cancel
     ) -> Generator[Chunk | Notice, None, None]:
-        """Ask; when our count of tokens was too low for the window, count better and ask again."""
+        """Ask; if our count of tokens was too low for the window, correct it and ask again."""
         bare = not has_material(request.messages)
         schema = actions.schema(bare=bare) if request.tools else None
         notice = ""
@@ -156,34 +156,34 @@ class LocalProvider:
 
 
 def finished(reply: _Reply, actions: Actions) -> Finished:
-    """Return the end of *reply*: its text, or its call; one cut at the limit makes no call."""
-    whole = reply.answer.reply
-    if not reply.held:
-        return Finished(whole, usage=reply.usage, truncated=reply.cut)
+    """Return the end of *reply*: its text, or its call; a reply cut at the limit makes no call."""
+    text = reply.answer.reply
+    if not reply.is_action:
+        return Finished(text, usage=reply.usage, truncated=reply.cut)
     if reply.cut:
         return Finished(reply.answer.text, usage=reply.usage, truncated=True)
     try:
-        made = actions.read(whole)
+        outcome = actions.read(text)
     except ValueError as error:
         raise ProviderError(
             f"the embedded model's reply is not an action ({error}); "
             "ask again, or try another model file",
             kind="protocol",
         ) from error
-    if isinstance(made, ToolCall):
-        return Finished("", calls=(made,), usage=reply.usage)
-    return Finished(made, usage=reply.usage)
+    if isinstance(outcome, ToolCall):
+        return Finished("", calls=(outcome,), usage=reply.usage)
+    return Finished(outcome, usage=reply.usage)
 
 
 def _prompt_tokens(chunk: Chunk) -> int:
-    """Return how many tokens the prompt has, as the first chunk of a reply says; 0 if it does not.
+    """Return how many tokens the prompt has by the first chunk of a reply, or 0.
 
     That chunk comes before most of the prompt is read.
     """
-    found = chunk.get("prompt_progress", {}).get("total") or chunk.get("error", {}).get(
+    tokens = chunk.get("prompt_progress", {}).get("total") or chunk.get("error", {}).get(
         "n_prompt_tokens"
     )
-    return int(found or 0)
+    return int(tokens or 0)
 
 
 def _usage(timings: Chunk) -> Usage:

@@ -1,8 +1,7 @@
-"""Cut JSON Schemas down to what the grammar engine compiles.
+"""Reduce JSON Schemas to the keywords that the grammar engine compiles.
 
-The engine answers a keyword that it does not know by dropping the whole grammar, silently; so only
-keywords that are listed here survive. What is cut (patterns, lengths) is checked when the
-call is run.
+The engine silently drops the whole grammar because of one unknown keyword, so only keywords that
+are listed here survive. Removed ones (patterns, lengths) are checked when the call is run.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,14 +29,16 @@ def _restrict(schema: Any, root: Mapping[str, Any], depth: int) -> dict[str, Any
     if choices:
         return _alternatives(choices, root, depth)
     if schema.get("allOf"):
-        return _restrict(_merged(schema, root), root, depth - 1)
-    return _typed(schema, root, depth)
+        return _restrict(_merge(schema, root), root, depth - 1)
+    return _restrict_type(schema, root, depth)
 
 
-def _typed(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> dict[str, Any]:
+def _restrict_type(
+    schema: Mapping[str, Any], root: Mapping[str, Any], depth: int
+) -> dict[str, Any]:
     kind = schema.get("type", "object" if "properties" in schema else None)
     if isinstance(kind, Sequence) and not isinstance(kind, str):
-        return _alternatives([{**schema, "type": one} for one in kind], root, depth)
+        return _alternatives([{**schema, "type": type_name} for type_name in kind], root, depth)
     if kind == "integer":
         return _integer(schema)
     if kind in SIMPLE:
@@ -50,7 +51,7 @@ def _typed(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> di
 
 
 def _integer(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Keep bounds, or set some: a small model that begins a number finds no end of zeros."""
+    """Keep bounds, or set some, since a small model may add zeros to a number without end."""
     low, high = schema.get("minimum"), schema.get("maximum")
     return {
         "type": "integer",
@@ -83,21 +84,21 @@ def _object(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> d
 def _property(
     schema: Any, root: Mapping[str, Any], depth: int, *, optional: bool
 ) -> dict[str, Any]:
-    """Take null away from what can be left out: offering both only tempts a small model."""
+    """Remove null from an optional property: two ways to omit it confuse a small model."""
     restricted = _restrict(schema, root, depth - 1)
     choices = restricted.get("anyOf")
     if not optional or not choices:
         return restricted
-    kept = [one for one in choices if one != {"type": "null"}]
-    return kept[0] if len(kept) == 1 else {"anyOf": kept or choices}
+    non_null = [choice for choice in choices if choice != {"type": "null"}]
+    return non_null[0] if len(non_null) == 1 else {"anyOf": non_null or choices}
 
 
 def _alternatives(choices: Any, root: Mapping[str, Any], depth: int) -> dict[str, Any]:
-    restricted = [_restrict(one, root, depth - 1) for one in choices]
+    restricted = [_restrict(choice, root, depth - 1) for choice in choices]
     return restricted[0] if len(restricted) == 1 else {"anyOf": restricted}
 
 
-def _merged(schema: Mapping[str, Any], root: Mapping[str, Any]) -> dict[str, Any]:
+def _merge(schema: Mapping[str, Any], root: Mapping[str, Any]) -> dict[str, Any]:
     """Join the parts of an `allOf`: one object with the properties of all."""
     merged: dict[str, Any] = {key: value for key, value in schema.items() if key != "allOf"}
     for part in schema["allOf"]:
@@ -120,10 +121,10 @@ def _resolve(reference: Any, root: Mapping[str, Any]) -> Any:
     """Follow a reference within the document (`#/$defs/Name`); any other means "anything"."""
     if not isinstance(reference, str) or not reference.startswith("#/"):
         return ANYTHING
-    found: Any = root
+    node: Any = root
     for step in reference[2:].split("/"):
         name = step.replace("~1", "/").replace("~0", "~")
-        if not isinstance(found, Mapping) or name not in found:
+        if not isinstance(node, Mapping) or name not in node:
             return ANYTHING
-        found = found[name]
-    return found
+        node = node[name]
+    return node

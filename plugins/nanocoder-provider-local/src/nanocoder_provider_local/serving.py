@@ -1,9 +1,9 @@
 """The program of the model's own process: requests come on standard input, chunks go back.
 
-Started by its path, with nothing of nanocoder imported. A line each way is one JSON object. First
+It is started by its path and imports nothing of nanocoder. Each line is one JSON object. First
 `{"path": […], "model": {…}}` is answered by `{"loaded": true}`; then each `{"number": 1, "body":
 {…}, "schema": {…}}` by chunks and `{"end": 1}`. `{"stop": 1}` ends a reply at its next chunk, and
-the end of standard input the process. `{"failed": "…"}` stands in for an answer.
+the end of standard input ends the process. `{"failed": "…"}` replaces an answer.
 """
 
 import json
@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 
 
 class Requests(threading.Thread):
-    """Reads standard input: requests wait for their turn, a wish to stop is heard at once."""
+    """Reads standard input: requests wait for their turn, a stop takes effect at once."""
 
     def __init__(self, stream: BinaryIO) -> None:
         super().__init__(daemon=True)
@@ -32,12 +32,12 @@ class Requests(threading.Thread):
                 self.stopped = message["stop"]
             else:
                 self.waiting.put(message)
-        # Whoever asked is gone. The engine's threads would not let the interpreter end in order.
+        # The caller is gone. The engine's threads would keep the interpreter from ending normally.
         os._exit(0)
 
 
 class Replies:
-    """Writes to what was standard output; nothing that the engine prints there may come between."""
+    """Writes to the original standard output; the engine's own output to it is discarded."""
 
     def __init__(self) -> None:
         self._stream = os.fdopen(os.dup(1), "wb")
@@ -54,9 +54,9 @@ class Replies:
 class Engine:
     """llama.cpp with a model."""
 
-    def __init__(self, llama: Any, wanted: Mapping[str, Any]) -> None:
+    def __init__(self, llama: Any, options: Mapping[str, Any]) -> None:
         self._llama = llama
-        self._server = llama.Server(parameters(llama.CommonParams(), wanted))
+        self._server = llama.Server(parameters(llama.CommonParams(), options))
         self._grammars: dict[str, str] = {}
 
     def answer(self, request: Mapping[str, Any], requests: Requests, replies: Replies) -> None:
@@ -64,49 +64,49 @@ class Engine:
         number: int = request["number"]
 
         def take(chunk: Any) -> bool:
-            # The engine swallows exceptions: none may get out.
+            # The engine swallows exceptions, so none may be raised here.
             value = chunk if isinstance(chunk, Mapping) else json.loads(chunk)
             replies.write({"chunk": value})
             return requests.stopped == number
 
         body = dict(request["body"])
         if request["schema"] is not None:
-            body["grammar"] = self._compiled(request["schema"])
+            body["grammar"] = self._grammar(request["schema"])
         if requests.stopped != number:
             self._server.handle_chat_completions(body, take)
 
-    def _compiled(self, schema: Any) -> str:
-        """Return *schema* as a grammar of the dialect that this build understands."""
+    def _grammar(self, schema: Any) -> str:
+        """Return *schema* as a grammar for this build of the engine."""
         key = json.dumps(schema)
         if key not in self._grammars:
             self._grammars[key] = str(self._llama.json_schema_to_grammar(schema))
         return self._grammars[key]
 
 
-def parameters(parameters: Any, wanted: Mapping[str, Any]) -> Any:
+def parameters(parameters: Any, options: Mapping[str, Any]) -> Any:
     """Fill in the engine's *parameters*."""
-    parameters.model.path = wanted["file"]
-    parameters.n_ctx = wanted["context"]
+    parameters.model.path = options["file"]
+    parameters.n_ctx = options["context"]
     parameters.n_parallel = 1
-    parameters.n_batch = parameters.n_ubatch = wanted["batch"]
-    parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = wanted["threads"]
-    # It is for a second copy of the prompt cache, of use only with several conversations.
+    parameters.n_batch = parameters.n_ubatch = options["batch"]
+    parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = options["threads"]
+    # A second copy of the prompt cache is useful only for several conversations.
     parameters.cache_ram_mib = 0
     parameters.warmup = False
     parameters.verbosity = -1
-    # The engine cannot run without a listening socket. Nobody may ever talk to it: it is a Unix
-    # socket in a private folder that is gone before the first request.
-    parameters.hostnames = [f"{wanted['folder']}/unused.sock"]
+    # The engine cannot run without a listening socket. To keep it unreachable, it is a Unix socket
+    # in a private folder that is deleted before the first request.
+    parameters.hostnames = [f"{options['folder']}/unused.sock"]
     parameters.endpoint_slots = False
     parameters.ui = False
     return parameters
 
 
 def replies_to(requests: Requests, replies: Replies) -> Iterator[Mapping[str, Any]]:
-    """Do what comes, one thing after the other, and yield what each ended with."""
+    """Process requests one after the other, and yield the last message for each."""
     first = requests.waiting.get()
     sys.path[:] = first["path"]
-    import xllamacpp  # type: ignore[import-untyped]  # found where the one who asks finds it
+    import xllamacpp  # type: ignore[import-untyped]  # imported from the caller's search path
 
     engine = Engine(xllamacpp, first["model"])
     yield {"loaded": True}
@@ -124,7 +124,7 @@ def main() -> None:
     try:
         for end in replies_to(requests, replies):
             replies.write(end)
-    except Exception as error:  # noqa: BLE001 - whoever asks hears of it, and standard error is nobody's
+    except Exception as error:  # noqa: BLE001 - the caller reports it; standard error goes nowhere
         replies.write({"failed": f"{type(error).__name__}: {error}"})
     finally:
         os._exit(0)

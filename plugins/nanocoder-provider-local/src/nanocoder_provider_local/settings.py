@@ -1,4 +1,4 @@
-"""What a person may set for the embedded model."""
+"""The settings of the embedded model."""
 
 from typing import Final
 

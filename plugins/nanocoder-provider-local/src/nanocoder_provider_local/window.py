@@ -11,29 +11,33 @@ from nanocoder_provider_local.prompt import Chat, chat, is_request, turn_text
 from nanocoder_provider_local.settings import Settings
 
 KEEP_LAST: Final = 4  # messages: the last two calls with their results
-TARGET: Final = 0.6  # well below the limit: each shortening costs the engine's cache of the prompt
+TARGET: Final = (
+    0.6  # well below the limit, since each shortening invalidates the engine's prompt cache
+)
 CHARS_PER_TOKEN: Final = 3
-"""Of code in ASCII, on the safe side; anything else counts one token a character."""
-OVERCOUNT: Final = 3.0  # our count is at most about so many times too high
-TELLING: Final = 0.25  # of the window: in a shorter prompt the template's own marks count too much
-LARGEST_RESULT: Final = 0.4  # of the window, where not everything fits
-LEAST_RESULT: Final = 64  # tokens: less of a result than that tells nothing
+"""A safe estimate for ASCII code; any other character counts as one token."""
+OVERCOUNT: Final = 3.0  # our count is at most about this many times too high
+TELLING: Final = (
+    0.25  # of the window: in shorter prompts the template's own marks distort the ratio
+)
+LARGEST_RESULT: Final = 0.4  # of the window, if not everything fits
+LEAST_RESULT: Final = 64  # tokens: a shorter part of a result is useless
 LEFT_OUT: Final = "[output left out: it was long ago; run the tool again if you need it]"
 
 Last = tuple[Message, str]
-"""The message of the last result, and the whole text of it."""
+"""The message of the last result, and its full text."""
 
 
 @frozen
 class Fitted:
-    """What the model is shown, and what a person should know of it, if anything."""
+    """The turns that the model sees, and a notice for the person, if any."""
 
     turns: Chat
     notice: str = ""
 
 
 class Window:
-    """Chooses what the model sees; what was once left out stays out, so that the cache holds."""
+    """Chooses what the model sees; a removed message stays out, so that the cache stays valid."""
 
     def __init__(self, settings: Settings) -> None:
         self.tokens: Final = settings.context - settings.max_tokens
@@ -41,77 +45,77 @@ class Window:
         self._scale = 1.0
         self._measured: tuple[Chat, int] = ([], 0)
         self._hidden: dict[int, str] = {}
-        self._kept_alive: list[Message] = []  # an id is only a name while its object lives
+        self._kept_alive: list[Message] = []  # an id is unique only while its object lives
 
     def fit(self, request: Request, actions: Actions) -> Fitted:
-        """Return the turns for *request*, shortened where they would not fit.
+        """Return the turns for *request*, shortened if they would not fit.
 
-        First the middle of an overlong last result goes, then the oldest results, then whole old
-        messages and the steps before the last one. The request itself is never shortened.
+        The middle of an overlong last result is removed first, then the oldest results, then whole
+        old messages and the steps before the last one. The request itself is never shortened.
 
         Raises: ProviderError (context_overflow) when it does not fit.
         """
-        shown = chat(request, actions, self._hidden)
-        if self._size(shown) <= self.tokens:
-            return Fitted(shown)
-        told = set(self._hidden)
+        turns = chat(request, actions, self._hidden)
+        if self._size(turns) <= self.tokens:
+            return Fitted(turns)
+        hidden_before = set(self._hidden)
         last = _last_result(request.messages, actions)
         cut = self._cut(last, self.tokens * LARGEST_RESULT)
-        shown = self._without_old(request, actions)
-        if self._size(shown) > self.tokens:
-            room = self.tokens - self._size(shown) + self._size_of(last)
+        turns = self._without_old(request, actions)
+        if self._size(turns) > self.tokens:
+            room = self.tokens - self._size(turns) + self._size_of(last)
             if room < LEAST_RESULT or last is None:
-                return Fitted(self._whole(shown))
+                return Fitted(self._let_engine_count(turns))
             cut = self._cut(last, room)
-            shown = chat(request, actions, self._hidden)
-        gone = len(self._hidden.keys() - told - ({id(last[0])} if last else set()))
-        return Fitted(shown, self._notice(gone, cut))
+            turns = chat(request, actions, self._hidden)
+        gone = len(self._hidden.keys() - hidden_before - ({id(last[0])} if last else set()))
+        return Fitted(turns, self._notice(gone, cut))
 
     def measure(self, turns: Chat, real_tokens: int) -> bool:
-        """Learn from the engine how many tokens *turns* have; returns whether they fit."""
+        """Learn from the engine how many tokens *turns* have; return whether they fit."""
         self._measured = turns, real_tokens
         if real_tokens > self.tokens * TELLING:
             self._scale = real_tokens / max(_raw_size(turns), 1)
         return real_tokens <= self.tokens
 
     def _without_old(self, request: Request, actions: Actions) -> Chat:
-        shown = chat(request, actions, self._hidden)
-        if self._size(shown) <= self.tokens:
-            return shown
+        turns = chat(request, actions, self._hidden)
+        if self._size(turns) <= self.tokens:
+            return turns
         for message, instead, target in _steps(request.messages):
             if self._hidden.get(id(message)) in {instead, ""}:
                 continue
             self._hide(message, instead)
-            shown = chat(request, actions, self._hidden)
-            if self._size(shown) <= self.tokens * target:
+            turns = chat(request, actions, self._hidden)
+            if self._size(turns) <= self.tokens * target:
                 break
-        return shown
+        return turns
 
     def _cut(self, last: Last | None, most_tokens: float) -> int:
-        """Take the middle out of the last result; returns how many characters that is."""
+        """Remove the middle of the last result; return how many characters that is."""
         if last is None or self._size_of(last) <= most_tokens:
             return 0
         message, text = last
-        kept = int(len(text) * most_tokens / (self._scale * count(text)))
-        self._hide(message, _clip(text, kept))
-        return len(text) - kept
+        room = int(len(text) * most_tokens / (self._scale * count(text)))
+        self._hide(message, _clip(text, room))
+        return len(text) - room
 
     def _size_of(self, last: Last | None) -> float:
-        """Return how many tokens the last result has as it is shown now."""
+        """Return how many tokens the last result has in its present form."""
         if last is None:
             return 0
         return self._scale * count(self._hidden.get(id(last[0]), last[1]))
 
-    def _whole(self, shown: Chat) -> Chat:
-        """Return a request that seems too long, for the engine to count, or refuse it."""
+    def _let_engine_count(self, turns: Chat) -> Chat:
+        """Return turns that may be too long, for the engine to count, or raise ProviderError."""
         counted, real = self._measured
-        if counted != shown:
-            real = _raw_size(shown)
+        if counted != turns:
+            real = _raw_size(turns)
             if real <= self.tokens * OVERCOUNT:
-                return shown
-        about = "" if counted == shown else "about "
+                return turns
+        size = f"{'' if counted == turns else 'about '}{real:,}"
         raise ProviderError(
-            f"the request is too long for this model: with the tools it has {about}{real:,} "
+            f"the request is too long for this model: with the tools it has {size} "
             f"tokens, and {self.tokens:,} fit (a window of {self._settings.context:,}, less "
             f"{self._settings.max_tokens:,} for the reply); shorten it, name a file instead of "
             "pasting it, set a larger context in [plugins.provider-local], or take another model",
@@ -123,8 +127,8 @@ class Window:
         self._kept_alive.append(message)
 
     def _notice(self, gone: int, cut: int) -> str:
-        lost = [_counted(gone, "older message")] if gone else []
-        lost += [f"{_counted(cut, 'character')} of the last result"] if cut else []
+        lost = [_with_plural(gone, "older message")] if gone else []
+        lost += [f"{_with_plural(cut, 'character')} of the last result"] if cut else []
         if not lost:
             return ""
         return (
@@ -137,7 +141,7 @@ class Window:
 
 
 def _last_result(messages: Sequence[Message], actions: Actions) -> Last | None:
-    """Return the message of the last result, if there is one, and the whole text of it."""
+    """Return the message of the last result and its full text, or None."""
     for place in range(len(messages) - 1, max(0, len(messages) - 3), -1):
         if messages[place].role == "tool":
             return messages[place], turn_text(messages[place], actions, messages[place - 1])
@@ -145,14 +149,14 @@ def _last_result(messages: Sequence[Message], actions: Actions) -> Last | None:
 
 
 def _steps(messages: Sequence[Message]) -> Iterator[tuple[Message, str, float]]:
-    """Yield what may go, the least missed first.
+    """Yield messages that may be removed, the least important first.
 
-    That is a message, what stands in its place, and the part of the window in which the rest should
-    fit before no more goes.
+    With each come the text in its place, and the part of the window in which the rest has to fit
+    for the removal to stop.
     """
     requests = [place for place, message in enumerate(messages) if is_request(message)]
     request = requests[-1] if requests else 0
-    middle = [one for place, one in enumerate(messages[:-KEEP_LAST]) if place != request]
+    middle = [message for place, message in enumerate(messages[:-KEEP_LAST]) if place != request]
     yield from ((message, LEFT_OUT, TARGET) for message in middle if message.role == "tool")
     yield from ((message, "", TARGET) for message in middle)
     last = len(messages) - 2
@@ -167,7 +171,7 @@ def count(text: str) -> int:
     return ascii_chars // CHARS_PER_TOKEN + len(text) - ascii_chars + 4
 
 
-def _counted(number: int, what: str) -> str:
+def _with_plural(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 

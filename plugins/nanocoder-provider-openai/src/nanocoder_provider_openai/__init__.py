@@ -1,6 +1,6 @@
 """OpenAI, and every server that speaks its Chat Completions, as a provider.
 
-The wire is imported when the provider is opened; describing the plugin imports no HTTP client.
+The HTTP client is imported when the provider is opened, not to describe the plugin.
 """
 
 import os
@@ -34,7 +34,7 @@ SERVERS: Final = {
     "deepseek": "OPENAI_BASE_URL=https://api.deepseek.com/v1 and OPENAI_API_KEY",
     "mistral": "OPENAI_BASE_URL=https://api.mistral.ai/v1 and OPENAI_API_KEY",
 }
-"""Servers that people name as providers, at the addresses that they usually have."""
+"""Servers that people name as providers, at their usual addresses."""
 
 
 @hookimpl
@@ -58,7 +58,7 @@ def nanocoder_providers() -> list[ProviderSpec]:
 def served_model(settings: Settings | None) -> str:
     """Return the model that the server at the configured address serves, "" without an address.
 
-    Raises ProviderError when there is no answer, or a choice to make.
+    Raises ProviderError without an answer, or with several models to choose from.
     """
     settings = settings or Settings()
     base_url = settings.base_url or os.environ.get("OPENAI_BASE_URL", "")

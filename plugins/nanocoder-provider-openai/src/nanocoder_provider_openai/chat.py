@@ -33,7 +33,7 @@ _CONTEXT_FIELDS: Final = ("context_length", "max_model_len", "context_window")
 
 
 class OpenAIProvider:
-    """Speaks to one server about one model; without a key no Authorization header is sent."""
+    """Speaks to one server about one model; without a key it sends no Authorization header."""
 
     def __init__(self, model: str, settings: Settings, base_url: str) -> None:
         self.profile: Literal["full", "small"] = settings.profile
@@ -87,8 +87,8 @@ class OpenAIProvider:
             raise ProviderError(
                 f"{self._client.host} did not answer with a list of models", kind="protocol"
             )
-        found = [info for info in map(_model_info, entries) if info.name]
-        return sorted(found, key=lambda info: info.name)
+        infos = [info for info in map(_model_info, entries) if info.name]
+        return sorted(infos, key=lambda info: info.name)
 
     def close(self) -> None:
         """Close the connections."""

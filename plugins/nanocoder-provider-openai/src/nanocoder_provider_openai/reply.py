@@ -27,11 +27,11 @@ class ChatReply:
     """Decode one reply; it is complete with a finish reason, `[DONE]` alone is not enough."""
 
     def __init__(
-        self, host: str, taken: set[str], secrets: Sequence[str] = (), *, echo: bool = False
+        self, host: str, used_ids: set[str], secrets: Sequence[str] = (), *, echo: bool = False
     ) -> None:
         self.is_complete = False
         self._host = host
-        self._taken = taken
+        self._used_ids = used_ids
         self._secrets = secrets
         self._echo = echo
         self._deltas = Deltas()
@@ -43,7 +43,7 @@ class ChatReply:
 
     @property
     def begun(self) -> bool:
-        """Tell whether any of the answer has arrived."""
+        """Tell whether a part of the answer has arrived."""
         return self._begun
 
     @property
@@ -67,7 +67,7 @@ class ChatReply:
                 f"{self._host} ended the reply without a finish reason: it was cut", kind="network"
             )
         text = self._deltas.text_of(TextDelta)
-        calls = close_calls(self._calls.in_order(), self._taken)
+        calls = close_calls(self._calls.in_order(), self._used_ids)
         refusal = self._refusal()
         thinking = self._deltas.text_of(ThinkingDelta) if self._echo else ""
         return Finished(
@@ -99,7 +99,7 @@ class ChatReply:
 
     def _take_choice(self, choice: Mapping[str, Any]) -> None:
         if self._finish:
-            return  # whatever follows the end is not part of the reply
+            return  # chunks after the end are not part of the reply
         delta = choice.get("delta") or choice.get("message")
         if isinstance(delta, dict):
             self._take_delta(delta)
@@ -115,7 +115,7 @@ class ChatReply:
         self._refused = self._refused or bool(delta.get("refusal"))
         if text:
             self._begun = True
-            self._deltas.add(TextDelta, text if isinstance(text, str) else _joined(text))
+            self._deltas.add(TextDelta, text if isinstance(text, str) else _join_parts(text))
         calls = delta.get("tool_calls")
         if calls and isinstance(calls, list):
             self._begun = True
@@ -145,23 +145,25 @@ class CallTable:
             parts.pieces.append(json.dumps(arguments))
 
     def in_order(self) -> list[CallParts]:
-        """Return the calls by index; those of one index in the order in which they came."""
+        """Return the calls by index; calls with the same index in the order of their arrival."""
         return [parts for _, parts in sorted(self._rows, key=lambda row: row[0])]
 
     def _row(self, index: int | None, call_id: str, name: str) -> CallParts:
         if index is None:
-            found = self._rows[-1][1] if self._rows else None
+            parts = self._rows[-1][1] if self._rows else None
             index = self._rows[-1][0] + 1 if self._rows else 0
         else:
-            found = next((parts for row, parts in reversed(self._rows) if row == index), None)
-        if found is None or (name and found.name and _is_another(found, call_id)):
-            found = CallParts()
-            self._rows.append((index, found))
-        return found
+            parts = next(
+                (candidate for row, candidate in reversed(self._rows) if row == index), None
+            )
+        if parts is None or (name and parts.name and _is_another(parts, call_id)):
+            parts = CallParts()
+            self._rows.append((index, parts))
+        return parts
 
 
 def _is_another(parts: CallParts, call_id: str) -> bool:
-    """Tell whether a piece that names a tool again, under a number in use, begins another call."""
+    """Tell whether a piece that names a tool again, under an index in use, begins another call."""
     if call_id or parts.call_id:
         return bool(call_id) and call_id != parts.call_id
     arguments = "".join(parts.pieces)
@@ -178,9 +180,9 @@ def _is_end(data: bytes) -> bool:
     return len(data) <= _END_MARKER_BYTES and data.strip(b' "[]') == b"DONE"
 
 
-def _joined(parts: Any) -> str:
-    held = parts if isinstance(parts, list) else []
-    texts = [part.get("text") for part in held if isinstance(part, dict)]
+def _join_parts(parts: Any) -> str:
+    items = parts if isinstance(parts, list) else []
+    texts = [part.get("text") for part in items if isinstance(part, dict)]
     return "".join(text for text in texts if isinstance(text, str))
 
 

@@ -1,4 +1,4 @@
-"""Which model a server takes when nobody names one: the only one, or a question to the person."""
+"""The model of a server when the person names none: its only one, or a question."""
 
 import os
 from typing import Final
@@ -10,26 +10,26 @@ from nanocoder_provider_openai.chat import OpenAIProvider
 from nanocoder_provider_openai.settings import Settings
 
 WAIT_S: Final = 3.0
-"""A server that is there lists its models at once; a start must not wait for one that is not."""
+"""A running server lists its models at once; a start must not wait for an absent one."""
 NAMED: Final = 4
-"""How many models a message names."""
+"""The number of models that a message names."""
 
 
 def model_at(base_url: str, settings: Settings, default: str) -> str:
     """Return *default* if the server has it, or its only model.
 
-    "" stands for a server that has a key and lists no models. Raises ProviderError when there is no
-    answer, or a choice to make.
+    "" stands for a server that has a key and lists no models. Raises ProviderError without an
+    answer, or with several models to choose from.
     """
     impatient = evolve(
         settings, connect_timeout_s=WAIT_S, header_timeout_s=WAIT_S, idle_timeout_s=WAIT_S
     )
     provider = OpenAIProvider(default, impatient, base_url)
     try:
-        names = [one.name for one in provider.models()]
+        names = [model.name for model in provider.models()]
     except ProviderError as error:
         if os.environ.get(settings.api_key_env):
-            return ""  # the key says that it can be used; the request itself will tell
+            return ""  # with a key the server is probably usable; the first request will show it
         raise ProviderError(
             f"the server at {base_url} does not list its models ({error}); start it, name a model:"
             " --model openai/MODEL, or unset OPENAI_BASE_URL",

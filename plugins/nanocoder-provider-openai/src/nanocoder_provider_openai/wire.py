@@ -1,4 +1,4 @@
-"""Messages and tools as Chat Completions wants them."""
+"""Messages and tools in the form of Chat Completions."""
 
 from base64 import b64encode
 from typing import Any
@@ -7,7 +7,7 @@ from nanocoder import Attachment, Message, ToolCall, ToolDefinition, ToolResult
 from nanocoder_kit_http import encode_json
 
 NATIVE = "openai"
-"""The key under which a message's native part is ours."""
+"""The key of our part in a message's native data."""
 
 
 def encode_message(message: Message, echo_reasoning: bool) -> bytes:  # noqa: FBT001

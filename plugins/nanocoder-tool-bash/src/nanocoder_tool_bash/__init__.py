@@ -20,7 +20,7 @@ from nanocoder import (
     tool,
 )
 from nanocoder_kit_process import environment
-from nanocoder_kit_process.kept import Kept
+from nanocoder_kit_process.background import BackgroundProcess
 
 from nanocoder_tool_bash.jobs import Jobs, bash_job, note_ended_jobs, open_jobs
 from nanocoder_tool_bash.process import Command
@@ -78,7 +78,7 @@ def bash(
 def _start_job(
     jobs: Jobs, command: str, argv: list[str], cwd: Path, env: dict[str, str]
 ) -> ToolResult:
-    job = jobs.start(lambda identity: Kept(identity, command, argv, cwd, env))
+    job = jobs.start(lambda identity: BackgroundProcess(identity, command, argv, cwd, env))
     return ToolResult(
         f"[started as {job.id}: bash_job reads what it prints and kills it;"
         " it ends with the session at the latest]",

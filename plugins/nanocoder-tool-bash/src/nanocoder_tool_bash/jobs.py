@@ -4,7 +4,7 @@ import time
 from typing import Annotated, Any, Final, Literal
 
 from nanocoder import Cancel, Effect, Param, ToolContext, ToolError, ToolResult, tool
-from nanocoder_kit_process.kept import Background, Kept
+from nanocoder_kit_process.background import Background, BackgroundProcess
 
 from nanocoder_tool_bash.settings import Settings
 
@@ -13,7 +13,7 @@ MAX_WAIT_S: Final = 60
 LOOK_S: Final = 0.5
 
 Action = Literal["list", "read", "kill"]
-Jobs = Background[Kept]
+Jobs = Background[BackgroundProcess]
 
 
 def open_jobs() -> Jobs:
@@ -64,7 +64,7 @@ def _list(jobs: Jobs) -> ToolResult:
     )
 
 
-def _read(jobs: Jobs, job: Kept, limit: int) -> ToolResult:
+def _read(jobs: Jobs, job: BackgroundProcess, limit: int) -> ToolResult:
     # The code is read before the output: output in between then comes with the next read.
     code = job.exit_code
     if code is not None:
@@ -79,7 +79,7 @@ def _read(jobs: Jobs, job: Kept, limit: int) -> ToolResult:
     return ToolResult("\n".join(lines), title=job.id, data=data)
 
 
-def _kill(jobs: Jobs, job: Kept) -> ToolResult:
+def _kill(jobs: Jobs, job: BackgroundProcess) -> ToolResult:
     was_running = job.stop()
     jobs.forget(job)
     how = "and everything it had started were ended" if was_running else "had ended already"
@@ -87,19 +87,19 @@ def _kill(jobs: Jobs, job: Kept) -> ToolResult:
     return ToolResult("\n".join(filter(None, [last, f"[{job.id} {how}]"])), title=job.id)
 
 
-def _wait(job: Kept, seconds: float, cancelled: Cancel) -> None:
+def _wait(job: BackgroundProcess, seconds: float, cancelled: Cancel) -> None:
     deadline = time.monotonic() + seconds
     while not job.has_news and job.exit_code is None and time.monotonic() < deadline:
         job.wait(min(LOOK_S, max(0.0, deadline - time.monotonic())))
         cancelled.check()
 
 
-def _state(job: Kept) -> str:
+def _state(job: BackgroundProcess) -> str:
     code = job.exit_code
     return "running" if code is None else f"ended with exit code {code}"
 
 
-def _data(job: Kept) -> dict[str, Any]:
+def _data(job: BackgroundProcess) -> dict[str, Any]:
     return {
         "id": job.id,
         "command": job.command,

@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from nanocoder_kit_process.kept import Background, Kept
+from nanocoder_kit_process.background import Background, BackgroundProcess
 
 MAX_SERVERS: Final = 8
 CONNECT_S: Final = 0.5
 
 
-class Server(Kept):
+class Server(BackgroundProcess):
     """One server; *port* is 0 when it is unknown."""
 
     def __init__(

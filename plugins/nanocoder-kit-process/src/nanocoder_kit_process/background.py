@@ -18,22 +18,22 @@ from nanocoder_kit_process.brand import VARIABLE, new_brand
 from nanocoder_kit_process.family import Family, guard
 
 KEPT_BYTES: Final = 256_000
-"""How much of the output is kept: its end."""
-STOP_S: Final = 7.0  # what the keeper may take: three seconds politely, two by force
-LEFT_S: Final = 3.0  # what ending those may take that a killed keeper has left
+"""How much of the output is kept, counted from its end."""
+STOP_S: Final = 7.0  # time for the keeper: three seconds politely, two by force
+LEFT_S: Final = 3.0  # time to end the processes that a killed keeper has left
 PIECE_BYTES: Final = 65_536
 MOST_PIECES: Final = 16
 KEEPER: Final = Path(__file__).with_name("keeper.py")
 
 
 class News(NamedTuple):
-    """Output since the last look; of it *lost* bytes came too fast to be kept."""
+    """Output since the last look; another *lost* bytes came too fast to be kept."""
 
     text: str
     lost: int
 
 
-class Kept:
+class BackgroundProcess:
     """One process behind its keeper; methods may be called from any thread.
 
     Raises OSError or ValueError when it cannot be started.
@@ -53,7 +53,7 @@ class Kept:
         self._ended = 0.0
         guard()
         brand = new_brand()
-        # -I and -S: nothing that lies in the workspace or is installed changes the keeper.
+        # With -I and -S no file of the workspace and no installed package changes the keeper.
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-S", str(KEEPER), *argv],
             cwd=cwd,
@@ -64,9 +64,9 @@ class Kept:
             bufsize=0,
             start_new_session=True,
         )
-        # The keeper hands the brand on, and is gone when the family is asked for.
+        # The keeper passes the brand on, and has ended when the family is needed.
         self._family = Family(brand, self._process.pid, is_led=False)
-        self._reader = threading.Thread(target=self._read, daemon=True, name="nanocoder-kept")
+        self._reader = threading.Thread(target=self._read, daemon=True, name="nanocoder-background")
         self._reader.start()
 
     @property
@@ -95,18 +95,18 @@ class Kept:
             return self._size > self._read_until
 
     def log(self, lines: int) -> str:
-        """Return the last *lines* lines of what it printed."""
+        """Return the last *lines* lines of its output."""
         with self._changed:
             text = self._log.decode("utf-8", "replace")
         return "\n".join(text.splitlines()[-lines:])
 
     def news(self) -> News:
-        """Return what it has printed since the last look; what was cut off counts as lost."""
+        """Return the output since the last look; bytes that were cut off count as lost."""
         with self._changed:
             unread = self._size - self._read_until
             data = bytes(self._log[-unread:]) if unread else b""
             self._read_until = self._size
-            # Half a character waits for its other half, unless nothing will follow.
+            # Half a character waits for its other half, unless the output has ended.
             text = self._decoder.decode(data, final=self.exit_code is not None)
         return News(text, unread - len(data))
 
@@ -117,7 +117,7 @@ class Kept:
                 self._changed.wait(seconds)
 
     def stop(self) -> bool:
-        """End it and everything that came from it; tell whether it was running."""
+        """End it and everything that it started; tell whether it was running."""
         was_running = self.exit_code is None
         self.release()
         try:
@@ -141,17 +141,17 @@ class Kept:
             return
         self._read_until_its_end(pipe.fileno())
         self._process.wait()  # the end of the output comes a moment before the exit code
-        # Whoever killed the keeper may have left its group before.
+        # If a descendant killed the keeper, it may have left the group before.
         self._family.end()
         os.set_blocking(pipe.fileno(), False)
-        with suppress(BlockingIOError):  # somebody that escaped holds the pipe open
+        with suppress(BlockingIOError):  # an escaped process holds the pipe open
             for _ in range(MOST_PIECES):  # … and goes on writing
                 self._add(os.read(pipe.fileno(), PIECE_BYTES))
         with self._changed:
             self._changed.notify_all()
 
     def _read_until_its_end(self, pipe: int) -> None:
-        """Read until there is no more output, or no keeper: others may hold the pipe open."""
+        """Read until the output or the keeper ends; other processes may hold the pipe open."""
         with _handle(self._process.pid) as handle:
             poll = select.poll()
             for each in (pipe, handle):
@@ -173,7 +173,7 @@ class Kept:
 
 @contextmanager
 def _handle(pid: int) -> Iterator[int]:
-    """Give a descriptor that becomes readable when *pid* ends; -1 where there is none."""
+    """Provide a descriptor that becomes readable when *pid* ends, or -1."""
     try:
         handle = os.pidfd_open(pid) if hasattr(os, "pidfd_open") else -1
     except OSError:
@@ -185,16 +185,16 @@ def _handle(pid: int) -> Iterator[int]:
             os.close(handle)
 
 
-K = TypeVar("K", bound=Kept)
+K = TypeVar("K", bound=BackgroundProcess)
 
 
 class Background(Generic[K]):
-    """All processes of one kind that a session keeps, at most *most* at once."""
+    """All background processes of one kind in a session, at most *most* at once."""
 
     def __init__(self, kind: str, most: int) -> None:
         self._kind = kind
         self._most = most
-        self._kept: dict[str, K] = {}
+        self._processes: dict[str, K] = {}
         self._count = 0
         self._lock = threading.Lock()
         self._closed = False
@@ -205,7 +205,7 @@ class Background(Generic[K]):
         Raises: ToolError (too_many_servers, spawn_failed).
         """
         with self._lock:
-            running = [one for one in self._kept.values() if one.exit_code is None]
+            running = [process for process in self._processes.values() if process.exit_code is None]
             if self._closed or len(running) >= self._most:
                 raise ToolError(
                     f"{len(running)} {self._kind}s are running, which is the limit; stop one",
@@ -213,43 +213,43 @@ class Background(Generic[K]):
                 )
             self._count += 1
             try:
-                made = make(f"{self._kind}-{self._count}")
+                started = make(f"{self._kind}-{self._count}")
             except (OSError, ValueError) as error:
                 raise ToolError(
                     f"the {self._kind} could not be started: {error}", error_class="spawn_failed"
                 ) from error
-            self._kept[made.id] = made
-            return made
+            self._processes[started.id] = started
+            return started
 
     def get(self, identity: str) -> K:
         """Return one by its id; raises ToolError (unknown_server, where the kind is server)."""
         with self._lock:
-            found = self._kept.get(identity)
-            have = ", ".join(self._kept) or "none"
-        if found is None:
+            process = self._processes.get(identity)
+            have = ", ".join(self._processes) or "none"
+        if process is None:
             raise ToolError(
                 f"there is no {self._kind} {identity!r}; there are: {have}",
                 error_class=f"unknown_{self._kind}",
             )
-        return found
+        return process
 
     def all(self) -> list[K]:
         """Return all, the ended ones too, in the order in which they were started."""
         with self._lock:
-            return list(self._kept.values())
+            return list(self._processes.values())
 
-    def forget(self, one: K) -> None:
-        """Leave out one that has been stopped."""
+    def forget(self, process: K) -> None:
+        """Remove a process that has been stopped from the list."""
         with self._lock:
-            self._kept.pop(one.id, None)
+            self._processes.pop(process.id, None)
 
     def close(self) -> None:
         """Stop all of them, at once."""
         with self._lock:
             self._closed = True
-            kept = list(self._kept.values())
-            self._kept.clear()
-        for one in kept:
-            one.release()
-        for one in kept:
-            one.stop()
+            processes = list(self._processes.values())
+            self._processes.clear()
+        for process in processes:
+            process.release()
+        for process in processes:
+            process.stop()
