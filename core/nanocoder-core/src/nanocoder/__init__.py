@@ -37,7 +37,8 @@ _NAMES = {
     "nanocoder.wrappers": "with_fallback with_retry with_timeout",
     "nanocoder_files": """
         Entry Files LeftOut PathFilter Protection ProtectionKind Readable ResolvedPath TextFile
-        Workspace WorkspaceError Written escape_path fold_name named_paths unescape_path
+        Workspace WorkspaceError Written escape_path fold_name glob_expression named_paths
+        unescape_path
     """,
     "nanocoder_schema": """
         BadArguments NanocoderError Param ToolError counted did_you_mean for_model for_terminal

@@ -12,6 +12,7 @@ from nanocoder_files import WorkspaceError as WorkspaceError
 from nanocoder_files import Written as Written
 from nanocoder_files import escape_path as escape_path
 from nanocoder_files import fold_name as fold_name
+from nanocoder_files import glob_expression as glob_expression
 from nanocoder_files import named_paths as named_paths
 from nanocoder_files import unescape_path as unescape_path
 from nanocoder_schema import BadArguments as BadArguments

@@ -6,6 +6,7 @@ _NAMES = {
     "nanocoder_files.entries": "Entry",
     "nanocoder_files.errors": "WorkspaceError",
     "nanocoder_files.gate": "LeftOut",
+    "nanocoder_files.globs": "glob_expression",
     "nanocoder_files.named": "named_paths",
     "nanocoder_files.private_files": "holding lock_file open_private replace_file",
     "nanocoder_files.protected": "Protection ProtectionKind fold_name protection_of",

@@ -2,6 +2,7 @@ from nanocoder_files.content import TextFile as TextFile
 from nanocoder_files.entries import Entry as Entry
 from nanocoder_files.errors import WorkspaceError as WorkspaceError
 from nanocoder_files.gate import LeftOut as LeftOut
+from nanocoder_files.globs import glob_expression as glob_expression
 from nanocoder_files.named import named_paths as named_paths
 from nanocoder_files.private_files import holding as holding
 from nanocoder_files.private_files import lock_file as lock_file

@@ -1,10 +1,12 @@
-"""Git's ignore patterns as regular expressions over bytes, which is what git compares.
-
-Repositories are not trusted, so no pattern may backtrack without bounds: a piece between two stars
-has a fixed length, its leftmost place is as good as any other, and an atomic group says so.
-"""
+"""Git's ignore patterns as regular expressions over bytes, which is what git compares."""
 
 import re
+from typing import Final
+
+from nanocoder_files.globs import FOLDERS, STAR, glob_expression
+
+_ENCODING: Final = "latin-1"
+"""Maps each byte to one character, so that expressions are built as text."""
 
 _SPECIAL = frozenset(b"*?[\\")
 _CLASSES = {
@@ -21,7 +23,7 @@ _CLASSES = {
     b"upper": b"[A-Z]",
     b"xdigit": b"[0-9A-Fa-f]",
 }
-_STAR, _STARS, _SLASH, _ESCAPED_SLASH = b"*", b"**", b"/", rb"\/"
+_STARS, _SLASH, _ESCAPED_SLASH = "**", "/", r"\/"
 
 
 class Malformed(ValueError):
@@ -34,42 +36,39 @@ def translate(pattern: bytes, *, whole_path: bool) -> bytes:
     Raises: Malformed.
     """
     if not whole_path:
-        tokens = [_STAR if token == _STARS else token for token in _tokens(pattern)]
-        return _segment(tokens)
+        return glob_expression(_in_name(_tokens(pattern))).encode(_ENCODING)
     literal = _literal_length(pattern)
     # Git compares the literal start by itself, and what follows counts as a start of its own:
     # "foo**/bar" is "foo" and then "**/bar".
     head, rest = pattern[:literal], pattern[literal:]
-    return re.escape(head) + _path(_tokens(rest))
+    return re.escape(head) + _path(_tokens(rest)).encode(_ENCODING)
 
 
 def _literal_length(pattern: bytes) -> int:
     return next((i for i, byte in enumerate(pattern) if byte in _SPECIAL), len(pattern))
 
 
-def _path(tokens: list[bytes]) -> bytes:
-    """Translate segments; each "**/" begins a group that may be found further down."""
-    segments = _split(tokens)
-    groups: list[list[bytes]] = [[]]
-    for index, segment in enumerate(segments):
-        last = index == len(segments) - 1
-        if segment != [_STARS]:
-            groups[-1].append(_segment(segment) + (b"" if last else b"/"))
-        elif last:
-            groups[-1].append(b".*")
-        elif groups[-1] or len(groups) == 1:
-            groups.append([])
-    first, *deeper = [b"".join(group) for group in groups]
-    for group in deeper[:-1]:
-        first += b"(?>(?:[^/]*/)*?" + group + b")"
-    return first + (b"(?:[^/]*/)*" + deeper[-1] if deeper else b"")
+def _path(tokens: list[str]) -> str:
+    """Translate segments; "**" as a whole segment stands for folders, at the end for all below."""
+    *folders, last = _split(tokens)
+    translated: list[str] = []
+    for segment in folders:
+        translated += [FOLDERS] if segment == [_STARS] else [*_in_name(segment), _SLASH]
+    if last == [_STARS]:
+        return glob_expression(translated) + ".*"
+    return glob_expression([*translated, *_in_name(last)])
 
 
-def _split(tokens: list[bytes]) -> list[list[bytes]]:
-    segments: list[list[bytes]] = [[]]
+def _in_name(tokens: list[str]) -> list[str]:
+    """Return *tokens* with "**" inside a name as "*", which is how git reads it."""
+    return [STAR if token == _STARS else token for token in tokens]
+
+
+def _split(tokens: list[str]) -> list[list[str]]:
+    segments: list[list[str]] = [[]]
     for token in tokens:
         if token == _ESCAPED_SLASH and segments[-1] == [_STARS]:
-            segments[-1:] = [[_STAR], [_STARS], []]  # git wants at least one directory here
+            segments[-1:] = [[STAR], [_STARS], []]  # git wants at least one directory here
         elif token in {_SLASH, _ESCAPED_SLASH}:
             segments.append([])
         else:
@@ -77,23 +76,9 @@ def _split(tokens: list[bytes]) -> list[list[bytes]]:
     return segments
 
 
-def _segment(tokens: list[bytes]) -> bytes:
-    """Translate what stands between two slashes."""
-    pieces: list[bytes] = [b""]
-    for token in tokens:
-        if token in {_STAR, _STARS}:
-            pieces.append(b"")
-        else:
-            pieces[-1] += token
-    first, *rest = pieces
-    for piece in rest[:-1]:
-        first += b"(?>[^/]*?" + piece + b")" if piece else b""
-    return first + (b"[^/]*" + rest[-1] if rest else b"")
-
-
-def _tokens(pattern: bytes) -> list[bytes]:
+def _tokens(pattern: bytes) -> list[str]:
     """Cut *pattern* into "*", "**" (two or more), "/" and expressions for one byte."""
-    tokens: list[bytes] = []
+    tokens: list[str] = []
     at = 0
     while at < len(pattern):
         token, at = _token(pattern, at)
@@ -101,15 +86,15 @@ def _tokens(pattern: bytes) -> list[bytes]:
     return tokens
 
 
-def _token(pattern: bytes, at: int) -> tuple[bytes, int]:
+def _token(pattern: bytes, at: int) -> tuple[str, int]:
     byte = pattern[at : at + 1]
     if byte == b"*":
         end = at
         while pattern[end : end + 1] == b"*":
             end += 1
-        return (_STARS if end - at > 1 else _STAR), end
+        return (_STARS if end - at > 1 else STAR), end
     if byte == b"?":
-        return b"[^/]", at + 1
+        return "[^/]", at + 1
     if byte == b"[":
         return _bracket(pattern, at + 1)
     if byte == b"/":
@@ -121,10 +106,10 @@ def _token(pattern: bytes, at: int) -> tuple[bytes, int]:
             raise Malformed("a backslash ends the pattern")
         if byte == b"/":
             return _ESCAPED_SLASH, at + 1
-    return re.escape(byte), at + 1
+    return re.escape(byte.decode(_ENCODING)), at + 1
 
 
-def _bracket(pattern: bytes, at: int) -> tuple[bytes, int]:
+def _bracket(pattern: bytes, at: int) -> tuple[str, int]:
     """Translate the bracket expression whose content begins at *at*, in the way git reads one."""
     negated = pattern[at : at + 1] in {b"!", b"^"}
     at += negated
@@ -134,10 +119,10 @@ def _bracket(pattern: bytes, at: int) -> tuple[bytes, int]:
         first = False
         previous, at = _member(pattern, at, previous, members)
     members.discard(ord("/"))
-    inside = b"".join(b"\\x%02x" % byte for byte in sorted(members))
+    inside = "".join(f"\\x{byte:02x}" for byte in sorted(members))
     if negated:
-        return b"[^/" + inside + b"]", at + 1
-    return (b"[" + inside + b"]" if inside else b"(?!)"), at + 1
+        return f"[^/{inside}]", at + 1
+    return (f"[{inside}]" if inside else "(?!)"), at + 1
 
 
 def _member(pattern: bytes, at: int, previous: int, members: set[int]) -> tuple[int, int]:

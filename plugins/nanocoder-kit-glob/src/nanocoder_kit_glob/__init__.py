@@ -1,8 +1,10 @@
 """File name patterns with `*`, `?`, `[a-z]`, `**` and `{a,b}`; no pattern takes long to match."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import pairwise
+
+from nanocoder import glob_expression
 
 MAX_PATTERN = 1_024
 MAX_ALTERNATIVES = 64
@@ -123,41 +125,21 @@ def _find(pattern: str, letter: str, start: int) -> int:
 
 
 def _expression(pattern: str) -> str:
-    """Translate a pattern without groups.
-
-    Stars are taken as short as they can be and never reconsidered, but for the last: what follows a
-    star has a fixed length, so its first place leaves most to the rest, and nothing is tried twice.
-    """
-    groups: list[list[str]] = [[]]
-    for part in pattern.removeprefix("./").split("/"):
-        if part != "**":
-            groups[-1].append(_part(part))
-        elif groups[-1] or len(groups) == 1:
-            groups.append([])
-    first, *deeper = ["/".join(group) for group in groups]
-    if not deeper:
-        return first
-    head = f"{first}/" if groups[0] else ""
-    for group in deeper[:-1]:
-        head += f"(?>(?:[^/]*/)*?{group}/)"
-    return head + (f"(?:[^/]*/)*{deeper[-1]}" if groups[-1] else ".+")
+    """Translate a pattern without groups."""
+    *folders, last = pattern.removeprefix("./").split("/")
+    tokens: list[str] = []
+    for part in folders:
+        tokens += ["**/"] if part == "**" else [*_tokens(part), "/"]
+    if last == "**":
+        return glob_expression(tokens) + ".+"
+    return glob_expression([*tokens, *_tokens(last)])
 
 
-def _part(part: str) -> str:
-    pieces = [""]
+def _tokens(part: str) -> Iterator[str]:
     at = 0
     while at < len(part):
-        letter = part[at]
-        if letter == "*":
-            pieces.append("")
-            at += 1
-            continue
-        token, at = _token(part, at)
-        pieces[-1] += token
-    first, *rest = pieces
-    for piece in rest[:-1]:
-        first += f"(?>[^/]*?{piece})" if piece else ""
-    return first + (f"[^/]*{rest[-1]}" if rest else "")
+        token, at = ("*", at + 1) if part[at] == "*" else _token(part, at)
+        yield token
 
 
 def _token(part: str, at: int) -> tuple[str, int]:

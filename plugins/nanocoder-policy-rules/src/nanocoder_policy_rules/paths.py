@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
-from nanocoder import fold_name, named_paths
+from nanocoder import fold_name, glob_expression, named_paths
 
 if TYPE_CHECKING:
     from nanocoder import ResolvedPath
@@ -159,12 +159,6 @@ def _any_of(patterns: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def _name_like(pattern: str) -> str:
-    """Return an expression for names like *pattern*.
-
-    Text between two wildcards matches at its first place and stays there. That is as good as any
-    other place, and trying them all would not end with a dozen wildcards.
-    """
-    first, *rest = (re.escape(part) for part in fold_name(pattern).split("*"))
-    if not rest:
-        return first
-    return first + "".join(f"(?>[^\n]*?{part})" for part in rest[:-1]) + f"[^\n]*?{rest[-1]}"
+    """Return an expression for names like *pattern*."""
+    letters = (letter if letter == "*" else re.escape(letter) for letter in fold_name(pattern))
+    return glob_expression(letters, in_name="[^\n]")

@@ -4,6 +4,7 @@ A rule for one reader holds for all: `grep` does not find what `read_file` may n
 """
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -12,7 +13,6 @@ from nanocoder import Effect, PathFilter, SessionInfo, Tool, named_paths, unesca
 from nanocoder_policy_rules import paths, rules
 from nanocoder_policy_rules.candidate_names import select_candidates
 from nanocoder_policy_rules.rules import Rule
-from nanocoder_policy_rules.wildcards import Glob
 
 if TYPE_CHECKING:
     from nanocoder_policy_rules.settings import Settings
@@ -29,7 +29,7 @@ class Guard(NamedTuple):
     """
 
     text: str
-    glob: Glob
+    glob: re.Pattern[str]
     is_absolute: bool
     prefix: str
     name: str
@@ -82,7 +82,7 @@ class ReadingRules(PathFilter):
             return ""
         folded = rules.fold_path(path)
         for guard in guards:
-            if any(guard.glob.fits(root + folded) for root in self._starts(guard)):
+            if any(guard.glob.fullmatch(root + folded) for root in self._starts(guard)):
                 return guard.text
         return ""
 

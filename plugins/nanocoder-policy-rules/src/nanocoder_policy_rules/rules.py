@@ -7,6 +7,7 @@ profile, or `main`; a rule without one is for all.
 """
 
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -16,7 +17,7 @@ from nanocoder import fold_name
 
 from nanocoder_policy_rules import addresses, paths, runners
 from nanocoder_policy_rules.shell import Simple, compile_once
-from nanocoder_policy_rules.wildcards import Glob
+from nanocoder_policy_rules.wildcards import compile_glob
 
 _NAME = r"[A-Za-z0-9_*?.-]+"
 _RULE = rf"(?s)\s*({_NAME})\s*(?:\((.*)\))?\s*(?:@\s*({_NAME})\s*)?"
@@ -106,13 +107,15 @@ def names_path(rule: Rule, spellings: Sequence[str]) -> bool:
     """Tell whether a rule's glob matches a path; without a slash it matches names at any depth."""
     if not rule.pattern:
         return True
-    return any(glob(rule.pattern).fits(fold_path(path)) for path in spellings)
+    return any(glob(rule.pattern).fullmatch(fold_path(path)) for path in spellings)
 
 
 def names_place(rule: Rule, places: Iterable[Sequence[str]]) -> bool:
     """Tell whether a rule's absolute glob may match one of *places*."""
     globs = [glob(each) for each in paths.globs(os.path.expanduser(rule.pattern))]
-    return any(each.fits(fold_path(path)) for place in places for path in place for each in globs)
+    return any(
+        each.fullmatch(fold_path(path)) for place in places for path in place for each in globs
+    )
 
 
 def fold_path(path: str) -> str:
@@ -127,9 +130,9 @@ def normalise(pattern: str) -> str:
 
 
 @lru_cache(maxsize=1_024)
-def glob(pattern: str) -> Glob:
-    """Return the glob of *pattern*."""
-    return Glob(normalise(pattern))
+def glob(pattern: str) -> re.Pattern[str]:
+    """Return the expression for paths that *pattern* matches as a whole."""
+    return compile_glob(normalise(pattern))
 
 
 def names_argument(rule: Rule, arguments: Mapping[str, Any], *, any_of: bool) -> bool:
