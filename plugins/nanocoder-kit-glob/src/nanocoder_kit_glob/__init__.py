@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 
-from nanocoder import glob_expression
+from nanocoder import glob_expression as _glob_expression
 
 MAX_PATTERN = 1_024
 MAX_ALTERNATIVES = 64
@@ -131,8 +131,8 @@ def _expression(pattern: str) -> str:
     for part in folders:
         tokens += ["**/"] if part == "**" else [*_tokens(part), "/"]
     if last == "**":
-        return glob_expression(tokens) + ".+"
-    return glob_expression([*tokens, *_tokens(last)])
+        return _glob_expression(tokens) + ".+"
+    return _glob_expression([*tokens, *_tokens(last)])
 
 
 def _tokens(part: str) -> Iterator[str]:
