@@ -12,9 +12,7 @@ PLUGIN = "from nanocoder import hookimpl\n\n\n@hookimpl\ndef nanocoder_tools():\
     "name", ["nanocoder-tool-gerp", "tool-gerp", "nanocoder_tool_grepp", "tool-gerp[x]>=1"]
 )
 def test_a_slip_of_a_name_is_not_installed(tmp_path, name):
-    place = Place(tmp_path)
-    place.bring("nanocoder-set-default")
-    done = place.run("plugins", "install", name)
+    done = Place(tmp_path).run("plugins", "install", name)
     assert done.returncode == 2
     assert "did you mean 'nanocoder-tool-grep'? Nothing was installed" in done.stderr
 
@@ -23,6 +21,7 @@ def test_a_slip_of_a_name_is_not_installed(tmp_path, name):
 @pytest.mark.timeout(120)
 def test_a_file_that_runs_at_every_start_is_named(tmp_path):
     place = Place(tmp_path)
+    place.bring("nanocoder-command-author")
     place.install("acme-sly", {"acme_sly.py": PLUGIN, "acme_sly.pth": "import os\n"}, "acme-sly")
     place.install("acme-fine", {"acme_fine.py": PLUGIN, "acme_fine.pth": "/nowhere\n"}, "acme-fine")
     done = place.run("plugins", "check", "acme-fine")

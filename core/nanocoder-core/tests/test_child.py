@@ -20,7 +20,7 @@ from nanocoder import (
     open_session,
     tool,
 )
-from nanocoder.config import Config
+from nanocoder.config.config import Config
 from nanocoder.provider import ProviderSpec
 from nanocoder.session.store import SessionStore
 from nanocoder.values import Usage

@@ -169,7 +169,7 @@ def test_trust_without_a_terminal_takes_yes(nanocoder, project):
 
 @pytest.mark.finding("D18")
 def test_a_file_that_changes_while_it_is_shown_is_not_trusted(nanocoder, project):
-    from nanocoder.config import trust
+    from nanocoder.config.trust import trust
 
     with pytest.raises(ConfigError, match="changed while it was shown"):
         trust(nanocoder.cwd, reviewed=b"else", environment={"HOME": str(nanocoder.home)})

@@ -5,6 +5,7 @@ import os
 import subprocess
 
 import pytest
+from nanocoder import Plugins
 from nanocoder.cli.parser import build, command_of
 from nanocoder.errors import UsageError
 from nanocoder.session.store import SessionStore
@@ -108,6 +109,38 @@ def test_help_and_completion_know_the_conversation(nanocoder):
     assert (done.returncode, done.stderr) == (0, "")
     assert "--continue" in done.stdout
     assert "\n    chat " in build().format_help()
+
+
+def test_help_follows_the_configuration_and_is_the_same_when_it_is_kept(nanocoder):
+    first = nanocoder("--help").stdout
+    assert nanocoder("--help").stdout == first
+    assert "\n    sessions " in first
+    settings = nanocoder.home / ".config/nanocoder/config.toml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text('[plugins]\ndisable = ["command-sessions"]\n')
+    assert "\n    sessions " not in nanocoder("--help").stdout
+    settings.write_text("this is no TOML")
+    assert "\n    chat " in nanocoder("--help").stdout
+    settings.unlink()
+    assert nanocoder("--help").stdout == first
+
+
+@pytest.mark.parametrize("words", ["sessions list", "plugins new tool x", "--cwd . sessions list"])
+def test_a_command_whose_plugin_is_switched_off_says_so(nanocoder, words):
+    settings = nanocoder.home / ".config/nanocoder/config.toml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text('[plugins]\ndisable = ["command-sessions", "command-author"]\n')
+    done = nanocoder(*words.split())
+    assert done.returncode == 2
+    assert "' has it, but plugins.disable names it" in done.stderr
+    assert nanocoder("plugins", "list").returncode == 0
+
+
+@pytest.mark.parametrize("words", [("stats",), ("--cwd", "/tmp", "stats"), ("plugins", "new")])
+def test_a_command_whose_plugin_is_not_installed_names_the_package(monkeypatch, words):
+    monkeypatch.setattr(Plugins, "installed", lambda *_args, **_options: Plugins())
+    with pytest.raises(UsageError, match="needs a package: nanocoder plugins install nanocoder-"):
+        command_of(words)
 
 
 @pytest.mark.finding("D29")

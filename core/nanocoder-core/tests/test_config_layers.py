@@ -8,7 +8,9 @@ from typing import Annotated
 
 import pytest
 from attrs import field, frozen
-from nanocoder.config import Config, CoreSettings, is_trusted, trust, untrust
+from nanocoder.config.config import Config
+from nanocoder.config.settings import CoreSettings
+from nanocoder.config.trust import is_trusted, trust, untrust
 from nanocoder.errors import ConfigError, UsageError
 from nanocoder.values import Mode
 
@@ -321,7 +323,7 @@ def test_a_start_without_plugin_tables_imports_no_cattrs(place):
     program = """
 import sys
 from pathlib import Path
-from nanocoder.config import Config
+from nanocoder.config.config import Config
 config = Config.load(Path(sys.argv[1]))
 config.settings("tool-y", type("S", (), {}))
 slow = {"cattrs", "platformdirs", "asyncio", "importlib.metadata", "importlib_metadata", "difflib"}
@@ -528,7 +530,7 @@ def test_two_programs_that_trust_at_once_lose_nothing(place):
     program = """
 import sys
 from pathlib import Path
-from nanocoder.config import trust
+from nanocoder.config.trust import trust
 for number in range(25):
     folder = Path(sys.argv[1], sys.argv[2] + str(number))
     folder.mkdir()

@@ -15,7 +15,7 @@ from nanocoder import (
     open_session,
     tool,
 )
-from nanocoder.config import Config
+from nanocoder.config.config import Config
 from nanocoder.plugins import Plugins
 from nanocoder.wrapping import configure
 from nanocoder_testing.playing import agree, called

@@ -10,7 +10,8 @@ from typing import Any
 from attrs import evolve
 from nanocoder_schema import SURELY_MEANT, did_you_mean
 
-from nanocoder.config import Config, Wrap
+from nanocoder.config.config import Config
+from nanocoder.config.settings import Wrap
 from nanocoder.errors import ConfigError, PluginError
 from nanocoder.plugins import Plugins
 from nanocoder.tools.tool import Tool, ToolContext

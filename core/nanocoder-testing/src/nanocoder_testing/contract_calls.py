@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from nanocoder.config import Config
+from nanocoder.config.config import Config
 from nanocoder.config.layers import Layer
 from nanocoder.tools.tool import Tool
 from nanocoder.values import Effect

@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Any
 from nanocoder.cli import output
 from nanocoder.cli.host import Agree, Note, Say
 from nanocoder.cli.signals import Signals
-from nanocoder.config import Config, state_dir
+from nanocoder.config.config import Config
+from nanocoder.config.places import state_dir
 from nanocoder.errors import ConfigError, PersonError, UsageError
 from nanocoder.plugins import Plugins
-from nanocoder.session.api import open_session
-from nanocoder.session.build import installed_plugins
 from nanocoder.session.directory import existing_directory
-from nanocoder.session.loop import Session
-from nanocoder.session.store import SessionStore, name_of
-from nanocoder.session.undo_request import Undone, UndoRequest
+from nanocoder.session.installed import installed_plugins
 
 if TYPE_CHECKING:
+    from nanocoder.session.loop import Session
     from nanocoder.session.served import Served
+    from nanocoder.session.store import SessionStore
+    from nanocoder.session.undo_request import Undone, UndoRequest
 
 INTERRUPTED, TERMINATED = "interrupted", "terminated"
 NOT_KEPT = "this session is not kept, so {}"
@@ -65,8 +65,10 @@ class CommandHost:
         return installed_plugins(self.config)
 
     @cached_property
-    def sessions(self) -> SessionStore:
+    def sessions(self) -> "SessionStore":
         """The person's sessions, of every directory."""
+        from nanocoder.session.store import SessionStore  # listing plugins needs no session
+
         return SessionStore.of_user(warn=self.say)
 
     @property
@@ -113,11 +115,13 @@ class CommandHost:
             raise ConfigError(self.config.refusal)
 
     @contextmanager
-    def session(self, **options: Any) -> Iterator[Session]:
+    def session(self, **options: Any) -> Iterator["Session"]:
         """Open a session with the host's configuration and plugins.
 
         A signal interrupts its run, and a second one ends the process.
         """
+        from nanocoder.session.api import open_session  # most commands open no session
+
         with self.signals:
             opened = open_session(
                 self.cwd, config=self.config, plugins=self.plugins, warn=self.say, **options
@@ -127,7 +131,9 @@ class CommandHost:
                 yield opened
         self._tell_ignored()  # a plugin's table is read at its first call
 
-    def undo(self, session: Session | str, request: UndoRequest, say: Say, agree: Agree) -> Undone:
+    def undo(
+        self, session: "Session | str", request: "UndoRequest", say: Say, agree: Agree
+    ) -> "Undone":
         """Restore what a session changed; *say* is told what would be done, *agree* decides.
 
         *session* is an open one, or the ID of one that nobody uses. Raises: PersonError.
@@ -139,13 +145,13 @@ class CommandHost:
             return undo_stored(self, session, request, say, agree)
         return undo_open(session, request, say, agree)
 
-    def notices(self, session: Session) -> Sequence[str]:
+    def notices(self, session: "Session") -> Sequence[str]:
         """Return what the first run or call of *session* will say of rules that do not hold."""
         from nanocoder.session.policy_tools import start_notices
 
         return start_notices(session.config, session.plugins)
 
-    def models(self, session: Session) -> "Sequence[Served]":
+    def models(self, session: "Session") -> "Sequence[Served]":
         """Return the models that each provider can name, for *session* to choose from."""
         from nanocoder.session.served import served_models  # few conversations look at them
 
@@ -155,8 +161,10 @@ class CommandHost:
             current = None
         return served_models(session.plugins, current)
 
-    def rename(self, session: Session, title: str) -> None:
+    def rename(self, session: "Session", title: str) -> None:
         """Give *session* a name; raises UsageError when it is empty, or nothing is kept."""
+        from nanocoder.session.store import name_of
+
         if session.journal is None or session.journal.path is None:
             raise UsageError(NOT_KEPT.format("it cannot be named"))
         session.journal.rename(name_of(title))
@@ -192,7 +200,7 @@ class CommandHost:
         self._notices_told = len(notices)
 
 
-def stop(session: Session, number: int) -> None:
+def stop(session: "Session", number: int) -> None:
     """Interrupt *session* because of a signal."""
     import signal
 

@@ -27,9 +27,7 @@ def run(words: Sequence[str]) -> int:
         return NO_OUTPUT
     _speak_utf8()
     try:
-        from nanocoder.cli.parser import command_of
-
-        command = command_of(words)
+        command = _command_of(words)
         if getattr(_arguments_of(command), "output", "text") in MACHINE_FORMS:
             _keep_stdout()
         _collect_garbage()
@@ -44,6 +42,16 @@ def run(words: Sequence[str]) -> int:
         return INTERRUPTED
     except Exception as error:  # noqa: BLE001 - a person gets a message, never a traceback
         return _failed(error)
+
+
+def _command_of(words: Sequence[str]) -> Callable[[], int]:
+    if list(words) in (["--help"], ["-h"]):
+        from nanocoder.cli.help_text import print_help
+
+        return print_help
+    from nanocoder.cli.parser import command_of
+
+    return command_of(words)
 
 
 def _collect_garbage() -> None:

@@ -11,9 +11,11 @@ from nanocoder.cli.command_host import CommandHost
 from nanocoder.cli.inside import refuse_in_a_call
 from nanocoder.cli.output import print_json, print_line, print_table
 from nanocoder.cli.question import NEEDS_PERSON, is_agreed
-from nanocoder.config import Config, is_trusted, trust, untrust, user_config_dir
+from nanocoder.config.config import Config
 from nanocoder.config.document import UnreadableError, project_file, read_project_bytes
 from nanocoder.config.layers import hint
+from nanocoder.config.places import user_config_dir
+from nanocoder.config.trust import is_trusted, trust, untrust
 from nanocoder.errors import ConfigError, PersonError, UsageError
 
 NOT_CONFIRMED: Final = "Not trusted: no terminal to confirm on. Pass --yes to trust it anyway."
@@ -68,11 +70,13 @@ def _where(host: CommandHost, arguments: argparse.Namespace) -> int:
         if f": {key}: " in notice:
             host.say(notice)
     # The keys of a plugin that is not installed have no value: only the plugin knows its defaults.
-    found = {name: value for name, value, _ in host.config.items(classes) if name == key}
+    values = {name: value for name, value, _ in host.config.items(classes) if name == key}
     if arguments.output == "json":
-        print_json({"key": key, "origin": str(origin), **({"value": found[key]} if found else {})})
+        print_json(
+            {"key": key, "origin": str(origin), **({"value": values[key]} if values else {})}
+        )
     else:
-        print_line(f"{key}{f' = {_written(found[key])}' if found else ''} ({origin})")
+        print_line(f"{key}{f' = {_written(values[key])}' if values else ''} ({origin})")
     return 0
 
 
@@ -120,7 +124,7 @@ def _change(
     save(changed)
     name = ".".join(key)
     config = Config.load(host.cwd)
-    values = {one: (value, origin) for one, value, origin in config.items(classes)}
+    values = {each: (value, origin) for each, value, origin in config.items(classes)}
     if name not in values:
         print_line(f"{path} is changed.")
         return 0
@@ -189,7 +193,7 @@ def _loosened(host: CommandHost) -> list[str]:
     """Say what the project's file changes as soon as it is trusted."""
     classes = plugin_classes(host)
     # A variable of this shell may hide a setting today; the file will be trusted tomorrow, too.
-    lasting = {key: one for key, one in os.environ.items() if not key.startswith("NANOCODER_")}
+    lasting = {key: text for key, text in os.environ.items() if not key.startswith("NANOCODER_")}
     before = Config.load(host.cwd, trusted=False, environment=lasting)
     now = {key: value for key, value, _ in before.items(classes)}
     then = Config.load(host.cwd, trusted=True, environment=lasting)

@@ -78,11 +78,11 @@ def _checks(host: CommandHost) -> Iterator[tuple[str, str, str]]:
 
 def _search_path_checks(host: CommandHost) -> Iterator[Row]:
     """Name the entries of PYTHONPATH by which a folder's files run before nanocoder does."""
-    given = os.environ.get("PYTHONPATH")
-    if not given:
+    variable = os.environ.get("PYTHONPATH")
+    if not variable:
         return
     root = os.path.realpath(host.cwd)
-    for entry in given.split(os.pathsep):
+    for entry in variable.split(os.pathsep):
         real = os.path.realpath(entry)
         what = "" if os.path.isabs(entry) else "the current directory, whichever that is"
         if not what and os.path.commonpath([root, real]) == root:
@@ -105,12 +105,12 @@ def _plugin_checks(host: CommandHost) -> Iterator[tuple[str, str, str]]:
     for report in plugins.reports:
         yield "plugins", "wrong", str(report)
     yield "tools", "ok" if tools else "note", ", ".join(tools) or NO_TOOLS
-    wrong = misspelt(host.config, plugins)
-    for line in wrong:
+    slips = misspelt(host.config, plugins)
+    for line in slips:
         yield "configuration", "wrong", line
-    known = frozenset({*plugins.entries, *host.config.disabled_plugins})
-    for line in (*host.config.unknown_plugins(known), *_idle_names(host, wrong)):
-        if line not in wrong:
+    names = frozenset({*plugins.entries, *host.config.disabled_plugins})
+    for line in (*host.config.unknown_plugins(names), *_idle_names(host, slips)):
+        if line not in slips:
             yield "configuration", "note", line
 
 
@@ -121,29 +121,29 @@ def _choice_checks(host: CommandHost) -> Iterator[Row]:
         ("sandboxes", "sandbox", core.sandbox),
         ("dialects", "dialect", core.dialect),
     ):
-        found = plugins.offered(what, name) if name else None
+        offer = plugins.offered(what, name) if name else None
         where = host.config.where(key)
-        if name and found is None:
+        if name and offer is None:
             why = plugins.why_missing(name, what) or "no installed plugin has it"
             yield key, "wrong", f"{where}: there is no {key} {name!r}: {why}"
-        elif found is not None and key == "sandbox" and (why := found[1].unavailable()):
+        elif offer is not None and key == "sandbox" and (why := offer[1].unavailable()):
             yield key, "wrong", f"{where}: the sandbox {name!r} cannot be used: {why}"
 
 
-def _idle_names(host: CommandHost, told: Sequence[str]) -> Iterator[str]:
+def _idle_names(host: CommandHost, reported: Sequence[str]) -> Iterator[str]:
     """Yield a line for each name in the configuration that is of nothing that is installed.
 
-    Those that *told* has already are left out.
+    Lines that *reported* has already are left out.
     """
     config, plugins = host.config, host.plugins
     offered = {offer["name"] for _, offer in plugins.offers("tools")}
     tools = {*plugins.tools(), *offered}
     for name in sorted(config.disabled_tools - tools):
-        if not any(repr(name) in line for line in told):
+        if not any(repr(name) in line for line in reported):
             yield f"{config.where('tools.disable')}: tools.disable names {name!r}: no such tool"
     yield from idle_policies(config, plugins)
     for unknown in unknown_tools(config, plugins):
-        if unknown.line not in told:
+        if unknown.line not in reported:
             yield unknown.line
     installed = {plugin.name for plugin in find_plugins(site_paths())}
     for name in sorted(config.disabled_plugins - installed):
@@ -162,12 +162,12 @@ def _loading_problem(host: CommandHost, name: str) -> str:
 
 
 def _model_check(host: CommandHost) -> tuple[str, str, str]:
-    wanted = host.config.core.model
+    model = host.config.core.model
     try:
         info = SessionInfo("doctor", host.cwd)
-        chosen = choose_model(host.plugins, wanted, info, config=host.config)
+        chosen = choose_model(host.plugins, model, info, config=host.config)
     except PersonError as error:
-        if wanted:
+        if model:
             return "model", "wrong", str(error)
         return "model", "note", "no usable model yet; `nanocoder models` lists ways to get one"
     problem = _price_problem(host, chosen) if host.config.core.max_cost_usd else ""
@@ -186,7 +186,7 @@ def _price_problem(host: CommandHost, chosen: Chosen) -> str:
 
 
 def _home_checks() -> Iterator[tuple[str, str, str]]:
-    from nanocoder.config import cache_dir, state_dir, user_config_dir
+    from nanocoder.config.places import cache_dir, state_dir, user_config_dir
 
     places: tuple[tuple[str, Callable[[], Path], str], ...] = (
         ("sessions", state_dir, "sessions, backups and trust are not kept"),
@@ -210,9 +210,9 @@ def _writing_problem(folder: Path) -> str:
     """Return why nothing can be made in *folder*, or in what there is of it; tries it."""
     import tempfile  # only this check needs it
 
-    existing = next(one for one in (folder, *folder.parents) if os.path.lexists(one))
+    existing = next(path for path in (folder, *folder.parents) if os.path.lexists(path))
     try:
-        # What a mode says of a file system that is read-only, or is none, means nothing.
+        # Modes mean nothing on a file system that is read-only or has none.
         os.rmdir(tempfile.mkdtemp(prefix=".nanocoder-", dir=existing))
     except OSError as error:
         return error.strerror or str(error)

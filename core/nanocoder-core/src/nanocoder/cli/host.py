@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from argparse import Action, ArgumentParser
 
     from nanocoder.cli.signals import Signals
-    from nanocoder.config import Config
+    from nanocoder.config.config import Config
     from nanocoder.hooks.contributions import Argument
     from nanocoder.plugins import Plugins
     from nanocoder.session.loop import Session

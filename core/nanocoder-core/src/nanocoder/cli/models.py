@@ -24,17 +24,17 @@ def run(arguments: argparse.Namespace) -> int:
     host = CommandHost(arguments.cwd)
     if arguments.provider:
         return _of_provider(host, arguments.provider, arguments.output)
-    taken, problem = _taken(host)
+    default_model, problem = _default_model(host)
     if host.config.core.model:
         _warn_of_no_provider(host)
     rows = []
     for entry, offer in host.plugins.offers("providers"):
         keys = [name for name in offer["key_variables"] if os.environ.get(name)]
-        is_default = offer["name"] == taken.partition("/")[0]
+        is_default = offer["name"] == default_model.partition("/")[0]
         status = "default" if is_default else "ready" if keys else ""
         default = f"{offer['name']}/{offer['default_model']}" if offer["default_model"] else ""
-        if is_default and "/" in taken:
-            default = taken
+        if is_default and "/" in default_model:
+            default = default_model
         needs = " or ".join(offer["key_variables"]) or offer["hint"]
         rows.append((offer["name"], default, entry.name, status, needs))
     if arguments.output == "json":
@@ -42,10 +42,10 @@ def run(arguments: argparse.Namespace) -> int:
         print_json([dict(zip(names, row, strict=True)) for row in rows])
         return 0
     hints = {offer["name"]: offer["hint"] for _, offer in host.plugins.offers("providers")}
-    # What is ready needs nothing; what is not is easier to get by its author's words.
-    shown = [(*row[:4], "" if row[3] else hints[row[0]] or row[4]) for row in rows]
-    print_table(("provider", "default model", "plugin", "status", "needs"), shown)
-    if taken:
+    # A provider that is ready needs nothing; for the others their authors' hints say most.
+    cells = [(*row[:4], "" if row[3] else hints[row[0]] or row[4]) for row in rows]
+    print_table(("provider", "default model", "plugin", "status", "needs"), cells)
+    if default_model:
         print_line()
         print_line("--model PROVIDER/MODEL takes another; `nanocoder models PROVIDER` lists them.")
     elif problem:
@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _taken(host: CommandHost) -> tuple[str, str]:
+def _default_model(host: CommandHost) -> tuple[str, str]:
     """Return the model that is the default, or why a person has to name one first."""
     if host.config.core.model:
         return host.config.core.model, ""
@@ -94,16 +94,16 @@ def _of_provider(host: CommandHost, name: str, output: str) -> int:
         print_json(
             [
                 {
-                    "name": f"{name}/{one.name}",
-                    "context": one.context,
-                    "description": one.description,
+                    "name": f"{name}/{model.name}",
+                    "context": model.context,
+                    "description": model.description,
                 }
-                for one in models
+                for model in models
             ]
         )
     else:
         print_table(
             ("model", "context", "description"),
-            [(f"{name}/{one.name}", one.context or "", one.description) for one in models],
+            [(f"{name}/{model.name}", model.context or "", model.description) for model in models],
         )
     return 0

@@ -32,6 +32,14 @@ def _declared(offer: Mapping[str, Any]) -> Command[Any]:
     return Command(offer["name"], offer["help"], None, arguments)
 
 
+def why_absent(name: str) -> str:
+    """Say why an installed plugin's command is not there; nothing when no plugin has it."""
+    try:
+        return CommandHost().plugins.why_missing(name, "commands")
+    except NanocoderError:
+        return ""
+
+
 def run_offered(values: Namespace, name: str) -> int:
     """Run a plugin's command with what was parsed for it; returns its exit code."""
     host = CommandHost.of(values)

@@ -74,7 +74,7 @@ def _widths(table: Sequence[Sequence[str]], room: int) -> list[int]:
         needed = [cells_of(line) for cell in column for line in cell.split("\n")]
         # One long value must not push what follows it out of sight; behind the last is nothing.
         is_last = place == len(table[0]) - 1
-        widths.append(max(needed) if is_last else max(min(one, WIDE) for one in needed))
+        widths.append(max(needed) if is_last else max(min(width, WIDE) for width in needed))
     over = sum(widths) + len(GAP) * (len(widths) - 1) - room
     while room and over > 0:
         widest = widths.index(max(widths))
@@ -111,9 +111,9 @@ def _break(text: str, width: int) -> int:
     indent = len(text) - len(text.lstrip())
     end = max(end, indent + 1)
     for marks in (" ", ".,/=:", "_-"):
-        found = max(text.rfind(mark, 0, end) for mark in marks) + 1
-        if found > max(end // 4, indent):
-            return found
+        place = max(text.rfind(mark, 0, end) for mark in marks) + 1
+        if place > max(end // 4, indent):
+            return place
     return end
 
 

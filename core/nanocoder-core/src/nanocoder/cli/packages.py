@@ -14,15 +14,15 @@ SET = "nanocoder-set-"
 
 def installed_sets() -> dict[str, str]:
     """Return each installed set's name and its METADATA file."""
-    found: dict[str, str] = {}
+    metadata: dict[str, str] = {}
     for site in site_paths():
         if not os.path.isdir(site):
             continue
         for name in sorted(os.listdir(site)):
             if name.startswith(PREFIX) and name.endswith(".dist-info"):
                 short = name.removeprefix(PREFIX).split("-")[0].replace("_", "-")
-                found.setdefault(short, os.path.join(site, name, "METADATA"))
-    return found
+                metadata.setdefault(short, os.path.join(site, name, "METADATA"))
+    return metadata
 
 
 def known_packages() -> dict[str, list[tuple[str, str]]]:
@@ -53,25 +53,22 @@ def members_of(name: str) -> frozenset[str]:
     if name not in sets:
         hint = did_you_mean(name, sets, ".")
         raise UsageError(f"there is no set {name!r}{hint} Installed: {', '.join(sets) or 'none'}")
-    found: set[str] = set()
+    members: set[str] = set()
     waiting = {f"{SET}{name}"}
     while waiting:
         distribution = waiting.pop()
-        found.add(distribution)
+        members.add(distribution)
         # Only sets are followed: what a plugin needs may be a plugin that the set leaves out.
         metadata = sets.get(distribution.removeprefix(SET), "")
         if distribution.startswith(SET) and metadata:
-            waiting |= _required(metadata) - found
-    return frozenset(found)
+            waiting |= _required(metadata) - members
+    return frozenset(members)
 
 
 def _required(metadata: str) -> set[str]:
     """Return the distributions that a METADATA file requires, those of its extras included."""
     with open(metadata, encoding="utf-8") as file:
         lines = file.read().partition("\n\n")[0].splitlines()
-    wanted = [
-        line.removeprefix("Requires-Dist: ") for line in lines if line.startswith("Requires-Dist: ")
-    ]
-    return {
-        re.split(r"[ ;<>=!~\[(]", one, maxsplit=1)[0].lower().replace("_", "-") for one in wanted
-    }
+    required = (line.partition("Requires-Dist: ")[2] for line in lines)
+    names = (re.split(r"[ ;<>=!~\[(]", text, maxsplit=1)[0] for text in required if text)
+    return {name.lower().replace("_", "-") for name in names}

@@ -56,18 +56,21 @@ class Parser(argparse.ArgumentParser):
 
 
 def refuse_missing(name: str) -> None:
-    """Raise UsageError for a command of a plugin of ours that is not installed."""
-    from nanocoder.cli.packages import package_with  # only mistakes need it
+    """Raise UsageError for a command of a plugin that is switched off or not installed."""
+    from nanocoder.cli.offered import why_absent  # only mistakes need it
+    from nanocoder.cli.packages import package_with
 
+    if why := why_absent(name):
+        raise UsageError(f"there is no command {name!r}: {why}")
     if package := package_with("commands", name):
         raise UsageError(f"`nanocoder {name}` needs a package: nanocoder plugins install {package}")
 
 
-def no_command(name: str, known: Collection[str], prompt: str = "") -> UsageError:
+def no_command(name: str, commands: Collection[str], prompt: str = "") -> UsageError:
     """Make the error for a word that is no command: a slip, or a prompt."""
     import shlex  # only mistakes need it
 
-    hint = did_you_mean(name, known, ".")
+    hint = did_you_mean(name, commands, ".")
     quoted = shlex.quote(prompt or name)
     return UsageError(
         f"there is no command {name!r}{hint} To give a prompt: nanocoder run {quoted};"
@@ -109,8 +112,8 @@ def _runnable(
     rest = _with_late_words(arguments, values, rest)
     if rest:
         _refuse_loose_words(values, rest)
-        wrong = next((word for word in rest if word.startswith("-")), rest[0])
-        raise _unknown(wrong, arguments)
+        word = next((word for word in rest if word.startswith("-")), rest[0])
+        raise _unknown(word, arguments)
     _refuse_idle_options(name, arguments, values)
     if not name or name in COMMANDS:
         module = import_module(f"nanocoder.cli.{values.command or 'chat'}")
@@ -168,13 +171,16 @@ def _refuse_idle_options(
             raise UsageError(f"{option} does not apply to `nanocoder {command}`")
 
 
-def _unknown(wrong: str, arguments: Sequence[Argument]) -> UsageError:
-    hint = did_you_mean(wrong.split("=", maxsplit=1)[0], _options(arguments), limit=3)
-    return UsageError(f"unknown argument {wrong!r}{hint}")
+def _unknown(word: str, arguments: Sequence[Argument]) -> UsageError:
+    hint = did_you_mean(word.split("=", maxsplit=1)[0], _options(arguments), limit=3)
+    return UsageError(f"unknown argument {word!r}{hint}")
 
 
 def _options(arguments: Sequence[Argument]) -> list[str]:
-    return [*HELP, *(name for one in arguments for name in one.names if name.startswith("-"))]
+    return [
+        *HELP,
+        *(name for argument in arguments for name in argument.names if name.startswith("-")),
+    ]
 
 
 def _refuse_wrong_option(words: Sequence[str], commands: Commands) -> None:
@@ -220,7 +226,7 @@ def build(
     parser.set_defaults(**DEFAULTS)
     places: Any = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
     for name in _first_words(commands):
-        actions = [one for one in commands.values() if one.name.startswith(f"{name} ")]
+        actions = [command for command in commands.values() if command.name.startswith(f"{name} ")]
         text = _help(name, commands, actions)
         if named is not None and name not in named:
             if not named:

@@ -12,7 +12,7 @@ from nanocoder.cli.command_host import CommandHost
 from nanocoder.cli.inside import refuse_in_a_call
 from nanocoder.cli.output import complain, print_json, print_line, print_table
 from nanocoder.cli.packages import installed_sets, known_packages
-from nanocoder.config import user_config_dir
+from nanocoder.config.places import user_config_dir
 from nanocoder.errors import UsageError
 from nanocoder.plugins import Entry, Plugins
 from nanocoder.plugins.discovery import PREFIX, find_plugins, site_paths
@@ -68,7 +68,7 @@ def _print_plugin(entry: Entry, problem: str) -> None:
         print_line(f"  set aside: {problem}")
     for what in OFFERED:
         if entry.offers(what):
-            print_line(f"  {what}: {', '.join(one['name'] for one in entry.offers(what))}")
+            print_line(f"  {what}: {', '.join(offer['name'] for offer in entry.offers(what))}")
     print_line(f"  hooks: {', '.join(entry.hooks) or 'none'}")
     if entry.is_policy:
         print_line("  policy: yes; nanocoder does not start without it")
@@ -76,14 +76,14 @@ def _print_plugin(entry: Entry, problem: str) -> None:
 
 def _row(entry: Entry, problem: str) -> tuple[str, ...]:
     offers = [
-        f"{what}: {', '.join(one['name'] for one in entry.offers(what))}"
+        f"{what}: {', '.join(offer['name'] for offer in entry.offers(what))}"
         for what in OFFERED
         if entry.offers(what)
     ]
     if entry.is_policy:
         offers.append("policy")
-    shown = f"set aside: {problem}" if problem else "; ".join(offers) or "; ".join(entry.hooks)
-    return entry.name, entry.version, entry.distribution, shown
+    cell = f"set aside: {problem}" if problem else "; ".join(offers) or "; ".join(entry.hooks)
+    return entry.name, entry.version, entry.distribution, cell
 
 
 def _data(entry: Entry, problem: str) -> dict[str, Any]:
@@ -94,7 +94,7 @@ def _data(entry: Entry, problem: str) -> dict[str, Any]:
         "hooks": list(entry.hooks),
         "policy": entry.is_policy,
         "set_aside": problem,
-        **{what: [one["name"] for one in entry.offers(what)] for what in OFFERED},
+        **{what: [offer["name"] for offer in entry.offers(what)] for what in OFFERED},
     }
 
 
@@ -124,12 +124,12 @@ def _install(arguments: argparse.Namespace) -> int:
 def _refuse_slip(package: str) -> None:
     """Raise UsageError for a name that is nearly one of ours: anybody may own that package."""
     name = re.split(r"[\[<>=!~; @]", package, maxsplit=1)[0].lower().replace("_", "-")
-    known = known_packages()
+    packages = known_packages()
     kind, _, rest = name.removeprefix(PREFIX).partition("-")
     start = f"{PREFIX}{kind}-"
-    others = [one.removeprefix(start) for one in known if one.startswith(start)]
+    others = [other.removeprefix(start) for other in packages if other.startswith(start)]
     close = nearest(rest, others, limit=1, cutoff=0.75)
-    is_known = name in known or name in _installed().values()
+    is_known = name in packages or name in _installed().values()
     if name.startswith(PREFIX) and not is_known and close:
         hint = did_you_mean(name, [start + close[0]])
         raise UsageError(

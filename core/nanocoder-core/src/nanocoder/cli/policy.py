@@ -21,15 +21,21 @@ def run(arguments: argparse.Namespace) -> int:
         session.approvals.session = evolve(session.info, agent=arguments.agent)
         call = ToolCall("explained", tool.name, values)
         verdict = _placed(host, session.approvals.verdict(call, tool))
-        everyone = [_placed(host, one) for one in session.approvals.verdicts(call, tool)]
+        everyone = [_placed(host, verdict) for verdict in session.approvals.verdicts(call, tool)]
     if arguments.output == "json":
         data = {"tool": tool.name, **verdict_data(verdict)}
-        print_json({**data, "verdicts": [verdict_data(one) for one in everyone]})
+        print_json({**data, "verdicts": [verdict_data(each) for each in everyone]})
         return 0
     print_line(f"{verdict.decision}: {verdict.reason}")
     rows = [
-        (one.plugin or "core", str(one.decision), one.rule or "-", one.source or "-", one.reason)
-        for one in everyone
+        (
+            each.plugin or "core",
+            str(each.decision),
+            each.rule or "-",
+            each.source or "-",
+            each.reason,
+        )
+        for each in everyone
     ]
     print_table(("plugin", "verdict", "rule", "where", "reason"), rows)
     return 0

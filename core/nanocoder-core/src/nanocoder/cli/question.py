@@ -1,4 +1,4 @@
-"""A question to whoever sits at the terminal."""
+"""A question to the person at the terminal."""
 
 from typing import Final
 

@@ -108,18 +108,18 @@ def check_output(host: CommandHost, form: str) -> None:
 
 def _reads_stdin(host: CommandHost, form: str) -> bool:
     """Tell whether standard input is for the answers of a program that reads *form*."""
-    found = None if form == "text" else host.plugins.offered("screens", form)
-    return found is not None and bool(found[1].reads_stdin)
+    offer = None if form == "text" else host.plugins.offered("screens", form)
+    return offer is not None and bool(offer[1].reads_stdin)
 
 
 def open_display(host: CommandHost, info: SessionInfo) -> Display:
     """Return what shows the session: a plugin's screen, or plain text where nobody watches."""
-    found = None
+    offer = None
     if info.output != "text" or host.is_interactive:
-        found = host.plugins.offered("screens", info.output)
-    if found is None:
+        offer = host.plugins.offered("screens", info.output)
+    if offer is None:
         return PlainText(info)
-    plugin, screen = found
+    plugin, screen = offer
     display: Display = screen.open(info, host.plugins.settings(plugin))
     return display
 

@@ -21,18 +21,20 @@ def trusted(path: list[str], variable: str = "") -> list[str]:
     """Return the entries of *path* that no workspace supplies."""
     here = _here()
     own = {os.path.realpath(sys.prefix), os.path.realpath(sys.base_prefix)}
-    given = {os.path.realpath(entry) for entry in variable.split(os.pathsep)} if variable else set()
-    return [entry for entry in path if _is_trusted(entry, here, own, given)]
+    from_variable = (
+        {os.path.realpath(entry) for entry in variable.split(os.pathsep)} if variable else set()
+    )
+    return [entry for entry in path if _is_trusted(entry, here, own, from_variable)]
 
 
-def _is_trusted(entry: str, here: str, own: set[str], given: set[str]) -> bool:
+def _is_trusted(entry: str, here: str, own: set[str], from_variable: set[str]) -> bool:
     if not os.path.isabs(entry):
         return False
     real = os.path.realpath(entry)
     if any(_is_below(real, prefix) for prefix in own):
         return True
     # An installation that can be edited may put folders below the current one here; those stay.
-    return real != here and not (real in given and _is_below(real, here))
+    return real != here and not (real in from_variable and _is_below(real, here))
 
 
 def _is_below(real: str, folder: str) -> bool:

@@ -9,7 +9,7 @@ from nanocoder_schema import did_you_mean
 
 from nanocoder.cli.command_host import CommandHost
 from nanocoder.cli.output import print_json, print_line, print_table
-from nanocoder.config import Wrap
+from nanocoder.config.settings import Wrap
 from nanocoder.errors import UsageError
 from nanocoder.session.build import dialect_of
 from nanocoder.tools.tool import Tool
@@ -72,17 +72,17 @@ def _print_tool(tool: Tool[..., Any]) -> None:
 def _parameters(schema: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, str, str]]:
     """Yield name, type and meaning of each parameter, those inside of others after them."""
     required = schema.get("required", ())
-    for name, one in schema.get("properties", {}).items():
-        kind = one.get("type", "any")
+    for name, field in schema.get("properties", {}).items():
+        kind = field.get("type", "any")
         words = " or ".join(kind) if isinstance(kind, list) else str(kind)
-        if choices := one.get("enum"):
+        if choices := field.get("enum"):
             words = ", ".join(map(str, choices))
         if name not in required:
-            words += f"; default {one['default']!r}" if "default" in one else "; optional"
-        yield f"{prefix}{name}", words, one.get("description", "")
-        inner = one.get("items", one)
+            words += f"; default {field['default']!r}" if "default" in field else "; optional"
+        yield f"{prefix}{name}", words, field.get("description", "")
+        inner = field.get("items", field)
         if isinstance(inner, dict) and inner.get("properties"):
-            mark = "[]" if "items" in one else ""
+            mark = "[]" if "items" in field else ""
             yield from _parameters(inner, f"{prefix}{name}{mark}.")
 
 
@@ -93,12 +93,12 @@ def _row(tool: Tool[..., Any]) -> tuple[Any, ...]:
 
 def _described(wrap: Wrap) -> str:
     pause = f", {wrap.wait_s:g} s apart" if wrap.wait_s else ""
-    said = {
+    texts = {
         f"tried {wrap.retry} times{pause}": wrap.retry > 1,
         f"at most {wrap.timeout_s:g} s": wrap.timeout_s,
         f"then {wrap.fallback}": wrap.fallback,
     }
-    return "; ".join(text for text, is_so in said.items() if is_so) or "unchanged"
+    return "; ".join(text for text, is_so in texts.items() if is_so) or "unchanged"
 
 
 def _data(tool: Tool[..., Any], wrap: Wrap | None) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Mapping
 
-from nanocoder.config import Config
+from nanocoder.config.config import Config
 from nanocoder.path.approvers import Approver, Asker
 from nanocoder.plugins import Plugins
 from nanocoder.session.build import open_ground

@@ -1,10 +1,9 @@
 """Opening a session: configuration, plugins, workspace and journal, in the order that is safe."""
 
 import os
-import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,8 @@ from attrs import define, evolve, field
 from nanocoder_files import Readable
 from nanocoder_schema import SURELY_MEANT, did_you_mean
 
-from nanocoder.config import Config, cache_dir, own_folders, user_config_dir
+from nanocoder.config.config import Config
+from nanocoder.config.places import own_folders
 from nanocoder.errors import ConfigError, ToolError, UsageError
 from nanocoder.hooks.contributions import Dialect, Sandbox
 from nanocoder.path.approvers import Approver, Asker
@@ -22,6 +22,7 @@ from nanocoder.path.readable import SessionReadable
 from nanocoder.plugins import Plugins
 from nanocoder.session.crash_recovery import take_back_what_was_killed
 from nanocoder.session.directory import existing_directory
+from nanocoder.session.installed import installed_plugins
 from nanocoder.session.journal import Journal
 from nanocoder.session.policy_tools import unknown_tools
 from nanocoder.session.store import SessionStore
@@ -278,35 +279,6 @@ def _check_place(config: Config, say: Callable[[str], None]) -> None:
         raise ConfigError(config.refusal)
     if config.warning:
         say(config.warning)
-
-
-def installed_plugins(config: Config, environment: Mapping[str, str] = os.environ) -> Plugins:
-    """Return what is installed, configured.
-
-    The manifest cache is left out where there is no home for it, or none to trust.
-    """
-    cache: Path | None = None
-    with suppress(ConfigError):
-        cache = None if config.refusal else cache_dir(environment) / "plugins.json"
-    plugins = Plugins.installed(cache, refused=_refused(config, cache, environment))
-    configure(plugins, config)
-    return plugins
-
-
-def _refused(
-    config: Config, cache: Path | None, environment: Mapping[str, str]
-) -> Mapping[str, str]:
-    """Return why strict mode sets plugins aside, before anything of them runs.
-
-    Raises ConfigError without a lock.
-    """
-    if not config.strict:
-        return {}
-    from nanocoder.plugins.lock import refused_by
-
-    # A compiled file can hold anything, so none that was installed is used.
-    sys.pycache_prefix = os.devnull if cache is None else str(cache.with_name("compiled"))
-    return refused_by(user_config_dir(environment) / "plugins.lock")
 
 
 def refuse_misspelt(config: Config, plugins: Plugins) -> None:

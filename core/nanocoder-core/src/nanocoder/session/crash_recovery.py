@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from nanocoder.config import cache_dir, state_dir
+from nanocoder.config.places import cache_dir, state_dir
 from nanocoder.errors import ConfigError, ToolError
 
 

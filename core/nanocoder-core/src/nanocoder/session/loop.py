@@ -8,7 +8,7 @@ from typing import Any, Self
 from attrs import evolve
 
 from nanocoder.cancel import Cancel
-from nanocoder.config import Config
+from nanocoder.config.config import Config
 from nanocoder.errors import Cancelled, NanocoderError
 from nanocoder.hooks import styles
 from nanocoder.path.approval import Approvals

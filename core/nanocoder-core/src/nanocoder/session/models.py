@@ -8,7 +8,7 @@ from attrs import evolve, frozen
 from nanocoder_schema import Value, did_you_mean, nearest
 
 from nanocoder.cancel import Cancel
-from nanocoder.config import Config
+from nanocoder.config.config import Config
 from nanocoder.errors import NanocoderError, ProviderError, UsageError
 from nanocoder.hooks import styles
 from nanocoder.plugins import Plugins

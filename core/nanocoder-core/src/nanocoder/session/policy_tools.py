@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import attrs
 from nanocoder_schema import SURELY_MEANT, did_you_mean
 
-from nanocoder.config import Config
+from nanocoder.config.config import Config
 from nanocoder.plugins import Plugins
 
 

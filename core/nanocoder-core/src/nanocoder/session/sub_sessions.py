@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 
 from attrs import evolve
 
-from nanocoder.config import own_folders
+from nanocoder.config.places import own_folders
 from nanocoder.errors import Cancelled, ToolError
 from nanocoder.path.approval import Ask, request_data
 from nanocoder.path.approvers import Approver, Asker

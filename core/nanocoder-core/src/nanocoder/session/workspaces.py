@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from nanocoder_files import Readable
 
-from nanocoder.config import Config, own_folders
+from nanocoder.config.config import Config
+from nanocoder.config.places import own_folders
 from nanocoder.session.crash_recovery import intents_dir
 
 if TYPE_CHECKING:
