@@ -25,6 +25,7 @@ MAX_QUESTION_CHARS = 2_000
 @tool(
     risk="safe",
     effects={Effect.READ},
+    # The executor sets no limit: the question has one of its own.
     timeout_s=0,
     examples=[{"question": "Which database?", "choices": ["SQLite", "PostgreSQL"]}],
 )

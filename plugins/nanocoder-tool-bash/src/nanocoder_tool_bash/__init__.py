@@ -64,6 +64,7 @@ def bash(
         return _start_job(jobs, command, ctx.wrap(argv), cwd, env)
     with Command(ctx.wrap(argv), cwd, env) as process:
         ended = process.finish(limits, ctx.cancelled)
+        # The model learns here that a job has ended, without having to ask for it.
         notes += note_ended_jobs(jobs)
         facts = Facts(command, limits.command_s, settings.output_chars, not cwd.is_dir(), notes)
         return report(

@@ -117,6 +117,7 @@ class Index:
             if stamp is None or (stamp.size, stamp.mtime) != (entry.size, entry.mtime):
                 stamp = self._read(workspace, entry, language, records)
             paths[entry.path] = stamp.digest
+            # A stamp of size -1 fits no file, so that a young file is read again the next time.
             stamps[entry.path] = stamp if entry.mtime < settled else Stamp(-1, 0.0, stamp.digest)
         left_out.files = [path for path in left_out.files if language_of(path.rpartition("/")[2])]
         code = self._update_map(stored, Stored(stamps, records), paths, skipped)

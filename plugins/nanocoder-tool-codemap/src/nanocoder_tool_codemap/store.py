@@ -68,6 +68,7 @@ def load(path: Path) -> Stored:
         ranks = {name: float(item) for name, item in value["ranks"].items()}
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return Stored()
+    # A stamp without its record would hide that the file was never read.
     if any(item.digest not in records for item in stamps.values()):
         return Stored()
     return Stored(stamps, records, ranks if ranks.keys() == stamps.keys() else {})
@@ -99,6 +100,7 @@ def save(path: Path, stored: Stored) -> None:
 
 def _own_bytes(path: Path) -> bytes:
     """Return the content of *path* if the file is ours and only we can write it."""
+    # A link or a pipe under this name must neither be followed nor block.
     fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     with os.fdopen(fd, "rb") as file:
         status = os.fstat(fd)

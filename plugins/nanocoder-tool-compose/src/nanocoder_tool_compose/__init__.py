@@ -33,6 +33,7 @@ def atomic_edit(
     from nanocoder_tool_compose.steps import Steps
 
     steps = Steps(ctx)
+    # The session then knows the file, as after a read by the model itself.
     steps.run("read_file", path=file_path)
     edit_result = steps.run(
         "edit_file", path=file_path, old_string=old_string, new_string=new_string

@@ -95,6 +95,7 @@ def _kind_and_size(workspace: Workspace, where: str) -> tuple[str, int]:
 
 def _is_link(workspace: Workspace, where: str) -> bool:
     folder, _, name = where.rpartition("/")
+    # A path that resolves to anything but itself is a link.
     parent = workspace.resolve(folder or ".")
     try:
         return workspace.resolve(where) != (name if parent == "." else f"{parent}/{name}")

@@ -128,6 +128,7 @@ def _start(ctx: ToolContext, servers: Servers, command: str, port: int) -> ToolR
         )
     settings: Settings = ctx.settings or Settings()
     root = ctx.workspace.root
+    # BROWSER=none keeps development servers from opening a browser.
     env = environment(os.environ, settings.environment, workspace=root) | {"BROWSER": "none"}
     env |= {"PORT": str(port)} if port else {}
     shell = [BASH, "--norc", "--noprofile", "-c"] if Path(BASH).exists() else [SH, "-c"]

@@ -81,6 +81,7 @@ def plan_edit(workspace: Workspace, request: Request, search: Search) -> Plan:
 
 def _read(workspace: Workspace, request: Request) -> TextFile | None:
     try:
+        # Without note=False this read would hide that the file changed since the model read it.
         return workspace.read_file(request.path, note=False)
     except WorkspaceError as error:
         if error.error_class != "file_not_found":

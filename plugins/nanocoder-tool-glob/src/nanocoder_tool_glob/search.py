@@ -68,6 +68,7 @@ def _filter_names(
         # The ending of the name alone rules out most files.
         names = [name for name in files.names if name.endswith(file_pattern.ends)]
         if names and not file_pattern.ends_decide:
+            # The endings alone do not decide: the whole path has to match.
             names = [name for name in names if file_pattern.matches(files.path(name)[prefix:])]
         if names:
             yield files, names

@@ -72,6 +72,7 @@ def _part(results: Results, *, can_go_on: bool) -> str:
     if not offset and not results.has_more:
         return ""
     part = f"; {offset + 1} to {end}" if offset else f"; the first {end}"
+    # Results after COUNTED are never kept, so a larger offset would find nothing.
     has_more = results.has_more and end < COUNTED and not results.stopped
     return f"{part}, continue with offset {end}" if has_more and can_go_on else part
 

@@ -45,6 +45,7 @@ class AcrossMatcher:
             if not hit or (hit.start() == len(text) and text.endswith("\n")):
                 return
             yield hit.span()
+            # An empty match would be found for ever at the same place.
             position = max(hit.end(), hit.start() + 1)
 
 

@@ -38,6 +38,7 @@ def list_files(
     entries: list[Entry] = []
     count = 0
     left_out = LeftOut()
+    # Without details: sizes and times are not shown, and each would take a system call.
     for entry in ctx.workspace.walk(
         path, skip=settings.skip, depth=depth, details=False, left_out=left_out
     ):

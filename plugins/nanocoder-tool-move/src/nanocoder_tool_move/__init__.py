@@ -75,6 +75,7 @@ def _copy(workspace: Workspace, source: str, destination: str, *, replace: bool)
     """Write the content of *source* to *destination*; raises WorkspaceError for a directory."""
     data = workspace.read_bytes(source)
     mode = stat.S_IMODE(workspace.stat(source).st_mode)
+    # The digest "" stands for a missing file: one that appeared meanwhile is not overwritten.
     expect = None if replace else ""
     return workspace.write_bytes(destination, data, expect_digest=expect, mode=mode)
 

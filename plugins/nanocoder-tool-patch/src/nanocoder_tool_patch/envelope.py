@@ -66,6 +66,7 @@ class _Reader:
 
     def _hunk(self) -> Hunk:
         row, anchors, start = self.row, [], 0
+        # Several @@ lines in a row lead from an outer block to an inner one.
         while self.at < len(self.lines) and self.lines[self.at].startswith("@@"):
             line = self.lines[self.at]
             start = start_of(line)

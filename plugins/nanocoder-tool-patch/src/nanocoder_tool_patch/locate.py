@@ -32,11 +32,13 @@ def locate(lines: Sequence[str], hunk: Hunk, cursor: int, shift: int) -> Place:
     old = hunk.old
     if not old:
         return _place_insertion(lines, hunk, begin)
+    # The exact text comes first: a tolerant match must never win over an exact one.
     for key in (_keep, str.rstrip):
         starts = _matches(lines, old, begin, key)
         if hunk.at_end:
             starts = [start for start in starts if start + len(old) == len(lines)]
         expected = hunk.start - 1 + shift
+        # Line numbers of models are often wrong: they only decide between several places.
         if len(starts) > 1 and hunk.start and expected in starts:
             starts = [expected]
         if len(starts) > 1 and not hunk.anchors:

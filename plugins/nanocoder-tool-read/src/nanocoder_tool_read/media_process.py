@@ -74,6 +74,7 @@ def _run(ctx: ToolContext, file: BinaryIO, argv: list[str]) -> tuple[bytes, int]
             late.set()
             child.kill()
 
+        # A file may be made to keep the library busy; the viewer's own limit is CPU time only.
         clock = threading.Timer(WAIT_S, end)
         clock.start()
         forget = ctx.cancelled.on_set(child.kill)

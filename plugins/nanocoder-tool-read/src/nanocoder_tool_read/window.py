@@ -126,6 +126,7 @@ def _line(file: BinaryIO, max_line: int) -> tuple[bytes | None, bool]:
 def _decode(line: bytes, max_line: int) -> str:
     """Decode *line*, whose end may have been cut inside a character."""
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    # A cut line may end inside a character, which is then no error.
     is_cut = len(line) > max_line * LINE_BYTES_PER_CHARACTER
     return decoder.decode(line, final=not is_cut)
 

@@ -29,6 +29,7 @@ def find_tools(query: str, tools: Sequence[ToolInfo], limit: int) -> list[ToolIn
     """
     names = _names(query)
     by_name = {info.name: info for info in tools}
+    # Words that are all names of tools need no `select:` to be taken as names.
     if query.strip().startswith(SELECT) or (names and by_name.keys() >= set(names)):
         return [by_name[name] for name in names if name in by_name]
     scores = _scores(_words(query), tools)

@@ -144,6 +144,7 @@ def run_agent(ctx: ToolContext, job: Job) -> Outcome:
 
 def _open_session(ctx: ToolContext, job: Job, folder: Path | None) -> Session:
     settings, profile = ctx.settings, job.profile
+    # In plan mode no sub-agent does more than read.
     is_planning = ctx.session is not None and ctx.session.mode is Mode.PLAN
     profile = evolve(
         profile,

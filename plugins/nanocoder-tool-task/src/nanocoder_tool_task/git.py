@@ -82,6 +82,7 @@ def _communicate(
     waited_s = 0.0
     while True:
         try:
+            # Git is polled, so that a cancel ends it at once.
             return process.communicate(timeout=POLL_S)
         except subprocess.TimeoutExpired:
             waited_s += POLL_S

@@ -42,6 +42,7 @@ class Profile:
     def has(self, tool: "Tool[..., object]") -> bool:
         """Tell whether its sub-agents have *tool*."""
         name = tool.name
+        # Sub-agents start none themselves: there are two levels in all.
         if name in OUR_TOOLS or (self.only_reads and not tool.is_read_only):
             return False
         return (not self.tools or _fits(name, self.tools)) and not _fits(name, self.without)

@@ -135,6 +135,7 @@ class SubAgents:
         with self._lock:
             record = Record(f"a{next(self._numbers)}", description)
             self._records[record.id] = record
+            # Only ended sub-agents are forgotten: a running one must stay within reach.
             ended_ids = [each.id for each in self._records.values() if each.ended.is_set()]
             for agent_id in ended_ids[: max(0, len(self._records) - MAX_RECORDS)]:
                 del self._records[agent_id]

@@ -47,6 +47,7 @@ class Board:
                 self._text = text
                 return
             try:
+                # Replaced, never rewritten: readers see either the old list or the new one.
                 _replace(self.path, text.encode("utf-8", "replace"))
             except OSError as error:
                 raise _fault("write", self.path, error) from error

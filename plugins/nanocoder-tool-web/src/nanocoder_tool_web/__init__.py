@@ -256,6 +256,7 @@ def _content(
         name = answer.url.partition("?")[0].rpartition("/")[2]
         note = f"{kind}, {counted(len(answer.body), 'byte')}, attached"
         return "", "", [note], (Attachment(kind, answer.body, name),)
+    # Text in UTF-16 has NULs, too; in UTF-8 a NUL means binary content.
     if _NUL in answer.body[:8_192] and answer.charset == "utf-8":
         return "", "", [f"{kind or 'unknown'}, {counted(len(answer.body), 'byte')}, not shown"], ()
     text = answer.text

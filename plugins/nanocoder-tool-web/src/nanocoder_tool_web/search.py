@@ -28,6 +28,7 @@ class Hit:
 def search(instance: str, query: str, count: int, cancel: Cancel) -> list[Hit]:
     """Return the first *count* results; raises ToolError."""
     target = _target(instance, query)
+    # The user configured this address, which may lie in a private network.
     guard = Guard(trusted=(target.host, target.port))
     answer = fetch(
         target,

@@ -45,6 +45,7 @@ def plan_write(workspace: Workspace, path: str, content: str) -> Plan:
     _check(content)
     where = workspace.relative(path)
     try:
+        # Without note=False this read would count as one by the model.
         old = workspace.read_file(path, note=False)
     except WorkspaceError as error:
         if error.error_class not in {"file_not_found", "binary_file"}:
