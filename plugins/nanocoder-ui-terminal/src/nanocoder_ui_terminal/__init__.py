@@ -57,7 +57,7 @@ def nanocoder_commands() -> list[Command[Host]]:
 def nanocoder_approve(
     request: ApprovalRequest, session: SessionInfo, settings: Any, cancelled: Cancel
 ) -> ApprovalAnswer | None:
-    """Ask the person at the terminal; None when there is nobody."""
+    """Ask the person at the terminal; return None if no person is there."""
     if not session.interactive:
         return None
     from nanocoder_ui_terminal.approval import ask  # most calls need no approval
@@ -67,7 +67,7 @@ def nanocoder_approve(
 
 @hookimpl
 def nanocoder_ask(question: Question, session: SessionInfo, cancelled: Cancel) -> str | None:
-    """Put a tool's question to the person at the terminal; None when there is nobody."""
+    """Ask the person a tool's question; return None if no person is there."""
     if not session.interactive:
         return None
     from nanocoder_ui_terminal.question import ask_question  # few tools ask
