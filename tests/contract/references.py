@@ -13,7 +13,7 @@ from attrs import frozen
 from nanocoder import Argument, Command
 from nanocoder.cli.arguments import BEFORE_A_COMMAND, COMMANDS, VERSION
 from nanocoder.config.config import TABLES, TABLES_BY_NAME
-from nanocoder.config.settings import keys_of
+from nanocoder.config.settings import CoreSettings, keys_of, variable_of
 
 FOLDER = repository.ROOT / "docs/reference"
 TYPES: Mapping[Any, str] = {
@@ -127,15 +127,15 @@ def _setting_lines() -> Iterator[str]:
         yield "| key | type | default | what it does | an untrusted project may | variable |"
         yield "|---|---|---|---|---|---|"
         for key, attribute in keys_of(cls).items():
-            yield _setting_row(key, attribute)
+            variable = f"`{variable_of(key)}`" if cls is CoreSettings else ""
+            yield _setting_row(key, attribute, variable)
         yield ""
 
 
-def _setting_row(key: str, attribute: Any) -> str:
+def _setting_row(key: str, attribute: Any, variable: str) -> str:
     about = attribute.metadata
     kind = ", ".join(f"`{one}`" for one in about.get("choices", ())) or TYPES[attribute.type]
     may = "never, trusted or not" if about.get("user_only") else TIGHTEN[about.get("tighten")]
-    variable = f"`{about['env']}`" if "env" in about else ""
     cells = (f"`{key}`", kind, f"`{_toml(attribute.default)}`", about["description"], may, variable)
     return f"| {' | '.join(cells)} |"
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import pytest
 from attrs import field, frozen
 from nanocoder.config.config import Config
-from nanocoder.config.settings import CoreSettings
+from nanocoder.config.settings import CoreSettings, variable_of
 from nanocoder.config.trust import is_trusted, trust, untrust
 from nanocoder.errors import ConfigError, UsageError
 from nanocoder.values import Mode
@@ -312,10 +312,15 @@ def test_the_schema_describes_core_and_plugins():
     assert {"disable", "strict"} <= set(plugins)
 
 
-def test_every_core_setting_is_described_and_has_a_variable():
+def test_every_core_setting_is_described_and_has_a_variable(place):
     for attribute in CoreSettings.__attrs_attrs__:
         assert attribute.metadata["description"].endswith(".")
-        assert attribute.metadata["env"] == f"NANOCODER_{attribute.name.upper()}"
+        variable = f"NANOCODER_{attribute.name.upper()}"
+        assert variable_of(attribute.name) == variable
+        value = {Mode.ASK: "plan", False: "1"}.get(attribute.default, "normal")
+        text = value if isinstance(attribute.default, str | bool) else "7"
+        origin = place.reload(environment={variable: text}).where(attribute.name)
+        assert (origin.layer, origin.name) == ("environment", variable)
 
 
 def test_a_start_without_plugin_tables_imports_no_cattrs(place):

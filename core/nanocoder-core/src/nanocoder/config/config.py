@@ -30,6 +30,7 @@ from nanocoder.config.settings import (
     checked,
     from_text,
     keys_of,
+    variable_of,
 )
 from nanocoder.config.trust import is_trusted
 from nanocoder.errors import BadArguments, ConfigError, UsageError
@@ -314,7 +315,7 @@ def _project_layer(cwd: Path, notices: list[str], *, trusted: bool) -> Layer | N
 def _environment_layer(environment: Mapping[str, str]) -> Layer:
     values, names = {}, {}
     for key, attribute in keys_of(CoreSettings).items():
-        variable = attribute.metadata["env"]
+        variable = variable_of(key)
         text = environment.get(variable, "")
         if not text:
             continue
@@ -328,7 +329,7 @@ def _environment_layer(environment: Mapping[str, str]) -> Layer:
 
 def _odd_variables(environment: Mapping[str, str]) -> list[str]:
     """Return a notice for each variable that looks like one of ours and is none."""
-    variables = [attribute.metadata["env"] for attribute in keys_of(CoreSettings).values()]
+    variables = list(map(variable_of, keys_of(CoreSettings)))
     unknown = [
         name for name in environment if name.startswith("NANOCODER_") and name not in variables
     ]

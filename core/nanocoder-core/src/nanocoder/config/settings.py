@@ -15,7 +15,7 @@ Metadata keys, for the core's fields and for those of plugins alike:
 
 * minimum       the least number, 0 without it (or the default, where that is less)
 
-and for the core alone env (its variable), choices, values (the pattern of a table's).
+and for the core alone choices, values (the pattern of a table's).
 """
 
 import math
@@ -23,7 +23,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final, Literal
 
-from attrs import Attribute, field, fields, frozen
+from attrs import Attribute, Factory, field, fields, frozen
 from nanocoder_schema import Value
 
 from nanocoder.values import Mode
@@ -31,141 +31,83 @@ from nanocoder.values import Mode
 EVERYDAY = ("read_file", "write_file", "edit_file", "bash", "grep", "glob", "list_files")
 
 
-def _mode(value: str) -> Mode:
-    return Mode(value)
+def setting(default: Any, description: str, *, converter: Any = None, **metadata: Any) -> Any:
+    """Return a field of a settings class: its default, one sentence, and the metadata above."""
+    return field(
+        default=default, converter=converter, metadata={"description": description, **metadata}
+    )
+
+
+def variable_of(key: str) -> str:
+    """Return the environment variable that sets a key of the core."""
+    return f"NANOCODER_{key.upper()}"
 
 
 @frozen(eq=False, repr=False)
 class CoreSettings(Value):
     """The top-level keys of config.toml."""
 
-    model: str = field(
-        default="",
-        metadata={
-            "description": "The model, as provider/model; empty: the first usable provider.",
-            "env": "NANOCODER_MODEL",
-        },
+    model: str = setting("", "The model, as provider/model; empty: the first usable provider.")
+    mode: Mode = setting(
+        Mode.ASK,
+        "How much a session may do without asking: plan, ask, edits or auto.",
+        converter=Mode,
+        tighten="mode",
+        choices=tuple(Mode),
     )
-    mode: Mode = field(
-        default=Mode.ASK,
-        converter=_mode,
-        metadata={
-            "description": "How much a session may do without asking: plan, ask, edits or auto.",
-            "env": "NANOCODER_MODE",
-            "tighten": "mode",
-            "choices": tuple(Mode),
-        },
+    max_turns: int = setting(
+        50, "How many turns a run may have; one more asks for the answer.", tighten="min", minimum=1
     )
-    max_turns: int = field(
-        default=50,
-        metadata={
-            "description": "How many turns a run may have; one more asks for the answer.",
-            "env": "NANOCODER_MAX_TURNS",
-            "tighten": "min",
-            "minimum": 1,
-        },
+    max_cost_usd: float = setting(
+        0.0, "What one run may cost in US dollars; 0: no limit.", tighten="min", unlimited=0
     )
-    max_cost_usd: float = field(
-        default=0.0,
-        metadata={
-            "description": "What one run may cost in US dollars; 0: no limit.",
-            "env": "NANOCODER_MAX_COST_USD",
-            "tighten": "min",
-            "unlimited": 0,
-        },
+    max_tokens: int = setting(
+        0, "How many tokens one run may use, in and out; 0: no limit.", tighten="min", unlimited=0
     )
-    max_tokens: int = field(
-        default=0,
-        metadata={
-            "description": "How many tokens one run may use, in and out; 0: no limit.",
-            "env": "NANOCODER_MAX_TOKENS",
-            "tighten": "min",
-            "unlimited": 0,
-        },
+    call_timeout_s: float = setting(
+        120.0,
+        "How long one tool call may take, in seconds; 0: no limit.",
+        tighten="min",
+        unlimited=0,
     )
-    call_timeout_s: float = field(
-        default=120.0,
-        metadata={
-            "description": "How long one tool call may take, in seconds; 0: no limit.",
-            "env": "NANOCODER_CALL_TIMEOUT_S",
-            "tighten": "min",
-            "unlimited": 0,
-        },
+    concurrency: int = setting(
+        8,
+        "How many calls work at once; fewer while they slow each other down.",
+        tighten="min",
+        minimum=1,
     )
-    concurrency: int = field(
-        default=8,
-        metadata={
-            "description": "How many calls work at once; fewer while they slow each other down.",
-            "env": "NANOCODER_CONCURRENCY",
-            "tighten": "min",
-            "minimum": 1,
-        },
+    max_waiting_calls: int = setting(
+        128,
+        "How many calls may wait for others; further ones fail as busy.",
+        tighten="min",
+        minimum=0,
     )
-    max_waiting_calls: int = field(
-        default=128,
-        metadata={
-            "description": "How many calls may wait for others; further ones fail as busy.",
-            "env": "NANOCODER_MAX_WAITING_CALLS",
-            "tighten": "min",
-            "minimum": 0,
-        },
+    approval_timeout_s: float = setting(
+        300.0,
+        "How long a person may take to approve a call, in seconds; 0: no limit.",
+        tighten="min",
+        unlimited=0,
     )
-    approval_timeout_s: float = field(
-        default=300.0,
-        metadata={
-            "description": "How long a person may take to approve a call, in seconds; 0: no limit.",
-            "env": "NANOCODER_APPROVAL_TIMEOUT_S",
-            "tighten": "min",
-            "unlimited": 0,
-        },
+    durability: Literal["normal", "power"] = setting(
+        "normal",
+        "power: the journal survives a power cut, not just a crash.",
+        choices=("normal", "power"),
     )
-    durability: Literal["normal", "power"] = field(
-        default="normal",
-        metadata={
-            "description": "power: the journal survives a power cut, not just a crash.",
-            "env": "NANOCODER_DURABILITY",
-            "choices": ("normal", "power"),
-        },
+    sandbox: str = setting("", "The sandbox that processes run in; empty: none.", user_only=True)
+    dialect: str = setting("", "The dialect in which tools are offered; empty: their own names.")
+    keep_tmp: bool = setting(
+        False,
+        "Keep the private directories of calls, to see what a tool did there.",
+        user_only=True,
     )
-    sandbox: str = field(
-        default="",
-        metadata={
-            "description": "The sandbox that processes run in; empty: none.",
-            "env": "NANOCODER_SANDBOX",
-            "user_only": True,
-        },
+    keep_backups: int = setting(
+        10,
+        "How many earlier copies of each changed file a session keeps.",
+        user_only=True,
+        minimum=1,
     )
-    dialect: str = field(
-        default="",
-        metadata={
-            "description": "The dialect in which tools are offered; empty: their own names.",
-            "env": "NANOCODER_DIALECT",
-        },
-    )
-    keep_tmp: bool = field(
-        default=False,
-        metadata={
-            "description": "Keep the private directories of calls, to see what a tool did there.",
-            "env": "NANOCODER_KEEP_TMP",
-            "user_only": True,
-        },
-    )
-    keep_backups: int = field(
-        default=10,
-        metadata={
-            "description": "How many earlier copies of each changed file a session keeps.",
-            "env": "NANOCODER_KEEP_BACKUPS",
-            "user_only": True,
-            "minimum": 1,
-        },
-    )
-    keep_sessions_days: int = field(
-        default=30,
-        metadata={
-            "description": "How long sessions are kept, in days; 0: forever.",
-            "env": "NANOCODER_KEEP_SESSIONS_DAYS",
-            "user_only": True,
-        },
+    keep_sessions_days: int = setting(
+        30, "How long sessions are kept, in days; 0: forever.", user_only=True
     )
 
 
@@ -173,36 +115,25 @@ class CoreSettings(Value):
 class PluginsTable(Value):
     """The keys of `[plugins]` that are not a plugin's table."""
 
-    disable: tuple[str, ...] = field(
-        default=(), metadata={"description": "Plugins that are not loaded."}
-    )
-    strict: bool = field(
-        default=False,
-        metadata={"description": "Load only what the lock file names.", "tighten": "true"},
-    )
+    disable: tuple[str, ...] = setting((), "Plugins that are not loaded.")
+    strict: bool = setting(False, "Load only what the lock file names.", tighten="true")
 
 
 @frozen(eq=False, repr=False)
 class ToolsTable(Value):
     """The keys of `[tools]`."""
 
-    disable: tuple[str, ...] = field(
-        default=(), metadata={"description": "Tools that are not offered.", "tighten": "union"}
+    disable: tuple[str, ...] = setting((), "Tools that are not offered.", tighten="union")
+    owner: dict[str, str] = setting(
+        Factory(dict), "Which plugin provides a tool that several plugins offer."
     )
-    owner: dict[str, str] = field(
-        factory=dict,
-        metadata={"description": "Which plugin provides a tool that several plugins offer."},
+    rename: dict[str, str] = setting(
+        Factory(dict),
+        "Other names for tools, old name to new name.",
+        values=re.compile("[a-z_][a-z0-9_]{0,63}"),
     )
-    rename: dict[str, str] = field(
-        factory=dict,
-        metadata={
-            "description": "Other names for tools, old name to new name.",
-            "values": re.compile("[a-z_][a-z0-9_]{0,63}"),
-        },
-    )
-    always: tuple[str, ...] = field(
-        default=EVERYDAY,
-        metadata={"description": "Tools in every request; the others are loaded on demand."},
+    always: tuple[str, ...] = setting(
+        EVERYDAY, "Tools in every request; the others are loaded on demand."
     )
 
 
@@ -210,32 +141,15 @@ class ToolsTable(Value):
 class Wrap(Value):
     """The keys of a table `[tools.wrap.NAME]`."""
 
-    retry: int = field(
-        default=1,
-        metadata={
-            "description": "How many attempts a failing call has, the first included.",
-            "minimum": 1,
-            "user_only": True,
-        },
+    retry: int = setting(
+        1, "How many attempts a failing call has, the first included.", minimum=1, user_only=True
     )
-    wait_s: float = field(
-        default=0.0,
-        metadata={"description": "Seconds between two attempts.", "user_only": True},
+    wait_s: float = setting(0.0, "Seconds between two attempts.", user_only=True)
+    timeout_s: float = setting(
+        0.0, "Seconds for a call with all its attempts; 0: unchanged.", tighten="min", unlimited=0
     )
-    timeout_s: float = field(
-        default=0.0,
-        metadata={
-            "description": "Seconds for a call with all its attempts; 0: unchanged.",
-            "tighten": "min",
-            "unlimited": 0,
-        },
-    )
-    fallback: str = field(
-        default="",
-        metadata={
-            "description": "The tool to call with the same arguments if all attempts fail.",
-            "user_only": True,
-        },
+    fallback: str = setting(
+        "", "The tool to call with the same arguments if all attempts fail.", user_only=True
     )
 
 
@@ -243,17 +157,14 @@ class Wrap(Value):
 class ObjectivesTable(Value):
     """The table [objectives]: what calls of a tool should keep to; "*" is for all without one."""
 
-    p95_ms: dict[str, float] = field(
-        factory=dict,
-        metadata={"description": 'What 95 % of a tool\'s calls take at the most, by tool or "*".'},
+    p95_ms: dict[str, float] = setting(
+        Factory(dict), 'What 95 % of a tool\'s calls take at the most, by tool or "*".'
     )
-    p99_ms: dict[str, float] = field(
-        factory=dict,
-        metadata={"description": 'What 99 % of a tool\'s calls take at the most, by tool or "*".'},
+    p99_ms: dict[str, float] = setting(
+        Factory(dict), 'What 99 % of a tool\'s calls take at the most, by tool or "*".'
     )
-    error_rate: dict[str, float] = field(
-        factory=dict,
-        metadata={"description": 'Which part of a tool\'s calls may fail, 0 to 1, by tool or "*".'},
+    error_rate: dict[str, float] = setting(
+        Factory(dict), 'Which part of a tool\'s calls may fail, 0 to 1, by tool or "*".'
     )
 
 
