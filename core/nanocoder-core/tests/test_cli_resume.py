@@ -50,7 +50,7 @@ def test_any_later_session_in_the_folder_removes_what_a_killed_write_left(nanoco
     assert nanocoder("call", "read_file", '{"path": "src/a.txt"}').returncode == 0
     assert [path.name for path in (nanocoder.cwd / "src").iterdir()] == ["a.txt"]
     assert (nanocoder.cwd / "src/a.txt").read_text() == "old\n"
-    assert not (nanocoder.home / ".local/state/nanocoder/intents").exists()
+    assert not (nanocoder.home / ".local/state/nanocoder/change-logs").exists()
 
 
 @pytest.mark.timeout(180)

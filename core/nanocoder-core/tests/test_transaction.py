@@ -339,8 +339,11 @@ def test_two_calls_at_once_do_not_take_each_other_back(root):
 @pytest.mark.parametrize("change", ["write", "delete", "move", "move_over"])
 def test_a_file_that_another_call_may_take_back_is_not_changed(root, state, change):
     """Two sessions in one directory: neither may put back what the other has left half done."""
-    intents = state / "intents"
-    with Workspace(root, intents=intents) as ours, Workspace(root, intents=intents) as theirs:
+    change_logs = state / "change-logs"
+    with (
+        Workspace(root, change_logs=change_logs) as ours,
+        Workspace(root, change_logs=change_logs) as theirs,
+    ):
         first, rollback = ours.recording("first", "one call")
         second, _ = theirs.recording("second", "another call", processes=True)
         first.write_text("a.txt", "by the first\n")
@@ -395,8 +398,8 @@ def test_what_somebody_else_made_of_the_files_of_a_call_without_processes_stays(
 
 
 def test_what_cannot_be_put_back_is_said_and_tried_again(root, state):
-    intents = state / "intents"
-    with Workspace(root, intents=intents) as workspace:
+    change_logs = state / "change-logs"
+    with Workspace(root, change_logs=change_logs) as workspace:
         view, rollback = workspace.recording("call", "a call", processes=True)
         view.write_text("a.txt", "new\n")
         view.write_text("c.txt", "new\n")
@@ -420,8 +423,8 @@ from pathlib import Path
 from nanocoder_files import Workspace
 from nanocoder_files import recover
 
-root, intents = Path(sys.argv[1]), Path(sys.argv[2])
-with Workspace(root, intents=intents) as workspace:
+root, change_logs = Path(sys.argv[1]), Path(sys.argv[2])
+with Workspace(root, change_logs=change_logs) as workspace:
     view, rollback = workspace.recording("call", "a call", processes=True)
     view.write_text("a.txt", "new")
     view.write_text("large.txt", "new")
@@ -429,7 +432,7 @@ with Workspace(root, intents=intents) as workspace:
     view.write_text("made.txt", "new")
     resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
     restored = rollback.restore()
-print(restored.paths, *restored.lost, restored.then, *recover(intents, root), sep="\\n")
+print(restored.paths, *restored.lost, restored.then, *recover(change_logs, root), sep="\\n")
 """
 
 
@@ -437,7 +440,7 @@ def test_a_disk_that_is_full_in_the_middle_keeps_only_the_rest_from_being_put_ba
     """Here a file may have 10,000 bytes, those of the intents included."""
     (root / "large.txt").write_text("x" * 50_000)
     before = tree(root)
-    words = [sys.executable, "-c", FULL, root, state / "intents"]
+    words = [sys.executable, "-c", FULL, root, state / "change-logs"]
     said = subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines()
     lost = "'large.txt' could not be restored: File too large"
     then = "make room, or remove what is in the way; the next session in this directory"
@@ -455,7 +458,7 @@ def test_a_disk_that_is_full_in_the_middle_keeps_only_the_rest_from_being_put_ba
 
 
 def test_what_has_no_folder_any_more_is_kept_for_the_next_session(root, state):
-    with Workspace(root, intents=state / "intents") as workspace:
+    with Workspace(root, change_logs=state / "change-logs") as workspace:
         workspace.write_text("folder/x.txt", "old x\n")
         view, rollback = workspace.recording("call", "a call", processes=True)
         view.write_text("folder/x.txt", "new\n")
@@ -489,8 +492,8 @@ def test_what_could_not_be_put_back_is_not_changed(root, tmp_path, why):
     os.mkfifo(root / "pipe")
     (tmp_path / "taken").touch()
     before = tree(root)
-    intents = tmp_path / "taken" if why == "no_room" else None
-    with Workspace(root, intents=intents) as workspace:
+    change_logs = tmp_path / "taken" if why == "no_room" else None
+    with Workspace(root, change_logs=change_logs) as workspace:
         view, rollback = workspace.recording("call", "a call")
         with pytest.raises(WorkspaceError) as caught:
             view.delete("pipe" if why == "special" else "a.txt")
@@ -505,8 +508,8 @@ CRASH = """
 import os, signal, sys
 from pathlib import Path
 from nanocoder_files import Workspace
-root, intents = Path(sys.argv[1]), Path(sys.argv[2])
-own = Workspace(root, intents=intents)
+root, change_logs = Path(sys.argv[1]), Path(sys.argv[2])
+own = Workspace(root, change_logs=change_logs)
 ws, rollback = own.recording("s-call", "rename of session s")
 {changes}
 print("ready", flush=True)
@@ -517,7 +520,7 @@ print("ready", flush=True)
 def crash(root: Path, state: Path, changes: str, end: str = "os.kill(os.getpid(), 9)") -> Any:
     script = CRASH.format(changes=changes, end=end)
     return subprocess.Popen(
-        [sys.executable, "-c", script, root, state / "intents"],
+        [sys.executable, "-c", script, root, state / "change-logs"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     )
@@ -578,7 +581,7 @@ def test_calls_that_were_killed_together_are_taken_back_in_the_order_of_their_ch
 def test_what_the_disk_lost_of_the_last_intent_was_never_begun(root, state):
     before = tree(root)
     killed(root, state, "ws.write_text('a.txt', 'half\\n')")
-    (file,) = state.rglob("*.intents")
+    (file,) = state.rglob("*.changes")
     whole = file.read_bytes()
     for torn in (b'{"at": 1, "path": "c.txt", "tar', b"\0" * 100, whole.splitlines(True)[1]):
         file.write_bytes(whole + torn)
@@ -612,10 +615,10 @@ MADE = (
 def test_a_damaged_file_of_intents_keeps_no_other_from_being_taken_back(root, state, damaged):
     before = tree(root)
     killed(root, state, "ws.write_text('a.txt', 'half\\n')")
-    (file,) = state.rglob("*.intents")
-    file.with_name("0.intents").write_bytes(damaged)
-    file.with_name("1.intents").symlink_to("/dev/zero")
-    os.mkfifo(file.with_name("2.intents"))
+    (file,) = state.rglob("*.changes")
+    file.with_name("0.changes").write_bytes(damaged)
+    file.with_name("1.changes").symlink_to("/dev/zero")
+    os.mkfifo(file.with_name("2.changes"))
     assert "rename of session s was interrupted" in "\n".join(told_at_the_start(root, state))
     after = tree(root)
     assert {name: after[name] for name in before} == before
@@ -650,11 +653,11 @@ def test_what_was_left_in_a_directory_of_ours_that_is_gone_is_discarded(
     (tree / "a.txt").write_text("old\n")
     killed(tree, state, "ws.write_text('a.txt', 'half\\n')")
     assert told_at_the_start(root, state) == []
-    assert list((state / "intents").glob("*/*")), "it is there, and waits"
+    assert list((state / "change-logs").glob("*/*")), "it is there, and waits"
     (tree / "a.txt").unlink()
     tree.rmdir()
     assert told_at_the_start(root, state) == []
-    assert (state / "intents").exists() is not is_ours
+    assert (state / "change-logs").exists() is not is_ours
 
 
 def test_what_a_living_call_keeps_of_a_directory_that_is_gone_stays(root, state):
@@ -665,10 +668,10 @@ def test_what_a_living_call_keeps_of_a_directory_that_is_gone_stays(root, state)
         (tree / "a.txt").unlink()
         tree.rmdir()
         assert told_at_the_start(root, state) == []
-        assert list((state / "intents").glob("*/*"))
+        assert list((state / "change-logs").glob("*/*"))
         process.kill()
     assert told_at_the_start(root, state) == []
-    assert not (state / "intents").exists()
+    assert not (state / "change-logs").exists()
 
 
 # What a session tells
@@ -712,12 +715,12 @@ def test_the_journal_keeps_what_was_restored(root, state):
     found = [one for one in records if "call.restored" in json.dumps(one)]
     assert "a.txt" in json.dumps(found)
     assert History(read(journal)).last() is None, "there is nothing left to undo"
-    assert not (state / "intents").exists(), "nothing is kept of a call that has ended"
+    assert not (state / "change-logs").exists(), "nothing is kept of a call that has ended"
 
 
 def test_a_session_whose_leftovers_cannot_be_read_is_opened_all_the_same(root, state, monkeypatch):
     killed(root, state, "ws.write_text('a.txt', 'half\\n')")
-    (folder,) = (state / "intents").iterdir()
+    (folder,) = (state / "change-logs").iterdir()
     folder.rename(folder.with_name("away"))
     folder.touch()
     told: list[str] = []

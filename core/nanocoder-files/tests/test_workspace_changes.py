@@ -275,7 +275,7 @@ def test_a_large_file_that_gets_another_name_at_the_last_moment_is_kept_as_a_cop
         os.link(file, other)
 
     backups = tmp_path / "backups"
-    with Workspace(tmp_path / "ws", backups=backups, watch=somebody_else) as workspace:
+    with Workspace(tmp_path / "ws", backups=backups, listener=somebody_else) as workspace:
         backup = workspace.write_bytes("f", b"new\n").backup
     other.write_bytes(b"changed")
     assert backup.read_bytes() == LARGE
@@ -302,7 +302,7 @@ def test_a_large_file_that_is_not_replaced_after_all_has_one_name_again(tmp_path
         file.write_bytes(LARGE[::-1])
 
     backups = tmp_path / "backups"
-    with Workspace(tmp_path / "ws", backups=backups, watch=somebody_else) as workspace:
+    with Workspace(tmp_path / "ws", backups=backups, listener=somebody_else) as workspace:
         assert refusal(workspace.write_bytes, "f", b"new\n") == "stale_read"
         assert workspace.backups_of("f") == []
     assert file.stat().st_nlink == 1
@@ -318,7 +318,7 @@ def test_a_change_counts_though_its_backup_is_taken_away_meanwhile(tmp_path):
     def somebody_else(_told):
         shutil.rmtree(backups)
 
-    with Workspace(tmp_path / "ws", backups=backups, watch=somebody_else) as workspace:
+    with Workspace(tmp_path / "ws", backups=backups, listener=somebody_else) as workspace:
         workspace.write_bytes("f", b"new\n")
     assert file.read_bytes() == b"new\n"
 
@@ -417,14 +417,16 @@ def test_a_full_disk_leaves_everything_as_it_was(tmp_path):
 
 @pytest.mark.finding("R10")
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
-@pytest.mark.parametrize("where", [".nc-", "state/backups", ".intents"])
+@pytest.mark.parametrize("where", [".nc-", "state/backups", ".changes"])
 def test_a_full_disk_and_a_used_up_quota_have_one_name_wherever_they_are_met(
     tmp_path, monkeypatch, where, number
 ):
     (tmp_path / "f").write_text("old")
     state = tmp_path / "state"
     state.mkdir()
-    with Workspace(tmp_path, backups=state / "backups", intents=state / "intents") as workspace:
+    with Workspace(
+        tmp_path, backups=state / "backups", change_logs=state / "change-logs"
+    ) as workspace:
         view, rollback = workspace.recording("s-call", "a call")
         real = os.open
 
@@ -434,7 +436,7 @@ def test_a_full_disk_and_a_used_up_quota_have_one_name_wherever_they_are_met(
             return real(path, flags, *mode, **options)
 
         monkeypatch.setattr(os, "open", full)
-        for changed in [workspace, view] if where != ".intents" else [view]:
+        for changed in [workspace, view] if where != ".changes" else [view]:
             assert refusal(changed.write_text, "f", "new") == "disk_full"
         monkeypatch.undo()
         rollback.discard()
@@ -446,7 +448,7 @@ import os, signal, sys
 from pathlib import Path
 from nanocoder_files import Workspace
 
-workspace = Workspace(Path(sys.argv[1]), intents=Path(sys.argv[2]))
+workspace = Workspace(Path(sys.argv[1]), change_logs=Path(sys.argv[2]))
 real, os_write = getattr(os, sys.argv[3]), os.write
 
 def die(*arguments, **options):
@@ -468,15 +470,15 @@ workspace.write_text("d/f", "new")
 @pytest.fixture
 def killed_at(tmp_path):
     """Write a file in a process that SIGKILL ends, or that waits, at one call to the system."""
-    ws, intents = tmp_path / "ws", tmp_path / "state/intents"
+    ws, change_logs = tmp_path / "ws", tmp_path / "state/change-logs"
     (ws / "d").mkdir(parents=True)
     (ws / "d/f").write_text("old")
-    intents.parent.mkdir()
+    change_logs.parent.mkdir()
     waiting = []
 
     def write(call, when, then="die"):
         process = subprocess.Popen(
-            [sys.executable, "-c", KILLED, ws, intents, call, when, then],
+            [sys.executable, "-c", KILLED, ws, change_logs, call, when, then],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )
@@ -487,7 +489,7 @@ def killed_at(tmp_path):
             assert process.wait() == -signal.SIGKILL
         return process
 
-    yield write, ws, intents
+    yield write, ws, change_logs
     for process in waiting:
         process.kill()
         process.communicate()
@@ -499,38 +501,38 @@ def killed_at(tmp_path):
 @pytest.mark.parametrize("call", ["write", "fchmod", "fsync", "rename"])
 @pytest.mark.contract("MA-16")
 def test_a_kill_at_any_moment_leaves_the_old_or_the_new_file(killed_at, call, when):
-    write, ws, intents = killed_at
+    write, ws, change_logs = killed_at
     write(call, when)
     renamed = (call, when) == ("rename", "after")
     assert (ws / "d/f").read_text() == ("new" if renamed else "old")
     assert len(names(ws / "d")) == (1 if renamed else 2)
-    assert recover(intents, ws) == []
+    assert recover(change_logs, ws) == []
     assert names(ws / "d") == ["f"]
-    assert not intents.exists(), "nothing is kept of a write that is over"
+    assert not change_logs.exists(), "nothing is kept of a write that is over"
 
 
 @pytest.mark.finding("H14")
 def test_what_a_living_process_writes_is_spared(killed_at):
-    write, ws, intents = killed_at
+    write, ws, change_logs = killed_at
     process = write("rename", "before", "stop")
-    recover(intents, ws)
+    recover(change_logs, ws)
     assert len(names(ws / "d")) == 2
     process.kill()
     process.wait()
-    recover(intents, ws)
+    recover(change_logs, ws)
     assert names(ws / "d") == ["f"]
 
 
 @pytest.mark.finding("H14")
 def test_no_file_of_others_is_removed_and_none_behind_a_link(killed_at, tmp_path):
-    write, ws, intents = killed_at
+    write, ws, change_logs = killed_at
     write("rename", "before")
     (left,) = [name for name in names(ws / "d") if name != "f"]
     like_ours = left[:-8] + "00000000"
     (ws / like_ours).write_text("of somebody who calls files as we do")
     (ws / "d").rename(ws / "moved")
     (ws / "d").symlink_to("moved")
-    recover(intents, ws)
+    recover(change_logs, ws)
     assert names(ws / "moved") == [left, "f"]
     assert (ws / like_ours).exists()
 
@@ -538,17 +540,17 @@ def test_no_file_of_others_is_removed_and_none_behind_a_link(killed_at, tmp_path
 @pytest.mark.finding("H14")
 @pytest.mark.parametrize("path", [b"d/f", b"../outside/.f.nc-1-0a1b2c3d", b"/etc/hostname", b"d"])
 def test_a_damaged_note_removes_nothing(killed_at, tmp_path, path):
-    write, ws, intents = killed_at
+    write, ws, change_logs = killed_at
     outside = tmp_path / "outside/.f.nc-1-0a1b2c3d"
     outside.parent.mkdir()
     outside.touch()
     write("rename", "before")
-    (note,) = intents.rglob("*.writing")
+    (note,) = change_logs.rglob("*.writing")
     note.write_bytes(bytes(ws) + b"\0" + path + b"\0")
-    recover(intents, ws)
+    recover(change_logs, ws)
     assert len(names(ws / "d")) == 2
     assert outside.exists()
-    assert not intents.exists()
+    assert not change_logs.exists()
 
 
 @pytest.mark.contract("MA-55")

@@ -6,13 +6,13 @@ import os
 import signal
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from nanocoder_files.beneath import Place
+from nanocoder_files.beneath import Place
+from nanocoder_files.private_files import open_private
 
 LINKED_BYTES: Final = 1_000_000
-"""From here on a name for what is there costs less than a copy of it."""
+"""From this size on, a second name of a file costs less than a copy."""
 _CAN_TELL: Final = hasattr(fcntl, "F_SETLEASE")
 
 
@@ -34,12 +34,12 @@ class Backups:
         self._prune(target.parent)
         return target
 
-    def link(self, place: "Place", status: os.stat_result) -> Path | None:
-        """Keep the large file at *place* itself, which is about to be replaced or deleted.
+    def link(self, place: Place, status: os.stat_result) -> Path | None:
+        """Keep the large file at *place* by a second name: it is about to be replaced or deleted.
 
-        Returns where; None where only a copy will do: for a file that is small, has other names, is
-        not the one *status* is of, or is on another disk. Then `settle` or `drop` what was
-        returned. Raises: OSError.
+        Returns its path, for `settle` or `drop` afterwards; None where only a copy will do: for a
+        file that is small, has other names, is not the file of *status*, or is on another disk.
+        Raises: OSError.
         """
         if status.st_size < LINKED_BYTES or status.st_nlink != 1 or not _CAN_TELL:
             return None
@@ -55,18 +55,18 @@ class Backups:
         return target
 
     def settle(self, backup: Path, data: bytes) -> None:
-        """Make a copy with *data* of what `link` has kept, if a program can still write to it.
+        """Turn a linked *backup* into a copy of *data* if a program can still write to it.
 
-        That is one that has it open, or made a name of its own for it just before the change.
+        Such a program has it open, or gave it another name just before the change.
         """
-        with contextlib.suppress(OSError):  # the change has been made: this is what there is
+        with contextlib.suppress(OSError):  # the change has been made all the same
             if os.lstat(backup).st_nlink > 1 or _is_writable_to_others(backup):
                 copy = backup.with_name(f".{backup.name}")  # not among those that `of` returns
                 _write_new(copy, data)
                 copy.rename(backup)
 
     def drop(self, backup: Path) -> None:
-        """Forget what `link` has kept, since its file is still in use."""
+        """Remove a linked *backup* whose file is still in use."""
         with contextlib.suppress(OSError):
             if os.lstat(backup).st_nlink > 1:
                 backup.unlink()
@@ -101,8 +101,7 @@ def _sorted(folder: Path) -> list[Path]:
 
 
 def _write_new(target: Path, data: bytes) -> None:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    fd = os.open(target, flags, 0o600)
+    fd = open_private(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
     try:
         with os.fdopen(fd, "wb") as file:
             file.write(data)
@@ -112,12 +111,12 @@ def _write_new(target: Path, data: bytes) -> None:
 
 
 def _is_writable_to_others(path: Path) -> bool:
-    """Tell whether a program has *path*, which nobody else can open, open or mapped for writing.
+    """Tell whether a program has *path* open or mapped for writing; no other can open it.
 
-    Linux gives a lease for reading to nobody while there is one.
+    Linux gives no lease for reading while there is one.
     """
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        fd = open_private(path)
     except OSError:
         return True
     try:

@@ -26,12 +26,12 @@ _SEARCH: int = getattr(os, "O_PATH", os.O_RDONLY)
 DIRECTORY = _SEARCH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 LISTING = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _ALWAYS = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NOCTTY
-# What the systems say of a link where O_NOFOLLOW and O_DIRECTORY forbid one.
+# The errors of a link where O_NOFOLLOW and O_DIRECTORY forbid one.
 _PERHAPS_A_LINK = {errno.ENOTDIR, errno.ELOOP, errno.EMLINK}
 
 
-class Made(list[str]):
-    """The directories that were made on the way; *announce* is told of each before it is made."""
+class NewFolders(list[str]):
+    """The directories made on the way; *announce* is called with each path before it is made."""
 
     def __init__(self, announce: Callable[[str], None] | None = None) -> None:
         super().__init__()
@@ -92,12 +92,14 @@ class Beneath:
                         raise
         raise _loop(path)
 
-    def locate(self, path: str, *, follow: bool = True, made: Made | None = None) -> Place:
+    def locate(
+        self, path: str, *, follow: bool = True, new_folders: NewFolders | None = None
+    ) -> Place:
         """Open the directory that holds *path*; with *follow*, what a final link points to.
 
-        With *made*, missing directories are created, and their paths appended to it.
+        With *new_folders*, missing directories are created, and their paths appended to it.
         """
-        return Walk(self, path, follow=follow, made=made).place()
+        return Walk(self, path, follow=follow, new_folders=new_folders).place()
 
     def holds(self, path: str) -> bool:
         """Tell whether something is at *path*; a link counts, wherever it leads."""
@@ -115,8 +117,8 @@ class Beneath:
         """
         if absolute.startswith(self._prefix):
             return absolute[len(self._prefix) :] or "."
-        # A root that was reached through a link has other spellings; its identity has not. What is
-        # found here only decides what is then opened beneath, so a change meanwhile gains nothing.
+        # A root that was reached through a link has other spellings; its identity has not. The path
+        # found here is then opened beneath, so a change meanwhile gains nothing.
         # In /proc and /dev lie magic links that depend on who looks.
         if not absolute.startswith(("/proc/", "/dev/")):
             for cut in _cuts(absolute):
@@ -140,11 +142,13 @@ def _cuts(absolute: str) -> list[int]:
 class Walk:
     """One walk: *pending* are the components still to go, last first; *trail* those behind us."""
 
-    def __init__(self, beneath: Beneath, path: str, *, follow: bool, made: Made | None) -> None:
+    def __init__(
+        self, beneath: Beneath, path: str, *, follow: bool, new_folders: NewFolders | None
+    ) -> None:
         self._beneath = beneath
         self._path = path
         self._follow = follow
-        self._made = made
+        self._new_folders = new_folders
         self._pending = _components(path)
         self._trail: list[str] = []
         self._fd = beneath.fd
@@ -154,9 +158,9 @@ class Walk:
         """Go to the end and return it; raises what `Beneath.locate` raises."""
         try:
             while self._pending:
-                found = self._step(self._pending.pop())
-                if found:
-                    return found
+                place = self._step(self._pending.pop())
+                if place:
+                    return place
             return self._here(".", "/".join(self._trail) or ".")
         except BaseException:
             self._move(self._beneath.fd)
@@ -196,20 +200,20 @@ class Walk:
         try:
             return os.open(name, DIRECTORY, dir_fd=self._fd)
         except FileNotFoundError:
-            if self._made is None:
+            if self._new_folders is None:
                 raise
-        self._make(name, self._made)
+        self._make(name, self._new_folders)
         return os.open(name, DIRECTORY, dir_fd=self._fd)
 
-    def _make(self, name: str, made: Made) -> None:
+    def _make(self, name: str, new_folders: NewFolders) -> None:
         if is_git_name(name):  # git would read its settings from there
             raise git_refused(name)
         path = "/".join([*self._trail, name])
-        if made.announce is not None:
-            made.announce(path)
+        if new_folders.announce is not None:
+            new_folders.announce(path)
         with contextlib.suppress(FileExistsError):
             os.mkdir(name, dir_fd=self._fd)
-            made.append(path)
+            new_folders.append(path)
 
     def _up(self) -> None:
         if not self._trail:
@@ -254,17 +258,19 @@ class KernelBeneath(Beneath):
             return super().open(path, flags)
         return fd, (os.path.normpath(path) if ".." in path else path)
 
-    def locate(self, path: str, *, follow: bool = True, made: Made | None = None) -> Place:
+    def locate(
+        self, path: str, *, follow: bool = True, new_folders: NewFolders | None = None
+    ) -> Place:
         """Open the directory that holds *path*; see `Beneath.locate`."""
         head, _, name = path.rpartition("/")
         if not head or ".." in path:
-            return super().locate(path, follow=follow, made=made)
+            return super().locate(path, follow=follow, new_folders=new_folders)
         fd = self._openat2(self.fd, head, DIRECTORY)
         if fd < 0:
-            return super().locate(path, follow=follow, made=made)
+            return super().locate(path, follow=follow, new_folders=new_folders)
         if follow and read_link(name, fd) is not None:
             os.close(fd)
-            return super().locate(path, follow=follow, made=made)
+            return super().locate(path, follow=follow, new_folders=new_folders)
         return Place(fd, name, path, owned=True)
 
 
@@ -298,11 +304,11 @@ def find_openat2(root_fd: int) -> OpenAt2 | None:
     size = ctypes.sizeof(How)
 
     def openat2(dir_fd: int, path: str, flags: int) -> int:
-        known = hows.get(flags)
-        if known is None:
+        arguments = hows.get(flags)
+        if arguments is None:
             how = How(flags, 0, beneath | no_magic_links | no_links)
-            known = hows[flags] = (how, ctypes.byref(how))
-        fd: int = syscall(number, dir_fd, os.fsencode(path), known[1], size)
+            arguments = hows[flags] = (how, ctypes.byref(how))
+        fd: int = syscall(number, dir_fd, os.fsencode(path), arguments[1], size)
         return fd
 
     probe = openat2(root_fd, ".", DIRECTORY)

@@ -66,10 +66,10 @@ def digest(*pieces: bytes | memoryview) -> str:
     """Return the SHA-256 of *pieces*, one after the other, in hexadecimal."""
     from hashlib import sha256  # loads OpenSSL, 5 ms that a start need not wait for
 
-    found = sha256()
+    hasher = sha256()
     for piece in pieces:
-        found.update(piece)
-    return found.hexdigest()
+        hasher.update(piece)
+    return hasher.hexdigest()
 
 
 def decode(path: str, data: bytes, mode: int = 0o644) -> TextFile:

@@ -6,8 +6,8 @@ from typing import Literal
 from attrs import frozen
 from nanocoder_schema import Value
 
-from nanocoder_files.ignore import Chain, kept
-from nanocoder_files.spelling import escape_path, unescape_path
+from nanocoder_files.ignore import Chain, names_not_ignored
+from nanocoder_files.path_text import escape_path, unescape_path
 
 Kind = Literal["file", "dir", "link", "other"]
 
@@ -17,7 +17,7 @@ class Entry(Value):
     """One thing in a directory; *size* in bytes and *mtime* in seconds are of the thing itself.
 
     *path* is relative to the workspace. A link is a "link", whatever it points to; "other" is a
-    pipe, socket or device. Where nothing could be learnt, *size* and *mtime* are 0.
+    pipe, socket or device. Where the system tells nothing, *size* and *mtime* are 0.
     *problem* says why a walk could not go into a directory.
     """
 
@@ -33,8 +33,8 @@ def names_in(fd: int) -> tuple[list[str], list[str]]:
     """Return the names of files and of directories, each sorted."""
     names: list[str] = []
     folders: list[str] = []
-    with os.scandir(fd) as found:
-        for item in found:
+    with os.scandir(fd) as items:
+        for item in items:
             try:
                 if item.is_file(follow_symlinks=False):
                     names.append(item.name)
@@ -60,9 +60,9 @@ def encoded(path: str) -> bytes:
 def not_ignored(chain: Chain, prefix: bytes, names: list[str]) -> list[str]:
     """Return those of the *names* of files in one directory, at *prefix*, that are not ignored."""
     if "\\" not in "".join(names):
-        return kept(chain, prefix, names)
+        return names_not_ignored(chain, prefix, names)
     raw = {unescape_path(name): name for name in names}  # rules are of names, not of escapes
-    return [raw[name] for name in kept(chain, prefix, list(raw))]
+    return [raw[name] for name in names_not_ignored(chain, prefix, list(raw))]
 
 
 def entry_of(item: "os.DirEntry[str]", prefix: str, *, details: bool) -> Entry:

@@ -17,7 +17,7 @@ from nanocoder_files.patterns import Malformed, translate
 MAX_RULES = 10_000
 MAX_WILD_RULES = 500
 MAX_WILD_BYTES = 20_000
-MAX_FILES_KEPT = 2_000
+MAX_CACHED_FILES = 2_000
 
 # Reads a file below the root, never through a link: its bytes, and what differs when it changes.
 ReadRules = Callable[[str], tuple[bytes, object] | None]
@@ -27,8 +27,8 @@ ReadRules = Callable[[str], tuple[bytes, object] | None]
 class Rule(Value):
     """One line of an ignore file; *order* is its number among those that count.
 
-    *text* is a name, or with *whole_path* a path. Without wildcards *pattern* is None: it fits
-    *text* alone.
+    *text* is a name, or with *matches_path* a path. Without wildcards *pattern* is None: the line
+    fits *text* alone.
     """
 
     order: int
@@ -36,17 +36,17 @@ class Rule(Value):
     pattern: bytes | None
     negated: bool
     dirs_only: bool
-    whole_path: bool
+    matches_path: bool
 
     def fits(self, path: bytes, name: bytes) -> bool:
         """Tell whether a line with wildcards is for *path*, whose last name is *name*."""
         expression = _compiled(self.pattern or re.escape(self.text))
-        return expression.fullmatch(path if self.whole_path else name) is not None
+        return expression.fullmatch(path if self.matches_path else name) is not None
 
     @property
     def name(self) -> bytes:
         """The expression for the last name of every path that matches."""
-        if self.pattern is None or not self.whole_path:
+        if self.pattern is None or not self.matches_path:
             return self.pattern or re.escape(self.text)
         return _name(self.text)
 
@@ -63,14 +63,18 @@ class Rules:
         self._plain: dict[bytes, list[Rule]] = {}
         for rule in rules:
             if rule.pattern is None:
-                self._plain.setdefault(_key(rule.text, whole_path=rule.whole_path), []).append(rule)
+                self._plain.setdefault(_key(rule.text, matches_path=rule.matches_path), []).append(
+                    rule
+                )
         self._wild = [rule for rule in reversed(rules) if rule.pattern is not None]
-        self._any_name = _union([one.pattern or b"" for one in self._wild if not one.whole_path])
-        self._any_path = _union([one.pattern or b"" for one in self._wild if one.whole_path])
-        files = [one for one in rules if not one.dirs_only]
-        self._names = frozenset(one.text.rpartition(b"/")[2] for one in files if not one.pattern)
-        of_files = dict.fromkeys(one.name for one in self._wild if not one.dirs_only)
-        self._file = re.compile(b"/(" + b"|".join(of_files) + b")(?=/)") if of_files else None
+        self._any_name = _union(
+            [rule.pattern or b"" for rule in self._wild if not rule.matches_path]
+        )
+        self._any_path = _union([rule.pattern or b"" for rule in self._wild if rule.matches_path])
+        files = [rule for rule in rules if not rule.dirs_only]
+        self._names = frozenset(rule.text.rpartition(b"/")[2] for rule in files if not rule.pattern)
+        of_files = dict.fromkeys(rule.name for rule in self._wild if not rule.dirs_only)
+        self._fitting = re.compile(b"/(" + b"|".join(of_files) + b")(?=/)") if of_files else None
 
     def __bool__(self) -> bool:
         return bool(self._plain or self._wild)
@@ -80,16 +84,16 @@ class Rules:
 
         Nearly none does, which is found out for a whole directory in one go.
         """
-        found = self._file.findall(names) if self._file else []
+        fitting = self._fitting.findall(names) if self._fitting else []
         if self._names:
-            found += self._names.intersection(names.split(b"/"))
-        return found
+            fitting += self._names.intersection(names.split(b"/"))
+        return fitting
 
     def verdict(self, path: bytes, name: bytes, *, is_dir: bool) -> bool | None:
         """Say whether *path*, relative to the file's directory, is ignored; None: no line fits."""
         last = -1
         verdict: bool | None = None
-        for key in (name, _key(path, whole_path=True)):
+        for key in (name, _key(path, matches_path=True)):
             for rule in self._plain.get(key, ()):
                 if rule.order > last and (is_dir or not rule.dirs_only):
                     last, verdict = rule.order, not rule.negated
@@ -123,9 +127,9 @@ def _read(data: bytes) -> tuple[list[Rule], bool]:
     return rules, len(lines) > MAX_RULES
 
 
-def _key(text: bytes, *, whole_path: bool) -> bytes:
+def _key(text: bytes, *, matches_path: bool) -> bytes:
     """Return what a line without wildcards is kept under: a path begins with a slash."""
-    return b"/" + text if whole_path else text
+    return b"/" + text if matches_path else text
 
 
 @lru_cache(maxsize=4_096)
@@ -148,31 +152,31 @@ def _rule(line: bytes, order: int) -> Rule | None:
     text = text[negated:]
     dirs_only = text.endswith(b"/")
     text = text[: len(text) - dirs_only]
-    whole_path = b"/" in text
-    text = text.removeprefix(b"/") if whole_path else text
+    matches_path = b"/" in text
+    text = text.removeprefix(b"/") if matches_path else text
     if not text:
         return None
     pattern = None
     if re.search(rb"[*?\[\\]", text):
         try:
-            pattern = translate(text, whole_path=whole_path)
+            pattern = translate(text, matches_path=matches_path)
         except Malformed:
             return None
-    return Rule(order, text, pattern, negated, dirs_only, whole_path)
+    return Rule(order, text, pattern, negated, dirs_only, matches_path)
 
 
 def _name(path: bytes) -> bytes:
     """Return the expression for the last name of what the pattern *path* matches."""
     if re.search(rb"[\[\\]|\*\*", path):
         return b"[^/]+"  # where its last name begins is hard to tell
-    return translate(path.rpartition(b"/")[2], whole_path=False)
+    return translate(path.rpartition(b"/")[2], matches_path=False)
 
 
 def _without_trailing_spaces(line: bytes) -> bytes:
-    kept = line.rstrip(b" ")
-    backslashes = len(kept) - len(kept.rstrip(b"\\"))
-    # An odd backslash keeps the first of the spaces.
-    return kept + b" " if backslashes % 2 and len(kept) < len(line) else kept
+    text = line.rstrip(b" ")
+    backslashes = len(text) - len(text.rstrip(b"\\"))
+    # An odd backslash escapes the first of the spaces.
+    return text + b" " if backslashes % 2 and len(text) < len(line) else text
 
 
 class Ignore:
@@ -180,7 +184,7 @@ class Ignore:
 
     def __init__(self, read: ReadRules) -> None:
         self._read = read
-        self._known: dict[str, tuple[object, Rules]] = {}
+        self._cache: dict[str, tuple[object, Rules]] = {}
         self.cut: dict[str, None] = {}
         """The files of which only the beginning counts."""
 
@@ -193,20 +197,20 @@ class Ignore:
         return self._rules(".git/info/exclude")
 
     def _rules(self, path: str) -> Rules:
-        found = self._read(path)
-        if found is None:
-            self._known.pop(path, None)
+        content = self._read(path)
+        if content is None:
+            self._cache.pop(path, None)
             return Rules(b"")
-        data, stamp = found
-        known = self._known.get(path)
-        if known and known[0] == stamp:
-            return known[1]
-        if len(self._known) >= MAX_FILES_KEPT:
-            self._known.clear()
+        data, stamp = content
+        cached = self._cache.get(path)
+        if cached and cached[0] == stamp:
+            return cached[1]
+        if len(self._cache) >= MAX_CACHED_FILES:
+            self._cache.clear()
         rules = Rules(data)
         if rules.is_cut:
             self.cut[path] = None
-        self._known[path] = (stamp, rules)
+        self._cache[path] = (stamp, rules)
         return rules
 
 
@@ -214,7 +218,7 @@ class Ignore:
 Chain = tuple[tuple[int, Rules], ...]
 
 
-def kept(chain: Chain, prefix: bytes, names: list[str]) -> list[str]:
+def names_not_ignored(chain: Chain, prefix: bytes, names: list[str]) -> list[str]:
     """Return those of the *names* of files in one directory, at *prefix*, that are not ignored."""
     if not names or not chain:
         return names

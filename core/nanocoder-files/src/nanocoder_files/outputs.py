@@ -1,12 +1,12 @@
-"""The whole outputs that a session keeps beside its workspace: they can be read, and no more."""
+"""The complete outputs that a session stores beside its workspace: they can only be read."""
 
+import errno
 import os
-import stat as mode_of
 from pathlib import Path
 
 from nanocoder_files.errors import WorkspaceError
-from nanocoder_files.problems import problem
-from nanocoder_files.root import READ
+from nanocoder_files.os_errors import problem
+from nanocoder_files.private_files import open_private
 
 
 class Outputs:
@@ -25,14 +25,14 @@ class Outputs:
     def open(self, path: str) -> tuple[int, str, os.stat_result]:
         """Return descriptor, path and status; raises WorkspaceError."""
         try:
-            fd = os.open(path, READ | os.O_NOFOLLOW | os.O_CLOEXEC)
+            fd = open_private(path)
         except OSError as error:
-            raise problem(error, path) from error
-        status = os.fstat(fd)
-        if not mode_of.S_ISREG(status.st_mode):
-            os.close(fd)
-            raise WorkspaceError(f"{path!r} is not a file", error_class="not_a_regular_file")
-        return fd, path, status
+            if error.errno != errno.EINVAL:
+                raise problem(error, path) from error
+            raise WorkspaceError(
+                f"{path!r} is not a file", error_class="not_a_regular_file"
+            ) from None
+        return fd, path, os.fstat(fd)
 
     def mode(self, path: str) -> int:
         """Return the mode of *path*, 0 when it is not there."""

@@ -30,12 +30,12 @@ class Malformed(ValueError):
     """The pattern matches nothing, as git sees it."""
 
 
-def translate(pattern: bytes, *, whole_path: bool) -> bytes:
-    """Return the expression for `fullmatch` against a path, or a name where not *whole_path*.
+def translate(pattern: bytes, *, matches_path: bool) -> bytes:
+    """Return the expression for `fullmatch` against a path, or a name where not *matches_path*.
 
     Raises: Malformed.
     """
-    if not whole_path:
+    if not matches_path:
         return glob_expression(_in_name(_tokens(pattern))).encode(_ENCODING)
     literal = _literal_length(pattern)
     # Git compares the literal start by itself, and what follows counts as a start of its own:

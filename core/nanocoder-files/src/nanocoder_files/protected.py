@@ -34,7 +34,7 @@ class ProtectionKind(enum.StrEnum):
 class Protection(Value):
     """Why a file changes only when a person agrees; *reason* is a sentence without its full stop.
 
-    Of the kinds, GIT is git's own files, REPOSITORY a name that makes its directory a repository,
+    The kind GIT is git's own files, REPOSITORY a name that makes its directory a repository,
     NANOCODER settings by name, STATE the folders where nanocoder keeps settings, sessions and
     caches, PROGRAM what is installed.
     """
@@ -96,8 +96,8 @@ _NAMES: dict[str, Protection] = {
 _PRE_COMMIT = ".pre-commit"
 _EDITOR_ENDS = (".code-workspace", ".sublime-project")
 _VENV = frozenset(("bin", "lib", "lib64", "pyvenv.cfg", "scripts"))
-# What is protected in a directory of some name; that directory itself is, too, since one that is
-# moved to its place brings them along.
+# The names that are protected in a directory of some name. That directory is protected, too: one
+# that is moved to its place brings them along.
 _PAIRS: dict[str, tuple[frozenset[str], Protection]] = {
     ".cargo": (frozenset(("bin", "config", "config.toml", "env")), _TOOL),
     ".yarn": (frozenset(("plugins", "releases")), _TOOL),
@@ -180,9 +180,9 @@ def own_refused(path: str) -> WorkspaceError:
 
 def touches(path: str, folders: Iterable[str]) -> bool:
     """Tell whether absolute *path* is one of *folders*, lies in one, or holds one; any case."""
-    wanted = _folded_path(path) + "/"
+    place = _folded_path(path) + "/"
     return any(
-        wanted.startswith(folder + "/") or (folder + "/").startswith(wanted) for folder in folders
+        place.startswith(folder + "/") or (folder + "/").startswith(place) for folder in folders
     )
 
 

@@ -75,18 +75,18 @@ class Readable:
             or (asks and _answer(plugin, each.asks, prefix + name))
         }
 
-    def _reason(self, path: str, own: Callable[[str], str], known: dict[str, str]) -> str:
+    def _reason(self, path: str, own: Callable[[str], str], cache: dict[str, str]) -> str:
         if path == "." or len(path) > MAX_PATH_CHARS:
             return ""
         folder = path.rpartition("/")[0]
-        reason = known.get(folder)
+        reason = cache.get(folder)
         if reason is None:
-            if len(known) >= MAX_FOLDERS_KNOWN:
-                known.clear()
-                known[""] = ""
+            if len(cache) >= MAX_FOLDERS_KNOWN:
+                cache.clear()
+                cache[""] = ""
             names = folder.split("/")
             folders = ("/".join(names[:end]) for end in range(1, len(names) + 1))
-            reason = known[folder] = next(filter(None, map(own, folders)), "")
+            reason = cache[folder] = next(filter(None, map(own, folders)), "")
         return reason or own(path)
 
     def _refusal(self, path: str) -> str:

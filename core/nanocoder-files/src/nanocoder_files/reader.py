@@ -5,11 +5,11 @@ import os
 from nanocoder_files import content
 from nanocoder_files.entries import Entry
 from nanocoder_files.errors import WorkspaceError
-from nanocoder_files.gate import Gate, LeftOut, read_denied
 from nanocoder_files.outputs import Outputs
+from nanocoder_files.path_text import escape_path
 from nanocoder_files.readable import Readable
 from nanocoder_files.root import Root
-from nanocoder_files.spelling import escape_path
+from nanocoder_files.walk_filter import LeftOut, WalkFilter, read_denied
 
 MAX_BYTES = 50_000_000
 
@@ -57,12 +57,12 @@ class Reader:
 
     def passed(self, folder: str, entries: list[Entry]) -> list[Entry]:
         """Return those of the *entries* of *folder*, links resolved, that a walk gets to."""
-        refused = self.gate(folder, None).refused(
-            escape_path(folder), [one.name for one in entries]
+        refused = self.walk_filter(folder, None).refused(
+            escape_path(folder), [entry.name for entry in entries]
         )
         return [entry for entry in entries if entry.name not in refused]
 
-    def gate(self, folder: str, left_out: LeftOut | None) -> Gate:
+    def walk_filter(self, folder: str, left_out: LeftOut | None) -> WalkFilter:
         """Return what a walk below *folder*, links resolved, lets pass; raises read_denied.
 
         A walk that starts where a person has to agree was agreed to.
@@ -71,4 +71,4 @@ class Reader:
         reason = readable.refuses(path)
         if reason:
             raise read_denied(path, reason)
-        return Gate(readable, left_out, asks=not readable.asks(path))
+        return WalkFilter(readable, left_out, asks=not readable.asks(path))

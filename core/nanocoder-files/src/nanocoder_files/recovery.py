@@ -1,89 +1,143 @@
-"""What killed processes have left half done in a directory is taken back before anything else.
+"""Recovery after a kill: unfinished calls are taken back before a session does anything else.
 
-That is what calls had changed that are undone when they fail, and the file that a write was making.
+The temporary file that a killed write was making is removed, too.
 """
 
-import fcntl
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import Final
 
-from nanocoder_files import unfinished
-from nanocoder_files.held import folder_of, tidied
-from nanocoder_files.intents import Intents, discard, leftovers
-from nanocoder_files.replay import LateReplay
+from nanocoder_files.backups import Backups
+from nanocoder_files.beneath import LISTING, Place
+from nanocoder_files.change_log import ChangeLog, LoggedChange, discard_logs, take_over_logs
+from nanocoder_files.file_state import FILE
+from nanocoder_files.owned_files import folder_for, remove_if_empty
+from nanocoder_files.private_files import lock_file
+from nanocoder_files.restore import Restore
 from nanocoder_files.root import Root
+from nanocoder_files.write_note import discard_notes, remove_temporary, take_noted_paths
+from nanocoder_files.writing import stray_owner, temporary_name
+
+MAX_COPIES: Final = 1_000
+
+
+class KilledRules:
+    """How changes of killed processes, *owners* by their numbers, are taken back.
+
+    A file that somebody has changed since is left as it is.
+    """
+
+    makes_folders = False
+    retries_folders = False
+
+    def __init__(self, owners: Iterable[int]) -> None:
+        self._owners = set(owners)
+
+    def prepare(self, place: Place) -> None:
+        """Remove the files that a killed write has left half-way beside *place*."""
+        mark = temporary_name(place.name).rpartition(".nc-")[0] + ".nc-"
+        for name in _names_beside(place):
+            if name.startswith(mark) and stray_owner(name) in self._owners:
+                os.unlink(name, dir_fd=place.fd)
+
+    def may_replace(self, place: Place, path: str) -> bool:  # noqa: ARG002 - a rule has both
+        """Leave it to the person."""
+        return False
+
+    def moved_back(self, change: LoggedChange) -> None:
+        """Do nothing: no session knows the files yet."""
+
+    def restored(self, change: LoggedChange) -> None:
+        """Do nothing: no session knows the files yet."""
 
 
 def recover(base: Path, root: Path) -> list[str]:
     """Take back the changes of transactional calls in *root* that were killed.
 
-    The file that a killed write was making is removed.
-
-    *base* is where workspaces keep their intents. Returns lines for the person, none where nothing
-    had to be done. Calls of processes that live are left alone. Raises OSError, WorkspaceError.
+    The temporary file of a killed write is removed. *base* is the folder of the change logs.
+    Returns lines for the person, none where nothing had to be done. Calls of processes that live
+    are left alone. Raises OSError, WorkspaceError.
     """
-    folder = folder_of(base, Path(os.path.realpath(root)))
+    folder = folder_for(base, Path(os.path.realpath(root)))
     try:
-        guard = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        guard = os.open(folder, LISTING)
     except FileNotFoundError:
         return []
     try:
         # A second session waits here until the first one is through.
-        fcntl.flock(guard, fcntl.LOCK_EX)
+        lock_file(guard)
         with closing(Root(root, force_walk=False, extra_protected=())) as opened:
-            for path in unfinished.noted(folder):
-                unfinished.clear(opened.beneath, path)
-            found = list(leftovers(folder))
-            return _taken_back(found, opened, base.parent / "kept") if found else []
+            for path in take_noted_paths(folder):
+                remove_temporary(opened.beneath, path)
+            logs = list(take_over_logs(folder))
+            return _take_back(logs, opened, base.parent / "kept") if logs else []
     finally:
         os.close(guard)
-        tidied(folder)
+        remove_if_empty(folder)
 
 
-def forget_what_is_gone(base: Path, ours: Iterable[Path]) -> None:
-    """Discard what killed processes have left of directories that are not there any more.
+def discard_orphaned_logs(base: Path, folders: Iterable[Path]) -> None:
+    """Discard the logs of killed processes whose files are gone.
 
-    Only of those below *ours*, which we make and remove ourselves: another directory may be on a
-    disk that is away. Calls of processes that live are left alone. Raises OSError.
+    Only those below *folders*, which we make and remove ourselves: another directory may be on a
+    disk that is not mounted. Calls of processes that live are left alone. Raises OSError.
     """
-    places = [os.path.realpath(one) for one in ours if one.is_dir()]
+    places = [os.path.realpath(folder) for folder in folders if folder.is_dir()]
 
     def is_over(root: str) -> bool:
         is_ours = any(root.startswith(f"{place}/") for place in places)
         return is_ours and not os.path.lexists(root)
 
     with os.scandir(base) as entries:
-        folders = [base / one.name for one in entries if one.is_dir(follow_symlinks=False)]
-    for folder in folders:
+        roots = [base / entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+    for folder in roots:
         with suppress(FileNotFoundError):  # its owner has ended meanwhile
-            discard(folder, is_over)
-            unfinished.discard(folder, is_over)
-            tidied(folder)
+            discard_logs(folder, is_over)
+            discard_notes(folder, is_over)
+            remove_if_empty(folder)
 
 
-def _taken_back(found: list[Intents], root: Root, kept: Path) -> list[str]:
-    owners = {owner for intents in found for owner in intents.owners}
-    replay = LateReplay(root, owners, kept)
+def _take_back(logs: list[ChangeLog], root: Root, copies_folder: Path) -> list[str]:
+    restore = Restore(root, KilledRules(owner for log in logs for owner in log.owners))
+    backups = Backups(copies_folder, MAX_COPIES)
+    copies: dict[str, Path] = {}
     # Calls that were killed together may have worked on the same files.
-    changes = [(intent, intents) for intents in found for intent in intents.intents]
-    for intent, intents in sorted(changes, key=lambda one: one[0].at, reverse=True):
-        replay.undo(intents, intent)
-    for intents in found:
-        if replay.failed:
-            intents.close()
+    changes = [(change, log) for log in logs for change in log.changes]
+    for change, log in sorted(changes, key=lambda pair: pair[0].at, reverse=True):
+        restore.undo(log, change)
+        path = change.changed_path
+        if path in restore.lost and change.before.kind == FILE:
+            try:
+                # The last copy that is made is of the oldest content.
+                copies[path] = backups.add(path, log.data(change))
+            except (OSError, ValueError):
+                restore.failed = True  # the log stays: it holds the only copy
+    for log in logs:
+        if restore.failed:
+            log.close()
         else:
-            intents.remove()
-    return _told(found, replay)
+            log.remove()
+    return _messages(logs, restore, copies)
 
 
-def _told(found: list[Intents], replay: LateReplay) -> list[str]:
-    restored, lines = replay.restored, []
-    if restored.paths:
-        what = " and ".join(dict.fromkeys(intents.about for intents in found if intents.intents))
-        lines.append(f"{what} was interrupted; restored: {', '.join(restored.paths)}")
-    lines += [f"{line} [a call was interrupted]" for line in restored.lost]
-    if replay.failed:
+def _messages(logs: list[ChangeLog], restore: Restore, copies: Mapping[str, Path]) -> list[str]:
+    lines = []
+    if restore.paths:
+        titles = " and ".join(dict.fromkeys(log.title for log in logs if log.changes))
+        lines.append(f"{titles} was interrupted; restored: {', '.join(restore.paths)}")
+    for path, line in restore.lost.items():
+        copy = f"; its earlier content is in {copies[path]}" if path in copies else ""
+        lines.append(f"{line}{copy} [a call was interrupted]")
+    if restore.failed:
         lines.append("the next session here tries again to restore the rest")
     return lines
+
+
+def _names_beside(place: Place) -> list[str]:
+    listing = os.open(".", LISTING, dir_fd=place.fd)
+    try:
+        return os.listdir(listing)
+    finally:
+        os.close(listing)

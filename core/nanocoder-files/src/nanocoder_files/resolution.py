@@ -1,4 +1,4 @@
-"""Where a path leads: the walk of the workspace, for those who judge before anything is opened."""
+"""Where a path leads: the walk of the workspace, to judge a path before anything is opened."""
 
 import os
 import sys
@@ -11,6 +11,7 @@ from nanocoder_schema import Value
 from nanocoder_files import protected
 from nanocoder_files.beneath import LISTING, Beneath, Walk, read_link
 from nanocoder_files.errors import WorkspaceError
+from nanocoder_files.path_text import MAX_PATH_BYTES, read_back, tidy_path
 from nanocoder_files.protected import (
     PROGRAM,
     STATE,
@@ -18,7 +19,6 @@ from nanocoder_files.protected import (
     protection_in_venv,
     protection_of,
 )
-from nanocoder_files.spelling import MAX_PATH_BYTES, read_back, tidy
 
 VENV_MARK = "pyvenv.cfg"
 OUTSIDE = "path_outside_workspace"
@@ -57,7 +57,7 @@ class Trace(Walk):
     """A walk that notes each name of its path, and goes on where nothing exists."""
 
     def __init__(self, beneath: Beneath, path: str, *, follow: bool = True) -> None:
-        super().__init__(beneath, path, follow=follow, made=None)
+        super().__init__(beneath, path, follow=follow, new_folders=None)
         self.names: list[str] = []
         self.exists = False
         self.loop: WorkspaceError | None = None
@@ -229,7 +229,7 @@ def _raw(beneath: Beneath, path: str, *, literal: bool) -> str:
     """Return *path* relative to the root of *beneath*; raises WorkspaceError where it is not."""
     if path.startswith("/"):
         path = beneath.inside(path)
-    path = tidy(path)
+    path = tidy_path(path)
     return path if literal else read_back(path, beneath.holds)
 
 

@@ -4,99 +4,159 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from attrs import evolve
-
+from nanocoder_files.backups import Backups
 from nanocoder_files.beneath import Place
+from nanocoder_files.change_log import ChangeLog, LoggedChange
 from nanocoder_files.errors import WorkspaceError
-from nanocoder_files.held import folder_of
-from nanocoder_files.intents import Intent, Intents, begun
-from nanocoder_files.problems import FULL
-from nanocoder_files.replay import OwnReplay, Restored
-from nanocoder_files.spelling import escape_path
-from nanocoder_files.state import DIRECTORY, FILE, OTHER, State, state_of
+from nanocoder_files.file_state import (
+    DIRECTORY,
+    FILE,
+    OTHER,
+    FileState,
+    read_bytes,
+    state_of,
+)
+from nanocoder_files.known_files import KnownFiles
+from nanocoder_files.os_errors import FULL
+from nanocoder_files.owned_files import folder_for
+from nanocoder_files.path_text import escape_path
+from nanocoder_files.restore import Restore, Restored
+from nanocoder_files.root import Root
 from nanocoder_files.writing import Old
 
 
-class Rollback:
-    """Notes each change before it is made, until `restore` or `discard` ends the call.
+class LiveRules:
+    """How a call of this very process takes its changes back.
 
-    Afterwards whoever still holds the call's workspace changes nothing any more. *begin* makes the
-    file of the intents, at the first change.
+    Where the call started *processes*, what they have made of its files is replaced, and *backups*
+    get a copy; otherwise somebody else has changed a file, and it stays.
+    """
+
+    makes_folders = True
+    retries_folders = True
+
+    def __init__(
+        self, backups: Backups | None, known_files: KnownFiles, *, processes: bool
+    ) -> None:
+        self._processes = processes
+        self._backups = backups
+        self._known_files = known_files
+        self._copies: dict[str, Path] = {}
+        self.known_before: dict[int, str] = {}
+        """What the session knew of the path of each change before it, by the change's line."""
+
+    @property
+    def note(self) -> str:
+        """Where the copies of replaced files are, "" without any."""
+        if not self._copies:
+            return ""
+        names = ", ".join(map(escape_path, self._copies))
+        folder = next(iter(self._copies.values())).parent.parent
+        return f"changed by others meanwhile, and replaced: {names} (copies are in {folder})"
+
+    def prepare(self, place: Place) -> None:
+        """Do nothing: a call that lives leaves no half-written file."""
+
+    def may_replace(self, place: Place, path: str) -> bool:
+        """Allow what processes of the call have changed, and keep a copy."""
+        if self._processes and self._backups is not None and state_of(place).kind == FILE:
+            self._copies[path] = self._backups.add(path, read_bytes(place))
+        return self._processes
+
+    def moved_back(self, change: LoggedChange) -> None:
+        """Know what was moved by its old name."""
+        self._known_files.move(change.target, change.path)
+
+    def restored(self, change: LoggedChange) -> None:
+        """Know of the file what was known before it was changed."""
+        if version := self.known_before.get(change.line):
+            self._known_files[change.changed_path] = version
+        else:
+            self._known_files.pop(change.changed_path, None)
+
+
+class Rollback:
+    """Logs each change before it is made, until `restore` or `discard` ends the call.
+
+    Afterwards the call's workspace changes nothing any more. *create* makes the log, at the first
+    change.
     """
 
     def __init__(
         self,
-        begin: Callable[[], Intents],
-        replay: OwnReplay,
+        create: Callable[[], ChangeLog],
+        root: Root,
+        rules: LiveRules,
         lock: AbstractContextManager[object],
-        seen: dict[str, str],
+        known_files: KnownFiles,
     ) -> None:
-        self._begin = begin
-        self._replay = replay
+        self._create = create
+        self._root = root
+        self._rules = rules
         self._lock = lock
-        self._seen = seen
-        self._seen_before: list[str] = []
-        self._intents: Intents | None = None
+        self._known_files = known_files
+        self._log: ChangeLog | None = None
         self._is_over = False
 
-    # What is about to happen
+    # Before each change
 
     def makes(self, path: str) -> None:
-        """Note that a directory will be made."""
-        self._note(Intent(path, State(), State(DIRECTORY)))
+        """Log that a directory will be made."""
+        self._append(LoggedChange(path, FileState(), FileState(DIRECTORY)))
 
     def writes(self, path: str, old: Old | None, digest: str, size: int) -> None:
-        """Note that a file will be replaced or made."""
-        before = State.of_old(old) if old else State()
-        self._note(Intent(path, before, State(FILE, digest, size)), old.data if old else b"")
+        """Log that a file will be replaced or made."""
+        before = FileState.of_old(old) if old else FileState()
+        after = FileState(FILE, digest, size)
+        self._append(LoggedChange(path, before, after), old.data if old else b"")
 
     def removes(self, place: Place, old: Old | None = None) -> None:
-        """Note that a file, a link or a directory will go.
+        """Log that a file, a link or a directory will go.
 
         Raises: WorkspaceError (not_a_regular_file) for what could not be made again.
         """
-        before = State.of_old(old) if old else state_of(place)
+        before = FileState.of_old(old) if old else state_of(place)
         if before.kind == OTHER:
             raise WorkspaceError(
                 f"{escape_path(place.path)!r} is a pipe, socket or device; a call that can be"
                 " undone does not delete it",
                 error_class="not_a_regular_file",
             )
-        self._note(Intent(place.path, before, State()), old.data if old else b"")
+        self._append(LoggedChange(place.path, before, FileState()), old.data if old else b"")
 
     def moves(self, here: Place, there: Place, old: Old | None) -> None:
-        """Note that a thing will get another name, where *old* may be."""
-        replaced = State.of_old(old) if old else State()
-        intent = Intent(here.path, replaced, state_of(here), target=there.path)
-        self._note(intent, old.data if old else b"")
+        """Log that a thing will get another name, where *old* may be."""
+        before = FileState.of_old(old) if old else FileState()
+        change = LoggedChange(here.path, before, state_of(here), target=there.path)
+        self._append(change, old.data if old else b"")
 
-    def _note(self, intent: Intent, data: bytes = b"") -> None:
+    def _append(self, change: LoggedChange, data: bytes = b"") -> None:
         if self._is_over:
             raise WorkspaceError(
                 "the call that this belongs to has ended; it can no longer change files",
                 error_class="cancelled",
             )
         try:
-            if self._intents is None:
-                self._intents = self._begin()
-            noted = self._intents.append(intent, data)
+            if self._log is None:
+                self._log = self._create()
+            logged = self._log.append(change, data)
             # Looked for afterwards, so that of two at once at least one sees the other.
-            is_contested = self._intents.is_contested(noted)
+            is_contested = self._log.is_contested(logged)
             if is_contested:
-                self._intents.retract(noted)
+                self._log.retract(logged)
         except OSError as error:
             raise WorkspaceError(
-                f"{escape_path(intent.path)!r} was not changed, because its old content"
+                f"{escape_path(change.path)!r} was not changed, because its old content"
                 f" could not be saved: {error}",
                 error_class="disk_full" if error.errno in FULL else "io_error",
             ) from error
         if is_contested:
             raise WorkspaceError(
-                f"{escape_path(intent.path)!r} is being changed by another call, which may still"
+                f"{escape_path(change.path)!r} is being changed by another call, which may still"
                 " undo its change; try again when it has ended",
                 error_class="stale_read",
             )
-        self._seen_before.append(self._seen.get(intent.target or intent.path, ""))
+        self._rules.known_before[logged.line] = self._known_files.get(change.changed_path, "")
 
     # The end of the call
 
@@ -104,42 +164,33 @@ class Rollback:
         """Put everything back; what could not be put back is tried again in the next session."""
         with self._lock:
             self._is_over = True
-            intents, self._intents = self._intents, None
-            if intents is None:
+            log, self._log = self._log, None
+            if log is None:
                 return Restored()
-            for intent in reversed(intents.intents):
-                self._replay.seen_before = self._seen_before.pop()
-                self._replay.undo(intents, intent)
-            restored = self._replay.restored
-            if self._replay.failed:
-                intents.close()
-                then = filter(None, [restored.then, self._then(intents)])
-                return evolve(restored, then="; ".join(then))
-            intents.remove()
-            return restored
+            restore = Restore(self._root, self._rules)
+            for change in reversed(log.changes):
+                restore.undo(log, change)
+            notes = [self._rules.note]
+            if restore.failed:
+                notes.append(self._what_is_next(log))
+                log.close()
+            else:
+                log.remove()
+            then = "; ".join(filter(None, notes))
+            return Restored(restore.paths, tuple(restore.lost.values()), then)
 
-    def _then(self, intents: Intents) -> str:
-        """Say what comes of what could not be put back."""
-        if intents.path.parent.name == folder_of(Path(), self._replay.root).name:
+    def _what_is_next(self, log: ChangeLog) -> str:
+        if log.path.parent.name == folder_for(Path(), self._root.path).name:
             return (
                 "make room, or remove what is in the way; the next session in this directory"
                 " tries again before anything else"
             )
-        return f"the earlier content is kept in {intents.path}"
+        return f"the earlier content is kept in {log.path}"
 
     def discard(self) -> None:
-        """Keep what was changed; from here on it stays. Raises OSError, and nothing is certain."""
+        """Keep the changes, which stay from here on. Raises OSError, and nothing is certain."""
         with self._lock:
             self._is_over = True
-            intents, self._intents = self._intents, None
-            if intents is not None:
-                intents.remove()
-
-
-def begun_in(folder: Path | None, root: Path, name: str, about: str) -> Intents:
-    """Begin the intents of one call in *root*; without a *folder*, where nobody finds them."""
-    if folder is not None:
-        return begun(folder_of(folder, root), name, about, root)
-    import tempfile  # only a workspace without a session needs it
-
-    return begun(Path(tempfile.mkdtemp(prefix="nanocoder-")) / "intents", name, about, root)
+            log, self._log = self._log, None
+            if log is not None:
+                log.remove()

@@ -6,24 +6,25 @@ import stat as mode_of
 from collections.abc import Iterable
 from pathlib import Path
 
-from nanocoder_files import protected, spelling
+from nanocoder_files import protected
 from nanocoder_files.beneath import (
     LISTING,
     Beneath,
     KernelBeneath,
-    Made,
+    NewFolders,
     Place,
     find_openat2,
     outside,
 )
 from nanocoder_files.content import digest
 from nanocoder_files.errors import WorkspaceError
-from nanocoder_files.problems import MAX_NAMES_COMPARED, problem
+from nanocoder_files.os_errors import MAX_NAMES_COMPARED, problem
+from nanocoder_files.path_text import check_path, escape_path, read_back, tidy_path
 from nanocoder_files.protected import Protection
 from nanocoder_files.resolution import ResolvedPath, Resolver, Trace
-from nanocoder_files.snapshot import RECORDING, Seen
+from nanocoder_files.snapshot import RECORDING, Sighting
 
-# Without O_NONBLOCK, opening a pipe waits for somebody who writes.
+# Without O_NONBLOCK, opening a pipe waits for a writer.
 READ = os.O_RDONLY | os.O_NONBLOCK
 
 
@@ -50,7 +51,7 @@ class Root:
 
     @property
     def beneath(self) -> Beneath:
-        """What opens files below the root; found out when the first file is opened."""
+        """The way to open files below the root, chosen when the first file is opened."""
         if self.fd < 0:
             raise WorkspaceError("the workspace is closed", error_class="io_error")
         if self._beneath is None:
@@ -63,17 +64,17 @@ class Root:
 
     def raw(self, path: str) -> str:
         """Check and tidy *path*, and make it relative; raises WorkspaceError."""
-        spelling.check(path)
-        given = path
+        check_path(path)
+        original = path
         if path.startswith("/"):
-            # Only the beginning is cut off here; what is left is opened beneath like any other.
-            inside = path.startswith(self._prefix)
-            path = path[len(self._prefix) :] if inside else self.beneath.inside(path)
+            # Only the beginning is cut off here; the rest is opened beneath like any other.
+            is_inside = path.startswith(self._prefix)
+            path = path[len(self._prefix) :] if is_inside else self.beneath.inside(path)
             path = path.lstrip("/") or "."
-        raw = spelling.tidy(path)
+        raw = tidy_path(path)
         if ".." in raw and _climbs(raw):
-            raise outside(given, str(self.path))
-        return spelling.read_back(raw, self.beneath.holds)
+            raise outside(original, str(self.path))
+        return read_back(raw, self.beneath.holds)
 
     def resolved(self, raw: str, *, follow: bool = True) -> str:
         """Return *raw* with its links followed, as far as it exists; raises WorkspaceError.
@@ -86,7 +87,7 @@ class Root:
         except OSError:  # something on the way does not exist, or is forbidden
             trace = Trace(self.beneath, raw, follow=follow)
         if not trace.run():
-            raise outside(spelling.escape_path(raw), str(self.path))
+            raise outside(escape_path(raw), str(self.path))
         if trace.loop is not None:
             raise trace.loop
         return trace.names[-1]
@@ -105,12 +106,14 @@ class Root:
     def refuse_own(self, path: str) -> None:
         """Raise protected_path for a *path*, links resolved, that is nanocoder's own."""
         if protected.touches(self._prefix + path, self._resolver.own):
-            raise protected.own_refused(spelling.escape_path(path))
+            raise protected.own_refused(escape_path(path))
 
-    def place(self, raw: str, *, follow: bool = True, made: Made | None = None) -> Place:
+    def place(
+        self, raw: str, *, follow: bool = True, new_folders: NewFolders | None = None
+    ) -> Place:
         """Open the directory that holds *raw*; see `Beneath.locate`. Raises WorkspaceError."""
         try:
-            return self.beneath.locate(raw, follow=follow, made=made)
+            return self.beneath.locate(raw, follow=follow, new_folders=new_folders)
         except OSError as error:
             raise self.problem(error, raw) from error
 
@@ -172,7 +175,7 @@ class Root:
         *,
         is_known: bool = True,
     ) -> None:
-        """Add to a preview that is being made what was seen at *raw*: None, nothing is there."""
+        """Add *raw* to the preview that is being made; no status: nothing is there."""
         snapshot = RECORDING.get()
         if snapshot is None:
             return
@@ -180,13 +183,13 @@ class Root:
             path = self.resolved(raw)
         except WorkspaceError:
             path = ""  # a link that leads out of here, or round in circles
-        seen = Seen(path, status, "" if data is None else digest(data), is_known)
-        snapshot.add(str(self.path), raw, seen)
+        sighting = Sighting(path, status, "" if data is None else digest(data), is_known)
+        snapshot.add(str(self.path), raw, sighting)
 
     def problem(self, error: OSError, raw: str) -> WorkspaceError:
         """Translate *error*; for a missing file, look for names that are like it."""
         names = self._neighbours(raw) if error.errno == errno.ENOENT else []
-        return problem(error, spelling.escape_path(raw), names)
+        return problem(error, escape_path(raw), names)
 
     def _neighbours(self, raw: str) -> list[str]:
         head = raw
@@ -198,12 +201,12 @@ class Root:
                 continue
             except (OSError, WorkspaceError):
                 return []
-            # Compared is the first name that is missing; what would follow it is of no use.
+            # Only the first name that is missing is compared.
             try:
                 names = os.listdir(fd)[:MAX_NAMES_COMPARED]
             finally:
                 os.close(fd)
-            return [spelling.escape_path(f"{head}/{name}" if head else name) for name in names]
+            return [escape_path(f"{head}/{name}" if head else name) for name in names]
         return []
 
 
@@ -218,7 +221,7 @@ def _climbs(raw: str) -> bool:
 
 
 def _not_regular(raw: str, status: os.stat_result) -> WorkspaceError:
-    path = spelling.escape_path(raw)
+    path = escape_path(raw)
     if mode_of.S_ISDIR(status.st_mode):
         return WorkspaceError(f"'{path}' is a directory, not a file", error_class="is_a_directory")
     return WorkspaceError(

@@ -12,14 +12,14 @@ from attrs import frozen
 from nanocoder_schema import Value
 
 from nanocoder_files.errors import WorkspaceError
-from nanocoder_files.spelling import escape_path
+from nanocoder_files.path_text import escape_path
 
 RECORDING: "Final[ContextVar[Snapshot | None]]" = ContextVar("nanocoder_snapshot", default=None)
 """The preview that is being made on this thread."""
 
 
 @frozen(eq=False, repr=False)
-class Seen(Value):
+class Sighting(Value):
     """What a path was when a preview looked at it.
 
     *path* has its links resolved, "" when they led nowhere. *status* is None when nothing was
@@ -55,11 +55,11 @@ class Snapshot:
     """
 
     def __init__(self) -> None:
-        self._seen: dict[tuple[str, str], Seen] = {}
+        self._seen: dict[tuple[str, str], Sighting] = {}
         self._lock = threading.Lock()
 
     def __bool__(self) -> bool:
-        """Tell whether anything was seen."""
+        """Tell whether anything was sighting."""
         return bool(self._seen)
 
     @contextmanager
@@ -78,12 +78,12 @@ class Snapshot:
             other._seen = dict(self._seen)
         return other
 
-    def add(self, root: str, raw: str, seen: Seen) -> None:
+    def add(self, root: str, raw: str, sighting: Sighting) -> None:
         """Remember what was seen first; the content of a file adds to that."""
         with self._lock:
             before = self._seen.get((root, raw))
-            if before is None or not before.is_known or (seen.digest and not before.digest):
-                self._seen[root, raw] = seen
+            if before is None or not before.is_known or (sighting.digest and not before.digest):
+                self._seen[root, raw] = sighting
 
     def check(
         self,
@@ -93,9 +93,9 @@ class Snapshot:
         status: os.stat_result | None,
         now: Callable[[], str] = str,
     ) -> None:
-        """Raise WorkspaceError (stale_read) unless *raw*, which is *path*, is what was seen."""
-        for seen in self._about(root, raw, path):
-            if not seen.matches(path, status, now):
+        """Raise WorkspaceError (stale_read) unless *raw*, which is *path*, is what was sighting."""
+        for sighting in self._about(root, raw, path):
+            if not sighting.matches(path, status, now):
                 raise WorkspaceError(
                     f"{escape_path(path)!r} has changed since this call was shown for approval, so"
                     " nothing was done; look at it again, then repeat the call if it still fits",
@@ -106,9 +106,9 @@ class Snapshot:
         """Expect nothing of *paths* any more: the call itself has changed them."""
         with self._lock:
             self._seen = {
-                key: seen
-                for key, seen in self._seen.items()
-                if not {key[1], seen.path} & set(paths)
+                key: sighting
+                for key, sighting in self._seen.items()
+                if not {key[1], sighting.path} & set(paths)
             }
 
     def clear(self) -> None:
@@ -116,11 +116,15 @@ class Snapshot:
         with self._lock:
             self._seen = {}
 
-    def _about(self, root: str, raw: str, path: str) -> list[Seen]:
+    def _about(self, root: str, raw: str, path: str) -> list[Sighting]:
         with self._lock:
             if (root, raw) in self._seen:
                 return [self._seen[root, raw]]
-            return [seen for key, seen in self._seen.items() if (key[0], seen.path) == (root, path)]
+            return [
+                sighting
+                for key, sighting in self._seen.items()
+                if (key[0], sighting.path) == (root, path)
+            ]
 
 
 def _version(status: os.stat_result) -> tuple[int, ...]:

@@ -3,19 +3,19 @@
 import contextlib
 import os
 import stat
-from collections.abc import Collection, Iterator
-from typing import Generic, TypeVar
+from collections.abc import Callable, Collection, Iterator
+from typing import TypeVar
 
 from attrs import evolve
 
 from nanocoder_files.beneath import LISTING
 from nanocoder_files.entries import Entry, Kind, encoded, entry_of, names_in, not_ignored
 from nanocoder_files.errors import WorkspaceError
-from nanocoder_files.gate import OPEN_GATE, Gate
 from nanocoder_files.ignore import Chain, Ignore, ignored
+from nanocoder_files.path_text import escape_path, unescape_path
 from nanocoder_files.protected import is_git_name
 from nanocoder_files.root import READ, Root
-from nanocoder_files.spelling import escape_path, unescape_path
+from nanocoder_files.walk_filter import UNFILTERED, WalkFilter
 
 MAX_RULE_BYTES = 1_000_000
 # How many levels of a tree keep their directory open while the walk is below them.
@@ -29,7 +29,7 @@ class Files:
 
     __slots__ = ("_level", "_root", "folder", "names")
 
-    def __init__(self, root: Root, level: "_Named", names: list[str]) -> None:
+    def __init__(self, root: Root, level: "_Level", names: list[str]) -> None:
         self.folder = "" if level.path == "." else level.path
         self.names = names
         self._root = root
@@ -40,15 +40,15 @@ class Files:
         return f"{self.folder}/{name}" if self.folder else name
 
     def mtimes(self, names: list[str]) -> list[float]:
-        """Return when these were changed, 0 for what is gone; to be asked before the walk goes on.
+        """Return when these were changed, in seconds, 0 for a file that is gone.
 
-        In seconds.
+        It has to be asked before the walk goes on.
         """
         fd = self._level.fd
         try:
-            return [os.stat(one, dir_fd=fd, follow_symlinks=False).st_mtime for one in names]
+            return [os.stat(name, dir_fd=fd, follow_symlinks=False).st_mtime for name in names]
         except OSError:
-            return [self._mtime(one) for one in names]
+            return [self._mtime(name) for name in names]
 
     def _mtime(self, name: str) -> float:
         try:
@@ -82,73 +82,86 @@ class Tree:
         hidden: bool,
         details: bool,
         depth: int,
-        gate: Gate = OPEN_GATE,
+        walk_filter: WalkFilter = UNFILTERED,
     ) -> Iterator[Entry]:
         """Go through the tree; see `Workspace.walk`."""
-        levels: list[_Level[Entry]] = []
-        try:
-            path = escape_path(raw)
-            chain = self._chain(path) if ignore else None
-            top = self._root.open_directory(raw)
-            levels.append(self._level(top, path, chain, gate, details=details))
-            while levels:
-                level = levels[-1]
-                for entry in level.entries:
-                    if _is_left_out(entry, skip, hidden=hidden) or _is_ignored(level.chain, entry):
-                        continue
-                    if entry.name in level.refused:
-                        gate.note(level.path, [entry.name], are_folders=entry.kind == "dir")
-                        continue
-                    if entry.kind != "dir" or len(levels) == depth:
-                        yield entry
-                        continue
-                    try:
-                        levels.append(self._below(level, entry, gate, details=details))
-                    except WorkspaceError as error:  # no permission, gone, or too deep to be named
-                        yield evolve(entry, problem=str(error))
-                        continue
-                    if len(levels) > MAX_OPEN:
-                        levels[-MAX_OPEN - 1].close()
-                    yield entry
-                    break
-                else:
-                    levels.pop().close()
-        finally:
-            gate.note_cut(self._ignore.cut)
-            for level in levels:
-                level.close()
+
+        def list_entries(level: _Level) -> Iterator[Entry]:
+            entries = self._entries(level.fd, level.path, details=details)
+            level.has_rules = any(entry.name == ".gitignore" for entry in entries)
+            refused = walk_filter.refused(level.path, [entry.name for entry in entries])
+            entries = [
+                entry for entry in entries if not _is_skipped(entry.name, skip, hidden=hidden)
+            ]
+            return _passing(level, entries, refused, walk_filter)
+
+        walk = self._descend(raw, list_entries, _folder_name, depth, walk_filter, ignore=ignore)
+        for _, entry, error in walk:
+            yield evolve(entry, problem=str(error)) if error else entry
 
     def files(
-        self, raw: str, *, skip: Collection[str], depth: int, gate: Gate = OPEN_GATE
+        self, raw: str, *, skip: Collection[str], depth: int, walk_filter: WalkFilter = UNFILTERED
     ) -> Iterator[Files]:
         """Go through the files of the tree; see `Workspace.files`."""
-        levels: list[_Named] = []
+
+        def list_names(level: _Level) -> Iterator[Files | str]:
+            try:
+                names, folders = names_in(level.fd)
+            except OSError as error:
+                raise self._root.problem(error, unescape_path(level.path)) from error
+            level.has_rules = ".gitignore" in names
+            return self._runs(level, names, folders, skip, walk_filter)
+
+        for level, item, error in self._descend(
+            raw, list_names, _name_of_folder, depth, walk_filter
+        ):
+            if isinstance(item, Files):
+                yield item
+            elif error and error.error_class != "file_not_found":
+                walk_filter.note_unreadable(level.path, item)
+
+    def _descend(
+        self,
+        raw: str,
+        list_items: "Callable[[_Level], Iterator[Item]]",
+        folder_name: Callable[[Item], str],
+        depth: int,
+        walk_filter: WalkFilter,
+        *,
+        ignore: bool = True,
+    ) -> "Iterator[tuple[_Level, Item, WorkspaceError | None]]":
+        """Go through the tree, each directory before its content.
+
+        *list_items* reads one directory and returns what passes of it, one after the other;
+        *folder_name* is "" for an item that is no directory. Yields the level of each item, and the
+        error of a directory that cannot be opened.
+        """
+        levels: list[tuple[_Level, Iterator[Item]]] = []
+        path = escape_path(raw)
+        chain = self._chain(path) if ignore else None
         try:
-            top = self._root.open_directory(raw)
-            path = escape_path(raw)
-            levels.append(self._named(top, path, self._chain(path), skip, gate))
+            levels.append(_start(_Level(self._root.open_directory(raw), path, chain), list_items))
             while levels:
-                level = levels[-1]
-                for item in level.entries:
-                    if isinstance(item, Files):
-                        yield item
-                        continue
-                    if len(levels) == depth:
+                level, items = levels[-1]
+                for item in items:
+                    name = folder_name(item)
+                    if not name or len(levels) == depth:
+                        yield level, item, None
                         continue
                     try:
-                        levels.append(self._named_below(level, item, skip, gate))
-                    except WorkspaceError as error:  # no permission, gone, or too deep
-                        if error.error_class != "file_not_found":
-                            gate.note_unreadable(level.path, item)
+                        levels.append(self._enter(level, name, list_items))
+                    except WorkspaceError as error:  # no permission, gone, or too deep to be named
+                        yield level, item, error
                         continue
                     if len(levels) > MAX_OPEN:
-                        levels[-MAX_OPEN - 1].close()
+                        levels[-MAX_OPEN - 1][0].close()
+                    yield level, item, None
                     break
                 else:
-                    levels.pop().close()
+                    levels.pop()[0].close()
         finally:
-            gate.note_cut(self._ignore.cut)
-            for level in levels:
+            walk_filter.note_cut(self._ignore.cut)
+            for level, _ in levels:
                 level.close()
 
     def is_ignored(self, raw: str) -> bool:
@@ -169,16 +182,17 @@ class Tree:
         except (OSError, WorkspaceError):
             return "file"
 
-    def _below(
-        self, level: "_Level[Entry]", entry: Entry, gate: Gate, *, details: bool
-    ) -> "_Level[Entry]":
-        fd = self._open_below(level, entry.name, entry.path)
-        below = self._level(fd, entry.path, level.chain, gate, details=details)
+    def _enter(
+        self, level: "_Level", name: str, list_items: "Callable[[_Level], Iterator[Item]]"
+    ) -> "tuple[_Level, Iterator[Item]]":
+        path = name if level.path == "." else f"{level.path}/{name}"
+        below = _Level(self._open_below(level, name, path), path, level.chain)
+        started = _start(below, list_items)
         if below.chain is not None and below.has_rules:
-            below.chain = self._deeper(below.chain, entry.path)
-        return below
+            below.chain = self._deeper(below.chain, path)
+        return started
 
-    def _open_below(self, level: "_Level[Item]", name: str, path: str) -> int:
+    def _open_below(self, level: "_Level", name: str, path: str) -> int:
         if level.fd < 0 or "\\" in name:
             return self._root.open_directory(self._root.raw(path))
         # From handle to handle, else each level of a deep tree costs more than the one above.
@@ -187,54 +201,32 @@ class Tree:
         except OSError as error:
             raise self._root.problem(error, unescape_path(path)) from error
 
-    def _named_below(
-        self, level: "_Named", name: str, skip: Collection[str], gate: Gate
-    ) -> "_Named":
-        path = name if level.path == "." else f"{level.path}/{name}"
-        below = self._named(self._open_below(level, name, path), path, level.chain, skip, gate)
-        if below.has_rules:
-            below.chain = self._deeper(below.chain or (), path)
-        return below
-
-    def _named(
-        self, fd: int, path: str, chain: Chain | None, skip: Collection[str], gate: Gate
-    ) -> "_Named":
-        """Make a level of files and the names of directories between them."""
-        try:
-            names, folders = names_in(fd)
-        except OSError as error:
-            os.close(fd)
-            raise self._root.problem(error, unescape_path(path)) from error
-        level: _Named = _Level(fd, path, chain, has_rules=".gitignore" in names)
-        level.entries = self._runs(level, names, folders, skip, gate)
-        return level
-
     def _runs(
         self,
-        level: "_Named",
+        level: "_Level",
         names: list[str],
         folders: list[str],
         skip: Collection[str],
-        gate: Gate,
+        walk_filter: WalkFilter,
     ) -> Iterator[Files | str]:
-        """Yield what is not left out: files up to a directory, the directory, and so on."""
+        """Yield the files up to a directory, the directory, and so on, if they are not left out."""
         from bisect import bisect  # half a millisecond of a start that may walk nowhere
 
         chain = level.chain or ()
         prefix = b"" if level.path == "." else encoded(level.path + "/")
-        left = [name for name in names if not _is_out(name, skip)]
-        names = not_ignored(chain, prefix, left)
-        refused = gate.refused(level.path, [*names, *folders])
+        names = [name for name in names if not _is_skipped(name, skip)]
+        names = not_ignored(chain, prefix, names)
+        refused = walk_filter.refused(level.path, [*names, *folders])
         if refused:
-            gate.note(level.path, refused.intersection(names))
+            walk_filter.note(level.path, refused.intersection(names))
             names = [name for name in names if name not in refused]
         at = 0
         for folder in folders:
             path = prefix + (name := encoded(folder))
-            if _is_out(folder, skip) or ignored(chain, path, name, is_dir=True):
+            if _is_skipped(folder, skip) or ignored(chain, path, name, is_dir=True):
                 continue
             if folder in refused:
-                gate.note(level.path, [folder], are_folders=True)
+                walk_filter.note(level.path, [folder], are_folders=True)
                 continue
             end = bisect(names, folder, at)
             if at < end:
@@ -244,26 +236,11 @@ class Tree:
         if at < len(names):
             yield Files(self._root, level, names[at:])
 
-    def _level(
-        self, fd: int, path: str, chain: Chain | None, gate: Gate, *, details: bool
-    ) -> "_Level[Entry]":
-        try:
-            entries = self._entries(fd, path, details=details)
-        except BaseException:
-            os.close(fd)
-            raise
-        level: _Level[Entry] = _Level(
-            fd, path, chain, has_rules=any(one.name == ".gitignore" for one in entries)
-        )
-        level.entries = iter(entries)
-        level.refused = gate.refused(path, [entry.name for entry in entries])
-        return level
-
     def _entries(self, fd: int, path: str, *, details: bool) -> list[Entry]:
         prefix = "" if path == "." else path + "/"
         try:
-            with os.scandir(fd) as found:
-                listed = [entry_of(item, prefix, details=details) for item in found]
+            with os.scandir(fd) as items:
+                listed = [entry_of(item, prefix, details=details) for item in items]
         except OSError as error:
             raise self._root.problem(error, unescape_path(path)) from error
         listed.sort(key=_name)
@@ -278,8 +255,8 @@ class Tree:
         return chain
 
     def _top(self) -> Chain:
-        found = (self._ignore.excluded(), self._ignore.at("."))
-        return tuple((0, rules) for rules in found if rules)
+        top_rules = (self._ignore.excluded(), self._ignore.at("."))
+        return tuple((0, rules) for rules in top_rules if rules)
 
     def _deeper(self, chain: Chain, folder: str) -> Chain:
         rules = self._ignore.at(unescape_path(folder))
@@ -299,18 +276,16 @@ class Tree:
         return None
 
 
-class _Level(Generic[Item]):
-    """A directory on the way down: what of it is still to come, and the rules in force there."""
+class _Level:
+    """A directory on the way down, open, with the rules in force there."""
 
-    __slots__ = ("chain", "entries", "fd", "has_rules", "path", "refused")
+    __slots__ = ("chain", "fd", "has_rules", "path")
 
-    def __init__(self, fd: int, path: str, chain: Chain | None, *, has_rules: bool) -> None:
+    def __init__(self, fd: int, path: str, chain: Chain | None) -> None:
         self.fd = fd
         self.path = path
-        self.entries: Iterator[Item] = iter(())
         self.chain = chain
-        self.has_rules = has_rules
-        self.refused: set[str] = set()
+        self.has_rules = False
 
     def close(self) -> None:
         if self.fd >= 0:
@@ -318,25 +293,45 @@ class _Level(Generic[Item]):
             self.fd = -1
 
 
-_Named = _Level[Files | str]
-"""A level of files, and of the names of directories between them."""
+def _start(
+    level: _Level, list_items: Callable[[_Level], Iterator[Item]]
+) -> tuple[_Level, Iterator[Item]]:
+    try:
+        return level, list_items(level)
+    except BaseException:
+        level.close()
+        raise
+
+
+def _passing(
+    level: _Level, entries: list[Entry], refused: Collection[str], walk_filter: WalkFilter
+) -> Iterator[Entry]:
+    """Yield the *entries* that neither git's rules nor policies leave out."""
+    for entry in entries:
+        if _is_ignored(level.chain, entry):
+            continue
+        if entry.name in refused:
+            walk_filter.note(level.path, [entry.name], are_folders=entry.kind == "dir")
+        else:
+            yield entry
+
+
+def _folder_name(entry: Entry) -> str:
+    return entry.name if entry.kind == "dir" else ""
+
+
+def _name_of_folder(item: Files | str) -> str:
+    return item if isinstance(item, str) else ""
 
 
 def _name(entry: Entry) -> str:
     return entry.name
 
 
-def _is_out(name: str, skip: Collection[str]) -> bool:
-    return name in skip or (name.startswith(".") and is_git_name(unescape_path(name)))
-
-
-def _is_left_out(entry: Entry, skip: Collection[str], *, hidden: bool) -> bool:
-    name = entry.name
+def _is_skipped(name: str, skip: Collection[str], *, hidden: bool = True) -> bool:
     if name in skip:
         return True
-    if name.startswith("."):
-        return not hidden or is_git_name(unescape_path(name))
-    return False
+    return name.startswith(".") and (not hidden or is_git_name(unescape_path(name)))
 
 
 def _is_ignored(chain: Chain | None, entry: Entry) -> bool:

@@ -3,32 +3,48 @@
 import os
 import stat as mode_of
 from collections.abc import Callable, Collection, Iterable, Iterator
-from copy import copy
 from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, BinaryIO, Self
 
+from attrs import evolve, frozen
+from nanocoder_schema import Value
+
 from nanocoder_files import content
 from nanocoder_files.backups import Backups
-from nanocoder_files.changes import Changes, Watch
+from nanocoder_files.changes import ChangeListener, Changes
 from nanocoder_files.content import TextFile
 from nanocoder_files.entries import Entry
-from nanocoder_files.gate import LeftOut
-from nanocoder_files.moving import refuse_to_free
+from nanocoder_files.known_files import version_mark
+from nanocoder_files.move_check import refuse_to_reveal
 from nanocoder_files.outputs import Outputs
+from nanocoder_files.path_text import escape_path
 from nanocoder_files.protected import Protection
 from nanocoder_files.readable import Readable
-from nanocoder_files.reader import MAX_BYTES, Reader
+from nanocoder_files.reader import Reader
 from nanocoder_files.root import Root
-from nanocoder_files.spelling import escape_path
 from nanocoder_files.tree import Files, Tree
-from nanocoder_files.unfinished import Unfinished
-from nanocoder_files.writing import Pieces, Written, version_mark
+from nanocoder_files.walk_filter import LeftOut
+from nanocoder_files.write_note import WriteNote
+from nanocoder_files.writing import Pieces, Written
 
 if TYPE_CHECKING:
     from nanocoder_files.rollback import Rollback
     from nanocoder_files.snapshot import Snapshot
+
+
+@frozen(eq=False, repr=False)
+class Parts(Value):
+    """What a workspace shares with its views for single calls."""
+
+    root: Root
+    tree: Tree
+    backups: Backups | None
+    write_note: WriteNote
+    change_logs: Path | None
+    outputs: Outputs
+    reader: Reader
 
 
 class Workspace:
@@ -47,34 +63,40 @@ class Workspace:
         keep_backups: int = 10,
         force_walk: bool = False,
         extra_protected: Iterable[str] = (),
-        watch: Watch | None = None,
-        intents: Path | None = None,
+        listener: ChangeListener | None = None,
+        change_logs: Path | None = None,
         outputs: Path | None = None,
         readable: Readable | None = None,
     ) -> None:
         """Open *root*.
 
-        *backups* is a directory outside the workspace that takes the old content of changed files,
-        the first and the newest, *keep_backups* for each; None keeps none. *extra_protected* are
+        *backups* is a directory outside the workspace for the old content of changed files, the
+        first and the newest, *keep_backups* for each; None keeps none. *extra_protected* are
         absolute paths of our own: `is_protected` reports them beside the names it knows, and no
-        change is made in them (protected_path). *force_walk* does without openat2. *watch* is told
-        of each change before it is made, as the journal's `file.changed`. *intents* is a directory
-        outside the workspace for what a killed process has to leave behind: what `recording` keeps,
-        and the name of the file that a write was making; None: nobody finds either afterwards. The
-        files in *outputs*, a directory of ours, can be read by their absolute paths, and not
-        changed. *readable* says which paths may be read, `SessionInfo.readable` in a session; None:
-        all.
+        change is made in them (protected_path). *force_walk* does without openat2. *listener* is
+        called with each change before it is made, as the journal's `file.changed`. *change_logs* is
+        a directory outside the workspace for what a killed process has to leave behind: the log of
+        `recording`, and the name of the temporary file of a write; None: no later session finds
+        either. The files in *outputs*, a directory of ours, can be read by their absolute paths,
+        and not changed. *readable* says which paths may be read, `SessionInfo.readable` in a
+        session; None: all.
         """
-        self._root = Root(root, force_walk=force_walk, extra_protected=extra_protected)
-        self.root = self._root.path
-        self._tree = Tree(self._root)
+        opened = Root(root, force_walk=force_walk, extra_protected=extra_protected)
+        copies = Backups(backups, keep_backups) if backups else None
+        write_note = WriteNote(change_logs, opened.path)
+        files_of_session = Outputs(outputs)
+        reader = Reader(opened, files_of_session, readable or Readable())
+        parts = Parts(
+            opened, Tree(opened), copies, write_note, change_logs, files_of_session, reader
+        )
+        self._join(parts, Changes(opened, copies, listener, write_note))
 
-        self._backups = Backups(backups, keep_backups) if backups else None
-        self._unfinished = Unfinished(intents, self.root)
-        self._changes = Changes(self._root, self._backups, MAX_BYTES, watch, self._unfinished)
-        self._intents = intents
-        self._outputs = Outputs(outputs)
-        self._reader = Reader(self._root, self._outputs, readable or Readable())
+    def _join(self, parts: "Parts", changes: Changes) -> None:
+        self._parts = parts
+        self._root, self._tree, self._reader = parts.root, parts.tree, parts.reader
+        self._outputs = parts.outputs
+        self._changes = changes
+        self.root = parts.root.path
 
     def __enter__(self) -> Self:
         return self
@@ -88,8 +110,8 @@ class Workspace:
         self.close()
 
     def close(self) -> None:
-        """Let go of the directory; the workspace cannot be used afterwards."""
-        self._unfinished.close()
+        """Close the directory; the workspace cannot be used afterwards."""
+        self._parts.write_note.close()
         self._root.close()
 
     # Paths
@@ -172,21 +194,23 @@ class Workspace:
         data, canonical, status = self._reader.read(path, max_bytes)
         file = content.decode(escape_path(canonical), data, mode_of.S_IMODE(status.st_mode))
         if note:
-            self._changes.seen[canonical] = file.digest
+            self._changes.known_files[canonical] = file.digest
         return file
 
-    def note_read(self, path: str, seen: str | os.stat_result) -> None:
+    def note_read(self, path: str, version: str | os.stat_result) -> None:
         """Remember that *path* was read: its SHA-256, or what `fstat` said; "" forgets it."""
         if self._outputs.has(path):
             return
         canonical = self._root.resolved(self._root.raw(path))
-        self._changes.seen.pop(canonical, None)
-        if seen:
-            self._changes.seen[canonical] = seen if isinstance(seen, str) else version_mark(seen)
+        self._changes.known_files.pop(canonical, None)
+        if version:
+            self._changes.known_files[canonical] = (
+                version if isinstance(version, str) else version_mark(version)
+            )
 
     def has_read(self, path: str) -> bool:
         """Tell whether this session has read *path*, or written all of it."""
-        return self._root.resolved(self._root.raw(path)) in self._changes.seen
+        return self._root.resolved(self._root.raw(path)) in self._changes.known_files
 
     def digest_of(self, path: str) -> str:
         """Return the SHA-256 of a file's bytes in hexadecimal; raises what `read_bytes` raises."""
@@ -247,9 +271,15 @@ class Workspace:
         what policies keep out. Raises: what `scan` raises, for *path* itself.
         """
         raw = self._root.resolved(self._root.raw(path))
-        gate = self._reader.gate(raw, left_out)
+        walk_filter = self._reader.walk_filter(raw, left_out)
         return self._tree.walk(
-            raw, ignore=ignore, skip=skip, hidden=hidden, details=details, depth=depth, gate=gate
+            raw,
+            ignore=ignore,
+            skip=skip,
+            hidden=hidden,
+            details=details,
+            depth=depth,
+            walk_filter=walk_filter,
         )
 
     def files(
@@ -265,8 +295,8 @@ class Workspace:
         In the order of `walk`, without what git ignores and without sizes. Raises: as there.
         """
         raw = self._root.resolved(self._root.raw(path))
-        gate = self._reader.gate(raw, left_out)
-        return self._tree.files(raw, skip=skip, depth=depth, gate=gate)
+        walk_filter = self._reader.walk_filter(raw, left_out)
+        return self._tree.files(raw, skip=skip, depth=depth, walk_filter=walk_filter)
 
     def readable_below(self, path: str = ".") -> Callable[[str], bool]:
         """Return what tells whether policies let a walk below *path* get to a path.
@@ -276,7 +306,7 @@ class Workspace:
         """
         if self._outputs.has(path):
             return self._outputs.has
-        return self._reader.gate(self._root.resolved(self._root.raw(path)), None).passes
+        return self._reader.walk_filter(self._root.resolved(self._root.raw(path)), None).passes
 
     def is_ignored(self, path: str) -> bool:
         """Tell whether git would leave out *path*; it need not exist."""
@@ -337,7 +367,7 @@ class Workspace:
         and read_denied where that would let be read what *readable* refuses.
         """
         here, there = self._root.raw(source), self._root.raw(target)
-        refuse_to_free(self._root, self._tree, self._reader.readable, here, there)
+        refuse_to_reveal(self._root, self._tree, self._reader.readable, here, there)
         return self._changes.move(here, there, overwrite=replace)
 
     def make_dirs(self, path: str) -> None:
@@ -355,22 +385,25 @@ class Workspace:
         self._changes.remove_dir(self._root.raw(path))
 
     def recording(
-        self, name: str, about: str, *, processes: bool = False
+        self, name: str, title: str, *, processes: bool = False
     ) -> "tuple[Workspace, Rollback]":
         """Return this workspace for one call, and what takes back all that is changed through it.
 
-        Each change is on the disk as an intent before it is made, in a file called like *name*;
-        *about* tells a person which call it was, should it be killed. Changes that are not made
-        through the workspace are not known here. What is made of the call's files besides goes with
-        them where the call starts *processes*, and stays where it does not.
+        Each change is logged on the disk before it is made, in a file called like *name*; *title*
+        tells a person which call it was, should it be killed. Changes that are not made through the
+        workspace are not known here. A file of the call that others change meanwhile
+        is taken back, too, where the call starts *processes*, and stays where it does not.
         """
-        from nanocoder_files.rollback import begun_in  # few calls need it
+        from nanocoder_files.change_log import create_log  # few calls need it
+        from nanocoder_files.rollback import LiveRules, Rollback
 
-        begin = partial(begun_in, self._intents, self.root, name, about)
-        changes, rollback = self._changes.recording(begin, processes=processes)
-        view = copy(self)
-        view._changes = changes  # noqa: SLF001 - the copy is ours
-        return view, rollback
+        create = partial(create_log, self._parts.change_logs, self.root, name, title)
+        known_files = self._changes.known_files
+        rules = LiveRules(self._parts.backups, known_files, processes=processes)
+        rollback = Rollback(create, self._root, rules, self._changes.lock, known_files)
+        # The log names every file that a write makes: such a call needs no write note.
+        changes = evolve(self._changes, rollback=rollback, write_note=WriteNote())
+        return CallWorkspace(self._parts, changes), rollback
 
     def expecting(self, snapshot: "Snapshot") -> "Workspace":
         """Return this workspace for one call, which changes only what *snapshot* saw.
@@ -378,17 +411,22 @@ class Workspace:
         A write, a move or a deletion of a path that is no longer what the preview of the call
         showed raises stale_read, as does `real_path` for another directory.
         """
-        view = copy(self)
-        view._changes = copy(self._changes)  # noqa: SLF001 - the copy is ours
-        view._changes.snapshot = snapshot  # noqa: SLF001 - as above
-        return view
+        return CallWorkspace(self._parts, evolve(self._changes, snapshot=snapshot))
 
     def backups_of(self, path: str) -> list[Path]:
         """Return the copies of what *path* held before changes, oldest first."""
         raw = self._root.resolved(self._root.raw(path))
-        return self._backups.of(raw) if self._backups else []
+        return self._parts.backups.of(raw) if self._parts.backups else []
 
     def _mode(self, path: str) -> int:
         if self._outputs.has(path):
             return self._outputs.mode(path)
         return self._root.mode(self._root.raw(path))
+
+
+class CallWorkspace(Workspace):
+    """The workspace of one call, whose *changes* are recorded, or compared with its preview."""
+
+    def __init__(self, parts: Parts, changes: Changes) -> None:
+        """Open nothing: the directory is that of the session's workspace, which closes it."""
+        self._join(parts, changes)

@@ -19,7 +19,6 @@ from nanocoder_files.content import digest
 from nanocoder_files.errors import WorkspaceError
 
 MAX_NAME_BYTES = 200
-VERSION = "version:"
 COMPARED_BYTES = 65_536
 _STRAY = re.compile(r"\..*\.nc-(\d+)-[0-9a-f]{8}", re.DOTALL)
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -28,7 +27,7 @@ LARGE_BYTES = 1_000_000
 """From here on starting a thread costs less than waiting for the disk."""
 
 T = TypeVar("T")
-# What is written, one after the other; it need not be copied together.
+# A content in pieces, which need not be copied together.
 Pieces = Sequence[bytes | memoryview]
 
 
@@ -45,6 +44,27 @@ class Written(Value):
 
 
 @frozen(eq=False, repr=False)
+class Metadata(Value):
+    """The permissions, owner and attributes of a file; *owner* is user and group by number."""
+
+    mode: int
+    owner: tuple[int, int] = (-1, -1)
+    attributes: tuple[tuple[str, bytes], ...] = ()
+
+    def apply(self, fd: int) -> None:
+        """Give it to the open file *fd*; raises OSError."""
+        status = os.fstat(fd)
+        if self.owner != (status.st_uid, status.st_gid):
+            with contextlib.suppress(OSError):  # only root can give files away
+                os.fchown(fd, *self.owner)
+        # After the owner: a change of owner takes permissions and attributes off.
+        os.fchmod(fd, self.mode)
+        for name, value in self.attributes:
+            with contextlib.suppress(OSError):
+                os.setxattr(fd, name, value)
+
+
+@frozen(eq=False, repr=False)
 class Old(Value):
     """The file that is to be replaced, as it was when it was read."""
 
@@ -56,6 +76,12 @@ class Old(Value):
     def digest(self) -> str:
         """The SHA-256 of the content; taken when asked for."""
         return digest(self.data)
+
+    @property
+    def metadata(self) -> Metadata:
+        """The metadata of the new file, without set-user-ID: that was for other content."""
+        owner = (self.status.st_uid, self.status.st_gid)
+        return Metadata(self.status.st_mode & 0o777, owner, self.attributes)
 
 
 def replace(
@@ -69,16 +95,16 @@ def replace(
 ) -> T:
     """Put *pieces* at *place*: a new file beside it, flushed to the disk, then renamed over it.
 
-    The new file is called *temporary* until then.
-
-    What *meanwhile* does is done before the renaming, while the disk works; returns what that
-    returns. A file that replaces none gets *mode*, or what the umask leaves. Hard links to the old
-    file keep the old content. Raises: WorkspaceError (stale_read) when the file changed since *old*
-    was read, OSError, what *meanwhile* raises; either way nothing has changed and no new file is
-    left.
+    The new file is called *temporary* until then. *meanwhile* is called before the renaming, while
+    the disk works; its result is returned. A file that replaces none gets *mode*, or what the umask
+    leaves. Hard links to the old file keep the old content. Raises: WorkspaceError (stale_read)
+    when the file changed since *old* was read, OSError, what *meanwhile* raises; either way nothing
+    has changed and no new file is left.
     """
     try:
-        done = _write(place, temporary, pieces, old, mode, meanwhile)
+        result = write_new(
+            place, temporary, pieces, old.metadata if old else None, mode, meanwhile=meanwhile
+        )
         check_unchanged(place, old)
         os.rename(temporary, place.name, src_dir_fd=place.fd, dst_dir_fd=place.fd)
     except BaseException:
@@ -86,7 +112,7 @@ def replace(
             os.unlink(temporary, dir_fd=place.fd)
         raise
     sync_directory(place.fd)
-    return done
+    return result
 
 
 def check_unchanged(place: Place, old: Old | None) -> None:
@@ -97,7 +123,7 @@ def check_unchanged(place: Place, old: Old | None) -> None:
         if old is None:
             return
         raise stale(place.path) from None
-    if old is None or _version(now) != _version(old.status):
+    if old is None or version_of(now) != version_of(old.status):
         raise stale(place.path)
 
 
@@ -150,96 +176,86 @@ def read_old(fd: int, data: bytes, status: os.stat_result) -> Old:
 
 def stray_owner(name: str) -> int:
     """Return the process that made the temporary file *name*; 0 when it is none of ours."""
-    found = _STRAY.fullmatch(name)
-    return int(found[1]) if found else 0
+    match = _STRAY.fullmatch(name)
+    return int(match[1]) if match else 0
 
 
 def temporary_name(name: str) -> str:
     """Return a name for a file that will replace *name*; `stray_owner` knows it."""
-    kept = os.fsdecode(os.fsencode(name)[:MAX_NAME_BYTES])
-    return f".{kept}.nc-{os.getpid()}-{os.urandom(4).hex()}"
+    beginning = os.fsdecode(os.fsencode(name)[:MAX_NAME_BYTES])
+    return f".{beginning}.nc-{os.getpid()}-{os.urandom(4).hex()}"
 
 
-def _write(
+def write_new(
     place: Place,
-    temporary: str,
+    name: str,
     pieces: Pieces,
-    old: Old | None,
-    mode: int | None,
+    metadata: Metadata | None,
+    mode: int | None = None,
+    *,
     meanwhile: Callable[[], T],
 ) -> T:
-    # A new file gets the mode that the umask leaves; one that replaces another starts out private.
-    fd = os.open(temporary, _NEW_FILE, 0o600 if old else 0o666, dir_fd=place.fd)
+    """Make a file called *name* beside *place*, flushed to the disk; see `replace`.
+
+    It gets *metadata*, or without them *mode*, or what the umask leaves.
+    """
+    # A file that gets its permissions from another starts out private.
+    fd = os.open(name, _NEW_FILE, 0o600 if metadata else 0o666, dir_fd=place.fd)
     try:
         for piece in pieces:
             view = memoryview(piece)
             while view:
                 view = view[os.write(fd, view) :]
-        if old:
-            _copy_metadata(fd, old)
+        if metadata:
+            metadata.apply(fd)
         elif mode is not None:
             os.fchmod(fd, mode & 0o777)
-        return _flushed(fd, sum(map(len, pieces)), meanwhile)
+        return _flush(fd, sum(map(len, pieces)), meanwhile)
     finally:
         os.close(fd)
 
 
-def _flushed(fd: int, size: int, meanwhile: Callable[[], T]) -> T:
-    """Flush *fd* to the disk and do *meanwhile*, of large files at the same time."""
+def _flush(fd: int, size: int, meanwhile: Callable[[], T]) -> T:
+    """Flush *fd* to the disk and do *meanwhile*, for large files at the same time."""
     if size < LARGE_BYTES:
-        done = meanwhile()
+        result = meanwhile()
         os.fsync(fd)
-        return done
-    failed: list[OSError] = []
+        return result
+    errors: list[OSError] = []
 
     def flush() -> None:
         try:
             os.fsync(fd)
         except OSError as error:
-            failed.append(error)
+            errors.append(error)
 
     flushing = threading.Thread(target=flush, name="nanocoder-flush")
     flushing.start()
     try:
-        done = meanwhile()
+        result = meanwhile()
     finally:
         flushing.join()
-    if failed:
-        raise failed[0]
-    return done
+    if errors:
+        raise errors[0]
+    return result
 
 
-def _copy_metadata(fd: int, old: Old) -> None:
-    mine = os.fstat(fd)
-    if (mine.st_uid, mine.st_gid) != (old.status.st_uid, old.status.st_gid):
-        with contextlib.suppress(OSError):  # only root can give files away
-            os.fchown(fd, old.status.st_uid, old.status.st_gid)
-    os.fchmod(fd, mode_of.S_IMODE(old.status.st_mode) & 0o777)
-    for name, value in old.attributes:
-        with contextlib.suppress(OSError):
-            os.setxattr(fd, name, value)
-
-
-def version_mark(status: os.stat_result) -> str:
-    """Return what tells a file that was read from a later one, without its content."""
-    return VERSION + ":".join(map(str, _version(status)))
-
-
-def _version(status: os.stat_result) -> tuple[int, ...]:
+def version_of(status: os.stat_result) -> tuple[int, ...]:
+    """Return what tells a file from what replaced it, without its content."""
     return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
 
 
 def rename(here: Place, there: Place, status: os.stat_result, *, overwrite: bool) -> None:
     """Move what is at *here*; unless *overwrite*, raise FileExistsError for what is there."""
     if not overwrite:
-        if mode_of.S_ISREG(status.st_mode) and _linked(here, there):
+        if mode_of.S_ISREG(status.st_mode) and _move_by_link(here, there):
             return
         if _exists(there):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
     os.rename(here.name, there.name, src_dir_fd=here.fd, dst_dir_fd=there.fd)
 
 
-def _linked(here: Place, there: Place) -> bool:
+def _move_by_link(here: Place, there: Place) -> bool:
     """Move by a second name, which never replaces anything; False where links are not possible."""
     try:
         os.link(

@@ -15,15 +15,15 @@ def take_back_what_was_killed(
 
     The file that a killed write was making is removed.
     """
-    folder = intents_dir(environment)
+    folder = change_logs_dir(environment)
     if folder is None or not folder.is_dir():
         return
-    from nanocoder_files import forget_what_is_gone, recover  # mostly there is nothing
+    from nanocoder_files import discard_orphaned_logs, recover  # mostly there is nothing
 
     try:
         lines = recover(folder, root)
         if folder.is_dir():
-            forget_what_is_gone(folder, _ours(environment))
+            discard_orphaned_logs(folder, _ours(environment))
     except (OSError, ToolError) as error:
         lines = [
             f"{folder}: unfinished changes of an earlier session could not be checked: {error}"
@@ -38,8 +38,8 @@ def _ours(environment: Mapping[str, str]) -> Iterator[Path]:
             yield place(environment)
 
 
-def intents_dir(environment: Mapping[str, str]) -> Path | None:
-    """Return where transactional calls keep what they need to be taken back; it need not exist.
+def change_logs_dir(environment: Mapping[str, str]) -> Path | None:
+    """Return where transactional calls keep their change logs; it need not exist.
 
     None where there is no state directory: such a call survives no kill, and leaves nothing.
     """
@@ -47,4 +47,4 @@ def intents_dir(environment: Mapping[str, str]) -> Path | None:
         state = state_dir(environment)
     except ConfigError:
         return None
-    return state / "intents" if state.is_dir() else None
+    return state / "change-logs" if state.is_dir() else None

@@ -10,7 +10,7 @@ from nanocoder_files import Readable
 
 from nanocoder.config.config import Config
 from nanocoder.config.places import own_folders
-from nanocoder.session.crash_recovery import intents_dir
+from nanocoder.session.crash_recovery import change_logs_dir
 
 if TYPE_CHECKING:
     from nanocoder_files import Workspace
@@ -36,15 +36,14 @@ def open_workspace(
 
     artifacts = journal.artifacts if journal is not None else None
     backups = artifacts / "backups" if artifacts is not None else None
-    watch = None if journal is None else partial(journal.append, "file.changed")
-    intents = intents_dir(environment)
+    listener = None if journal is None else partial(journal.append, "file.changed")
     return Workspace(
         root,
         backups=backups,
         keep_backups=config.core.keep_backups,
         extra_protected=map(str, own_folders(environment, root=root if ours else None)),
-        watch=watch,
-        intents=intents,
+        listener=listener,
+        change_logs=change_logs_dir(environment),
         outputs=journal.outputs if journal is not None else None,
         readable=readable,
     )

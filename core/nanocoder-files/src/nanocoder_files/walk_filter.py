@@ -1,4 +1,4 @@
-"""What a walk leaves out because a policy does not let it be read."""
+"""Files that a walk leaves out because a policy does not let them be read."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -13,8 +13,8 @@ MAX_CUT_NAMED = 3
 class LeftOut:
     """The files and folders that policies keep out of walks; hand one to several walks to add up.
 
-    *files* and *folders* are paths relative to the workspace, the first 10,000 of each. What lies
-    in a folder that is left out is not looked at, so its files are not counted. *unreadable* are
+    *files* and *folders* are paths relative to the workspace, the first 10,000 of each. A
+    folder that is left out is not looked into, so its files are not counted. *unreadable* are
     folders that the system does not let be read, *cut* files with rules of git of which only the
     beginning counts.
     """
@@ -47,7 +47,7 @@ class LeftOut:
         return {"files": len(set(files)), "folders": len(set(self.folders))}
 
 
-class Gate:
+class WalkFilter:
     """What one walk lets pass; with *asks* it leaves out what a person has to agree to."""
 
     def __init__(self, readable: Readable, left_out: LeftOut | None, *, asks: bool) -> None:
@@ -84,7 +84,7 @@ class Gate:
             self._left_out.add(self._left_out.unreadable, path)
 
 
-OPEN_GATE = Gate(Readable(), None, asks=False)
+UNFILTERED = WalkFilter(Readable(), None, asks=False)
 
 
 def read_denied(path: str, reason: str) -> WorkspaceError:

@@ -40,7 +40,7 @@ def _named(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
             yield from ((path, key) for path in _in_patch(value))
     elif isinstance(value, Mapping):
         for name, inner in value.items():
-            # What a path argument holds are paths, whatever it calls them.
+            # A path argument holds only paths, by any name.
             is_known = name in PATH_ARGUMENTS or name in _PATCHES or key not in PATH_ARGUMENTS
             yield from _named(inner, name if is_known else key)
     elif isinstance(value, list | tuple):
@@ -49,9 +49,9 @@ def _named(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
 
 
 def _in_patch(patch: str) -> Iterator[str]:
-    for old, new, other, whole in _patched().findall(patch):
-        if whole:  # of a file that comes or goes without a hunk
-            yield whole.partition("\t")[0].strip()
+    for old, new, other, single in _patched().findall(patch):
+        if single:  # a file that comes or goes without a hunk
+            yield single.partition("\t")[0].strip()
             continue
         sides = (old, new)
         # git's prefixes count only where both sides have theirs: a directory may be called "b".

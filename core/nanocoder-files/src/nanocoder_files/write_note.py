@@ -1,4 +1,4 @@
-"""The file that a write is making beside the one it will replace: a kill leaves it there.
+"""A note of the temporary file of a write, so that a kill does not leave that file for ever.
 
 Each workspace notes its path outside of itself, in a file that is locked while its process lives
 and empty between two writes. A later session in the same directory removes what such a note names.
@@ -12,9 +12,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
-from nanocoder_files import held
 from nanocoder_files.beneath import Beneath, Place
 from nanocoder_files.errors import WorkspaceError
+from nanocoder_files.owned_files import (
+    create_locked,
+    folder_for,
+    lock_ownerless,
+    remove_if_empty,
+)
 from nanocoder_files.writing import stray_owner, temporary_name
 
 SUFFIX: Final = ".writing"
@@ -23,7 +28,7 @@ END: Final = b"\0"
 MAX_NOTE_BYTES: Final = 65_536
 
 
-class Unfinished:
+class WriteNote:
     """The note of one workspace in *root*, made below *base* at the first write.
 
     Without a *base* nothing is noted.
@@ -41,7 +46,7 @@ class Unfinished:
     def file(self, place: Place) -> Iterator[str]:
         """Return the name of a new file beside *place*; it is noted until the write is over."""
         name = temporary_name(place.name)
-        # Without the note a kill would leave the file; that is no reason not to write it.
+        # A write goes on without its note: only a kill would leave the file.
         with self._lock, contextlib.suppress(OSError):
             self._note(place.path.removesuffix(place.name) + name)
         try:
@@ -55,8 +60,8 @@ class Unfinished:
         if self._base is None:
             return
         if self._fd < 0:
-            folder = held.folder_of(self._base, self._root)
-            self._path, self._fd = held.made(folder, str(os.getpid()), SUFFIX)
+            folder = folder_for(self._base, self._root)
+            self._path, self._fd = create_locked(folder, str(os.getpid()), SUFFIX)
         os.write(self._fd, bytes(self._root) + END + os.fsencode(path) + END)
 
     def close(self) -> None:
@@ -65,35 +70,35 @@ class Unfinished:
             if self._fd >= 0:
                 _remove(self._path, self._fd)
                 self._fd = -1
-                held.tidied(self._path.parent)
+                remove_if_empty(self._path.parent)
 
 
-def noted(folder: Path) -> Iterator[str]:
+def take_noted_paths(folder: Path) -> Iterator[str]:
     """Yield the paths that dead processes have noted in *folder*, and forget each; raises OSError.
 
     A note is forgotten when the next one is asked for.
     """
-    for path, fd in held.ownerless(folder, SUFFIX):
-        root_and_path = _content(fd)
+    for path, fd in lock_ownerless(folder, SUFFIX):
+        root_and_path = _parse(fd)
         if root_and_path is not None:
             yield os.fsdecode(root_and_path[1])
         _remove(path, fd)
 
 
-def discard(folder: Path, is_over: Callable[[str], bool]) -> None:
+def discard_notes(folder: Path, is_over: Callable[[str], bool]) -> None:
     """Remove the notes of dead processes that name no file, or one of a root that is over.
 
     Raises: OSError.
     """
-    for path, fd in held.ownerless(folder, SUFFIX):
-        root_and_path = _content(fd)
+    for path, fd in lock_ownerless(folder, SUFFIX):
+        root_and_path = _parse(fd)
         if root_and_path is None or is_over(os.fsdecode(root_and_path[0])):
             _remove(path, fd)
         else:
             os.close(fd)
 
 
-def clear(beneath: Beneath, path: str) -> None:
+def remove_temporary(beneath: Beneath, path: str) -> None:
     """Remove the file that a dead process has noted, if it is there and can be one of ours."""
     with (
         contextlib.suppress(OSError, ValueError, WorkspaceError),
@@ -105,7 +110,7 @@ def clear(beneath: Beneath, path: str) -> None:
             os.unlink(place.name, dir_fd=place.fd)
 
 
-def _content(fd: int) -> tuple[bytes, bytes] | None:
+def _parse(fd: int) -> tuple[bytes, bytes] | None:
     """Return the directory and the path in a note; None where it names no file."""
     match os.pread(fd, MAX_NOTE_BYTES, 0).split(END):
         case [root, path, b""] if path:

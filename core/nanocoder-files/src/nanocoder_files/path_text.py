@@ -1,4 +1,4 @@
-r"""How paths are written: what a model may send, and how unusual names are shown.
+r"""How paths are written: which ones a model may send, and how unusual names are shown.
 
 Inside, names that are not UTF-8 carry Python's lone surrogates, as everywhere in `os`. Outside no
 such character appears, since JSON and terminals choke on it: a byte 0xFF is written `\xff`. Nor
@@ -26,23 +26,23 @@ _ESCAPED = re.compile(
 _UNTIDY = re.compile(r"//|(?:^|/)\.{1,2}(?:/|$)|/$")
 
 
-def check(path: str) -> None:
-    """Refuse what no file can be called.
+def check_path(path: str) -> None:
+    """Refuse a path that no file can have.
 
     Raises: WorkspaceError (invalid_path).
     """
     if not path:
         raise _invalid("the path is empty; use '.' for the workspace itself")
     if not path.isascii() or "\0" in path:
-        found = _REFUSED.search(path)
-        if found:
-            raise _invalid(f"the path contains U+{ord(found[0]):04X}, which no file name can hold")
+        match = _REFUSED.search(path)
+        if match:
+            raise _invalid(f"the path contains U+{ord(match[0]):04X}, which no file name can hold")
     # A character takes at most four bytes, so that most paths need not be encoded to be measured.
     if len(path) * 4 > MAX_PATH_BYTES and len(os.fsencode(path)) > MAX_PATH_BYTES:
         raise _invalid(f"the path is longer than {MAX_PATH_BYTES} bytes")
 
 
-def tidy(path: str) -> str:
+def tidy_path(path: str) -> str:
     """Drop empty and "." components; ".." stays, because a link may stand before it."""
     if not _UNTIDY.search(path):
         return path
@@ -50,7 +50,7 @@ def tidy(path: str) -> str:
 
 
 def escape_path(raw: str) -> str:
-    r"""Return *raw* with escapes for bytes that are not UTF-8 and for what a terminal hides.
+    r"""Return *raw* with escapes for bytes that are not UTF-8, and for what a terminal hides.
 
     A backslash that would be read as the beginning of an escape becomes `\x5c`.
     """
@@ -59,7 +59,7 @@ def escape_path(raw: str) -> str:
     raw = _ESCAPED.sub(_protect_backslash, raw)
     if raw.isprintable():
         return raw
-    return "".join(map(_shown_letter, raw))
+    return "".join(map(_escape_letter, raw))
 
 
 def has_escapes(path: str) -> bool:
@@ -73,7 +73,7 @@ def unescape_path(path: str) -> str:
     An escape that it never writes is left alone: `\x41`, and bytes that are valid UTF-8 in their
     place, such as `\xc3\xa9`.
     """
-    return _ESCAPED.sub(_unescaped_run, path) if "\\" in path else path
+    return _ESCAPED.sub(_unescape_run, path) if "\\" in path else path
 
 
 def read_back(path: str, exists: Callable[[str], bool]) -> str:
@@ -89,7 +89,7 @@ def read_back(path: str, exists: Callable[[str], bool]) -> str:
     return way[:-1]
 
 
-def _shown_letter(letter: str) -> str:
+def _escape_letter(letter: str) -> str:
     if _is_byte(letter):
         return f"\\x{os.fsencode(letter)[0]:02x}"
     if letter.isprintable() or not is_hidden(letter):
@@ -105,24 +105,24 @@ def _is_byte(letter: str) -> bool:
     return "\udc80" <= letter <= "\udcff"
 
 
-def _protect_backslash(found: re.Match[str]) -> str:
-    return found[0].replace("\\", "\\x5c")
+def _protect_backslash(match: re.Match[str]) -> str:
+    return match[0].replace("\\", "\\x5c")
 
 
-def _unescaped_run(found: re.Match[str]) -> str:
-    escape = found[0]
+def _unescape_run(match: re.Match[str]) -> str:
+    escape = match[0]
     if escape[1] != "x":
         code = int(f"0x{escape[2:]}", 0)
         letter = chr(code) if code <= sys.maxunicode else ""
         # A lone surrogate is in no name.
-        is_ours = letter.encode(errors="ignore") and _shown_letter(letter) == escape
+        is_ours = letter.encode(errors="ignore") and _escape_letter(letter) == escape
         return letter if is_ours else escape
     data = bytes.fromhex(escape.replace("\\x", ""))
     if data.isascii():
         return data.decode()
     # Bytes that are UTF-8 together were not written by `escape_path`.
     letters = os.fsdecode(data)
-    return "".join(one if _is_byte(one) else _as_bytes(one) for one in letters)
+    return "".join(letter if _is_byte(letter) else _as_bytes(letter) for letter in letters)
 
 
 def _as_bytes(letter: str) -> str:

@@ -1,4 +1,4 @@
-"""What the operating system says, in words that a model can act on."""
+"""Errors of the operating system, in words that a model can act on."""
 
 import errno
 import os
@@ -27,7 +27,7 @@ _CLASSES = {
     errno.ENODEV: ("not_a_regular_file", "'{path}' is a device, not a file"),
 }
 FULL = frozenset(number for number, (name, _) in _CLASSES.items() if name == "disk_full")
-"""What the system says when a disk, a quota or a file is full."""
+"""The error numbers of a full disk, quota or file."""
 
 
 def problem(error: OSError, path: str, names: Iterable[str] = ()) -> WorkspaceError:
