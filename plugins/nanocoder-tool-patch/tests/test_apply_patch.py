@@ -351,11 +351,18 @@ class Interrupting(Workspace):
         super().__init__(root)
         self.then = then
 
-    def move(self, source, target, *, replace=False):
-        outcome = super().move(source, target, replace=replace)
-        if target == "other/new.txt":
-            self.then()
-        return outcome
+    def recording(self, name, title, *, processes=False):
+        view, rollback = super().recording(name, title, processes=processes)
+        move = view.move
+
+        def move_and_interrupt(source, target, *, replace=False):
+            outcome = move(source, target, replace=replace)
+            if target == "other/new.txt":
+                self.then()
+            return outcome
+
+        view.move = move_and_interrupt
+        return view, rollback
 
 
 def apply_as_a_call(ctx, workspace, patch):
