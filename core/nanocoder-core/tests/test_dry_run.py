@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from nanocoder import Effect, Plugins, ToolContext, hookimpl, tool
 from nanocoder.path.dry_run import NOT_DONE, is_performed
-from nanocoder.session.changed import History
+from nanocoder.session.file_history import History
 from nanocoder.session.records import read
 from nanocoder_testing import play
 

@@ -21,7 +21,7 @@ from nanocoder import (
     open_session,
     tool,
 )
-from nanocoder.session.changed import History
+from nanocoder.session.file_history import History
 from nanocoder.session.records import read
 from nanocoder.values import Decision
 from nanocoder_files import Workspace

@@ -6,6 +6,7 @@ _NAMES = {
     "nanocoder_files.entries": "Entry",
     "nanocoder_files.errors": "WorkspaceError",
     "nanocoder_files.globs": "glob_expression",
+    "nanocoder_files.file_change": "FileChange apart_from",
     "nanocoder_files.walk_filter": "LeftOut",
     "nanocoder_files.path_arguments": "named_paths",
     "nanocoder_files.private_files": "holding lock_file open_private replace_file",
@@ -19,6 +20,7 @@ _NAMES = {
     "nanocoder_files.snapshot": "Snapshot",
     "nanocoder_files.path_text": "escape_path unescape_path",
     "nanocoder_files.tree": "Files",
+    "nanocoder_files.undo": "UndoPlan carry_out plan_undo",
     "nanocoder_files.workspace": "Workspace",
     "nanocoder_files.writing": "Written",
 }

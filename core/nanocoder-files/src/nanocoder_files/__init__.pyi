@@ -1,6 +1,8 @@
 from nanocoder_files.content import TextFile as TextFile
 from nanocoder_files.entries import Entry as Entry
 from nanocoder_files.errors import WorkspaceError as WorkspaceError
+from nanocoder_files.file_change import FileChange as FileChange
+from nanocoder_files.file_change import apart_from as apart_from
 from nanocoder_files.globs import glob_expression as glob_expression
 from nanocoder_files.path_arguments import named_paths as named_paths
 from nanocoder_files.path_text import escape_path as escape_path
@@ -24,6 +26,9 @@ from nanocoder_files.restore import Restored as Restored
 from nanocoder_files.rollback import Rollback as Rollback
 from nanocoder_files.snapshot import Snapshot as Snapshot
 from nanocoder_files.tree import Files as Files
+from nanocoder_files.undo import UndoPlan as UndoPlan
+from nanocoder_files.undo import carry_out as carry_out
+from nanocoder_files.undo import plan_undo as plan_undo
 from nanocoder_files.walk_filter import LeftOut as LeftOut
 from nanocoder_files.workspace import Workspace as Workspace
 from nanocoder_files.writing import Written as Written

@@ -1,49 +1,26 @@
-"""Which files a session changed, and in which of its runs: what the journal tells of both."""
+"""The files that a session changed, and in which of its runs, from its journal."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from attrs import define, evolve, field, frozen
-from nanocoder_schema import Shown, Value
+from attrs import define, evolve, field
+from nanocoder_files import FileChange
+from nanocoder_schema import Shown
 
 from nanocoder.session.records import Record
 
 
-@frozen(eq=False, repr=False)
-class FileChange(Value):
-    """One change as it was announced; it may not have come to it.
-
-    *change* is write, delete, move, make_dirs or remove_dir, *kind* file, directory or other.
-    *before* and *after* are digests of the content, "" where there was none; *backup* is the copy
-    of what *before* is the digest of, below the session's backups. *made* are directories that were
-    made on the way.
-    """
-
-    seq: int
-    root: str
-    change: str
-    path: str
-    kind: str = "file"
-    target: str = ""
-    before: str = ""
-    after: str = ""
-    backup: str = ""
-    mode: int = 0
-    made: tuple[str, ...] = ()
-    call_id: str = ""
-
-
 @define(eq=False, repr=False)
 class Piece(Shown):
-    """A piece of a session that is undone as one: a run, a single call, an undoing, or its reverse.
+    """A piece of a session that is undone together: a run, a single call, an undo or a redo.
 
-    *tools* are those that ran in it. *undoes* are the changes that an undoing took back; it is
-    empty while the undoing has not come to its end.
+    *title* names it for a person, *tools* ran in it. *undoes* are the changes that an undo took
+    back; it is empty while the undo has not ended.
     """
 
     kind: str
     at: float
-    about: str = ""
+    title: str = ""
     changes: list[FileChange] = field(factory=list)
     tools: list[str] = field(factory=list)
     undoes: tuple[int, ...] = ()
@@ -74,31 +51,31 @@ class History:
             later += piece.tools
         return None
 
-    def last_undoing(self) -> Piece | None:
-        """Return the last undoing that has not been taken back itself."""
+    def last_undo(self) -> Piece | None:
+        """Return the last undo that has not been taken back itself."""
         pieces = (piece for piece in reversed(self.pieces) if piece.kind == "undo" and piece.undoes)
         return next((piece for piece in pieces if self.standing(piece)), None)
 
     def all(self) -> Piece:
         """Return everything that still stands as one piece."""
-        whole = Piece("session", self.pieces[0].at if self.pieces else 0.0)
+        session = Piece("session", self.pieces[0].at if self.pieces else 0.0)
         for piece in self.pieces:
             if not piece.undoes and self.standing(piece):
-                whole.changes += self.standing(piece)
-                whole.tools += piece.tools
-        return whole
+                session.changes += self.standing(piece)
+                session.tools += piece.tools
+        return session
 
     def of_call(self, call_id: str) -> Piece | None:
         """Return what the last call of that id changed, the calls that it made included."""
         for piece in reversed(self.pieces):
-            found = [one for one in self.standing(piece) if _is_of(one, call_id)]
-            if found and not piece.undoes:
-                return Piece("call", piece.at, f"call {call_id}", found)
+            changes = [change for change in self.standing(piece) if _is_of(change, call_id)]
+            if changes and not piece.undoes:
+                return Piece("call", piece.at, f"call {call_id}", changes)
         return None
 
     def standing(self, piece: Piece) -> list[FileChange]:
         """Return the changes of *piece* that have not been taken back."""
-        return [one for one in piece.changes if one.seq not in self._undone]
+        return [change for change in piece.changes if change.seq not in self._undone]
 
     def _take(self, record: Record) -> None:
         data = record.data
@@ -109,7 +86,7 @@ class History:
         elif record.kind == "call.started":
             self._called(record)
         elif record.kind == "call.finished":
-            self._calls = [one for one in self._calls if one != data.get("call_id")]
+            self._calls = [call for call in self._calls if call != data.get("call_id")]
             self._open = self._open and (bool(self._calls) or self.pieces[-1].kind != "call")
         elif record.kind == "file.changed":
             self._changed(record)
@@ -120,9 +97,9 @@ class History:
         elif record.kind in {"run.finished", "session.finished", "session.resumed"}:
             self._open, self._calls = False, []
 
-    def _begin(self, kind: str, record: Record, about: object = "") -> Piece:
+    def _begin(self, kind: str, record: Record, title: object = "") -> Piece:
         self._open, self._calls = True, []
-        self.pieces.append(Piece(kind, record.at, about if isinstance(about, str) else ""))
+        self.pieces.append(Piece(kind, record.at, title if isinstance(title, str) else ""))
         return self.pieces[-1]
 
     def _called(self, record: Record) -> None:
@@ -134,7 +111,7 @@ class History:
     def _changed(self, record: Record) -> None:
         # A call that was left behind may change a file when its run is over.
         piece = self.pieces[-1] if self.pieces else self._begin("call", record)
-        change = _decoded(record, self._calls[-1] if self._calls else "")
+        change = FileChange.of_data(record.seq, record.data, self._calls[-1] if self._calls else "")
         if change is not None:
             piece.changes.append(change)
 
@@ -142,8 +119,8 @@ class History:
         """Take no notice of what a transactional call has put back itself."""
         call_id = str(data.get("call_id", ""))
         if self.pieces and not data.get("not_restored"):
-            found = (one.seq for one in self.pieces[-1].changes if _is_of(one, call_id))
-            self._undone.update(found)
+            changes = (change for change in self.pieces[-1].changes if _is_of(change, call_id))
+            self._undone.update(change.seq for change in changes)
 
     def _undid(self, data: Mapping[str, Any]) -> None:
         undone, again = _numbers(data.get("undoes")), _numbers(data.get("again"))
@@ -161,21 +138,4 @@ def _is_of(change: FileChange, call_id: str) -> bool:
 
 
 def _numbers(value: object) -> tuple[int, ...]:
-    return tuple(one for one in value if isinstance(one, int)) if isinstance(value, list) else ()
-
-
-def _decoded(record: Record, call_id: str) -> FileChange | None:
-    data = record.data
-    texts = ("root", "change", "path", "kind", "target", "before", "after", "backup")
-    found = {name: data[name] for name in texts if isinstance(data.get(name), str)}
-    if not {"root", "change", "path"} <= found.keys():
-        return None
-    mode = data.get("mode")
-    made: Sequence[Any] = data["made"] if isinstance(data.get("made"), list) else ()
-    return FileChange(
-        record.seq,
-        **found,
-        mode=mode if isinstance(mode, int) else 0,
-        made=tuple(one for one in made if isinstance(one, str)),
-        call_id=call_id,
-    )
+    return tuple(item for item in value if isinstance(item, int)) if isinstance(value, list) else ()

@@ -3,16 +3,14 @@
 import os
 
 import pytest
-from nanocoder.session.changed import FileChange, Piece
-from nanocoder.session.undoing import Undoing
-from nanocoder_files import Workspace
+from nanocoder_files import FileChange, Workspace, plan_undo
 
 
 @pytest.mark.parametrize("change", ["put", "on_disk", "states", "_class__"])
 def test_a_change_of_a_kind_that_there_is_not_is_named(tmp_path, change):
     with Workspace(tmp_path) as workspace:
-        told = FileChange(1, str(tmp_path), change, "a.txt")
-        plan = Undoing(workspace, None).plan(Piece("run", 0.0), [told])
+        announced = FileChange(1, str(tmp_path), change, "a.txt")
+        plan = plan_undo(workspace, None, [announced])
     assert plan.problems == [f"a.txt: a change of an unknown kind, {change!r}"]
 
 
@@ -21,10 +19,10 @@ def test_a_copy_that_became_a_pipe_is_not_waited_for(tmp_path):
     (tmp_path / folder).mkdir()
     os.mkfifo(tmp_path / folder / "copy")
     with Workspace(tmp_path) as workspace:
-        told = FileChange(
+        announced = FileChange(
             *(1, str(tmp_path), "delete", "a.txt"), before="0", backup=f"{folder}/copy"
         )
-        plan = Undoing(workspace, tmp_path).plan(Piece("run", 0.0), [told])
+        plan = plan_undo(workspace, tmp_path, [announced])
     assert plan.problems == ["the earlier copy of a.txt is no longer kept"]
 
 
@@ -34,9 +32,9 @@ def test_a_copy_that_is_larger_than_any_file_here_is_named_and_not_read(tmp_path
     with (tmp_path / folder / "copy").open("wb") as copy:
         copy.truncate(3_000_000_000_000)  # a file with a hole: no memory would hold it
     with Workspace(tmp_path) as workspace:
-        told = FileChange(
+        announced = FileChange(
             *(1, str(tmp_path), "delete", "a.txt"), before="0", backup=f"{folder}/copy"
         )
-        plan = Undoing(workspace, tmp_path).plan(Piece("run", 0.0), [told])
+        plan = plan_undo(workspace, tmp_path, [announced])
     (problem,) = plan.problems
     assert "has 3,000,000,000,000 bytes; at most 50,000,000 are restored" in problem
