@@ -55,9 +55,9 @@ def names(folder) -> list[str]:
 
 def test_a_write_says_what_it_did(ground):
     workspace, ws = ground
-    written = workspace.write_text("a/b/c.txt", "one\n")
-    assert (written.path, written.created, written.size) == ("a/b/c.txt", True, 4)
-    assert (written.digest, written.backup, written.old) == (sha256(b"one\n"), None, None)
+    outcome = workspace.write_text("a/b/c.txt", "one\n")
+    assert (outcome.path, outcome.created, outcome.size) == ("a/b/c.txt", True, 4)
+    assert (outcome.digest, outcome.backup, outcome.old) == (sha256(b"one\n"), None, None)
     again = workspace.write_bytes("a/b/c.txt", b"two\n")
     assert not again.created
     assert again.old == b"one\n"
@@ -162,15 +162,15 @@ def test_the_content_that_is_expected_may_be_given_itself(ground, now):
     assert refusal(workspace.write_bytes, "f", b"x", expect=b"one") == "stale_read"
     assert refusal(workspace.write_bytes, "g", b"x", expect=b"") == "stale_read"
     assert (ws / "f").read_bytes() == now
-    written = workspace.write_bytes("f", b"x", expect=now)
-    assert ((ws / "f").read_bytes(), written.old) == (b"x", now)
+    outcome = workspace.write_bytes("f", b"x", expect=now)
+    assert ((ws / "f").read_bytes(), outcome.old) == (b"x", now)
 
 
 def test_what_is_written_may_come_in_pieces(ground):
     workspace, ws = ground
-    written = workspace.write_bytes("f", [b"one", memoryview(b"two")[1:], b""])
+    outcome = workspace.write_bytes("f", [b"one", memoryview(b"two")[1:], b""])
     assert (ws / "f").read_bytes() == b"onewo"
-    assert (written.size, written.digest) == (5, sha256(b"onewo"))
+    assert (outcome.size, outcome.digest) == (5, sha256(b"onewo"))
 
 
 def test_a_file_that_was_deleted_meanwhile_may_be_written_again(ground):
@@ -211,10 +211,10 @@ def test_so_many_backups_are_kept_and_nobody_else_may_read_them(ground):
     workspace, ws = ground
     for number in range(6):
         workspace.write_text("f", str(number))
-    kept = workspace.backups_of("f")
-    assert [path.read_text() for path in kept] == ["0", "3", "4"]
-    assert {stat.S_IMODE(path.stat().st_mode) for path in kept} == {0o600}
-    assert stat.S_IMODE(kept[0].parent.stat().st_mode) == 0o700
+    copies = workspace.backups_of("f")
+    assert [path.read_text() for path in copies] == ["0", "3", "4"]
+    assert {stat.S_IMODE(path.stat().st_mode) for path in copies} == {0o600}
+    assert stat.S_IMODE(copies[0].parent.stat().st_mode) == 0o700
     assert stat.S_IMODE((ws.parent / "state/backups").stat().st_mode) == 0o700
 
 
@@ -224,9 +224,9 @@ LARGE = b"a line of a large file\n" * 50_000
 def kept_large(workspace, ws):
     (ws / "f").write_bytes(LARGE)
     before = (ws / "f").stat()
-    written = workspace.write_bytes("f", b"new\n")
-    assert written.backup.read_bytes() == LARGE
-    return written.backup, os.path.samestat(written.backup.stat(), before)
+    outcome = workspace.write_bytes("f", b"new\n")
+    assert outcome.backup.read_bytes() == LARGE
+    return outcome.backup, os.path.samestat(outcome.backup.stat(), before)
 
 
 def has_leases(path) -> bool:
@@ -271,7 +271,7 @@ def test_a_large_file_that_gets_another_name_at_the_last_moment_is_kept_as_a_cop
     file, other = tmp_path / "ws/f", tmp_path / "ws/other"
     file.write_bytes(LARGE)
 
-    def somebody_else(_told):
+    def somebody_else(_change):
         os.link(file, other)
 
     backups = tmp_path / "backups"
@@ -298,7 +298,7 @@ def test_a_large_file_that_is_not_replaced_after_all_has_one_name_again(tmp_path
     file = tmp_path / "ws/f"
     file.write_bytes(LARGE)
 
-    def somebody_else(_told):
+    def somebody_else(_change):
         file.write_bytes(LARGE[::-1])
 
     backups = tmp_path / "backups"
@@ -315,7 +315,7 @@ def test_a_change_counts_though_its_backup_is_taken_away_meanwhile(tmp_path):
     file.write_bytes(LARGE)
     backups = tmp_path / "backups"
 
-    def somebody_else(_told):
+    def somebody_else(_change):
         shutil.rmtree(backups)
 
     with Workspace(tmp_path / "ws", backups=backups, listener=somebody_else) as workspace:
@@ -340,8 +340,8 @@ def rewrite(ctx: ToolContext, times: int) -> int:
 
 
 @pytest.mark.contract("MA-17")
-@pytest.mark.parametrize(("setting", "kept"), [("", 10), ("keep_backups = 3\n", 3)])
-def test_a_session_keeps_ten_backups_of_a_file_or_as_many_as_configured(tmp_path, setting, kept):
+@pytest.mark.parametrize(("setting", "copies"), [("", 10), ("keep_backups = 3\n", 3)])
+def test_a_session_keeps_ten_backups_of_a_file_or_as_many_as_configured(tmp_path, setting, copies):
     work, home = tmp_path / "work", tmp_path / "home"
     work.mkdir()
     (home / ".config/nanocoder").mkdir(parents=True)
@@ -351,7 +351,7 @@ def test_a_session_keeps_ten_backups_of_a_file_or_as_many_as_configured(tmp_path
     options = {"environment": {"HOME": str(home)}, "plugins": plugins, "mode": "auto"}
     with open_session(work, approve=agree, **options) as session:
         *_, returned = session.call("rewrite", {"times": 13})
-    assert returned.data["data"] == kept
+    assert returned.data["data"] == copies
 
 
 def agree(request):
@@ -385,10 +385,10 @@ for path in ("f", "new/deep/g"):
 
 
 def fill(folder, kind: str) -> list[str]:
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", FULL, str(folder), kind], capture_output=True, text=True, check=True
     )
-    return done.stdout.split()
+    return process.stdout.split()
 
 
 def test_a_write_beyond_the_limit_leaves_everything_as_it_was(tmp_path):
@@ -527,13 +527,13 @@ def test_what_a_living_process_writes_is_spared(killed_at):
 def test_no_file_of_others_is_removed_and_none_behind_a_link(killed_at, tmp_path):
     write, ws, change_logs = killed_at
     write("rename", "before")
-    (left,) = [name for name in names(ws / "d") if name != "f"]
-    like_ours = left[:-8] + "00000000"
+    (temporary,) = [name for name in names(ws / "d") if name != "f"]
+    like_ours = temporary[:-8] + "00000000"
     (ws / like_ours).write_text("of somebody who calls files as we do")
     (ws / "d").rename(ws / "moved")
     (ws / "d").symlink_to("moved")
     recover(change_logs, ws)
-    assert names(ws / "moved") == [left, "f"]
+    assert names(ws / "moved") == [temporary, "f"]
     assert (ws / like_ours).exists()
 
 

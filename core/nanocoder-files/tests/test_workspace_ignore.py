@@ -23,21 +23,21 @@ def git(top: Path, *words: str, data: bytes = b"") -> bytes:
         "GIT_CONFIG_NOSYSTEM": "1",
         "LC_ALL": "C.UTF-8",
     }
-    done = subprocess.run(
+    process = subprocess.run(
         ["git", "-C", str(top), *words],
         input=data,
         capture_output=True,
         env=environment,
         check=False,
     )
-    assert done.returncode in {0, 1}, done.stderr
-    return done.stdout
+    assert process.returncode in {0, 1}, process.stderr
+    return process.stdout
 
 
 def as_git_sees_it(top: Path, paths: list[str]) -> set[str]:
-    asked = b"\0".join(os.fsencode(path) for path in paths)
-    said = git(top, "check-ignore", "--no-index", "-z", "--stdin", data=asked)
-    return {os.fsdecode(path) for path in said.split(b"\0") if path}
+    question = b"\0".join(os.fsencode(path) for path in paths)
+    answer = git(top, "check-ignore", "--no-index", "-z", "--stdin", data=question)
+    return {os.fsdecode(path) for path in answer.split(b"\0") if path}
 
 
 def by_folder(workspace: Workspace) -> list[str]:
@@ -130,8 +130,8 @@ def test_the_walk_leaves_out_what_git_leaves_out(tree):
     with Workspace(top) as workspace:
         walked = one_by_one(workspace)
         assert by_folder(workspace) == walked
-    said = git(top, "ls-files", "-z", "--others", "--exclude-standard")
-    assert sorted(map(unescape_path, walked)) == sorted(os.fsdecode(said).split("\0")[:-1])
+    answer = git(top, "ls-files", "-z", "--others", "--exclude-standard")
+    assert sorted(map(unescape_path, walked)) == sorted(os.fsdecode(answer).split("\0")[:-1])
     assert "d/foo" in walked
     assert "foo" not in walked
 

@@ -291,13 +291,13 @@ print([(entry.name, bool(entry.problem)) for entry in workspace.walk()])
         (top / "f").write_text("a")
         (top / "f").chmod(0)
         (top / "d").mkdir(mode=0)
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-c", code, name, str(force_walk)],
             capture_output=True,
             text=True,
             check=True,
         )
-    *classes, listed = done.stdout.splitlines()
+    *classes, listed = process.stdout.splitlines()
     assert classes == ["permission_denied"] * 4
     assert listed == "[('d', True), ('f', False), ('ok', False)]"
 

@@ -54,8 +54,8 @@ def test_a_walk_leaves_it_out_and_counts_it(workspace):
     left_out = LeftOut()
     walked = {entry.path for entry in workspace.walk(left_out=left_out)}
     assert walked == {"a", "deep", "deep/c", "link"}
-    found = workspace.files()
-    assert {files.path(name) for files in found for name in files.names} == {"a", "deep/c"}
+    batches = workspace.files()
+    assert {files.path(name) for files in batches for name in files.names} == {"a", "deep/c"}
     assert left_out.data() == {"files": 1, "folders": 2}
     assert left_out.note() == "[1 file and 2 folders left out by rules]"
     assert left_out.note(lambda path: path.startswith("x")) == "[2 folders left out by rules]"

@@ -58,8 +58,8 @@ def test_files_come_with_their_directory_in_the_order_of_the_walk(ground):
     (ws / "link").symlink_to("b")
     os.mkfifo(ws / "pipe")
     os.utime(ws / os.fsdecode(b"o\xff/n\xff"), (7, 7))
-    found = [(files.folder, files.names) for files in workspace.files(skip={"skip"})]
-    assert found == [
+    batches = [(files.folder, files.names) for files in workspace.files(skip={"skip"})]
+    assert batches == [
         ("", [".gitignore"]), ("a", ["b"]), ("a/m", [".gitignore", "keep.log", "x"]),
         ("a", ["y"]), ("", ["b"]), ("o\\xff", ["n\\xff"]),
     ]  # fmt: skip

@@ -15,7 +15,7 @@ class FileChange(Value):
 
     *seq* orders the changes. *change* is write, delete, move, make_dirs or remove_dir, *kind* file,
     directory or other. *before* and *after* are digests of the content, "" where there was none;
-    *backup* is the copy of the content *before*, below the folder of backups. *made* are
+    *backup* is the copy of the content *before*, below the folder of backups. *folders* are
     directories that were made on the way.
     """
 
@@ -29,7 +29,7 @@ class FileChange(Value):
     after: str = ""
     backup: str = ""
     mode: int = 0
-    made: tuple[str, ...] = ()  # the key of the record
+    folders: tuple[str, ...] = ()
     call_id: str = ""
 
     @classmethod
@@ -44,7 +44,7 @@ class FileChange(Value):
             seq,
             **texts,
             mode=mode if isinstance(mode, int) else 0,
-            made=tuple(folder for folder in folders if isinstance(folder, str)),
+            folders=tuple(folder for folder in folders if isinstance(folder, str)),
             call_id=call_id,
         )
 

@@ -22,6 +22,12 @@ class KnownFiles(dict[str, str]):
         if expected != (version_mark(old.status) if expected.startswith(VERSION) else old.digest):
             raise stale(escape_path(path))
 
+    def note(self, path: str, version: str | os.stat_result) -> None:
+        """Know a digest, or a status, of *path*; "" forgets it."""
+        self.pop(path, None)
+        if version:
+            self[path] = version if isinstance(version, str) else version_mark(version)
+
     def move(self, source: str, target: str) -> None:
         """Know what was moved, and what is below it, by its new name."""
         for path in [path for path in self if path == source or path.startswith(source + "/")]:

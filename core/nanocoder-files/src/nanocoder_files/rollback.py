@@ -1,12 +1,11 @@
 """The changes of one call, which are kept or taken back together."""
 
-from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
 from nanocoder_files.backups import Backups
 from nanocoder_files.beneath import Place
-from nanocoder_files.change_log import ChangeLog, LoggedChange
+from nanocoder_files.change_log import ChangeLog, LoggedChange, create_log
 from nanocoder_files.errors import WorkspaceError
 from nanocoder_files.file_state import (
     DIRECTORY,
@@ -19,9 +18,9 @@ from nanocoder_files.file_state import (
 from nanocoder_files.known_files import KnownFiles
 from nanocoder_files.os_errors import FULL
 from nanocoder_files.owned_files import folder_for
+from nanocoder_files.parts import Parts
 from nanocoder_files.path_text import escape_path
 from nanocoder_files.restore import Restore, Restored
-from nanocoder_files.root import Root
 from nanocoder_files.writing import Old
 
 
@@ -42,8 +41,7 @@ class LiveRules:
         self._backups = backups
         self._known_files = known_files
         self._copies: dict[str, Path] = {}
-        self.known_before: dict[int, str] = {}
-        """What the session knew of the path of each change before it, by the change's line."""
+        self._known_before: dict[int, str] = {}
 
     @property
     def note(self) -> str:
@@ -53,6 +51,10 @@ class LiveRules:
         names = ", ".join(map(escape_path, self._copies))
         folder = next(iter(self._copies.values())).parent.parent
         return f"changed by others meanwhile, and replaced: {names} (copies are in {folder})"
+
+    def note_before(self, change: LoggedChange) -> None:
+        """Note what the session knows of a file before *change*."""
+        self._known_before[change.line] = self._known_files.get(change.changed_path, "")
 
     def prepare(self, place: Place) -> None:
         """Do nothing: a call that lives leaves no half-written file."""
@@ -69,7 +71,7 @@ class LiveRules:
 
     def restored(self, change: LoggedChange) -> None:
         """Know of the file what was known before it was changed."""
-        if version := self.known_before.get(change.line):
+        if version := self._known_before.get(change.line):
             self._known_files[change.changed_path] = version
         else:
             self._known_files.pop(change.changed_path, None)
@@ -78,23 +80,23 @@ class LiveRules:
 class Rollback:
     """Logs each change before it is made, until `restore` or `discard` ends the call.
 
-    Afterwards the call's workspace changes nothing any more. *create* makes the log, at the first
-    change.
+    Afterwards the call's workspace changes nothing any more. The log is made at the first change:
+    its file is called like *name*, *title* is for a person.
     """
 
     def __init__(
         self,
-        create: Callable[[], ChangeLog],
-        root: Root,
+        parts: Parts,
+        name: str,
+        title: str,
         rules: LiveRules,
         lock: AbstractContextManager[object],
-        known_files: KnownFiles,
     ) -> None:
-        self._create = create
-        self._root = root
+        self._parts = parts
+        self._name = name
+        self._title = title
         self._rules = rules
         self._lock = lock
-        self._known_files = known_files
         self._log: ChangeLog | None = None
         self._is_over = False
 
@@ -138,7 +140,9 @@ class Rollback:
             )
         try:
             if self._log is None:
-                self._log = self._create()
+                self._log = create_log(
+                    self._parts.change_logs, self._parts.root.path, self._name, self._title
+                )
             logged = self._log.append(change, data)
             # Looked for afterwards, so that of two at once at least one sees the other.
             is_contested = self._log.is_contested(logged)
@@ -156,7 +160,7 @@ class Rollback:
                 " undo its change; try again when it has ended",
                 error_class="stale_read",
             )
-        self._rules.known_before[logged.line] = self._known_files.get(change.changed_path, "")
+        self._rules.note_before(logged)
 
     # The end of the call
 
@@ -167,7 +171,7 @@ class Rollback:
             log, self._log = self._log, None
             if log is None:
                 return Restored()
-            restore = Restore(self._root, self._rules)
+            restore = Restore(self._parts.root, self._rules)
             for change in reversed(log.changes):
                 restore.undo(log, change)
             notes = [self._rules.note]
@@ -180,7 +184,7 @@ class Rollback:
             return Restored(restore.paths, tuple(restore.lost.values()), then)
 
     def _what_is_next(self, log: ChangeLog) -> str:
-        if log.path.parent.name == folder_for(Path(), self._root.path).name:
+        if log.path.parent.name == folder_for(Path(), self._parts.root.path).name:
             return (
                 "make room, or remove what is in the way; the next session in this directory"
                 " tries again before anything else"

@@ -236,7 +236,7 @@ class _Planner:
             self._states[change.path] = DIRECTORY
 
     def _clear_folders(self, change: FileChange) -> None:
-        self._plan.steps.extend(Step("clear", path) for path in reversed(change.made))
+        self._plan.steps.extend(Step("clear", path) for path in reversed(change.folders))
 
     def _block(self, path: str, now: str) -> None:
         reason = "has been changed since" if now else "has been removed since"

@@ -3,28 +3,22 @@
 import os
 import stat as mode_of
 from collections.abc import Callable, Collection, Iterable, Iterator
-from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, BinaryIO, Self
 
-from attrs import evolve, frozen
-from nanocoder_schema import Value
+from attrs import evolve
 
 from nanocoder_files import content
 from nanocoder_files.backups import Backups
 from nanocoder_files.changes import ChangeListener, Changes
 from nanocoder_files.content import TextFile
 from nanocoder_files.entries import Entry
-from nanocoder_files.known_files import version_mark
 from nanocoder_files.move_check import refuse_to_reveal
-from nanocoder_files.outputs import Outputs
+from nanocoder_files.parts import Parts
 from nanocoder_files.path_text import escape_path
 from nanocoder_files.protected import Protection
 from nanocoder_files.readable import Readable
-from nanocoder_files.reader import Reader
-from nanocoder_files.root import Root
-from nanocoder_files.tree import Files, Tree
+from nanocoder_files.tree import Files
 from nanocoder_files.walk_filter import LeftOut
 from nanocoder_files.write_note import WriteNote
 from nanocoder_files.writing import Pieces, Written
@@ -32,19 +26,6 @@ from nanocoder_files.writing import Pieces, Written
 if TYPE_CHECKING:
     from nanocoder_files.rollback import Rollback
     from nanocoder_files.snapshot import Snapshot
-
-
-@frozen(eq=False, repr=False)
-class Parts(Value):
-    """What a workspace shares with its views for single calls."""
-
-    root: Root
-    tree: Tree
-    backups: Backups | None
-    write_note: WriteNote
-    change_logs: Path | None
-    outputs: Outputs
-    reader: Reader
 
 
 class Workspace:
@@ -81,32 +62,26 @@ class Workspace:
         and not changed. *readable* says which paths may be read, `SessionInfo.readable` in a
         session; None: all.
         """
-        opened = Root(root, force_walk=force_walk, extra_protected=extra_protected)
-        copies = Backups(backups, keep_backups) if backups else None
-        write_note = WriteNote(change_logs, opened.path)
-        files_of_session = Outputs(outputs)
-        reader = Reader(opened, files_of_session, readable or Readable())
-        parts = Parts(
-            opened, Tree(opened), copies, write_note, change_logs, files_of_session, reader
+        parts = Parts.open(
+            root,
+            backups=Backups(backups, keep_backups) if backups else None,
+            force_walk=force_walk,
+            extra_protected=extra_protected,
+            change_logs=change_logs,
+            outputs=outputs,
+            readable=readable or Readable(),
         )
-        self._join(parts, Changes(opened, copies, listener, write_note))
+        self._join(parts, Changes(parts.root, parts.backups, listener, parts.write_note))
 
-    def _join(self, parts: "Parts", changes: Changes) -> None:
-        self._parts = parts
+    def _join(self, parts: Parts, changes: Changes) -> None:
+        self.root, self._parts, self._changes = parts.root.path, parts, changes
         self._root, self._tree, self._reader = parts.root, parts.tree, parts.reader
         self._outputs = parts.outputs
-        self._changes = changes
-        self.root = parts.root.path
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -201,12 +176,7 @@ class Workspace:
         """Remember that *path* was read: its SHA-256, or what `fstat` said; "" forgets it."""
         if self._outputs.has(path):
             return
-        canonical = self._root.resolved(self._root.raw(path))
-        self._changes.known_files.pop(canonical, None)
-        if version:
-            self._changes.known_files[canonical] = (
-                version if isinstance(version, str) else version_mark(version)
-            )
+        self._changes.known_files.note(self._root.resolved(self._root.raw(path)), version)
 
     def has_read(self, path: str) -> bool:
         """Tell whether this session has read *path*, or written all of it."""
@@ -394,13 +364,11 @@ class Workspace:
         workspace are not known here. A file of the call that others change meanwhile
         is taken back, too, where the call starts *processes*, and stays where it does not.
         """
-        from nanocoder_files.change_log import create_log  # few calls need it
-        from nanocoder_files.rollback import LiveRules, Rollback
+        from nanocoder_files.rollback import LiveRules, Rollback  # few calls need it
 
-        create = partial(create_log, self._parts.change_logs, self.root, name, title)
-        known_files = self._changes.known_files
+        known_files, lock = self._changes.known_files, self._changes.lock
         rules = LiveRules(self._parts.backups, known_files, processes=processes)
-        rollback = Rollback(create, self._root, rules, self._changes.lock, known_files)
+        rollback = Rollback(self._parts, name, title, rules, lock)
         # The log names every file that a write makes: such a call needs no write note.
         changes = evolve(self._changes, rollback=rollback, write_note=WriteNote())
         return CallWorkspace(self._parts, changes), rollback
