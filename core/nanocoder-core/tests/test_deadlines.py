@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from nanocoder import Decision, Plugins, ToolResult, Verdict, hookimpl, tool
-from nanocoder.deadline import LateError, idle_threads, run_within
+from nanocoder.deadline import LateError, idle_threads, run_with_deadline
 from nanocoder.hooks import styles
 from nanocoder_testing import play
 
@@ -148,17 +148,19 @@ def test_an_async_tool_that_blocks_holds_up_no_other(
 
 
 def test_work_in_time_returns_what_it_returns_and_raises_what_it_raises() -> None:
-    assert run_within(60, lambda: 3) == 3
+    assert run_with_deadline(lambda: 3, 60) == 3
     with pytest.raises(ZeroDivisionError):
-        run_within(60, lambda: 1 // 0)
-    assert run_within(60, threading.current_thread) is run_within(60, threading.current_thread)
+        run_with_deadline(lambda: 1 // 0, 60)
+    assert run_with_deadline(threading.current_thread, 60) is run_with_deadline(
+        threading.current_thread, 60
+    )
 
 
 def test_work_that_is_late_leaves_its_thread_behind(forever: threading.Event) -> None:
-    first = run_within(60, threading.current_thread)
+    first = run_with_deadline(threading.current_thread, 60)
     with pytest.raises(LateError, match=r"took longer than 0.05 s"):
-        run_within(0.05, forever.wait)
-    assert run_within(60, threading.current_thread) is not first
+        run_with_deadline(forever.wait, 0.05)
+    assert run_with_deadline(threading.current_thread, 60) is not first
     forever.set()
     first.join(60)
     assert not first.is_alive()
@@ -166,12 +168,12 @@ def test_work_that_is_late_leaves_its_thread_behind(forever: threading.Event) ->
 
 FORKING = """
 import os
-from nanocoder.deadline import run_within
+from nanocoder.deadline import run_with_deadline
 
-print(run_within(60, os.getpid) == os.getpid())
+print(run_with_deadline(os.getpid, 60) == os.getpid())
 child = os.fork()
 if child == 0:
-    os._exit(0 if run_within(5, os.getpid) == os.getpid() else 1)
+    os._exit(0 if run_with_deadline(os.getpid, 5) == os.getpid() else 1)
 print(os.waitpid(child, 0)[1])
 """
 
@@ -185,6 +187,6 @@ def test_work_in_time_is_done_in_a_forked_process_too() -> None:
 
 
 def test_a_thread_that_waits_for_work_is_told_from_one_that_works():
-    assert run_within(5, threading.current_thread) in idle_threads()
-    seen = run_within(5, lambda: threading.current_thread() in idle_threads())
+    assert run_with_deadline(threading.current_thread, 5) in idle_threads()
+    seen = run_with_deadline(lambda: threading.current_thread() in idle_threads(), 5)
     assert not seen

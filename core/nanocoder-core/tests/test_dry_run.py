@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 from nanocoder import Effect, Plugins, ToolContext, hookimpl, tool
-from nanocoder.path.dry_run import NOT_DONE, is_performed
+from nanocoder.path.preview import DRY_RUN_RESULT, is_performed
 from nanocoder.session.file_history import History
 from nanocoder.session.records import read
 from nanocoder_testing import play
@@ -115,7 +115,7 @@ def test_the_model_is_told_and_does_not_see_what_the_person_sees(tmp_path):
     played = play(tmp_path, [[("change", {})], "done"], plugins=plugins, dry_run=True)
     assert "Dry run" in played.model.requests[0].system
     (result,) = played.results
-    assert result.output == NOT_DONE
+    assert result.output == DRY_RUN_RESULT
     (row,) = played.report["dry_run"]
     assert "guards" in row["preview"]
 

@@ -1,45 +1,63 @@
-"""Work that must not hold up whoever waits for it: it runs on a thread that can be left behind.
+"""Work that must not hold up its caller: it runs on a thread that can be left behind.
 
-Python cannot end a thread. One that is late goes on by itself, and nobody hears what it returns. A
+Python cannot end a thread. A thread that is late goes on by itself, and its outcome is dropped. A
 single operation that never lets other threads run, such as a regular expression on a text made for
 it, holds up everything and cannot be left behind either.
 """
 
 import os
+import queue
 import threading
 from collections import deque
 from collections.abc import Callable
 from functools import cache
 from typing import Any, TypeVar
 
+from nanocoder.cancel import Cancel
+from nanocoder.errors import Cancelled, TimedOut
+
 T = TypeVar("T")
 
 
-class LateError(Exception):
+class LateError(TimedOut):
     """The work took longer than it may."""
 
 
-def run_within(seconds: float, work: Callable[[], T]) -> T:
-    """Return what *work* returns, or raise what it raises.
+def run_with_deadline(work: Callable[[], T], limit_s: float, cancel: Cancel | None = None) -> T:
+    """Return what *work* returns, or raise what it raises; it runs on another thread.
 
-    Raises: LateError after *seconds*.
+    Raises: TimedOut after *limit_s* seconds (0: no limit), Cancelled as soon as *cancel* is set.
     """
-    idle = _idle()
+    import contextvars
+
+    if cancel is not None:
+        cancel.check()
+    outcomes: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
+    interrupted = Cancelled("interrupted")
     try:
-        worker = idle.pop()
+        worker = _idle().pop()
     except IndexError:  # another thread may have taken the last one
         worker = _Worker()
+    forget = cancel.on_set(lambda: outcomes.put((None, interrupted))) if cancel else _nothing
+    context = contextvars.copy_context()  # a tracer's span is the hook's, too
+    worker.tasks.put((lambda: context.run(work), outcomes))
     is_done = False
     try:
-        is_done = worker.run(work, seconds)
-        if not is_done:
-            raise LateError(f"took longer than {seconds:g} s")
-        return worker.outcome()  # type: ignore[no-any-return]
+        value, error = outcomes.get(timeout=limit_s or None)
+        is_done = error is not interrupted
+    except queue.Empty:
+        raise LateError(f"took longer than {limit_s:g} s", data={"limit_s": limit_s}) from None
     finally:
-        if is_done:
-            idle.append(worker)
-        else:  # late, or a KeyboardInterrupt came
-            worker.leave()
+        if not is_done:
+            worker.is_left_behind = True
+        forget()
+    if error is not None:
+        raise error
+    return value  # type: ignore[no-any-return]
+
+
+def _nothing() -> None:
+    """Take no wish back: there was no `cancel`."""
 
 
 def idle_threads() -> set[threading.Thread]:
@@ -59,47 +77,24 @@ class _Worker:
     """A thread for one piece of work after the other."""
 
     def __init__(self) -> None:
-        self._go = threading.Lock()
-        self._done = threading.Lock()
-        self._go.acquire()
-        self._done.acquire()
-        self._work: Callable[[], Any] | None = None
-        self._value: Any = None
-        self._error: BaseException | None = None
+        self.is_left_behind = False
+        self.tasks: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self.thread = threading.Thread(target=self._serve, name="nanocoder-hooks", daemon=True)
         self.thread.start()
 
-    def run(self, work: Callable[[], Any], seconds: float) -> bool:
-        """Run *work* and tell whether it has ended in time; then `outcome` has what came of it."""
-        import contextvars
-
-        context = contextvars.copy_context()  # a tracer's span is the hook's, too
-        self._work = lambda: context.run(work)
-        self._go.release()
-        return self._done.acquire(timeout=seconds)
-
-    def outcome(self) -> Any:
-        """Return what the work returned, or raise what it raised."""
-        value, error = self._value, self._error
-        self._value = self._error = None
-        if error is not None:
-            raise error
-        return value
-
-    def leave(self) -> None:
-        """Let the thread end when its work has."""
-        self._work = None
-
     def _serve(self) -> None:
         while True:
-            self._go.acquire()
-            work = self._work
-            if work is None:
-                return
+            work, outcomes = self.tasks.get()
+            outcome: tuple[Any, BaseException | None]
             try:
-                self._value = work()
-            except BaseException as error:  # noqa: BLE001 - raised again where somebody waits
-                self._error = error
-            if self._work is None:  # nobody waits any more
+                outcome = work(), None
+            except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
+                outcome = None, error
+            del work  # an idle thread keeps nothing of the session alive
+            ends = self.is_left_behind  # read once: a thread that ends must not look idle
+            if not ends:
+                _idle().append(self)
+            outcomes.put(outcome)
+            del outcome, outcomes
+            if ends:
                 return
-            self._done.release()

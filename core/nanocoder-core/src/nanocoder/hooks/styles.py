@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from attrs import evolve, frozen
 from nanocoder_schema import Shown
 
-from nanocoder.deadline import LateError, run_within
+from nanocoder.deadline import LateError, run_with_deadline
 from nanocoder.errors import NanocoderError, PluginError
 from nanocoder.values import Decision, Verdict, wrong_field
 
@@ -66,7 +66,7 @@ def attempt(implementation: Implementation, arguments: Mapping[str, Any]) -> Any
     try:
         if limit_s is None:
             return implementation(arguments)
-        return run_within(limit_s, partial(implementation, arguments))
+        return run_with_deadline(partial(implementation, arguments), limit_s)
     except LateError as error:
         late = implementation.error(error)
         late.is_late = True

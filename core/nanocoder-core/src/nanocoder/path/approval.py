@@ -1,22 +1,22 @@
-"""Consent: what the policies say of a call, and what a person answers when they say "ask"."""
+"""Approval: the verdict of the policies on a call, and a person's answer where it is "ask"."""
 
 import hashlib
 import itertools
 import os
 import time
 from collections.abc import Callable, Generator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from attrs import define, evolve, frozen
-from nanocoder_schema import Shown, Value, canonical_json, copy_arguments
+from attrs import evolve
+from nanocoder_schema import canonical_json, copy_arguments
 
 from nanocoder.cancel import Cancel
-from nanocoder.errors import ApprovalNeeded, Denied, ToolError
+from nanocoder.deadline import run_with_deadline
+from nanocoder.errors import ApprovalNeeded, Cancelled, Denied, TimedOut
 from nanocoder.hooks import styles
-from nanocoder.path.approvers import Approver, Approvers, Asker
-from nanocoder.path.dry_run import foretold, is_performed
-from nanocoder.path.preview import Preview, Previews
-from nanocoder.path.stages import Watch
+from nanocoder.path.in_flight import InFlight
+from nanocoder.path.preview import DRY_RUN_RESULT, Preview, Previews, is_performed
+from nanocoder.path.worker import Ask, Emitted, Steps
 from nanocoder.plugins import Plugins
 from nanocoder.tools.tool import ANY_TOOL, SessionInfo, Tool
 from nanocoder.values import (
@@ -28,57 +28,23 @@ from nanocoder.values import (
     Question,
     Risk,
     ToolCall,
+    ToolResult,
     Verdict,
     wrong_field,
 )
 
-if TYPE_CHECKING:
-    from nanocoder_files import Snapshot
-
-Check = Callable[[Mapping[str, Any]], dict[str, Any]]
+Approver = Callable[[ApprovalRequest], ApprovalAnswer | None]
+Asker = Callable[[Question], str | None]
 
 APPROVAL_TIMEOUT_S = 300.0
-"""What the fields of an answer must be, whoever gives it."""
 MAX_QUESTIONS = 10
 """How often a person is asked about one call, edited or changed meanwhile, before it is refused."""
-
-
-@define(eq=False, repr=False)
-class Ask(Shown):
-    """A question on its way to whoever can put it to a person.
-
-    It travels like an event and comes back answered; a text in place of an approval says why there
-    is none. *told* is the event that says so: yielded when it is put, and not while another is.
-    """
-
-    request: ApprovalRequest | Question
-    told: Event
-    answer: ApprovalAnswer | str | None = None
-
-
-@frozen(eq=False, repr=False)
-class Authorized(Value):
-    """A call that may run: its frozen form, and the checked arguments that its handler gets.
-
-    *consented* tells whether that holds for the steps of a composed call, too: a person was asked
-    and saw them, or wrote a rule about the tool as a whole. A rule for some paths says nothing of
-    the commands among the steps, and what the mode allows nobody has looked at. With an *obstacle*
-    the call cannot work: nobody was asked, and it ends with that error. *snapshot* is of the files
-    that a person saw a preview of. With *foretold*, what it would do, the call is not done.
-    """
-
-    call: ToolCall
-    arguments: dict[str, Any]
-    consented: bool = True
-    obstacle: ToolError | None = None
-    snapshot: "Snapshot | None" = None
-    foretold: Mapping[str, str] | None = None
 
 
 class Approvals:
     """Judges calls and asks for approval; one for each session.
 
-    Consent that was kept lives as long as it does.
+    Approvals that hold for the session ("always") are *remembered* as long as it lives.
     """
 
     def __init__(
@@ -90,136 +56,129 @@ class Approvals:
         remembered: set[tuple[str, ...]] | None = None,
         approval_timeout_s: float = APPROVAL_TIMEOUT_S,
     ) -> None:
-        """Judge for *session*; *kept* is the consent that it shares with another one."""
+        """Judge for *session*; what is *remembered* may be shared with another one."""
         self.session = session
         self._plugins = plugins
-        self._approvers = Approvers(plugins, session, approve, ask)
+        self._approve = approve
+        self._ask_person = ask
         self._sequence = itertools.count(1)
         self._timeout_s = approval_timeout_s
         self._previews = Previews()
-        self.foretold: list[dict[str, str]] = []
+        self.dry_run_rows: list[dict[str, str]] = []
         self.remembered: set[tuple[str, ...]] = set() if remembered is None else remembered
 
-    def fresh(self) -> list[dict[str, str]] | None:
+    def start_dry_run(self) -> list[dict[str, str]] | None:
         """Return the list that the calls of a new dry run are added to; None of any other run."""
-        self.foretold = []
-        return self.foretold if self.session.dry_run else None
+        self.dry_run_rows = []
+        return self.dry_run_rows if self.session.dry_run else None
 
     def verdict(self, call: ToolCall, tool: Tool[..., Any]) -> Verdict:
         """Return the strictest verdict of all policies; without any, all but safe reading asks."""
-        return styles.judge(*self._judging(call, tool)) or _unjudged(call, tool)
+        return styles.judge(*self._judging(call, tool)) or _default_verdict(call, tool)
 
     def verdicts(self, call: ToolCall, tool: Tool[..., Any]) -> list[Verdict]:
         """Return every policy's verdict, for explaining."""
-        return styles.verdicts(*self._judging(call, tool)) or [_unjudged(call, tool)]
+        return styles.verdicts(*self._judging(call, tool)) or [_default_verdict(call, tool)]
 
-    def _judging(self, call: ToolCall, tool: Tool[..., Any]) -> tuple[Any, ...]:
-        policies = self._plugins.implementations("nanocoder_before_execute")
-        return policies, self._plugins.report, self._about(call, tool)
+    def authorize(self, flight: InFlight) -> Steps:
+        """Check and judge a call, and ask the person for the approval that the verdict demands.
 
-    def authorize(
-        self,
-        call: ToolCall,
-        tool: Tool[..., Any],
-        check: Check,
-        watch: Watch,
-        cancel: Cancel,
-        *,
-        consented: bool = False,
-    ) -> Generator[Event | Ask, None, Authorized]:
-        """Yield what happens on the way to consent and return the call as it may run.
-
-        *consented* says that a person agreed to the composed call that this one is a step of. An
-        edit approves what was written: the edited call is checked and judged again, and asked for
-        again only when a rule has something new to say. Nobody is asked about a call that its own
-        preview finds impossible, unless by a rule: what that guards, the error may tell of.
+        An edit approves what the person wrote: the edited call is checked and judged again, and
+        asked for again only when a rule has something new to say. A call that its own preview finds
+        impossible, or that a dry run only shows, ends here: it has its result.
         Raises: Denied, ApprovalNeeded, BadArguments, Cancelled.
         """
-        arguments = check(call.arguments)
-        yield Event("call.validated", call_id=call.id)
-        watch.enter("policy")
-        agreed: tuple[str, ...] | None = None
-        snapshot: Snapshot | None = None
+        flight.arguments = flight.tool.signature.check(flight.call.arguments)
+        yield flight.event("call.validated")
+        flight.enter("policy")
+        answered: Verdict | None = None
         for _ in range(MAX_QUESTIONS):
-            verdict = self.verdict(call, tool)
-            yield Event("call.decided", verdict_data(verdict), call.id)
-            if verdict.decision is Decision.DENY:
-                raise Denied(f"denied: {verdict.reason}", data=verdict_data(verdict))
-            if self.session.dry_run and not is_performed(tool, call.arguments):
-                return self._foretold(call, tool, arguments, verdict, cancel)
-            asked = (verdict.rule, verdict.reason)
-            if verdict.decision is Decision.ALLOW:
-                return Authorized(call, arguments, consented or verdict.covers_steps)
-            if (consented and not verdict.asks_inside_composed) or asked == agreed:
-                return Authorized(call, arguments, snapshot=snapshot)
-            if _key(verdict, call, tool) in self.remembered:
-                return Authorized(call, arguments)
-            preview = self._preview(call, tool, cancel)
-            if preview.obstacle is not None and not verdict.rule:
-                return Authorized(call, arguments, obstacle=preview.obstacle)
-            snapshot = preview.snapshot
-            request = self._request(call, tool, verdict, preview.text)
-            answer = yield from self._answered(request, verdict, tool, watch)
-            if answer.arguments is None:
-                if not self._still_holds(verdict, call, tool):
-                    continue
-                yield Event("call.approved", {"always": answer.always}, call.id)
-                return Authorized(call, arguments, snapshot=snapshot)
-            agreed = asked
-            call = evolve(call, arguments=copy_arguments(answer.arguments), edited=True)
-            arguments = check(call.arguments)
-            yield Event("call.edited", {"arguments": call.arguments}, call.id)
+            flight.verdict = self.verdict(flight.call, flight.tool)
+            yield flight.event("call.decided", **verdict_data(flight.verdict))
+            _refuse_denied(flight.verdict)
+            is_shown = self.session.dry_run and not is_performed(flight.tool, flight.call.arguments)
+            if not is_shown and self._is_agreed(flight, answered):
+                return
+            preview = self._preview(flight)
+            # A rule may guard what the obstacle's message would give away: then the person decides.
+            if preview.obstacle is not None and not flight.verdict.rule:
+                yield flight.fail(preview.obstacle)
+                return
+            if is_shown:
+                yield self._show(flight, preview.text)
+                return
+            answer = yield from self._answer(flight, preview)
+            if answer.arguments is not None:
+                answered = flight.verdict
+                yield self._edit(flight, answer.arguments)
+            elif self._still_holds(flight):
+                flight.is_agreed = True
+                yield flight.event("call.approved", always=answer.always)
+                return
         raise Denied(
             f"denied: you were asked {MAX_QUESTIONS} times and each edit needed another approval"
         )
 
-    def _foretold(
-        self,
-        call: ToolCall,
-        tool: Tool[..., Any],
-        arguments: dict[str, Any],
-        verdict: Verdict,
-        cancel: Cancel,
-    ) -> Authorized:
-        preview = self._preview(call, tool, cancel)
-        if preview.obstacle is not None and not verdict.rule:
-            return Authorized(call, arguments, obstacle=preview.obstacle)
-        row = foretold(call, verdict, preview.text)
-        self.foretold.append(row)
-        return Authorized(call, arguments, foretold=row)
+    def _is_agreed(self, flight: InFlight, answered: Verdict | None) -> bool:
+        """Tell whether a call needs no question, and note whether that holds for its steps.
 
-    def _still_holds(self, asked: Verdict, call: ToolCall, tool: Tool[..., Any]) -> bool:
-        """Tell whether a yes answers what would be asked by now; raises Denied for what is denied.
-
-        While the question stood the mode may have changed, or a path may have become a link.
+        A rule for some paths says nothing about the commands among the steps, and nobody has looked
+        at what the mode allows: such an approval does not hold for the steps.
         """
-        # As one that a person has seen: whoever counts calls has counted it.
-        verdict = self.verdict(evolve(call, edited=True), tool)
-        if verdict.decision is Decision.DENY:
-            raise Denied(f"denied: {verdict.reason}", data=verdict_data(verdict))
+        verdict = flight.verdict
         if verdict.decision is Decision.ALLOW:
+            flight.is_agreed = flight.is_covered or verdict.covers_steps
             return True
-        return (verdict.rule, verdict.source) == (asked.rule, asked.source)
+        is_same = answered is not None and _question_of(answered) == _question_of(verdict)
+        flight.is_agreed = (
+            (flight.is_covered and not verdict.asks_inside_composed)
+            or is_same
+            or _key(verdict, flight.call, flight.tool) in self.remembered
+        )
+        return flight.is_agreed
 
-    def _answered(
-        self, request: ApprovalRequest, verdict: Verdict, tool: Tool[..., Any], watch: Watch
-    ) -> Generator[Event | Ask, None, ApprovalAnswer]:
-        call = request.call
-        question = Ask(request, Event("call.approval_requested", request_data(request), call.id))
+    def _preview(self, flight: InFlight) -> Preview:
+        preview = self._previews.preview(
+            self._plugins.implementations("nanocoder_render"),
+            self._plugins.report,
+            {**self._hook_arguments(flight.call, flight.tool), "result": None},
+            flight.cancel,
+        )
+        flight.snapshot = preview.snapshot or flight.snapshot
+        return preview
+
+    def _show(self, flight: InFlight, preview: str) -> Event:
+        """End a call of a dry run: it is shown to the person and not done."""
+        verdict, name = flight.verdict, flight.call.name
+        reason = verdict.reason if verdict.decision is Decision.ASK else ""
+        row = {"id": flight.call.id, "tool": name, "preview": preview.rstrip("\n")}
+        self.dry_run_rows.append({**row, "approval": reason})
+        flight.enter("output")
+        flight.result = ToolResult(DRY_RUN_RESULT, title=name, metadata={"dry_run": True})
+        after = f" after your approval ({reason})" if reason else ""
+        text = f"dry run: {name} would do this{after}:\n{row['preview']}"
+        return flight.event("notice", text=text)
+
+    def _answer(
+        self, flight: InFlight, preview: Preview
+    ) -> Generator[Emitted, None, ApprovalAnswer]:
+        """Ask the person, and return their answer if it lets the call run."""
+        request = self._request(flight, preview.text)
+        question = Ask(request, flight.event("call.approval_requested", **request_data(request)))
         began = time.perf_counter()
         yield question
-        watch.asked_s += time.perf_counter() - began
-        answer = question.answer
+        flight.asked_s += time.perf_counter() - began
+        answer, verdict = question.answer, flight.verdict
         if isinstance(answer, str):
             raise Denied(f"denied: {answer}")
         if not isinstance(answer, ApprovalAnswer):
             raise ApprovalNeeded(
-                f"approval needed: {call.name} was not run because nobody can answer"
+                f"approval needed: {flight.call.name} was not run because nobody can answer"
                 f" ({verdict.reason})",
                 data=verdict_data(verdict),
             )
-        # Taken anew: whoever changed the request has not agreed to what runs.
-        if (answer.id, answer.digest) != (request.id, digest_of(call.arguments)):
+        # Computed anew: a plugin that changed the request has not changed what runs.
+        if (answer.id, answer.digest) != (request.id, digest_of(flight.call.arguments)):
             raise Denied("denied: the answer belongs to another request")
         _refuse_unsound(answer)
         if not answer.approved:
@@ -228,21 +187,79 @@ class Approvals:
             )
         if answer.always:
             # Consent covers the edited arguments, not the original ones.
-            edited = (
-                call.arguments if answer.arguments is None else copy_arguments(answer.arguments)
-            )
-            self.remembered.add(_key(verdict, evolve(call, arguments=edited), tool))
+            arguments = flight.call.arguments if answer.arguments is None else answer.arguments
+            call = evolve(flight.call, arguments=copy_arguments(arguments))
+            self.remembered.add(_key(verdict, call, flight.tool))
         return answer
+
+    def _edit(self, flight: InFlight, arguments: Mapping[str, Any]) -> Event:
+        flight.call = evolve(flight.call, arguments=copy_arguments(arguments), edited=True)
+        flight.arguments = flight.tool.signature.check(flight.call.arguments)
+        return flight.event("call.edited", arguments=flight.call.arguments)
+
+    def _still_holds(self, flight: InFlight) -> bool:
+        """Tell whether a yes answers what would be asked now; raises Denied for what is denied.
+
+        While the question was open the mode may have changed, or a path may have become a link.
+        """
+        # As a call that a person has seen: policies that count calls have counted it.
+        verdict = self.verdict(evolve(flight.call, edited=True), flight.tool)
+        _refuse_denied(verdict)
+        asked = flight.verdict
+        is_same = (verdict.rule, verdict.source) == (asked.rule, asked.source)
+        return is_same or verdict.decision is Decision.ALLOW
 
     def ask(
         self, request: ApprovalRequest | Question, cancel: Cancel
     ) -> ApprovalAnswer | str | None:
-        """Put a request to whoever answers for the person; None when nobody does."""
-        return self._approvers.ask(request, cancel)
+        """Put a request to the session's own callback, or to the plugins; None without an answer.
 
-    def _request(
-        self, call: ToolCall, tool: Tool[..., Any], verdict: Verdict, preview: str
-    ) -> ApprovalRequest:
+        An answer that comes after the request's time does not count: a text says so.
+        """
+        arguments = {
+            "session": self.session,
+            "settings": self._plugins.settings,
+            "cancelled": cancel,
+        }
+        if isinstance(request, Question):
+            if self._ask_person is None and not self.session.interactive:
+                return None
+            hooks = self._implementations("nanocoder_ask", self._ask_person, "question")
+            arguments["question"] = request
+            return styles.choose(hooks, self._plugins.report, arguments, str)
+        hooks = self._implementations("nanocoder_approve", self._approve, "request")
+        arguments["request"] = request
+
+        def approval() -> ApprovalAnswer | None:
+            return styles.choose(hooks, self._plugins.report, arguments, ApprovalAnswer)
+
+        limit_s, began = request.timeout_s, time.monotonic()
+        late = f"nobody answered within {limit_s:g} s"
+        # A screen needs this thread for its signals and keeps the time itself.
+        if self._approve is None or not limit_s:
+            answer = approval()
+            return answer if not limit_s or time.monotonic() < began + limit_s else late
+        try:
+            return run_with_deadline(approval, limit_s, cancel)
+        except TimedOut:
+            return late
+        except Cancelled:
+            return None
+
+    def _implementations(
+        self, hook: str, callback: Callable[..., Any] | None, argument: str
+    ) -> list[styles.Implementation]:
+        """Return the session's own callback, guarded like a plugin, or else the plugins."""
+        if callback is None:
+            return self._plugins.implementations(hook)
+
+        def answer(**arguments: Any) -> Any:
+            return callback(arguments[argument])
+
+        return [styles.Implementation("session", hook, answer, (argument,))]
+
+    def _request(self, flight: InFlight, preview: str) -> ApprovalRequest:
+        call, tool = flight.call, flight.tool
         return ApprovalRequest(
             id=os.urandom(8).hex(),
             sequence=next(self._sequence),
@@ -251,23 +268,19 @@ class Approvals:
             risk=tool.risk,
             effects=tool.effects,
             plugin=f"{tool.plugin} {tool.version}".strip(),
-            reason=verdict.reason,
+            reason=flight.verdict.reason,
             preview=preview,
             cwd=str(self.session.cwd),
             steps=tool.composed_of,
             timeout_s=self._timeout_s,
-            always=_scope_of_always(verdict, call, tool),
+            always=_scope_of_always(flight.verdict, call, tool),
         )
 
-    def _preview(self, call: ToolCall, tool: Tool[..., Any], cancel: Cancel) -> Preview:
-        return self._previews.preview(
-            self._plugins.implementations("nanocoder_render"),
-            self._plugins.report,
-            {**self._about(call, tool), "result": None},
-            cancel,
-        )
+    def _judging(self, call: ToolCall, tool: Tool[..., Any]) -> tuple[Any, ...]:
+        policies = self._plugins.implementations("nanocoder_before_execute")
+        return policies, self._plugins.report, self._hook_arguments(call, tool)
 
-    def _about(self, call: ToolCall, tool: Tool[..., Any]) -> dict[str, Any]:
+    def _hook_arguments(self, call: ToolCall, tool: Tool[..., Any]) -> dict[str, Any]:
         # A copy: what is asked about, and its digest, stay as they are whatever a plugin does.
         return {
             "call": evolve(call, arguments=copy_arguments(call.arguments)),
@@ -275,6 +288,16 @@ class Approvals:
             "session": self.session,
             "settings": self._plugins.settings,
         }
+
+
+def _refuse_denied(verdict: Verdict) -> None:
+    if verdict.decision is Decision.DENY:
+        raise Denied(f"denied: {verdict.reason}", data=verdict_data(verdict))
+
+
+def _question_of(verdict: Verdict) -> tuple[str, str]:
+    """Return what a person answers: the same again after an edit needs no second answer."""
+    return verdict.rule, verdict.reason
 
 
 def _refuse_unsound(answer: ApprovalAnswer) -> None:
@@ -339,7 +362,7 @@ def _scope_of_always(verdict: Verdict, call: ToolCall, tool: Tool[..., Any]) -> 
     return f"every {call.name} call in this session, for any file"
 
 
-def _unjudged(call: ToolCall, tool: Tool[..., Any]) -> Verdict:
+def _default_verdict(call: ToolCall, tool: Tool[..., Any]) -> Verdict:
     if tool.is_read_only and tool.risk is Risk.SAFE and not _wants_consent(call, tool):
         return Verdict(Decision.ALLOW, "a safe tool that only reads", source="default")
     if ANY_TOOL in tool.composed_of:

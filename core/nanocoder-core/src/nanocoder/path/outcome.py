@@ -1,4 +1,4 @@
-"""What became of a call, as data: for the journal, for scripts, and for the model."""
+"""The outcome of a call as data: for the journal, for scripts, and for the model."""
 
 import os
 import traceback
@@ -48,16 +48,16 @@ def clean_and_clip(output: str, where: str = "") -> str:
     return clip_output(for_model(output), chars, where=where)
 
 
-def after_execute(plugins: Plugins, about: Mapping[str, Any], result: ToolResult) -> ToolResult:
+def after_execute(plugins: Plugins, subject: Mapping[str, Any], result: ToolResult) -> ToolResult:
     """Pass a result through the after_execute chain; one that fails withholds it.
 
     Raises: ToolError (withheld).
     """
     chain = plugins.implementations("nanocoder_after_execute")
     try:
-        for one in chain:
-            told = {**about, "settings": plugins.settings, "result": result}
-            after = styles.chain([one], told, "result", ToolResult, refuse_unsound)
+        for implementation in chain:
+            arguments = {**subject, "settings": plugins.settings, "result": result}
+            after = styles.chain([implementation], arguments, "result", ToolResult, refuse_unsound)
             result = _consistent(result, after)
     except PluginError as error:
         plugins.report(error)
@@ -92,8 +92,8 @@ def call_data(call: ToolCall) -> dict[str, Any]:
 
 def edited_note(call: ToolCall) -> str:
     """Tell the model that a person changed its call: the transcript holds what it had asked for."""
-    said = clip(canonical_json(dict(call.arguments)), head=1_000, tail=500)
-    return f"[a person changed the arguments to {said}]"
+    arguments = clip(canonical_json(dict(call.arguments)), head=1_000, tail=500)
+    return f"[a person changed the arguments to {arguments}]"
 
 
 def add_note(result: ToolResult, note: str) -> ToolResult:
@@ -103,7 +103,7 @@ def add_note(result: ToolResult, note: str) -> ToolResult:
 
 
 def keep_note(result: ToolResult, text: str) -> str:
-    """Return *text*, which somebody made of the result's data, with the result's note before it."""
+    """Return *text*, made of the result's data by a dialect, with the result's note before it."""
     note = result.metadata.get("note")
     # Some words for an error begin with the output itself, and so with the note.
     return text if not isinstance(note, str) or note[:20] in text else f"{note}\n{text}"
@@ -152,24 +152,28 @@ def result_of_error(call: ToolCall, error: NanocoderError) -> ToolResult:
 
 
 def _consistent(before: ToolResult, after: ToolResult) -> ToolResult:
-    """Drop the data of a text that was changed: who takes out a secret means it there, too."""
+    """Drop the data of a text that was changed: a secret taken out of it is still in the data."""
     is_stale = after.output != before.output and after.data is before.data
     return evolve(after, data=None) if is_stale else after
 
 
 def result_of_crash(call: ToolCall, tool: Tool[..., Any], error: BaseException) -> ToolResult:
-    """Make a result of an exception that the tool's author did not foresee."""
-    message = f"Error: {call.name} of {tool.plugin or 'this session'} broke: {problem_of(error)}"
+    """Make a result of what a handler raised: of ours, or what its author did not foresee."""
+    if isinstance(error, NanocoderError):
+        try:
+            return result_of_error(call, error)
+        except BaseException as other:  # noqa: BLE001 - a plugin's error may fail to say what it is
+            error = other
     if os.environ.get("NANOCODER_DEBUG"):
         traceback.print_exception(error)
-    failed = ToolError(message, error_class="tool_broken")
-    return result_of_error(call, failed)
+    message = f"Error: {call.name} of {tool.plugin or 'this session'} broke: {problem_of(error)}"
+    return result_of_error(call, ToolError(message, error_class="tool_broken"))
 
 
 def not_run(calls: Iterable[ToolCall], why: str) -> list[ToolResult]:
     """Make a result of each call that never ran: every call of a model has one."""
-    said = f"not run: {why}"
+    message = f"not run: {why}"
     return [
-        ToolResult(said, title=call.name, is_error=True, error_class="not_run", call_id=call.id)
+        ToolResult(message, title=call.name, is_error=True, error_class="not_run", call_id=call.id)
         for call in calls
     ]

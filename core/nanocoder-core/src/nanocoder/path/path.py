@@ -1,50 +1,39 @@
 """The one path of a call; there is no other way to a handler.
 
-received, normalised, found, checked, judged, approved, admitted, journaled as started, run, seen by
-`after_execute`, journaled as returned: every step is an event. The path is a generator,
-so that its events reach whoever listens before the next step is taken: the journal has a call
-before it runs.
+`prepare` finds the tool, checks the arguments, and gets the verdict and the approval; `perform`
+waits for a slot and runs the handler; `finish` returns the one result. They are generators of
+events: the consumer has each event before the next step is taken, so the journal has a call before
+it runs.
 """
 
 import contextlib
 import itertools
 import threading
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, field, frozen
 from nanocoder_schema import Value, copy_arguments, normalise
 
 from nanocoder.cancel import Cancel
 from nanocoder.errors import BadArguments, Cancelled, NanocoderError, ToolError
-from nanocoder.path import dry_run
-from nanocoder.path.approval import Approvals, Ask, Authorized
+from nanocoder.path.approval import Approvals
+from nanocoder.path.in_flight import InFlight
 from nanocoder.path.outcome import (
     add_note,
     after_execute,
     call_data,
     edited_note,
     limit_output,
-    result_data,
     result_of_crash,
-    result_of_error,
 )
-from nanocoder.path.queue import Admission
-from nanocoder.path.scope import Scope
-from nanocoder.path.stages import Watch
-from nanocoder.path.steps import refuse_step
-from nanocoder.path.transaction import Transaction, caught, ended
-from nanocoder.path.worker import Caller, Emitted, TmpDir, Worker, inquiry
+from nanocoder.path.queue import Admission, Slot
+from nanocoder.path.worker import Ask, Steps, Worker, inquiry
 from nanocoder.plugins import Plugins
-from nanocoder.tools.tool import (
-    MAX_DEPTH,
-    Tool,
-    ToolContext,
-    ToolInfo,
-)
-from nanocoder.values import Event, ToolCall, ToolResult
+from nanocoder.tools.tool import ANY_TOOL, MAX_DEPTH, Tool, ToolContext, ToolInfo
+from nanocoder.values import Effect, Event, ToolCall, ToolResult
 
 if TYPE_CHECKING:
     from nanocoder_files import Workspace
@@ -56,9 +45,8 @@ Killing a process takes up to 5 s.
 """
 MIN_TURN_THREADS = 32
 """So many calls of one turn get a thread at once; more where more may work."""
-
-Steps = Generator[Emitted, None, ToolResult]
-T = TypeVar("T")
+OUTWARD = frozenset({Effect.WRITE, Effect.EXECUTE, Effect.NETWORK})
+"""Effects that others may notice."""
 
 
 @frozen(eq=False, repr=False)
@@ -100,22 +88,32 @@ class Executor:
         self._left_behind: list[threading.Thread] = []
 
     def turn(
-        self, wanted: Sequence[ToolCall], cancel: Cancel
+        self, calls: Sequence[ToolCall], cancel: Cancel
     ) -> Generator[Event, None, list[ToolResult]]:
         """Run the calls of one turn and return a result for each, in their order.
 
-        Reading calls run in parallel; one call with another effect makes the turn sequential.
+        Reading calls run in parallel; one call with another effect makes the turn sequential. All
+        questions to the person are put here, on the caller's thread.
         """
-        if len(wanted) > 1 and all(map(self._only_reads, wanted)):
-            return (yield from self._asking(self._parallel(wanted, cancel), cancel))
-        results = []
-        for call in wanted:
-            results.append((yield from self.path(call, cancel)))  # noqa: PERF401 - it yields
-        return results
+        stop = Cancel(cancel)
+        flights = [InFlight(call, Cancel(stop)) for call in calls]
+        with contextlib.ExitStack() as at_end:
+            at_end.callback(stop.close)
+            for flight in flights:
+                at_end.callback(flight.close)
+            for steps in self._order(flights, stop):
+                at_end.callback(steps.close)
+                while item := next(steps, None):
+                    yield item.event if isinstance(item, Ask) else item
+                    # Somebody who interrupted the run does not want to be asked.
+                    if isinstance(item, Ask) and not cancel.is_set():
+                        item.answer = self._approvals.ask(item.request, cancel)
+        return [flight.outcome for flight in flights]
 
     def path(self, call: ToolCall, cancel: Cancel) -> Generator[Event, None, ToolResult]:
         """Take one call down the whole path; every failure is a result, too."""
-        return (yield from self._asking(self._steps(call, cancel, Scope()), cancel))
+        [result] = yield from self.turn([call], cancel)
+        return result
 
     def close(self) -> None:
         """Wait a little for calls that did not stop when they were told to."""
@@ -123,276 +121,220 @@ class Executor:
         for thread in self._left_behind:
             thread.join(max(0.0, deadline - time.monotonic()))
 
-    def _asking(
-        self, steps: Generator[Emitted, None, T], cancel: Cancel
-    ) -> Generator[Event, None, T]:
-        """Answer the questions among *steps* on this thread and pass the events on."""
-        try:
-            while True:
-                item = next(steps)
-                yield item.told if isinstance(item, Ask) else item
-                # Whoever interrupted the run does not want to be asked.
-                if isinstance(item, Ask) and not cancel.is_set():
-                    item.answer = self._approvals.ask(item.request, cancel)
-        except StopIteration as end:
-            return end.value  # type: ignore[no-any-return]
-        finally:
-            steps.close()
+    # The order of calls
 
-    def _parallel(
-        self, wanted: Sequence[ToolCall], cancel: Cancel
-    ) -> Generator[Emitted, None, list[ToolResult]]:
-        """Get consent one after the other, then run together; a slot at a time for each."""
-        ready = []
-        for call in wanted:
-            watch = Watch()
-            steps = yield from self._prepared(call, cancel, watch)
-            ready.append(self._settled(call, steps, watch))
-        whole = Cancel(cancel)
-        results: list[ToolResult | None] = [None] * len(ready)
-        waiting = iter(range(len(ready)))  # `next` of it is one step: no two threads get the same
+    def _order(self, flights: Sequence[InFlight], stop: Cancel) -> Iterator[Steps]:
+        if len(flights) > 1 and all(self._only_reads(flight.call) for flight in flights):
+            yield from map(self.prepare, flights)
+            yield self._perform_together(flights, stop)
+            return
+        for flight in flights:
+            yield from self._steps(flight)
 
-        def work(worker: Worker) -> None:
-            def drive() -> None:
-                for index in waiting:
-                    # Cancelled: nobody listens to the turn any more.
-                    with contextlib.suppress(Cancelled):
-                        results[index] = worker.run_steps(ready[index])
-
-            # A call that only waits for its steps needs a thread beside theirs.
-            most = max(MIN_TURN_THREADS, 2 * self._admission.limiter.most)
-            threads = [threading.Thread(target=drive, daemon=True) for _ in ready[:most]]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
-
-        yield from Worker(work, whole).outcome(0, "the turn")
-        whole.close()
-        return [
-            result or result_of_error(call, Cancelled("interrupted"))
-            for call, result in zip(wanted, results, strict=True)
-        ]
-
-    def _prepared(
-        self, call: ToolCall, cancel: Cancel, watch: Watch
-    ) -> Generator[Emitted, None, Steps]:
-        scope = Scope()
-        try:
-            tool, granted = yield from self._granted(call, cancel, scope, watch)
-        except NanocoderError as error:
-            return _raising(error)
-        return self._whole(tool, granted, cancel, scope, watch)
-
-    def _steps(self, call: ToolCall, cancel: Cancel, scope: Scope) -> Steps:
-        watch = Watch()
-        return (yield from self._settled(call, self._unsettled(call, cancel, scope, watch), watch))
-
-    def _unsettled(self, call: ToolCall, cancel: Cancel, scope: Scope, watch: Watch) -> Steps:
-        tool, granted = yield from self._granted(call, cancel, scope, watch)
-        return (yield from self._whole(tool, granted, cancel, scope, watch))
-
-    def _settled(self, call: ToolCall, steps: Steps, watch: Watch) -> Steps:
-        """Turn whatever ends *steps* into the call's one result."""
-        started = time.perf_counter()
-        result = yield from caught(call, steps, watch)
-        milliseconds = round((time.perf_counter() - started) * 1000, 3)
-        result = evolve(result, call_id=call.id, duration_ms=milliseconds)
-        yield Event("call.returned", {**result_data(call, result), **watch.data()}, call.id)
-        return result
-
-    def _granted(
-        self, call: ToolCall, cancel: Cancel, scope: Scope, watch: Watch
-    ) -> Generator[Emitted, None, tuple[Tool[..., Any], Authorized]]:
-        watch.enter("bootstrap")
-        yield Event("call.received", call_data(call), call.id)
-        cancel.check()
-        self._workspace()
-        watch.enter("input")
-        if call.error:
-            raise BadArguments([call.error])
-        call = self._normalised(call)
-        tool = self._plugins.tool(call.name).real()
-        watch.ignored = tool.signature.empty_options(call.arguments)
-        yield Event("call.normalised", {"tool": tool.name, "plugin": tool.plugin}, call.id)
-        if scope.depth > MAX_DEPTH:
-            raise ToolError(f"{call.name}: composed tools may not nest deeper than {MAX_DEPTH}")
-        # What the policies judge is a copy that nobody else can change.
-        given = {name: one for name, one in call.arguments.items() if name not in watch.ignored}
-        mine = evolve(call, arguments=copy_arguments(given))
-        consented = scope.consented and scope.active
-        granted = yield from self._approvals.authorize(
-            mine, tool, tool.signature.check, watch, cancel, consented=consented
-        )
-        if granted.obstacle is None:
-            watch.enter("")
-        return tool, granted
-
-    def _normalised(self, call: ToolCall) -> ToolCall:
-        """Take arguments out of {"name": …, "params": …}, refuse more than a call may have."""
-        tools = self._plugins.tools()
-
-        def names(name: str) -> Sequence[str]:
-            tool = tools.get(name)
-            return tuple(tool.parameters.get("properties", ())) if tool is not None else ()
-
-        given = {"name": call.name, "arguments": call.arguments}
-        name, arguments = normalise(given, names)
-        return evolve(call, name=name, arguments=arguments)
-
-    def _whole(
-        self, tool: Tool[..., Any], granted: Authorized, cancel: Cancel, scope: Scope, watch: Watch
-    ) -> Steps:
-        """Perform a call; what a transactional one changes is kept wholly or not at all."""
-        if granted.obstacle is not None:
-            return self._foreseen(tool, granted.call, granted.obstacle, watch)
-        if granted.foretold is not None:
-            return self._foretold(tool, granted, granted.foretold)
-        if not tool.transactional or scope.transaction is not None:
-            return self._performed(tool, granted, cancel, scope, watch)
-        own = Transaction(self._services.session_id, tool, granted.call, self._workspace)
-        scope = evolve(scope, transaction=own)
-        return own.around(self._performed(tool, granted, cancel, scope, watch), watch)
-
-    def _foreseen(
-        self, tool: Tool[..., Any], call: ToolCall, obstacle: ToolError, watch: Watch
-    ) -> Steps:
-        """End a call that cannot work; what its error quotes passes the plugins like any result."""
-        return self._composed(tool, call, (yield from ended(call, obstacle, watch)))
-
-    def _foretold(self, tool: Tool[..., Any], granted: Authorized, row: Mapping[str, str]) -> Steps:
-        yield dry_run.shown(row)
-        return self._composed(tool, granted.call, dry_run.not_done(granted.call))
-
-    def _performed(
-        self, tool: Tool[..., Any], granted: Authorized, cancel: Cancel, scope: Scope, watch: Watch
-    ) -> Steps:
-        watch.enter("execution")
-        cancel.check()
-        result = yield from self._admitted(tool, granted, cancel, scope, watch)
-        outcome = {"is_error": result.is_error, "error_class": result.error_class}
-        yield Event("call.finished", outcome, granted.call.id)
-        watch.enter("output", result.error_class)
-        result = self._composed(tool, granted.call, result)
-        if more := watch.metadata():
-            result = evolve(result, metadata={**result.metadata, **more})
-        if result.artifact:
-            yield Event("call.truncated", {"artifact": result.artifact}, granted.call.id)
-        return result
-
-    def _admitted(
-        self, tool: Tool[..., Any], granted: Authorized, cancel: Cancel, scope: Scope, watch: Watch
-    ) -> Steps:
-        """Run a call as soon as there is room for it."""
-        call = granted.call
-        is_step = scope.depth > 0 or self._services.is_inner
-        session = self._approvals.session
-        with self._admission.slot(tool, call.arguments, is_step=is_step, session=session) as slot:
-            if slot.position:
-                yield Event("call.queued", {"position": slot.position}, call.id)
-            watch.queued_s = slot.wait(cancel)
-            yield Event("call.started", call_data(call), call.id)
-            error_class = ""
-            try:
-                result = yield from self._run(tool, granted, cancel, scope, watch)
-                error_class = result.error_class
-            except ToolError as error:
-                error_class = error.error_class
-                raise
-            finally:
-                self._admission.learn(slot, tool.name, watch.ran_s, error_class)
-        return result
-
-    def _run(
-        self, tool: Tool[..., Any], granted: Authorized, cancel: Cancel, scope: Scope, watch: Watch
-    ) -> Steps:
-        own = Cancel(cancel)
-        inner = scope.inside(tool, granted)
-        room = TmpDir(kept=self._services.keep_tmp)
-
-        def work(running: Worker) -> ToolResult:
-            context = self._context(tool, granted.call, own, inner, running, room)
-            try:
-                try:
-                    return tool.invoke(context, granted.arguments)
-                except NanocoderError as error:
-                    # What a plugin's error says may raise, too.
-                    return result_of_error(granted.call, error)
-            except BaseException as error:  # noqa: BLE001 - whatever a tool raises is a result
-                return result_of_crash(granted.call, tool, error)
-
-        running = Worker(work, own)
-        limit = self._services.call_timeout_s if tool.timeout_s is None else tool.timeout_s
-        try:
-            return room.told((yield from running.outcome(limit, tool.name)))
-        finally:
-            watch.ran_s = running.ran_s()
-            inner.active = False
-            own.close()
-            room.clean()
-            scope.ran(tool)
-            if running.thread.is_alive() and own.is_set():
-                self._left_behind.append(running.thread)
-
-    def _context(
-        self,
-        tool: Tool[..., Any],
-        call: ToolCall,
-        cancel: Cancel,
-        scope: Scope,
-        running: Worker,
-        room: TmpDir,
-    ) -> ToolContext:
-        services = self._services
-        resource = services.resource
-        numbers = itertools.count(1)
-
-        def sub_call(name: str, arguments: Mapping[str, Any]) -> ToolResult:
-            refuse_step(tool, name, self._plugins.tools())
-            step = ToolCall(f"{call.id}.{next(numbers)}", name, dict(arguments), parent_id=call.id)
-            return running.run_steps(self._steps(step, cancel, scope))
-
-        workspace = scope.workspace(self._workspace)
-        return ToolContext(
-            session_id=services.session_id,
-            message_id=call.id,
-            workspace=workspace,
-            working_directory=workspace.root,
-            cancelled=cancel,
-            settings=self._plugins.settings(tool.plugin) if tool.plugin else None,
-            session=self._approvals.session,
-            state=scope.state,
-            timeout_s=services.call_timeout_s,
-            call=sub_call,
-            resource=None if resource is None else lambda name: resource(tool.plugin, name),
-            progress=lambda text: running.emit(Event("call.progress", {"text": text}, call.id)),
-            make_tmp=room.path,
-            wrap=services.wrap,
-            tools=services.tools,
-            child=services.child and partial(services.child, Caller(tool, call, cancel, running)),
-            artifact=services.artifact,
-            ask=lambda question: running.run_steps(inquiry(evolve(question, call_id=call.id))),
-        )
-
-    def _composed(self, tool: Tool[..., Any], call: ToolCall, result: ToolResult) -> ToolResult:
-        """Make the one result of a call: noted, seen by the plugins, fit to be read."""
-        if call.edited:
-            result = add_note(result, edited_note(call))
-        about = {"call": call, "tool": tool, "session": self._approvals.session}
-        result = after_execute(self._plugins, about, result)
-        return limit_output(call, result, self._services.artifact)
+    def _steps(self, flight: InFlight) -> tuple[Steps, ...]:
+        return self.prepare(flight), self.perform(flight), self.finish(flight)
 
     def _only_reads(self, call: ToolCall) -> bool:
         tool = self._plugins.tools().get(call.name)
         if tool is None or tool.is_read_only:
             return True
         try:
-            tells = tool.real().only_reads
-            return tells is not None and bool(tells(call.arguments))
-        except Exception:  # noqa: BLE001 - a plugin that breaks is told of where the call runs
+            only_reads = tool.real().only_reads
+            return only_reads is not None and bool(only_reads(call.arguments))
+        except Exception:  # noqa: BLE001 - the call itself reports a plugin that breaks
             return False
 
+    def _perform_together(self, flights: Sequence[InFlight], stop: Cancel) -> Steps:
+        """Perform calls that were prepared beside each other; each takes a slot of its own."""
+        turn = Worker(stop)
+        waiting = iter(flights)  # taking the next one is atomic: no two threads get the same
 
-def _raising(error: NanocoderError) -> Steps:
-    raise error
-    yield  # makes this a generator
+        def perform_next() -> None:
+            for flight in waiting:
+                with contextlib.suppress(Cancelled):  # nothing listens to the turn any more
+                    turn.run_steps(self.perform(flight))
+                    turn.run_steps(self.finish(flight))
+
+        def work() -> None:
+            # A call that only waits for its steps needs a thread beside theirs.
+            most = max(MIN_TURN_THREADS, 2 * self._admission.limiter.most)
+            threads = [threading.Thread(target=perform_next, daemon=True) for _ in flights[:most]]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+
+        yield from turn.events(work, 0, "the turn")
+
+    # The path
+
+    def prepare(self, flight: InFlight) -> Steps:
+        """Find the tool, check the arguments, and get the verdict and the approval."""
+        try:
+            yield from self._understand(flight)
+            yield from self._approvals.authorize(flight)
+            if flight.result is None:
+                flight.enter("")
+            else:
+                self._inspect(flight)
+        except NanocoderError as error:
+            yield flight.fail(error)
+
+    def _understand(self, flight: InFlight) -> Steps:
+        call = flight.call
+        flight.enter("bootstrap")
+        yield flight.event("call.received", **call_data(call))
+        flight.cancel.check()
+        self._workspace()
+        flight.enter("input")
+        if call.error:
+            raise BadArguments([call.error])
+        # Takes arguments out of {"name": …, "params": …}, refuses more than a call may have.
+        form = {"name": call.name, "arguments": call.arguments}
+        name, arguments = normalise(form, self._parameter_names)
+        flight.tool = self._plugins.tool(name).real()
+        flight.ignored = flight.tool.signature.empty_options(arguments)
+        yield flight.event("call.normalised", tool=flight.tool.name, plugin=flight.tool.plugin)
+        if flight.depth > MAX_DEPTH:
+            raise ToolError(f"{name}: composed tools may not nest deeper than {MAX_DEPTH}")
+        # What the policies judge is a copy that nothing else can change.
+        judged = {key: value for key, value in arguments.items() if key not in flight.ignored}
+        flight.call = evolve(call, name=name, arguments=copy_arguments(judged))
+
+    def _parameter_names(self, name: str) -> Sequence[str]:
+        tool = self._plugins.tools().get(name)
+        return () if tool is None else tuple(tool.parameters.get("properties", ()))
+
+    def perform(self, flight: InFlight) -> Steps:
+        """Wait for a slot and run the handler, unless the call has its result."""
+        if flight.result is not None:
+            return
+        tool, call = flight.tool, flight.call
+        try:
+            flight.enter("execution")
+            flight.cancel.check()
+            with self._slot(flight) as slot:
+                if slot.position:
+                    yield flight.event("call.queued", position=slot.position)
+                flight.queued_s = slot.wait(flight.cancel)
+                yield flight.event("call.started", **call_data(call))
+                with self._running(flight, slot) as handler:
+                    limit = self._services.call_timeout_s
+                    flight.result = yield from flight.worker.events(
+                        handler,
+                        limit if tool.timeout_s is None else tool.timeout_s,
+                        tool.name,
+                        partial(result_of_crash, call, tool),
+                    )
+            is_error, error_class = flight.result.is_error, flight.result.error_class
+            yield flight.event("call.finished", is_error=is_error, error_class=error_class)
+            flight.enter("output", error_class)
+            self._inspect(flight)
+            if flight.result.artifact:
+                yield flight.event("call.truncated", artifact=flight.result.artifact)
+        except NanocoderError as error:
+            yield flight.fail(error)
+
+    def finish(self, flight: InFlight) -> Steps:
+        """Keep or restore what a transactional call changed, and return the result."""
+        if event := flight.settle():
+            yield event
+        yield flight.returned()
+
+    # The parts of it
+
+    def _slot(self, flight: InFlight) -> Slot:
+        is_step = flight.parent is not None or self._services.is_inner
+        session = self._approvals.session
+        arguments = flight.call.arguments
+        return self._admission.slot(flight.tool, arguments, is_step=is_step, session=session)
+
+    @contextlib.contextmanager
+    def _running(self, flight: InFlight, slot: Slot) -> Iterator[Callable[[], ToolResult]]:
+        """Yield what runs the handler; afterwards clean up behind it."""
+        tool, error_class = flight.tool, ""
+        flight.begin(self._services.session_id, self._workspace)
+        try:
+            yield partial(tool.invoke, self._context(flight), flight.arguments)
+            error_class = flight.result.error_class if flight.result else ""
+        except ToolError as error:
+            error_class = error.error_class
+            raise
+        finally:
+            self._admission.learn(slot, tool.name, flight.worker.ran_s, error_class)
+            flight.end(keep_tmp=self._services.keep_tmp)
+            if flight.worker.is_left_behind and flight.worker.thread:
+                self._left_behind.append(flight.worker.thread)
+
+    def _context(self, flight: InFlight) -> ToolContext:
+        services, tool, call, worker = self._services, flight.tool, flight.call, flight.worker
+        resource, child = services.resource, services.child
+        workspace = flight.workspace(self._workspace)
+        return ToolContext(
+            session_id=services.session_id,
+            message_id=call.id,
+            workspace=workspace,
+            working_directory=workspace.root,
+            cancelled=flight.cancel,
+            settings=self._plugins.settings(tool.plugin) if tool.plugin else None,
+            session=self._approvals.session,
+            state=flight.state,
+            timeout_s=services.call_timeout_s,
+            call=partial(self._call_step, flight, itertools.count(1)),
+            resource=resource and partial(resource, tool.plugin),
+            progress=lambda text: worker.emit(flight.event("call.progress", text=text)),
+            make_tmp=flight.make_tmp_dir,
+            wrap=services.wrap,
+            tools=services.tools,
+            child=child and partial(child, flight),
+            artifact=services.artifact,
+            ask=lambda question: worker.run_steps(inquiry(evolve(question, call_id=call.id))),
+        )
+
+    def _call_step(
+        self, flight: InFlight, numbers: Iterator[int], name: str, arguments: Mapping[str, Any]
+    ) -> ToolResult:
+        """Take a step of a composed call down the whole path, on the thread of its handler."""
+        refuse_step(flight.tool, name, self._plugins.tools())
+        step_id = f"{flight.call.id}.{next(numbers)}"
+        call = ToolCall(step_id, name, dict(arguments), parent_id=flight.call.id)
+        step = InFlight(call, Cancel(flight.cancel), parent=flight)
+        with contextlib.closing(step):
+            for steps in self._steps(step):
+                flight.worker.run_steps(steps)
+        return step.outcome
+
+    def _inspect(self, flight: InFlight) -> None:
+        """Make the one result of a call: noted, seen by the plugins, fit to be read."""
+        result = flight.outcome
+        if flight.call.edited:
+            result = add_note(result, edited_note(flight.call))
+        call, session = flight.call, self._approvals.session
+        subject = {"call": call, "tool": flight.tool, "session": session}
+        result = after_execute(self._plugins, subject, result)
+        result = limit_output(call, result, self._services.artifact)
+        flight.result = evolve(result, metadata={**result.metadata, **flight.metadata()})
+
+
+def refuse_step(tool: Tool[..., Any], name: str, offered: Mapping[str, Tool[..., Any]]) -> None:
+    """Raise ToolError unless *tool* declares that it calls the tool *name*, and its effects.
+
+    The approval of *tool*, and every policy's verdict, went by the effects that it declares.
+    """
+    step = offered.get(name)
+    if name in tool.composed_of:
+        beyond = (step.effects - tool.effects) & OUTWARD if step is not None else frozenset()
+        if beyond:
+            raise ToolError(
+                f"{tool.name} may not call {name!r}: it does not declare that it can"
+                f" {' and '.join(sorted(beyond))}",
+                error_class="undeclared_effect",
+            )
+    elif ANY_TOOL not in tool.composed_of:
+        declared = ", ".join(tool.composed_of) or "none"
+        raise ToolError(f"{tool.name} may not call {name!r}; it declares: {declared}")
+    elif step is not None and ANY_TOOL in step.composed_of:
+        raise ToolError(
+            f"{tool.name} may not call {name!r}, which calls other tools itself; call it directly",
+            error_class="nested_call",
+        )

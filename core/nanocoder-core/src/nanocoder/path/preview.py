@@ -1,17 +1,19 @@
-"""What a plugin says a call would do, before a person is asked: it may hold nobody up."""
+"""What a plugin says a call would do, before a person is asked, or instead of doing it."""
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 from attrs import define, field, frozen
 from nanocoder_schema import Shown, Value
 
 from nanocoder.cancel import Cancel
+from nanocoder.deadline import LateError, run_with_deadline
 from nanocoder.errors import PluginError, ToolError
 from nanocoder.hooks import styles
 from nanocoder.hooks.styles import Implementation, Report
 from nanocoder.text import clip
+from nanocoder.tools.tool import ANY_TOOL, Tool
 
 if TYPE_CHECKING:
     from nanocoder_files import Snapshot
@@ -19,7 +21,23 @@ if TYPE_CHECKING:
 PREVIEW_TIMEOUT_S = 10.0
 """How long plugins may take to render what a call would do; then its arguments are shown."""
 HEAD_CHARS, TAIL_CHARS = 24_000_000, 8_000_000
-"""What is kept of a longer preview: more than a model writes in one reply."""
+"""How much of a longer preview is shown: more than a model writes in one reply."""
+DRY_RUN_RESULT: Final = (
+    "Dry run: this was not done; the user is shown what it would do. Nothing has changed, so files"
+    " have their old content. Go on with what is left of the task, and call each change once."
+)
+
+
+def is_performed(tool: Tool[..., Any], arguments: Mapping[str, Any]) -> bool:
+    """Tell whether a dry run performs a call: it reads, or does nothing but call other tools."""
+    if tool.is_read_only:
+        return True
+    if tool.only_reads is None:
+        return ANY_TOOL in tool.composed_of
+    try:
+        return bool(tool.only_reads(arguments))
+    except Exception:  # noqa: BLE001 - a tool that cannot tell may change something
+        return False
 
 
 @frozen(eq=False, repr=False)
@@ -45,50 +63,41 @@ class _PreviewRequest(Shown):
     asked: list[Implementation] = field(factory=list)
     text: str | None = None
     obstacle: ToolError | None = None
-    failed: BaseException | None = None
-    over: threading.Event = field(factory=threading.Event)
+    is_over: bool = False
 
-    def work(self) -> None:
-        """Hear the plugins, until one has answered: the tool's own is heard in any case."""
-        try:
-            with self.snapshot.recording():
-                for one in self._each():
-                    text = self._heard(one)
+    def render(self) -> None:
+        """Ask the plugins until one has answered; the tool's own plugin is asked in any case."""
+        with self.snapshot.recording():
+            for implementation in self.implementations:
+                if not self.is_over and (self.text is None or self._is_owner(implementation)):
+                    self.asked.append(implementation)
+                    text = self._rendered(implementation)
                     self.text = text if self.text is None else self.text
-        except BaseException as error:  # noqa: BLE001 - whoever waits raises it again
-            self.failed = error
-        finally:
-            self.over.set()
 
-    def _each(self) -> Iterator[Implementation]:
-        for one in self.implementations:
-            if not self.over.is_set() and (self.text is None or self._is_owner(one)):
-                self.asked.append(one)
-                yield one
+    def _is_owner(self, implementation: Implementation) -> bool:
+        return bool(implementation.plugin == self.arguments["tool"].plugin)
 
-    def _is_owner(self, one: Implementation) -> bool:
-        return bool(one.plugin == self.arguments["tool"].plugin)
-
-    def _heard(self, one: Implementation) -> str | None:
+    def _rendered(self, implementation: Implementation) -> str | None:
         obstacles: list[ToolError] = []
 
         def report(error: PluginError) -> None:
             cause = error.__cause__
-            if isinstance(cause, ToolError) and self._is_owner(one) and _can_be_told(cause):
+            is_own = self._is_owner(implementation)
+            if is_own and isinstance(cause, ToolError) and _has_message(cause):
                 obstacles.append(cause)
             else:
                 self.report(error)
 
-        text = styles.choose([one], report, self.arguments, str)
+        text = styles.choose([implementation], report, self.arguments, str)
         self.obstacle = obstacles[0] if obstacles else self.obstacle
         return text
 
 
-def _can_be_told(error: ToolError) -> bool:
+def _has_message(error: ToolError) -> bool:
     """Tell whether a plugin's own kind of error can say what it is."""
     try:
         return isinstance(str(error), str) and isinstance(error.error_class, str)
-    except Exception:  # noqa: BLE001 - whatever a plugin's code does there
+    except Exception:  # noqa: BLE001 - a plugin's code may do anything there
         return False
 
 
@@ -108,20 +117,25 @@ class Previews:
     ) -> Preview:
         """Return what the plugins say of a call within ten seconds; else its arguments.
 
-        Plugins render on a thread of their own, which is left behind when the time is over or
-        *cancel* is set. The one that took so long is reported, and asked no more about this tool.
-        A ToolError of the tool's own plugin is why the call cannot work. Raises: Cancelled.
+        A plugin that takes so long is reported, and not asked about this tool again. A ToolError of
+        the tool's own plugin is why the call cannot work. Raises: Cancelled.
         """
         from nanocoder_files import Snapshot  # few calls need it
 
         call, tool = arguments["call"], arguments["tool"]
         # Before any plugin has the arguments and may change them.
         written = "\n".join(f"{key}: {value}" for key, value in call.arguments.items())
-        heard = [one for one in implementations if (one.plugin, tool.name) not in self._hung]
-        request = _PreviewRequest(heard, report, arguments, Snapshot())
-        if heard:
-            self._wait(request, tool.name, cancel)
-        # Whoever is late may still answer, between these lines too.
+        able = [one for one in implementations if (one.plugin, tool.name) not in self._hung]
+        request = _PreviewRequest(able, report, arguments, Snapshot())
+        try:
+            if able:
+                run_with_deadline(request.render, PREVIEW_TIMEOUT_S, cancel)
+        except LateError:
+            if request.asked:
+                self._leave_out(request.asked[-1], tool.name, report)
+        finally:
+            request.is_over = True
+        # A plugin that is late may still answer, between these lines too.
         text, obstacle = request.text, request.obstacle
         text = text or written
         if obstacle is not None:
@@ -129,22 +143,10 @@ class Previews:
         text = clip(text, head=HEAD_CHARS, tail=TAIL_CHARS)
         return Preview(text, obstacle, request.snapshot.copy())
 
-    def _wait(self, request: _PreviewRequest, tool: str, cancel: Cancel) -> None:
-        threading.Thread(target=request.work, name="nanocoder-render", daemon=True).start()
-        forget = cancel.on_set(request.over.set)
-        in_time = request.over.wait(PREVIEW_TIMEOUT_S)
-        request.over.set()
-        forget()
-        cancel.check()
-        if request.failed is not None:
-            raise request.failed
-        if not in_time and request.asked:
-            self._leave_out(request.asked[-1], tool, request.report)
-
     def _leave_out(self, late: Implementation, tool: str, report: Report) -> None:
         with self._lock:
             if (late.plugin, tool) in self._hung:
                 return
             self._hung.add((late.plugin, tool))
-        said = f"took longer than {PREVIEW_TIMEOUT_S:g} s and is left out for {tool} from now on"
-        report(late.error(said))
+        problem = f"took longer than {PREVIEW_TIMEOUT_S:g} s and is left out for {tool} from now on"
+        report(late.error(problem))

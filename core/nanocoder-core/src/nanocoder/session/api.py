@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Mapping
 
 from nanocoder.config.config import Config
-from nanocoder.path.approvers import Approver, Asker
+from nanocoder.path.approval import Approver, Asker
 from nanocoder.plugins import Plugins
 from nanocoder.session.build import open_ground
 from nanocoder.session.loop import Session

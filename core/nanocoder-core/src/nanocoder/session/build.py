@@ -16,15 +16,15 @@ from nanocoder.config.config import Config
 from nanocoder.config.places import own_folders
 from nanocoder.errors import ConfigError, ToolError, UsageError
 from nanocoder.hooks.contributions import Dialect, Sandbox
-from nanocoder.path.approvers import Approver, Asker
+from nanocoder.path.approval import Approver, Asker
 from nanocoder.path.queue import Admission
-from nanocoder.path.readable import SessionReadable
 from nanocoder.plugins import Plugins
 from nanocoder.session.crash_recovery import take_back_what_was_killed
 from nanocoder.session.directory import existing_directory
 from nanocoder.session.installed import installed_plugins
 from nanocoder.session.journal import Journal
 from nanocoder.session.policy_tools import unknown_tools
+from nanocoder.session.readable import SessionReadable
 from nanocoder.session.store import SessionStore
 from nanocoder.session.transcript import Transcript, repaired
 from nanocoder.session.workspaces import open_workspace

@@ -220,7 +220,7 @@ class Session:
     def _prompted(self, message: Message) -> Events:
         provider = self.provider
         run = Run(
-            Report(self.info.id, self.info.model, dry_run=self.approvals.fresh()),
+            Report(self.info.id, self.info.model, dry_run=self.approvals.start_dry_run()),
             Guard(self.tools),
             self._early if self._current is None else Cancel(),
             Budget(self._ground.max_calls, self._ground.max_tokens),

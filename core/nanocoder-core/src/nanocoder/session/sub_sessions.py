@@ -15,10 +15,10 @@ from attrs import evolve
 
 from nanocoder.config.places import own_folders
 from nanocoder.errors import Cancelled, ToolError
-from nanocoder.path.approval import Ask, request_data
-from nanocoder.path.approvers import Approver, Asker
+from nanocoder.path.approval import Approver, Asker, request_data
+from nanocoder.path.in_flight import InFlight
 from nanocoder.path.path import CLOSE_GRACE_S
-from nanocoder.path.worker import Caller, Emitted, inquiry
+from nanocoder.path.worker import Ask, Emitted, inquiry
 from nanocoder.plugins import Plugins
 from nanocoder.session.build import Ground
 from nanocoder.session.directory import existing_directory
@@ -98,7 +98,7 @@ class Children:
     def open(
         self,
         make: Callable[[Ground], S],
-        caller: Caller,
+        caller: InFlight,
         *,
         background: bool = False,
         **options: Any,
@@ -189,7 +189,7 @@ class Children:
 
     def _made(  # noqa: PLR0913 - these are the options of ToolContext.child, by name
         self,
-        caller: Caller,
+        caller: InFlight,
         *,
         cwd: str | Path | None,
         model: str,
@@ -238,7 +238,7 @@ class Children:
             telling=ours.telling,
         )
 
-    def _begun(self, info: SessionInfo, caller: Caller) -> tuple[SessionInfo, Journal | None]:
+    def _begun(self, info: SessionInfo, caller: InFlight) -> tuple[SessionInfo, Journal | None]:
         """Give a session its place, its id and, among the parent's own files, its journal."""
         with self._changed:
             if self._is_closed:
@@ -252,7 +252,7 @@ class Children:
             return evolve(info, id=name, folder=None, outputs=None), None
         return evolve(info, id=name, folder=journal.artifacts, outputs=journal.outputs), journal
 
-    def _journal(self, info: SessionInfo, caller: Caller) -> Journal | None:
+    def _journal(self, info: SessionInfo, caller: InFlight) -> Journal | None:
         ours = self._ground.journal
         if ours is None or ours.artifacts is None:
             return None
@@ -277,7 +277,7 @@ def _nobody(_: ApprovalRequest | Question) -> None:
     """Answer for a sub-agent in the background: there is nobody to ask."""
 
 
-def _relayed(caller: Caller, agent: str, title: str) -> tuple[Approver, Asker]:
+def _relayed(caller: InFlight, agent: str, title: str) -> tuple[Approver, Asker]:
     """Return what puts requests to the parent's person, through the call that waits.
 
     Each says which sub-agent asks: several of one name may work at once.
@@ -287,7 +287,7 @@ def _relayed(caller: Caller, agent: str, title: str) -> tuple[Approver, Asker]:
 
     def put(steps: Generator[Emitted, None, Any]) -> Any:
         try:
-            return caller.running.run_steps(steps)
+            return caller.worker.run_steps(steps)
         except Cancelled:
             return None
 

@@ -1,0 +1,234 @@
+"""One call in flight: what each step of the path has found out about it, and what it changes."""
+
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attrs import Factory, define, evolve, field
+from nanocoder_schema import Shown
+
+from nanocoder.cancel import Cancel
+from nanocoder.errors import Cancelled, NanocoderError
+from nanocoder.path.outcome import result_data, result_of_error, status_of
+from nanocoder.path.worker import Worker
+from nanocoder.text import clip
+from nanocoder.tools.tool import ANY_TOOL, Tool
+from nanocoder.values import Effect, Event, ToolCall, ToolResult, Verdict
+
+if TYPE_CHECKING:
+    from nanocoder_files import Restored, Rollback, Snapshot, Workspace
+
+RESTORED_CHARS = 2_000
+"""How much the model reads about the files that were restored."""
+
+
+@define(eq=False, repr=False)
+class InFlight(Shown):
+    """One call on its way down the path.
+
+    *parent* is the composed call that it is a step of; the step inherits its state, its
+    transaction and the snapshot of the files that a person saw. *arguments* are the checked ones
+    that the handler gets, *ignored* those that count as not given. *is_agreed* says that a person
+    agreed to the call as a whole, so that its steps need no approval of their own while it runs.
+    With a *result* the call is over, or never runs.
+    """
+
+    call: ToolCall
+    cancel: Cancel
+    parent: "InFlight | None" = None
+    tool: Tool[..., Any] = field(init=False)
+    verdict: Verdict = field(init=False)
+    worker: Worker = Factory(lambda self: Worker(self.cancel), takes_self=True)
+    arguments: dict[str, Any] = field(factory=dict)
+    ignored: tuple[str, ...] = ()
+    is_agreed: bool = False
+    is_running: bool = False
+    state: dict[str, Any] = field(factory=dict)
+    snapshot: "Snapshot | None" = None
+    transaction: "Transaction | None" = None
+    tmp_dir: Path | None = None
+    result: ToolResult | None = None
+    queued_s: float = 0.0
+    asked_s: float = 0.0
+    stages: list[list[Any]] = field(factory=list)
+    _received: float = field(factory=time.perf_counter)
+    _stage: str = ""
+    _entered: float = 0.0
+
+    def __attrs_post_init__(self) -> None:
+        if self.parent is not None:
+            self.state, self.snapshot = self.parent.state, self.parent.snapshot
+            self.transaction = self.parent.transaction
+
+    @property
+    def depth(self) -> int:
+        """How many composed calls this one is inside of."""
+        return 0 if self.parent is None else self.parent.depth + 1
+
+    @property
+    def is_covered(self) -> bool:
+        """Tell whether the approval of the parent, which still runs, holds for this step."""
+        parent = self.parent
+        if parent is None or not (parent.is_running and parent.is_agreed):
+            return False
+        return parent.tool.single_confirmation and ANY_TOOL not in parent.tool.composed_of
+
+    @property
+    def outcome(self) -> ToolResult:
+        """The result; of a call that never came to one, that it was interrupted."""
+        return self.result or result_of_error(self.call, Cancelled("interrupted"))
+
+    def event(self, kind: str, **data: Any) -> Event:
+        """Return an event of this call."""
+        return Event(kind, data, self.call.id)
+
+    def enter(self, stage: str, error_class: str = "") -> None:
+        """End the current stage, failed if there is an *error_class*, and begin another."""
+        now = time.perf_counter()
+        if self._stage:
+            began = milliseconds(self._entered - self._received)
+            row = [self._stage, began, milliseconds(now - self._entered)]
+            self.stages.append([*row, error_class] if error_class else row)
+        self._stage, self._entered = stage, now
+
+    def fail(self, error: NanocoderError) -> Event:
+        """End the call with *error*; return the event that says in which stage."""
+        self.result = result_of_error(self.call, error)
+        kind = "call.failed" if status_of(self.result) == "error" else "call.denied"
+        stage, error_class = self._stage, error.error_class
+        self.enter("output" if stage != "output" else "", error_class)
+        return self.event(kind, stage=stage, error_class=error_class, message=str(error))
+
+    def returned(self) -> Event:
+        """Complete the result; return the call's last event, which has the times of its stages."""
+        took = milliseconds(time.perf_counter() - self._received)
+        self.result = evolve(self.outcome, call_id=self.call.id, duration_ms=took)
+        self.enter("")
+        waits = {"queued_ms": self.queued_s, "asked_ms": self.asked_s}
+        times = {name: milliseconds(seconds) for name, seconds in waits.items() if seconds}
+        data = result_data(self.call, self.result)
+        ran_ms = milliseconds(self.worker.ran_s)
+        return self.event("call.returned", **data, ran_ms=ran_ms, **times, stages=self.stages)
+
+    def make_tmp_dir(self) -> Path:
+        """Return the call's private directory; it is made at first use."""
+        if self.tmp_dir is None:
+            import tempfile
+
+            self.tmp_dir = Path(tempfile.mkdtemp(prefix="nanocoder-"))
+        return self.tmp_dir
+
+    def metadata(self) -> dict[str, Any]:
+        """Return what a result says about its call."""
+        queued = {"queued_ms": milliseconds(self.queued_s)} if self.queued_s else {}
+        ignored = {"ignored_arguments": list(self.ignored)} if self.ignored else {}
+        return queued | ignored | ({"tmp_dir": str(self.tmp_dir)} if self.tmp_dir else {})
+
+    def workspace(self, open_workspace: "Callable[[], Workspace]") -> "Workspace":
+        """Return the workspace of the call: of its transaction, and with what a person saw."""
+        workspace = self.transaction.workspace() if self.transaction else open_workspace()
+        return workspace.expecting(self.snapshot) if self.snapshot else workspace
+
+    def begin(self, session_id: str, open_workspace: "Callable[[], Workspace]") -> None:
+        """Begin to run; a transactional call gets a transaction, unless its parent has one."""
+        self.is_running = True
+        if self.tool.transactional and self.transaction is None:
+            self.transaction = Transaction(session_id, self.tool, self.call, open_workspace)
+
+    def end(self, *, keep_tmp: bool) -> None:
+        """End the run: steps have no approval any more, and the private directory goes."""
+        self.is_running = False
+        if self.tmp_dir is not None and not keep_tmp:
+            import shutil
+
+            shutil.rmtree(self.tmp_dir, ignore_errors=True)
+            self.tmp_dir = None
+        parent = self.parent
+        if parent is not None and parent.snapshot and Effect.EXECUTE in self.tool.effects:
+            parent.snapshot.clear()  # a step may have changed any file
+
+    def settle(self) -> Event | None:
+        """Keep what a transactional call changed, or restore it if the call failed.
+
+        Returns the event that says what was restored.
+        """
+        result, transaction = self.result, self._own_transaction
+        if result is None or transaction is None:
+            return None
+        if not result.is_error:
+            transaction.keep()
+            return None
+        restored = transaction.restore()
+        if restored is None or not (restored.paths or restored.lost):
+            return None
+        paths = {"restored": list(restored.paths), "not_restored": list(restored.lost)}
+        metadata = {**result.metadata, **{name: value for name, value in paths.items() if value}}
+        output = f"{result.output}\n{_describe(restored)}"
+        self.result = evolve(result, output=output, metadata=metadata)
+        return self.event("call.restored", **paths)
+
+    def close(self) -> None:
+        """Let go of everything; without a result, restore what a transactional call changed."""
+        self.cancel.close()
+        if self._own_transaction is not None:
+            self._own_transaction.restore()
+
+    @property
+    def _own_transaction(self) -> "Transaction | None":
+        is_shared = self.parent is not None and self.parent.transaction is not None
+        return None if is_shared else self.transaction
+
+
+class Transaction:
+    """The changes of one call and all its steps, which are kept or restored together."""
+
+    def __init__(
+        self,
+        session_id: str,
+        tool: Tool[..., Any],
+        call: ToolCall,
+        open_workspace: "Callable[[], Workspace]",
+    ) -> None:
+        self._session_id = session_id
+        self._processes = Effect.EXECUTE in tool.effects
+        self._call = call
+        self._open = open_workspace
+        self._lock = threading.Lock()
+        self._view: Workspace | None = None
+        self._rollback: Rollback | None = None
+
+    def workspace(self) -> "Workspace":
+        """Return the workspace that the call and its steps share: it notes what they change."""
+        with self._lock:
+            if self._view is None:
+                name = f"{self._session_id}-{self._call.id}"
+                description = f"{self._call.name} of session {self._session_id}"
+                self._view, self._rollback = self._open().recording(
+                    name, description, processes=self._processes
+                )
+            return self._view
+
+    def keep(self) -> None:
+        """Keep all changes."""
+        rollback, self._rollback = self._rollback, None
+        if rollback is not None:
+            rollback.discard()
+
+    def restore(self) -> "Restored | None":
+        """Restore the state before the call; None where nothing was changed, or it was kept."""
+        rollback, self._rollback = self._rollback, None
+        return rollback.restore() if rollback is not None else None
+
+
+def milliseconds(seconds: float) -> float:
+    """Return a duration as events have it."""
+    return round(seconds * 1_000, 3)
+
+
+def _describe(restored: "Restored") -> str:
+    parts = [*restored.lost, *filter(None, [restored.then])]
+    if restored.paths:
+        parts.insert(0, f"restored to the state before this call: {', '.join(restored.paths)}")
+    return f"[{clip('; '.join(parts), head=RESTORED_CHARS // 2, tail=RESTORED_CHARS // 2)}]"
