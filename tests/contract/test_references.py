@@ -102,17 +102,27 @@ def events():
                 target = node.targets[0] if isinstance(node, ast.Assign) else node.target
                 named.setdefault(ast.unparse(target), []).extend(literal_keys(node.value))
         for node in ast.walk(function):
-            if isinstance(node, ast.Call) and ast.unparse(node.func) == "Event" and node.args:
+            if isinstance(node, ast.Call) and makes_event(node.func) and node.args:
                 yield from events_of(node, named, made)
 
 
+def makes_event(function):
+    """Tell the class `Event` and the method `event` of a call in flight."""
+    name = ast.unparse(function)
+    return name == "Event" or name.endswith(".event")
+
+
 def events_of(node, named, made):
-    data = node.args[1] if len(node.args) > 1 else None
-    keys = literal_keys(data)
-    if isinstance(data, ast.Name):
-        keys = named.get(data.id, [])
-    elif isinstance(data, ast.Call):
-        keys = made.get(ast.unparse(data.func), [])
+    data = [node.args[1]] if len(node.args) > 1 else []
+    keys = [keyword.arg for keyword in node.keywords if keyword.arg is not None]
+    data += [keyword.value for keyword in node.keywords if keyword.arg is None]
+    for part in data:
+        if isinstance(part, ast.Name):
+            keys += named.get(part.id, [])
+        elif isinstance(part, ast.Call):
+            keys += made.get(ast.unparse(part.func), [])
+        else:
+            keys += literal_keys(part)
     kind = node.args[0]
     if isinstance(kind, ast.Constant):
         yield kind.value, keys
