@@ -11,7 +11,6 @@ import pytest
 import references
 import repository
 from nanocoder import errors
-from nanocoder.session.build import open_ground
 from nanocoder.session.report import EXIT_CODES
 
 SECTIONS = pytest.mark.parametrize("section", references.sections(), ids=lambda one: one.name)
@@ -147,7 +146,7 @@ def test_the_page_of_events_has_every_event_with_its_keys():
 
 
 def test_the_page_of_events_says_which_ones_the_journal_keeps():
-    from nanocoder.session.build import RECORDED
+    from nanocoder.session.runtime import RECORDED
 
     kept = {kind for kind, row in rows(page("events.md")).items() if row.endswith("| yes |")}
     assert kept == RECORDED
@@ -215,7 +214,7 @@ def test_the_page_of_values_has_every_member_of_what_plugins_are_handed(value):
 
 def test_the_page_of_the_python_api_has_every_option():
     text = (repository.ROOT / "docs/how-to/python-api.md").read_text(encoding="utf-8")
-    options = set(inspect.signature(open_ground).parameters) - {"environment"}
+    options = set(inspect.signature(nanocoder.open_session).parameters) - {"environment"}
     assert options - rows(text).keys() == set()
 
 

@@ -11,7 +11,7 @@ from nanocoder import (
     hookimpl,
     tool,
 )
-from nanocoder.session.guard import ALREADY_DONE
+from nanocoder.session.limits import ALREADY_DONE
 from nanocoder_testing import play
 
 

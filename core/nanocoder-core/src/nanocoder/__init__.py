@@ -29,7 +29,8 @@ _NAMES = {
     "nanocoder.session.transcript": "Transcript",
     "nanocoder.session.undo_request": "UndoRequest Undone",
     "nanocoder.text": "OutputLimit brief clip clip_output count_tokens without_password",
-    "nanocoder.tools.tool": "SessionInfo Tool ToolContext ToolInfo tool",
+    "nanocoder.tools.session_info": "ChildSession SessionInfo",
+    "nanocoder.tools.tool": "Tool ToolContext ToolInfo tool",
     "nanocoder.values": """
         ApprovalAnswer ApprovalRequest Attachment Decision Effect Event Message Mode Question Risk
         StopReason ToolCall ToolResult Usage Verdict

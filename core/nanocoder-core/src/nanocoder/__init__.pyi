@@ -75,7 +75,8 @@ from nanocoder.text import clip as clip
 from nanocoder.text import clip_output as clip_output
 from nanocoder.text import count_tokens as count_tokens
 from nanocoder.text import without_password as without_password
-from nanocoder.tools.tool import SessionInfo as SessionInfo
+from nanocoder.tools.session_info import ChildSession as ChildSession
+from nanocoder.tools.session_info import SessionInfo as SessionInfo
 from nanocoder.tools.tool import Tool as Tool
 from nanocoder.tools.tool import ToolContext as ToolContext
 from nanocoder.tools.tool import ToolInfo as ToolInfo

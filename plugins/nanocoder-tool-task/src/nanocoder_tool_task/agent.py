@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from attrs import evolve, field, frozen
-from nanocoder import Cancelled, Mode, NanocoderError, Session, ToolContext
+from nanocoder import Cancelled, ChildSession, Mode, NanocoderError, ToolContext
 
 from nanocoder_tool_task.change import Change
 from nanocoder_tool_task.profiles import Profile
@@ -142,7 +142,7 @@ def run_agent(ctx: ToolContext, job: Job) -> Outcome:
         return failure_outcome(job.description, error)
 
 
-def _open_session(ctx: ToolContext, job: Job, folder: Path | None) -> Session:
+def _open_session(ctx: ToolContext, job: Job, folder: Path | None) -> ChildSession:
     settings, profile = ctx.settings, job.profile
     # In plan mode no sub-agent does more than read.
     is_planning = ctx.session is not None and ctx.session.mode is Mode.PLAN
@@ -165,7 +165,7 @@ def _open_session(ctx: ToolContext, job: Job, folder: Path | None) -> Session:
     )
 
 
-def _make_outcome(session: Session, job: Job, calls: int) -> Outcome:
+def _make_outcome(session: ChildSession, job: Job, calls: int) -> Outcome:
     report = session.report
     reason = str(report.stop_reason)
     error = report.error or {"class": reason, "message": reason.replace("_", " ")}

@@ -21,7 +21,7 @@ from nanocoder.session.installed import installed_plugins
 
 if TYPE_CHECKING:
     from nanocoder.session.loop import Session
-    from nanocoder.session.served import Served
+    from nanocoder.session.models import ServedModels
     from nanocoder.session.store import SessionStore
     from nanocoder.session.undo_request import Undone, UndoRequest
 
@@ -147,13 +147,13 @@ class CommandHost:
 
     def notices(self, session: "Session") -> Sequence[str]:
         """Return what the first run or call of *session* will say of rules that do not hold."""
-        from nanocoder.session.policy_tools import start_notices
+        from nanocoder.session.config_check import start_notices
 
         return start_notices(session.config, session.plugins)
 
-    def models(self, session: "Session") -> "Sequence[Served]":
+    def models(self, session: "Session") -> "Sequence[ServedModels]":
         """Return the models that each provider can name, for *session* to choose from."""
-        from nanocoder.session.served import served_models  # few conversations look at them
+        from nanocoder.session.models import served_models  # few conversations look at them
 
         try:
             current = session.chosen

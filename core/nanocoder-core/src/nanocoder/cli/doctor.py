@@ -11,11 +11,10 @@ from nanocoder.cli.command_host import CommandHost
 from nanocoder.cli.output import print_json, print_line, print_table
 from nanocoder.errors import NanocoderError, PersonError
 from nanocoder.plugins.discovery import find_plugins, site_paths
-from nanocoder.session.budget import refuse_unknown_price
-from nanocoder.session.build import misspelt
+from nanocoder.session.config_check import idle_policies, misspelt, unknown_tools
+from nanocoder.session.limits import refuse_unknown_price
 from nanocoder.session.models import Chosen, choose_model, open_provider
-from nanocoder.session.policy_tools import idle_policies, unknown_tools
-from nanocoder.tools.tool import SessionInfo
+from nanocoder.tools.session_info import SessionInfo
 from nanocoder.version import VERSION
 
 PLUGIN = "plugin "

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from nanocoder.hooks.contributions import Argument
     from nanocoder.plugins import Plugins
     from nanocoder.session.loop import Session
-    from nanocoder.session.served import Served
+    from nanocoder.session.models import ServedModels
     from nanocoder.session.store import SessionStore
     from nanocoder.session.undo_request import Undone, UndoRequest
 
@@ -125,7 +125,7 @@ class Host(Protocol):
         """Return what the first run or call of *session* will say of rules that do not hold."""
         ...
 
-    def models(self, session: "Session") -> Sequence["Served"]:
+    def models(self, session: "Session") -> Sequence["ServedModels"]:
         """Return the models that each provider can name, for *session* to choose from."""
         ...
 

@@ -16,7 +16,7 @@ from nanocoder.session.models import (
     open_provider,
     ways_to_a_model,
 )
-from nanocoder.tools.tool import SessionInfo
+from nanocoder.tools.session_info import SessionInfo
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -16,7 +16,7 @@ from nanocoder.hooks.contributions import Display
 from nanocoder.session.loop import Session
 from nanocoder.session.report import Report
 from nanocoder.text import brief
-from nanocoder.tools.tool import SessionInfo
+from nanocoder.tools.session_info import SessionInfo
 from nanocoder.values import Event
 
 MACHINE_FORMS = ("json", "jsonl")

@@ -11,7 +11,7 @@ from nanocoder.cli.command_host import CommandHost
 from nanocoder.cli.output import print_json, print_line, print_table
 from nanocoder.config.settings import Wrap
 from nanocoder.errors import UsageError
-from nanocoder.session.build import dialect_of
+from nanocoder.session.build import find_dialect
 from nanocoder.tools.tool import Tool
 from nanocoder.values import manifest_of
 
@@ -26,7 +26,7 @@ def run(arguments: argparse.Namespace) -> int:
     for report in host.plugins.reports:
         host.say(str(report))
     if arguments.dialect:
-        dialect = dialect_of(host.plugins, arguments.dialect)
+        dialect = find_dialect(host.plugins, arguments.dialect)
         # A dialect may know in which form its reference sends a tool; the protocol does not ask it.
         wire = getattr(dialect, "wire", dict)
         print_json([dict(wire(offer)) for offer in dialect.offer(tools)])

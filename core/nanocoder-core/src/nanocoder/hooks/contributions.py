@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar, runt
 from attrs import field, frozen
 from nanocoder_schema import Value
 
-from nanocoder.tools.tool import SessionInfo, Tool
+from nanocoder.tools.session_info import SessionInfo
+from nanocoder.tools.tool import Tool
 from nanocoder.values import Event, ToolCall, ToolResult
 
 if TYPE_CHECKING:

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from nanocoder.cancel import Cancel
     from nanocoder.hooks.contributions import Command, Dialect, Resource, Sandbox, Screen
     from nanocoder.provider import ProviderSpec, Request
-    from nanocoder.tools.tool import SessionInfo, Tool
+    from nanocoder.tools.session_info import SessionInfo
+    from nanocoder.tools.tool import Tool
     from nanocoder.values import (
         ApprovalAnswer,
         ApprovalRequest,

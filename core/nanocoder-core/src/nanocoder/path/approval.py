@@ -18,7 +18,8 @@ from nanocoder.path.in_flight import InFlight
 from nanocoder.path.preview import DRY_RUN_RESULT, Preview, Previews, is_performed
 from nanocoder.path.worker import Ask, Emitted, Steps
 from nanocoder.plugins import Plugins
-from nanocoder.tools.tool import ANY_TOOL, SessionInfo, Tool
+from nanocoder.tools.session_info import SessionInfo
+from nanocoder.tools.tool import ANY_TOOL, Tool
 from nanocoder.values import (
     ApprovalAnswer,
     ApprovalRequest,

@@ -19,7 +19,8 @@ from nanocoder_schema import Shown
 
 from nanocoder.cancel import Cancel
 from nanocoder.errors import Cancelled, TimedOut, ToolError
-from nanocoder.tools.tool import SessionInfo, Tool
+from nanocoder.tools.session_info import SessionInfo
+from nanocoder.tools.tool import Tool
 from nanocoder.values import Effect
 
 LIMIT_ARGUMENT = "timeout_"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from nanocoder.config.config import Config
 from nanocoder.path.approval import Approver, Asker
 from nanocoder.plugins import Plugins
-from nanocoder.session.build import open_ground
+from nanocoder.session.build import SessionOptions, build_runtime
 from nanocoder.session.loop import Session
 from nanocoder.values import Mode
 
@@ -50,7 +50,7 @@ def open_session(  # noqa: PLR0913 - each is an option of its own, by name
 
     Raises: ConfigError, UsageError, PluginError (a policy that does not load).
     """
-    ground = open_ground(
+    options = SessionOptions(
         cwd,
         model=model,
         mode=mode,
@@ -65,7 +65,7 @@ def open_session(  # noqa: PLR0913 - each is an option of its own, by name
         plugins=plugins,
         config=config,
         persist=persist,
-        warn=warn,
+        warn=warn or (lambda _line: None),
         environment=os.environ if environment is None else environment,
     )
-    return Session(ground)
+    return Session(build_runtime(options))

@@ -1,4 +1,4 @@
-"""What was said in a session so far, and how it is kept short enough for the model."""
+"""The messages of a session, and how they are kept short enough for the model."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -13,10 +13,10 @@ from nanocoder.session.prompt import size_of
 from nanocoder.values import Event, Message, ToolResult
 
 COMPACT_AT = 0.8
-"""Which part of the model's context may be used before the transcript is compacted."""
+"""The part of the model's context that may be used before the transcript is compacted."""
 
 
-class Talk:
+class Conversation:
     """The messages of a session; each change is an event, which the journal keeps."""
 
     def __init__(self, messages: Iterable[Message] = ()) -> None:
@@ -29,23 +29,26 @@ class Talk:
         self._size += size_of(message)
         return Event("message", encode_message(message))
 
-    def add_results(self, results: Sequence[ToolResult], told: Collection[str] = ()) -> Event:
-        """Add the results of a turn; those that `call.returned` has *told* are not told again."""
-        event = self.add(Message("tool", results=tuple(results)))
-        untold = [one for one in results if one.call_id not in told or one.attachments]
-        data = encode_message(Message("tool", results=tuple(untold)))
-        return evolve(event, data={**data, "call_ids": [one.call_id for one in results]})
+    def add_results(self, results: Sequence[ToolResult], recorded: Collection[str] = ()) -> Event:
+        """Add the results of a turn.
 
-    def compacted(
-        self, plugins: Plugins, provider: Provider, about: Mapping[str, Any]
+        The event leaves out those whose IDs are in *recorded*: `call.returned` had them.
+        """
+        event = self.add(Message("tool", results=tuple(results)))
+        new = [item for item in results if item.call_id not in recorded or item.attachments]
+        data = encode_message(Message("tool", results=tuple(new)))
+        return evolve(event, data={**data, "call_ids": [item.call_id for item in results]})
+
+    def compact(
+        self, plugins: Plugins, provider: Provider, context: Mapping[str, Any]
     ) -> Iterator[Event]:
-        """Let a plugin shorten what is about to outgrow the context of *provider*'s model."""
+        """Let a plugin shorten messages that nearly fill the context of *provider*'s model."""
         limit = getattr(provider, "context", 0)
         if not limit or self._size < limit * COMPACT_AT:
             return
-        given = {"messages": tuple(self.messages), "limit_tokens": limit, **about}
+        arguments = {"messages": tuple(self.messages), "limit_tokens": limit, **context}
         shorter = styles.choose(
-            plugins.implementations("nanocoder_compact"), plugins.report, given, (list, tuple)
+            plugins.implementations("nanocoder_compact"), plugins.report, arguments, (list, tuple)
         )
         if shorter is not None:
             self.messages = list(shorter)

@@ -1,53 +1,58 @@
-"""Telling what happened: the journal first, then each plugin that listens, and what fails there."""
+"""Delivers events: to the journal first, then to each plugin that listens."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from nanocoder.errors import PluginError
 from nanocoder.hooks import styles
-from nanocoder.session.build import Ground
+from nanocoder.session.runtime import Runtime
 from nanocoder.values import Event
 
 
-class Telemetry:
-    """Delivers the events of one session; what fails changes nothing but is told once, too."""
+class Listeners:
+    """Delivers the events of one session.
 
-    def __init__(self, ground: Ground) -> None:
-        self._ground = ground
-        self._told: set[str] = set()
+    A failing listener never affects the run and is reported once.
+    """
 
-    def delivered(
-        self, events: Iterable[Event], about: Callable[[], Mapping[str, Any]]
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._reported: set[str] = set()
+
+    def deliver_all(
+        self, events: Iterable[Event], context: Callable[[], Mapping[str, Any]]
     ) -> Iterator[Event]:
-        """Let the journal and the plugins know of each event before the next step is taken."""
+        """Deliver each event before the next step is taken, and yield it."""
         for event in events:
-            failures = self.deliver(event, about())
+            failures = self.deliver(event, context())
             yield event
             for failure in failures:
-                self.deliver(failure, about())
+                self.deliver(failure, context())
                 yield failure
 
-    def deliver(self, event: Event, about: Mapping[str, Any]) -> Iterable[Event]:
-        """Deliver one event; return one for each part that failed for the first time."""
-        ground = self._ground
-        ground.record(event)
-        failed: list[PluginError] = []
-        with ground.telling:  # a plugin hears one event at a time, whoever runs beside this
-            listening = ground.plugins.implementations("nanocoder_event")
-            styles.tell(listening, failed.append, {"event": event, **about})
-        unwritten = ground.journal.problem if ground.journal is not None else ""
-        return self._failures(event, failed, unwritten) if failed or unwritten else ()
+    def deliver(self, event: Event, context: Mapping[str, Any]) -> Iterable[Event]:
+        """Deliver one event; return an event for each listener that failed for the first time."""
+        runtime = self._runtime
+        runtime.record(event)
+        errors: list[PluginError] = []
+        with runtime.event_lock:
+            implementations = runtime.plugins.implementations("nanocoder_event")
+            styles.tell(implementations, errors.append, {"event": event, **context})
+        problem = runtime.journal.problem if runtime.journal is not None else ""
+        return self._failures(event, errors, problem) if errors or problem else ()
 
-    def _failures(self, event: Event, failed: Iterable[PluginError], unwritten: str) -> list[Event]:
-        found = []
-        if unwritten and unwritten not in self._told:
-            self._told.add(unwritten)
-            data = {"part": "journal", "plugin": "", "message": unwritten}
-            found.append(Event("telemetry.failed", data, event.call_id))
-        for error in failed:
-            self._ground.plugins.report(error)
-            if error.plugin not in self._told:
-                self._told.add(error.plugin)
-                data = {"part": "hook", "plugin": error.plugin, "message": str(error)}
-                found.append(Event("telemetry.failed", data, event.call_id))
-        return found
+    def _failures(
+        self, event: Event, errors: Iterable[PluginError], journal_problem: str
+    ) -> list[Event]:
+        rows = [("journal", "", journal_problem)] if journal_problem else []
+        for error in errors:
+            self._runtime.plugins.report(error)
+            rows.append(("hook", error.plugin, str(error)))
+        failures = []
+        for part, plugin, message in rows:
+            key = plugin or message
+            if key not in self._reported:
+                self._reported.add(key)
+                data = {"part": part, "plugin": plugin, "message": message}
+                failures.append(Event("telemetry.failed", data, event.call_id))
+        return failures

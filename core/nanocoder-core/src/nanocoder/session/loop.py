@@ -1,37 +1,36 @@
 """The loop: ask the model, run its calls, repeat; one session from its first event to its last."""
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from functools import cached_property, partial
-from types import TracebackType
+from contextlib import suppress
+from functools import partial
 from typing import Any, Self
 
 from attrs import evolve
 
 from nanocoder.cancel import Cancel
 from nanocoder.config.config import Config
-from nanocoder.errors import Cancelled, NanocoderError
+from nanocoder.errors import Cancelled, NanocoderError, ToolError
 from nanocoder.hooks import styles
-from nanocoder.path.approval import Approvals
 from nanocoder.path.outcome import not_run
 from nanocoder.path.path import Executor, Services
 from nanocoder.plugins import Plugins
 from nanocoder.plugins.preload import preload
 from nanocoder.provider import Finished, Provider, Request
-from nanocoder.session.budget import Budget, refuse_unknown_price, spent_limit
-from nanocoder.session.build import Ground, approval_limit_s
-from nanocoder.session.conversation import Talk
-from nanocoder.session.guard import Guard
-from nanocoder.session.listeners import Telemetry
+from nanocoder.session.config_check import start_notices
+from nanocoder.session.conversation import Conversation
+from nanocoder.session.limits import Budget, RepetitionGuard, refuse_unknown_price, spent_limit
+from nanocoder.session.listeners import Listeners
 from nanocoder.session.messages import encode_usage, spoken
 from nanocoder.session.models import Chosen, choose_model, open_provider, streamed
-from nanocoder.session.policy_tools import start_notices
 from nanocoder.session.prompt import NAMED_FILE_CHARS, for_small_model, system_prompt
 from nanocoder.session.reply import ask, cut_repetition
 from nanocoder.session.report import Report, usage_data
 from nanocoder.session.run import Run
-from nanocoder.session.sub_sessions import Children
+from nanocoder.session.runtime import Runtime
+from nanocoder.session.sub_sessions import SubSessions
 from nanocoder.session.tool_list import Offering
-from nanocoder.tools.tool import SessionInfo, Tool
+from nanocoder.tools.session_info import SessionInfo
+from nanocoder.tools.tool import Tool
 from nanocoder.values import (
     Attachment,
     Decision,
@@ -56,57 +55,48 @@ class Session:
     what the latest `call` did.
     """
 
-    def __init__(self, ground: Ground) -> None:
-        self._ground = ground
-        self.plugins: Plugins = ground.plugins
-        self.config: Config = ground.config
-        self.info: SessionInfo = ground.info
-        self.journal = ground.journal
-        self.open_workspace = ground.open_workspace
-        self.children = Children(ground, self)
-        self.approvals = Approvals(
-            self.plugins,
-            self.info,
-            ground.approve,
-            ground.ask,
-            ground.kept,
-            approval_limit_s(ground),
-        )
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self.plugins: Plugins = runtime.plugins
+        self.config: Config = runtime.config
+        self.info: SessionInfo = runtime.info
+        self.journal = runtime.journal
+        self.open_workspace = runtime.open_workspace
+        self.offering = Offering(runtime.dialect, lambda: self.config.always_listed)
+        self.sub_sessions = SubSessions(runtime, self.is_over_budget)
+        self.approvals = runtime.approvals()
         self.executor = Executor(
             self.plugins,
-            self.open_workspace,
+            runtime.open_workspace,
             self.approvals,
             Services(
                 session_id=self.info.id,
-                resource=ground.resource,
-                artifact=ground.artifact,
-                wrap=ground.wrap,
-                child=partial(self.children.open, Session),
+                resource=runtime.resource,
+                artifact=runtime.keep_output,
+                wrap=runtime.wrap,
+                child=partial(self.sub_sessions.open, Session),
                 tools=lambda: self.offering.infos(self.tools, self.info),
                 call_timeout_s=self.config.core.call_timeout_s,
                 keep_tmp=self.config.core.keep_tmp,
-                admission=ground.admission,
-                is_inner=ground.parent is not None,
+                admission=runtime.admission,
+                is_inner=runtime.parent is not None,
             ),
         )
         self.report = Report(session_id=self.info.id)
         self.result: ToolResult | None = None
-        self._telemetry = Telemetry(ground)
-        self._talk = Talk(ground.messages)
+        self._listeners = Listeners(runtime)
+        self._conversation = Conversation(runtime.messages)
         self._current: Run | None = None
+        self._chosen: Chosen | None = None
+        self._provider: Provider | None = None
+        self._system: str | None = None
         self._early, self._signal = Cancel(), 0
         self._started, self._closed, self._announced = False, False, ""
-        self.offering = Offering(ground.dialect, lambda: self.config.always_told)
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     @property
@@ -117,7 +107,7 @@ class Session:
     @property
     def messages(self) -> Sequence[Message]:
         """The transcript so far."""
-        return tuple(self._talk.messages)
+        return tuple(self._conversation.messages)
 
     def __repr__(self) -> str:
         model = self.info.model or "no model asked yet"
@@ -128,52 +118,56 @@ class Session:
         """The tools on offer, by name."""
         return self.plugins.tools()
 
-    @cached_property
+    @property
     def chosen(self) -> Chosen:
         """The provider and model; raises UsageError or ProviderError."""
-        return choose_model(self.plugins, self.info.model, self.info, config=self.config)
+        if self._chosen is None:
+            model = self.info.model
+            self._chosen = choose_model(self.plugins, model, self.info, config=self.config)
+        return self._chosen
 
-    @cached_property
+    @property
     def provider(self) -> Provider:
         """The provider, opened at first use; raises UsageError when its price must be known."""
-        provider = open_provider(self.plugins, self.chosen)
-        refuse_unknown_price(self.config.core, provider, str(self.chosen))
-        self._set_info(model=str(self.chosen), profile=provider.profile)
+        return self._provider or self._open_provider(self.chosen)
+
+    def _open_provider(self, chosen: Chosen) -> Provider:
+        provider = open_provider(self.plugins, chosen)
+        refuse_unknown_price(self.config.core, provider, str(chosen))
+        if self._provider is not None:
+            self._provider.close()
+        self._chosen, self._provider = chosen, provider
+        self._set_info(model=str(chosen), profile=provider.profile)
         return provider
 
-    @cached_property
+    @property
     def system(self) -> str:
-        """The system prompt, made once."""
-        hooks, report = self.plugins.implementations("nanocoder_prompt"), self.plugins.report
-        added = styles.collect(hooks, report, self._about(), str)
-        return system_prompt(self.info, [text for _, text in added])
+        """The system prompt; the same text until the mode changes."""
+        if self._system is None:
+            hooks, report = self.plugins.implementations("nanocoder_prompt"), self.plugins.report
+            added = styles.collect(hooks, report, self._hook_context(), str)
+            self._system = system_prompt(self.info, [text for _, text in added])
+        return self._system
 
     def set_mode(self, mode: Mode) -> None:
         """Change how much nanocoder may do without asking, from the next call on."""
         self._set_info(mode=mode)
-        self.children.tighten(mode)
-        self.__dict__.pop("system", None)
+        self.sub_sessions.tighten(mode)
+        self._system = None
 
     def set_model(self, model: str) -> None:
         """Talk to another model from the next turn on.
 
         Raises UsageError and changes nothing if there is none.
         """
-        chosen = choose_model(self.plugins, model, self.info)
-        provider = open_provider(self.plugins, chosen)
-        refuse_unknown_price(self.config.core, provider, str(chosen))
-        if "provider" in self.__dict__:
-            self.provider.close()
-        self.__dict__["chosen"] = chosen
-        self.__dict__["provider"] = provider
-        self._set_info(model=str(chosen), profile=provider.profile)
+        self._open_provider(choose_model(self.plugins, model, self.info))
 
     def reload(self) -> None:
         """Read the configuration again: the next call is judged by its rules.
 
         Raises: ConfigError or PluginError, and the rules stay as they were.
         """
-        self.config = self._ground.reload()
+        self.config = self._runtime.reload()
 
     def run(
         self, prompt: str, *, attachments: Sequence[Attachment] = (), typed: str | None = None
@@ -184,7 +178,7 @@ class Session:
         or ProviderError when there is no model to ask. What goes wrong later is in the report.
         """
         message = Message("user", prompt, attachments=tuple(attachments), typed=typed)
-        return self._telemetry.delivered(self._prompted(message), self._about)
+        return self._listeners.deliver_all(self._prompted(message), self._hook_context)
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> Iterator[Event]:
         """Take one call down the same path that the model's take.
@@ -192,7 +186,7 @@ class Session:
         The last event is `call.returned`.
         """
         call = ToolCall(f"call-{len(self.report.tool_calls) + 1}", name, dict(arguments))
-        return self._telemetry.delivered(self._called(call), self._about)
+        return self._listeners.deliver_all(self._called(call), self._hook_context)
 
     def interrupt(self, reason: str = "interrupted", *, signal: int = 0) -> None:
         """Stop the run; may be called from any thread, but not from a signal handler.
@@ -208,36 +202,36 @@ class Session:
         if self._closed:
             return
         self._closed = True
-        self.children.close(self.report)
+        self.sub_sessions.close(self.report)
         if self._started:
             last = Event("session.finished", self.report.data())
-            self._telemetry.deliver(last, self._about())
+            self._listeners.deliver(last, self._hook_context())
         self.executor.close()
-        if "provider" in self.__dict__:
-            self.provider.close()
-        self._ground.close()
+        if self._provider is not None:
+            self._provider.close()
+        self._runtime.close()
 
     def _prompted(self, message: Message) -> Events:
         provider = self.provider
         run = Run(
             Report(self.info.id, self.info.model, dry_run=self.approvals.start_dry_run()),
-            Guard(self.tools),
+            RepetitionGuard(self.tools),
             self._early if self._current is None else Cancel(),
-            Budget(self._ground.max_calls, self._ground.max_tokens),
-            max_turns=self._ground.max_turns,
+            Budget(self._runtime.max_calls, self._runtime.max_tokens),
+            max_turns=self._runtime.max_turns,
         )
         self._current, self.report = run, run.report
         yield from self._begun()
-        if self._talk.messages and self._talk.messages[-1].calls:
+        if self._conversation.messages and self._conversation.messages[-1].calls:
             # The listener of the run before left it in the middle.
-            open_calls = self._talk.messages[-1].calls
-            yield self._talk.add_results(not_run(open_calls, "it was interrupted"), ())
+            open_calls = self._conversation.messages[-1].calls
+            yield self._conversation.add_results(not_run(open_calls, "it was interrupted"), ())
         typed, _ = spoken(message)
         yield Event("run.started", {"prompt": typed})
         if provider.profile == "small":
             text = for_small_model(message.text, self._small_file, self.info.mode)
             message = evolve(message, text=text, typed=typed)
-        yield self._talk.add(message)
+        yield self._conversation.add(message)
         try:
             run.report.end((yield from self._turns(run)))
         except Cancelled:
@@ -249,7 +243,9 @@ class Session:
         yield Event("run.finished", run.report.data())
 
     def _called(self, call: ToolCall) -> Events:
-        run = Run(self.report, Guard({}), self._early if self._current is None else Cancel())
+        run = Run(
+            self.report, RepetitionGuard({}), self._early if self._current is None else Cancel()
+        )
         self._current = run
         yield from self._begun()
         self.result = yield from self.executor.path(call, run.cancel)
@@ -258,10 +254,10 @@ class Session:
     def _begun(self) -> Events:
         if not self._started:
             self._started = True
-            info, resumed = self.info, bool(self._talk.messages)
+            info, resumed = self.info, bool(self._conversation.messages)
             about = {"session_id": info.id, "model": info.model, "cwd": str(info.cwd)}
             yield Event("session.started", {**about, "mode": str(info.mode), "resumed": resumed})
-            for line in () if self._ground.parent else start_notices(self.config, self.plugins):
+            for line in () if self._runtime.parent else start_notices(self.config, self.plugins):
                 yield Event("notice", {"text": line})
         if self.info.model != self._announced:  # a resumed session goes on with its last model
             self._announced = self.info.model
@@ -275,15 +271,17 @@ class Session:
             if reply.calls and ended is None:
                 ended = yield from self._answered(reply.calls, run)
             elif reply.calls:
-                yield self._talk.add_results(not_run(reply.calls, "the run is over"), ())
+                yield self._conversation.add_results(not_run(reply.calls, "the run is over"), ())
             elif ended is None:
-                yield self._talk.add(Message("user", run.hint, typed=""))
+                yield self._conversation.add(Message("user", run.hint, typed=""))
             if ended is not None:
                 return ended
-        yield self._talk.add(Message("user", LAST_WORDS, typed=""))
+        yield self._conversation.add(Message("user", LAST_WORDS, typed=""))
         reply = yield from self._reply(run)
         if reply.calls:
-            yield self._talk.add_results(not_run(reply.calls, "the turn limit is reached"), ())
+            yield self._conversation.add_results(
+                not_run(reply.calls, "the turn limit is reached"), ()
+            )
         turns = f"{run.max_turns} turn{'' if run.max_turns == 1 else 's'}"
         limit = f"stopped at the limit of {turns} (max_turns, --max-turns)"
         return run.report.stopped(StopReason.TURN_LIMIT, limit)
@@ -297,16 +295,16 @@ class Session:
         """
         if run.budget.spent:
             spent = f"its budget is spent: {run.budget.spent}"
-            yield self._talk.add_results(not_run(wanted, spent), ())
+            yield self._conversation.add_results(not_run(wanted, spent), ())
             return run.report.stopped(StopReason.BUDGET, spent)
         canonical = [self.offering.canonical(call) for call in wanted]
         results, told = yield from self._results(canonical, run)
         self._note(canonical, results, run)
         said = self.offering.rendered(wanted, results)
-        yield self._talk.add_results(said, told if self.offering.dialect is None else ())
+        yield self._conversation.add_results(said, told if self.offering.dialect is None else ())
         if run.cancel.is_set():
             return StopReason.INTERRUPTED
-        stuck = run.guard.seen(canonical, results)
+        stuck = run.guard.check_turn(canonical, results)
         if stuck:
             return run.report.stopped(StopReason.LOOP, stuck)
         limit = self._spent(Usage())
@@ -316,7 +314,7 @@ class Session:
         self, canonical: Sequence[ToolCall], run: Run
     ) -> Generator[Event, None, tuple[list[ToolResult], set[str]]]:
         """Return a result for each call, and the ids of those that `call.returned` has told."""
-        known = {call.id: run.guard.answered(call) for call in canonical[:1]}
+        known = {call.id: run.guard.repeated_result(call) for call in canonical[:1]}
         rest = [call for call in canonical if known.get(call.id) is None]
         may, why = run.affordable(len(rest))
         ran = yield from self.executor.turn(rest[:may], run.cancel)
@@ -328,27 +326,27 @@ class Session:
     def _reply(self, run: Run) -> Generator[Event, None, Finished]:
         """Ask the model once; the reply is added to the transcript before its calls run."""
         system = self.system
-        yield from self._talk.compacted(self.plugins, self.provider, self._about())
+        yield from self._conversation.compact(self.plugins, self.provider, self._hook_context())
         request = self._request(system)
         run.offered = request.tools
         yield Event("request.started", {"turn": run.report.turns, "model": self.info.model})
         first = run.report.turns == 1
-        with preload(self.plugins.modules(self.config.always_told) if first else ()):
+        with preload(self.plugins.modules(self.config.always_listed) if first else ()):
             reply = yield from ask(
                 lambda: streamed(self.provider, self.chosen, request, run.cancel),
                 self.info.model,
                 run.cancel,
-                lambda text: self._talk.add(Message("assistant", text)),
+                lambda text: self._conversation.add(Message("assistant", text)),
             )
         run.is_stuck = reply.is_stuck
         stopped = Finished(cut_repetition(reply.text), truncated=True)
         finished = reply.finished or stopped
         run.report.usage += finished.usage
-        if self._ground.parent is not None:
-            self._ground.parent.spend(finished.usage)
+        if self._runtime.parent is not None:
+            self._runtime.parent.add_usage(finished.usage)
         run.report.text, run.report.truncated = finished.text, finished.truncated
         message = Message("assistant", finished.text, calls=finished.calls, native=finished.native)
-        event = self._talk.add(message)
+        event = self._conversation.add(message)
         yield evolve(event, data={**event.data, "usage": encode_usage(finished.usage)})
         data = {"usage": usage_data(finished.usage), "truncated": finished.truncated}
         yield Event("request.finished", data)
@@ -358,14 +356,14 @@ class Session:
         request = Request(
             model=self.chosen.model,
             system=system,
-            messages=self._talk.messages,
-            tools=self.offering.definitions(self.tools, self.info, self._talk.messages),
+            messages=self._conversation.messages,
+            tools=self.offering.definitions(self.tools, self.info, self._conversation.messages),
             session_id=self.info.id,
         )
         chain = self.plugins.implementations("nanocoder_before_request")
         if not chain:
             return request
-        return styles.chain(chain, {"request": request, **self._about()}, "request", Request)
+        return styles.chain(chain, {"request": request, **self._hook_context()}, "request", Request)
 
     def _small_file(self, path: str) -> str:
         """Return a small file's text if it may be read without asking, else nothing."""
@@ -373,28 +371,30 @@ class Session:
         call = ToolCall("named-file", "read_file", {"path": path})
         if reader is None or self.approvals.verdict(call, reader).decision is not Decision.ALLOW:
             return ""
-        return self._ground.small_file(path, NAMED_FILE_CHARS)
+        with suppress(ToolError):
+            return self.open_workspace().read_text(path, max_bytes=NAMED_FILE_CHARS)
+        return ""
 
     def _note(self, calls: Sequence[ToolCall], results: Sequence[ToolResult], run: Run) -> None:
         run.report.note(calls, results, self.tools)
-        self.children.settle(run.report)
-        if self._ground.parent is not None:
-            self._ground.parent.wrote(self.info, run.report.files_changed)
+        self.sub_sessions.move_totals(run.report)
+        if self._runtime.parent is not None:
+            self._runtime.parent.add_changed_files(self.info, run.report.files_changed)
 
-    def is_over(self, more: Usage) -> bool:
+    def is_over_budget(self, more: Usage) -> bool:
         """Tell whether the latest run, with *more*, has used what it may, or a parent has."""
         return bool(self._spent(more))
 
     def _spent(self, more: Usage) -> str:
         """Return which limit the latest run, with *more*, has reached, or nothing."""
-        parent = self._ground.parent
-        if parent is not None and parent.is_over():
+        parent = self._runtime.parent
+        if parent is not None and parent.is_over_budget():
             return "stopped: the parent session's budget is spent"
         return spent_limit(self.config.core, self.report.usage + more)
 
-    def _about(self) -> dict[str, Any]:
+    def _hook_context(self) -> dict[str, Any]:
         return {"session": self.info, "settings": self.plugins.settings}
 
     def _set_info(self, **changes: Any) -> None:
-        self._ground.set_info(evolve(self.info, **changes))
-        self.info = self.approvals.session = self._ground.info
+        self._runtime.set_info(evolve(self.info, **changes))
+        self.info = self.approvals.session = self._runtime.info

@@ -1,8 +1,10 @@
-"""Which model a session talks to: the one that is named, else the first that can be used."""
+"""The models: which one a session uses, how its provider is opened, and which there are."""
 
 import os
+import threading
+import time
 from collections.abc import Generator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from attrs import evolve, frozen
 from nanocoder_schema import Value, did_you_mean, nearest
@@ -11,9 +13,10 @@ from nanocoder.cancel import Cancel
 from nanocoder.config.config import Config
 from nanocoder.errors import NanocoderError, ProviderError, UsageError
 from nanocoder.hooks import styles
-from nanocoder.plugins import Plugins
+from nanocoder.plugins import Entry, Plugins
 from nanocoder.provider import (
     Finished,
+    ModelInfo,
     Notice,
     Piece,
     Provider,
@@ -22,13 +25,15 @@ from nanocoder.provider import (
     TextDelta,
     ThinkingDelta,
 )
-from nanocoder.tools.tool import SessionInfo
+from nanocoder.tools.session_info import SessionInfo
 from nanocoder.values import ToolCall, Usage
 
 NO_MODEL = """No model is configured. Any of these gives you one:
 {ways}
 Then run the same command again, or name one: --model PROVIDER/MODEL"""
 
+LIST_LIMIT_S: Final = 4.0
+"""How long the servers have to answer, all together."""
 ID_BYTES = 8
 CUT_OFF = "the reply was cut by the token limit before the arguments came; make the call again"
 
@@ -101,13 +106,16 @@ def first_usable(plugins: Plugins, environment: Mapping[str, str] = os.environ) 
 
     Raises ProviderError.
     """
-    offers = sorted(
-        plugins.offers("providers"), key=lambda pair: (pair[1]["rank"], pair[1]["name"])
-    )
-    for entry, offer in offers:
+    for entry, offer in _by_rank(plugins):
         if chosen := usable(plugins, entry.name, offer, environment):
             return chosen
     raise ProviderError(NO_MODEL.format(ways=ways_to_a_model(plugins)), kind="unavailable")
+
+
+def _by_rank(plugins: Plugins) -> list[tuple[Entry, Mapping[str, Any]]]:
+    """Return every provider's plugin and description, the first to be used first."""
+    pairs = plugins.offers("providers")
+    return sorted(pairs, key=lambda pair: (pair[1]["rank"], pair[1]["name"]))
 
 
 def usable(
@@ -203,9 +211,7 @@ def _sound_call(call: ToolCall, taken: set[str]) -> ToolCall:
 def ways_to_a_model(plugins: Plugins) -> str:
     """Return one line for each way to get a model, for a person."""
     lines = []
-    for _, offer in sorted(
-        plugins.offers("providers"), key=lambda pair: (pair[1]["rank"], pair[1]["name"])
-    ):
+    for _, offer in _by_rank(plugins):
         if offer["hint"]:
             lines.append(f"  {offer['name']}: {offer['hint']}")
         elif offer["key_variables"]:
@@ -245,3 +251,75 @@ def _probed(plugins: Plugins, plugin: str, name: str) -> bool | str:
     except Exception as error:  # noqa: BLE001 - a probe that breaks only says that this provider is not usable
         plugins.report(styles.Implementation(plugin, "probe", found[1].probe).error(error))
         return False
+
+
+@frozen(eq=False, repr=False)
+class ServedModels(Value):
+    """The *models* of one provider; *problem* says why there is none, or why these are not all.
+
+    *is_usable* is False where a person has to do something first.
+    """
+
+    provider: str
+    models: tuple[ModelInfo, ...] = ()
+    problem: str = ""
+    is_usable: bool = True
+
+
+def served_models(
+    plugins: Plugins, current: Chosen | None = None, limit_s: float = LIST_LIMIT_S
+) -> list[ServedModels]:
+    """Ask every provider that can be used, and that of *current*, for its models; never raises.
+
+    All are asked at the same time. The list says of each that has not answered within *limit_s*.
+    """
+    pairs = _by_rank(plugins)
+    answers: dict[str, ServedModels] = {}
+
+    def ask(plugin: str, offer: Mapping[str, Any]) -> None:
+        answers[offer["name"]] = _ask_provider(plugins, plugin, offer, current)
+
+    threads = [
+        threading.Thread(target=ask, args=(entry.name, offer), daemon=True)
+        for entry, offer in pairs
+    ]
+    for thread in threads:
+        thread.start()
+    deadline = time.monotonic() + limit_s
+    for thread in threads:
+        thread.join(max(0.0, deadline - time.monotonic()))
+    late = f"no answer within {limit_s:g} s"
+    return [
+        answers.get(offer["name"]) or ServedModels(offer["name"], (), late) for _, offer in pairs
+    ]
+
+
+def _ask_provider(
+    plugins: Plugins, plugin: str, offer: Mapping[str, Any], current: Chosen | None
+) -> ServedModels:
+    name = str(offer["name"])
+    try:
+        chosen = usable(plugins, plugin, offer)
+    except ProviderError:
+        chosen = Chosen(name, "")  # its server has more than one, or does not answer
+    if current is not None and current.provider == name:
+        chosen = current
+    if chosen is None:
+        return ServedModels(name, (), _needs(offer), is_usable=False)
+    try:
+        provider = open_provider(plugins, chosen)
+        try:
+            return ServedModels(name, tuple(provider.models()))
+        finally:
+            provider.close()
+    except NanocoderError as error:
+        problem = str(error)
+    except Exception as error:  # noqa: BLE001 - a plugin's provider may raise anything
+        problem = styles.problem_of(error)
+    known = (ModelInfo(chosen.model),) if chosen.model else ()
+    return ServedModels(name, known, problem)
+
+
+def _needs(offer: Mapping[str, Any]) -> str:
+    variables = [name for name in offer["key_variables"] if not os.environ.get(name)]
+    return str(offer["hint"]) or (f"set {' or '.join(variables)}" if variables else "not ready")

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 
 from nanocoder.text import count_tokens
-from nanocoder.tools.tool import SessionInfo
+from nanocoder.tools.session_info import SessionInfo
 from nanocoder.values import Message, Mode
 
 FULL = """You are a coding agent in a terminal. You work in the directory {cwd} ({system});

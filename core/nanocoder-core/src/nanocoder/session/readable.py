@@ -9,7 +9,7 @@ from nanocoder_files import PathFilter, Readable
 from nanocoder.errors import PluginError
 from nanocoder.hooks.styles import Implementation, attempt, problem_of, wrong_type
 from nanocoder.plugins import Plugins
-from nanocoder.tools.tool import SessionInfo
+from nanocoder.tools.session_info import SessionInfo
 
 HOOK = "nanocoder_readable"
 

@@ -7,8 +7,7 @@ from nanocoder_schema import Shown
 
 from nanocoder.cancel import Cancel
 from nanocoder.provider import Finished, ToolDefinition
-from nanocoder.session.budget import Budget
-from nanocoder.session.guard import Guard
+from nanocoder.session.limits import Budget, RepetitionGuard
 from nanocoder.session.report import Report
 from nanocoder.session.text_calls import FAILED, HINT, written_call
 from nanocoder.values import StopReason
@@ -27,7 +26,7 @@ class Run(Shown):
     """
 
     report: Report
-    guard: Guard
+    guard: RepetitionGuard
     cancel: Cancel
     budget: Budget = field(factory=Budget)
     max_turns: int = 50

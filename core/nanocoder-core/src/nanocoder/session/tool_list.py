@@ -10,7 +10,8 @@ from nanocoder.errors import NanocoderError
 from nanocoder.hooks.contributions import Dialect
 from nanocoder.path.outcome import clean_and_clip, keep_note
 from nanocoder.provider import ToolDefinition
-from nanocoder.tools.tool import ANY_TOOL, SessionInfo, Tool, ToolInfo
+from nanocoder.tools.session_info import SessionInfo
+from nanocoder.tools.tool import ANY_TOOL, Tool, ToolInfo
 from nanocoder.values import Effect, Message, Mode, ToolCall, ToolResult
 
 MAX_NAMED = 200

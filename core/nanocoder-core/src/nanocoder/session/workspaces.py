@@ -1,7 +1,8 @@
-"""Opening the workspace of a session."""
+"""Open the workspace of a session, after what killed sessions left half done there is restored."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,8 +10,8 @@ from typing import TYPE_CHECKING
 from nanocoder_files import Readable
 
 from nanocoder.config.config import Config
-from nanocoder.config.places import own_folders
-from nanocoder.session.crash_recovery import change_logs_dir
+from nanocoder.config.places import cache_dir, own_folders, state_dir
+from nanocoder.errors import ConfigError, ToolError
 
 if TYPE_CHECKING:
     from nanocoder_files import Workspace
@@ -47,3 +48,45 @@ def open_workspace(
         outputs=journal.outputs if journal is not None else None,
         readable=readable,
     )
+
+
+def restore_interrupted_changes(
+    root: Path, environment: Mapping[str, str], warn: Callable[[str], None]
+) -> None:
+    """Restore what transactional calls in *root* had changed when their process was killed.
+
+    The temporary file of a killed write is removed.
+    """
+    folder = change_logs_dir(environment)
+    if folder is None or not folder.is_dir():
+        return
+    from nanocoder_files import discard_orphaned_logs, recover  # mostly there is nothing
+
+    try:
+        lines = recover(folder, root)
+        if folder.is_dir():
+            discard_orphaned_logs(folder, _own_folders(environment))
+    except (OSError, ToolError) as error:
+        lines = [
+            f"{folder}: unfinished changes of an earlier session could not be checked: {error}"
+        ]
+    for line in lines:
+        warn(line)
+
+
+def _own_folders(environment: Mapping[str, str]) -> Iterator[Path]:
+    for place in (state_dir, cache_dir):
+        with suppress(ConfigError):
+            yield place(environment)
+
+
+def change_logs_dir(environment: Mapping[str, str]) -> Path | None:
+    """Return where transactional calls keep their change logs; it need not exist.
+
+    None where there is no state directory: a killed call can then not be restored.
+    """
+    try:
+        state = state_dir(environment)
+    except ConfigError:
+        return None
+    return state / "change-logs" if state.is_dir() else None

@@ -5,18 +5,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
 from attrs import define, evolve, field, frozen
-from nanocoder_files import Readable
 from nanocoder_schema import Shown, Signature, Value
 
 from nanocoder.cancel import Cancel
 from nanocoder.errors import PluginError
 from nanocoder.tools.result import as_result
+from nanocoder.tools.session_info import ChildSession, SessionInfo
 from nanocoder.values import EMPTY, IN_MANIFEST, Effect, Mode, Question, Risk, ToolResult
 
 if TYPE_CHECKING:
-    from nanocoder_files import ResolvedPath, Workspace
-
-    from nanocoder.session.loop import Session
+    from nanocoder_files import Workspace
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -27,58 +25,6 @@ ANY_TOOL = "*"
 MAX_DEPTH = 4
 """How deep composed tools may call each other."""
 MAX_NAME_CHARS = 64
-
-
-@frozen(eq=False, repr=False)
-class SessionInfo(Value):
-    """What plugins may know of a session.
-
-    *interactive* is host state, whether a person is there to answer. *output* is "text", "json" or
-    "jsonl"; *profile* "small" when the model wants short descriptions and few tools. *folder* is
-    the session's own, beside its journal, where plugins may keep files; it need not exist yet, and
-    it is None for a session that is not kept. *outputs* is the directory in it with the outputs
-    that were too long for the model, which may read them. *agent* is the name of a sub-agent's
-    profile, empty for the main agent, and *parent* the session that it works in.
-    *origin* is the parent's directory where a sub-agent works in another: what is said of a place
-    below it holds for the same place below *cwd*. None for all others. *own_folders* are where
-    nanocoder keeps its settings, sessions and caches. *readable* says which paths of the workspace
-    may be read: what all policies say in `nanocoder_readable`. In a *dry_run* calls that would
-    change something are shown and not done.
-    """
-
-    id: str
-    cwd: Path
-    mode: Mode = Mode.ASK
-    model: str = ""
-    interactive: bool = False
-    output: str = "text"
-    profile: str = "full"
-    folder: Path | None = None
-    outputs: Path | None = None
-    agent: str = ""
-    parent: str = ""
-    origin: Path | None = None
-    own_folders: tuple[Path, ...] = ()
-    readable: Readable = field(factory=Readable, eq=False, repr=False)
-    dry_run: bool = False
-
-    @property
-    def changes_nothing_by(self) -> str:
-        """What keeps the session from changing anything, in words; "" if nothing does."""
-        return "plan mode" if self.mode is Mode.PLAN else "dry run" if self.dry_run else ""
-
-    def resolve(self, path: str, directory: str = ".", *, literal: bool = False) -> "ResolvedPath":
-        r"""Return where *path* leads, by the walk with which the workspace opens files.
-
-        *path* is as a tool gets it, relative to *directory*, which is relative to the workspace.
-        Nothing needs to exist, and any text is resolved. *literal* is for words of a command, in
-        which `\xff` stands for nothing else.
-        """
-        from nanocoder_files import resolver  # a start judges nothing
-
-        own = tuple(map(str, self.own_folders))
-        resolve = resolver(str(self.cwd), own, str(self.folder or ""), str(self.origin or ""))
-        return resolve.resolve(path, directory, literal=literal)
 
 
 @frozen(eq=False, repr=False)
@@ -123,7 +69,7 @@ class ToolContext(Shown):
     _wrap: Callable[[list[str]], list[str]] | None = None
     _artifact: Callable[[str, bytes], str] | None = None
     _ask: Callable[[Question], str | None] | None = None
-    _child: Callable[..., "Session"] | None = None
+    _child: Callable[..., ChildSession] | None = None
     _tools: Callable[[], tuple[ToolInfo, ...]] | None = None
 
     @property
@@ -188,7 +134,7 @@ class ToolContext(Shown):
         max_turns: int = 0,
         max_calls: int = 0,
         max_tokens: int = 0,
-    ) -> "Session":
+    ) -> ChildSession:
         """Open a session inside this one, for a sub-agent; close it, or use it in a `with`.
 
         It has this session's plugins, settings and policies, and a transcript of its own. *cwd* is

@@ -1,15 +1,18 @@
-"""The loop guard: a model that repeats itself without getting further is told, then stopped."""
+"""The limits of a run: calls, tokens, money, and how often a model may repeat itself."""
 
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nanocoder_schema import canonical_json
+from attrs import define
+from nanocoder_schema import Shown, canonical_json
 
-from nanocoder.errors import BadArguments
+from nanocoder.config.settings import CoreSettings
+from nanocoder.errors import BadArguments, UsageError
+from nanocoder.provider import Provider
 from nanocoder.tools.tool import Tool
-from nanocoder.values import Effect, ToolCall, ToolResult
+from nanocoder.values import Effect, ToolCall, ToolResult, Usage
 
 SAME_IN_A_ROW = 3
 """In how many turns in a row one call may come to the same result before the run ends."""
@@ -20,18 +23,60 @@ SAME_RESULTS = 5
 SAME_IN_A_TURN = 10
 SHOWN_CHARS = 200
 _TIMES = re.compile(r"\d+(?:\.\d+)? ?(?:s|ms|sec|secs|seconds)\b|\b\d+:\d\d(?:[:.]\d+)*\b")
-"""How long something took, and when: a command that says so does not get further by that."""
+"""Durations and times of day: an output that differs in these alone counts as the same."""
 ALREADY_DONE = "You just made this exact call; its result is above. Do something else now."
 
 Outcome = tuple[str, str]
-"""A call, and what it came to."""
+"""A call and its output."""
 
 
-class Guard:
-    """Watches the calls of one run.
+@define(eq=False, repr=False)
+class Budget(Shown):
+    """The calls and tokens that one run may use; 0: no limit.
 
-    Polling tools declare themselves `repeatable` and are exempt. Progress is a call that succeeds
-    in changing something and was not made before: what failed until then may work after it.
+    When they are used up, the model is told once, so that it can answer with what it has; *spent*
+    then says which limit it was.
+    """
+
+    calls: int = 0
+    tokens: int = 0
+    spent: str = ""
+
+    def affords(self, calls: int, before: int, usage: Usage) -> int:
+        """Return how many of *calls* calls may run after *before* others."""
+        if self.tokens and usage.input_tokens + usage.output_tokens >= self.tokens:
+            self.spent = f"{self.tokens:,} tokens"
+            return 0
+        if self.calls and before + calls > self.calls:
+            self.spent = f"{self.calls:,} calls"
+            return max(0, self.calls - before)
+        return calls
+
+
+def spent_limit(core: CoreSettings, usage: Usage) -> str:
+    """Return which limit of the configuration *usage* has reached, or nothing."""
+    tokens = usage.input_tokens + usage.output_tokens
+    if core.max_cost_usd and (usage.cost or 0.0) >= core.max_cost_usd:
+        return f"stopped at the limit of ${core.max_cost_usd:g} (max_cost_usd)"
+    if core.max_tokens and tokens >= core.max_tokens:
+        return f"stopped at the limit of {core.max_tokens:,} tokens (max_tokens)"
+    return ""
+
+
+def refuse_unknown_price(core: CoreSettings, provider: Provider, model: str) -> None:
+    """Raise UsageError when money is limited and the price of *model* is not known."""
+    if core.max_cost_usd and not getattr(provider, "has_price", False):
+        raise UsageError(
+            f"max_cost_usd is set, but the price of {model} is unknown, so the limit cannot be"
+            " kept; remove max_cost_usd (NANOCODER_MAX_COST_USD), or limit max_tokens instead"
+        )
+
+
+class RepetitionGuard:
+    """Stops a model that makes the same calls with the same results again and again.
+
+    Polling tools declare themselves `repeatable` and are exempt. Progress is a new call that
+    succeeds in changing something: calls that failed until then may work after it.
     """
 
     def __init__(self, tools: Mapping[str, Tool[..., Any]]) -> None:
@@ -43,7 +88,7 @@ class Guard:
         self._outcomes: dict[Outcome, int] = {}
         self._changes: set[str] = set()
 
-    def answered(self, call: ToolCall) -> ToolResult | None:
+    def repeated_result(self, call: ToolCall) -> ToolResult | None:
         """Return the result of a reading call that repeats the one right before it.
 
         None lets it run.
@@ -57,27 +102,27 @@ class Guard:
             ALREADY_DONE, title=call.name, metadata={"repeated": True}, call_id=call.id
         )
 
-    def seen(self, calls: Sequence[ToolCall], results: Sequence[ToolResult]) -> str:
-        """Take note of a turn; returns why the run should end, or nothing.
+    def check_turn(self, calls: Sequence[ToolCall], results: Sequence[ToolResult]) -> str:
+        """Count the calls of a turn; returns why the run should end, or nothing.
 
-        The same call counts once in it: the model wanted all of them before it saw a result.
+        The same call counts once in a turn: the model made all of them before it saw a result.
         """
         self._is_counted = False
         in_turn: Counter[Outcome] = Counter()
         for call, result in zip(calls, results, strict=True):
-            self._note_row(call, result)
+            self._count_in_a_row(call, result)
             if self._in_a_row >= SAME_IN_A_ROW:
                 return (
                     f"stopped: {call.name} was called in {self._in_a_row} turns in a row with the"
-                    f" same arguments and the same result{_shown(result)}"
+                    f" same arguments and the same result{_first_words(result)}"
                 )
-            problem = self._note_run(call, result, in_turn)
+            problem = self._count_in_run(call, result, in_turn)
             if problem:
                 return problem
         return ""
 
-    def _note_run(self, call: ToolCall, result: ToolResult, in_turn: Counter[Outcome]) -> str:
-        """Count what *call* came to over the run; returns why the run should end, or nothing."""
+    def _count_in_run(self, call: ToolCall, result: ToolResult, in_turn: Counter[Outcome]) -> str:
+        """Count the outcome of *call*; returns why the run should end, or nothing."""
         if self._is_repeatable(call) or result.metadata.get("repeated"):
             return ""
         outcome = _outcome(call, result)
@@ -92,8 +137,8 @@ class Guard:
             self._note_progress(call)
         self._outcomes[outcome] = count
         if result.is_error and count >= SAME_FAILURES:
-            what = "the same fault in its arguments" if _is_misfit(result) else "the same error"
-            return f"stopped: {call.name} failed {count} times with {what}{_shown(result)}"
+            same = "the same fault in its arguments" if _is_bad_call(result) else "the same error"
+            return f"stopped: {call.name} failed {count} times with {same}{_first_words(result)}"
         if count >= SAME_RESULTS:
             return (
                 f"stopped: the model repeats itself: {call.name} was called {count} times with the"
@@ -106,7 +151,7 @@ class Guard:
         if tool is None or tool.is_read_only or _key(call) in self._changes:
             return
         self._changes.add(_key(call))
-        # A command may do anything or nothing: after it only commands count anew.
+        # A command may have changed nothing: after it, only the counts of commands start anew.
         only_commands = Effect.EXECUTE in tool.effects
         self._outcomes = {
             outcome: count
@@ -122,7 +167,7 @@ class Guard:
         tool = self._tools.get(call.name)
         return tool is not None and tool.repeatable
 
-    def _note_row(self, call: ToolCall, result: ToolResult) -> None:
+    def _count_in_a_row(self, call: ToolCall, result: ToolResult) -> None:
         if self._is_repeatable(call):
             self._last, self._in_a_row = "", 0
             return
@@ -142,16 +187,16 @@ def _key(call: ToolCall) -> str:
 
 
 def _outcome(call: ToolCall, result: ToolResult) -> Outcome:
-    # One fault is one fault, whatever else is in the arguments.
-    what = f"{call.name}\0" if _is_misfit(result) else _key(call)
-    return what, _TIMES.sub("", result.output)
+    # A model that varies the rest of faulty arguments repeats the fault all the same.
+    key = f"{call.name}\0" if _is_bad_call(result) else _key(call)
+    return key, _TIMES.sub("", result.output)
 
 
-def _is_misfit(result: ToolResult) -> bool:
+def _is_bad_call(result: ToolResult) -> bool:
     return result.error_class == BadArguments.error_class
 
 
-def _shown(result: ToolResult) -> str:
+def _first_words(result: ToolResult) -> str:
     """Return the first words of an error, for the person."""
     if not result.is_error or not result.output.strip():
         return ""

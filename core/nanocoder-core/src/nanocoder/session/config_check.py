@@ -1,4 +1,4 @@
-"""Tools that the settings of a policy name: a rule for a tool that is not there does nothing."""
+"""Checks of a configuration against the installed plugins: names that are probably misspelt."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -7,7 +7,34 @@ import attrs
 from nanocoder_schema import SURELY_MEANT, did_you_mean
 
 from nanocoder.config.config import Config
+from nanocoder.errors import ConfigError
 from nanocoder.plugins import Plugins
+
+
+def refuse_misspelt(config: Config, plugins: Plugins) -> None:
+    """Raise ConfigError for a plugin's table, or a tool to hide, that is nearly one we have.
+
+    A policy's rule in a misspelt table would have no effect.
+    """
+    problems = misspelt(config, plugins)
+    if problems:
+        raise ConfigError(problems[0])
+
+
+def misspelt(config: Config, plugins: Plugins) -> list[str]:
+    """Return a line for each name in the configuration that was probably meant otherwise."""
+    known = {*plugins.entries, *plugins.set_aside, *config.disabled_plugins}
+    lines = list(config.unknown_plugins(frozenset(known), surely=True))
+    lines += [unknown.line for unknown in unknown_tools(config, plugins) if unknown.is_slip]
+    if not config.disabled_tools:
+        return lines
+    tools = {*plugins.tools(), *(offer["name"] for _, offer in plugins.offers("tools"))}
+    for name in sorted(config.disabled_tools - tools):
+        if config.is_only_strangers(name):
+            continue
+        if hint := did_you_mean(name, tools, cutoff=SURELY_MEANT):
+            lines.append(f"{config.where('tools.disable')}: there is no tool {name!r}{hint}")
+    return lines
 
 
 class UnknownTool(NamedTuple):

@@ -1,0 +1,128 @@
+"""What plugins may know of a session, and what they may do with one that they opened."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, Self
+
+from attrs import field, frozen
+from nanocoder_files import Readable
+from nanocoder_schema import Value
+
+from nanocoder.values import Event, Mode, StopReason, Usage
+
+if TYPE_CHECKING:
+    from nanocoder_files import ResolvedPath
+
+
+@frozen(eq=False, repr=False)
+class SessionInfo(Value):
+    """What plugins may know of a session.
+
+    *interactive* is host state, whether a person is there to answer. *output* is "text", "json" or
+    "jsonl"; *profile* "small" when the model wants short descriptions and few tools. *folder* is
+    the session's own, beside its journal, where plugins may keep files; it need not exist yet, and
+    it is None for a session that is not kept. *outputs* is the directory in it with the outputs
+    that were too long for the model, which may read them. *agent* is the name of a sub-agent's
+    profile, empty for the main agent, and *parent* the session that it works in.
+    *origin* is the parent's directory where a sub-agent works in another: what is said of a place
+    below it holds for the same place below *cwd*. None for all others. *own_folders* are where
+    nanocoder keeps its settings, sessions and caches. *readable* says which paths of the workspace
+    may be read: what all policies say in `nanocoder_readable`. In a *dry_run* calls that would
+    change something are shown and not done.
+    """
+
+    id: str
+    cwd: Path
+    mode: Mode = Mode.ASK
+    model: str = ""
+    interactive: bool = False
+    output: str = "text"
+    profile: str = "full"
+    folder: Path | None = None
+    outputs: Path | None = None
+    agent: str = ""
+    parent: str = ""
+    origin: Path | None = None
+    own_folders: tuple[Path, ...] = ()
+    readable: Readable = field(factory=Readable, eq=False, repr=False)
+    dry_run: bool = False
+
+    @property
+    def changes_nothing_by(self) -> str:
+        """What keeps the session from changing anything, in words; "" if nothing does."""
+        return "plan mode" if self.mode is Mode.PLAN else "dry run" if self.dry_run else ""
+
+    def resolve(self, path: str, directory: str = ".", *, literal: bool = False) -> "ResolvedPath":
+        r"""Return where *path* leads, by the walk with which the workspace opens files.
+
+        *path* is as a tool gets it, relative to *directory*, which is relative to the workspace.
+        Nothing needs to exist, and any text is resolved. *literal* is for words of a command, in
+        which `\xff` stands for nothing else.
+        """
+        from nanocoder_files import resolver  # a start judges nothing
+
+        own = tuple(map(str, self.own_folders))
+        resolve = resolver(str(self.cwd), own, str(self.folder or ""), str(self.origin or ""))
+        return resolve.resolve(path, directory, literal=literal)
+
+
+class RunReport(Protocol):
+    """The outcome of a run so far, to read only."""
+
+    @property
+    def text(self) -> str:
+        """The text of the latest reply."""
+
+    @property
+    def stop_reason(self) -> StopReason:
+        """Why the run ended."""
+
+    @property
+    def error(self) -> Mapping[str, str] | None:
+        """The class and the message of what ended the run; None after an answer."""
+
+    @property
+    def turns(self) -> int:
+        """How often the model was asked."""
+
+    @property
+    def usage(self) -> Usage:
+        """The tokens and the money of all its requests."""
+
+    @property
+    def files_changed(self) -> Sequence[str]:
+        """The files that its calls changed."""
+
+
+class ChildSession(Protocol):
+    """A session inside another one, as the tool that opened it sees it. Close it after use."""
+
+    @property
+    def info(self) -> SessionInfo:
+        """What policies know of the session."""
+
+    @property
+    def id(self) -> str:
+        """The session's id."""
+
+    @property
+    def report(self) -> RunReport:
+        """The outcome of the latest run."""
+
+    def run(self, prompt: str) -> Iterator[Event]:
+        """Work on *prompt* until the model answers; yields events as they happen."""
+
+    def set_mode(self, mode: Mode) -> None:
+        """Change the session's mode from the next call on."""
+
+    def interrupt(self, reason: str = ...) -> None:
+        """Stop its run; may be called from any thread."""
+
+    def close(self) -> None:
+        """End the session."""
+
+    def __enter__(self) -> Self:
+        """Return the session."""
+
+    def __exit__(self, *error: object) -> None:
+        """Close it."""
