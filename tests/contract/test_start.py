@@ -76,10 +76,11 @@ def plugins_of(kinds):
 
 
 def speaks_at_the_start(module):
-    """Tell whether a plugin has something for the system prompt or wants to see every event."""
+    """Tell whether a plugin adds to the prompt, sees every event or changes each request."""
     (package,) = (one for one in repository.plugins() if one.module == module)
     text = "".join(file.read_text(encoding="utf-8") for file in package.source.rglob("*.py"))
-    return "def nanocoder_prompt(" in text or "def nanocoder_event(" in text
+    hooks = ("nanocoder_prompt", "nanocoder_event", "nanocoder_before_request")
+    return any(f"def {hook}(" in text for hook in hooks)
 
 
 def test_the_version_is_told_before_anything_is_imported(home):

@@ -7,7 +7,7 @@ from nanocoder.cli import output
 from nanocoder.cli.output import cells_of, print_table
 
 pytestmark = pytest.mark.timeout(60)
-LONG = '["read_file", "write_file", "edit_file", "bash", "grep", "glob", "list_files"]'
+LONG = '["xylophone", "accordion", "harmonica", "clarinet", "tambourine", "mandolin"]'
 
 
 def letters(printed):
@@ -24,9 +24,12 @@ def test_a_table_fits_the_terminal_and_nothing_of_it_is_lost(nanocoder, columns,
 
 
 def test_a_pipe_gets_each_row_whole_on_a_line_of_its_own(nanocoder):
+    file = nanocoder.home / ".config/nanocoder/config.toml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(f"tools.disable = {LONG}\n", encoding="utf-8")
     shown = nanocoder("config", "show").stdout.splitlines()
-    (row,) = (line for line in shown if line.startswith("tools.always"))
-    assert row.removeprefix("tools.always").strip() == f"{LONG}  default"
+    (row,) = (line for line in shown if line.startswith("tools.disable"))
+    assert row.removeprefix("tools.disable").strip() == f"{LONG}  {file}:1"
     # One long value does not move the others' last column out of sight.
     (mode,) = (line for line in shown if line.startswith("mode "))
     assert len(mode) < 130

@@ -20,7 +20,7 @@ SOURCE = '''
 from nanocoder import hookimpl, tool
 {more}
 
-@tool(risk="safe", effects={{"read"}})
+@tool(risk="safe", effects={{"read"}}, always_listed={listed})
 def {name}() -> str:
     """Say that all is well, for tests."""
     return "well"
@@ -61,12 +61,14 @@ def installed(tmp_path, monkeypatch):
     def install(**sources):
         entries = {}
         for name, more in sources.items():
-            module = f"ahead_{name}"
-            (tmp_path / f"{module}.py").write_text(SOURCE.format(name=name, more=""))
+            module, listed = f"ahead_{name}", name != "seldom"
+            (tmp_path / f"{module}.py").write_text(SOURCE.format(name=name, more="", listed=listed))
             importlib.invalidate_caches()
             described = describe(importlib.import_module(module), name)
             del sys.modules[module]
-            (tmp_path / f"{module}.py").write_text(SOURCE.format(name=name, more=more))
+            (tmp_path / f"{module}.py").write_text(
+                SOURCE.format(name=name, more=more, listed=listed)
+            )
             importlib.invalidate_caches()
             names.append(module)
             entries[name] = Entry(name, module, f"acme-{name}", "1", described)
@@ -79,10 +81,7 @@ def installed(tmp_path, monkeypatch):
 
 @pytest.fixture
 def home(tmp_path):
-    """Return options of a session that has some tools for every day."""
-    config = tmp_path / "home/.config/nanocoder"
-    config.mkdir(parents=True)
-    (config / "config.toml").write_text('[tools]\nalways = ["usual", "broken", "away"]\n')
+    """Return options of a session with a home of its own."""
     return {"environment": {"HOME": str(tmp_path / "home")}}
 
 

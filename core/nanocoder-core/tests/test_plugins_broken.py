@@ -343,7 +343,7 @@ DENIES = hook("return Verdict(Decision.DENY, 'no')", "nanocoder_before_execute",
     ("before", "after"),
     [
         (b"nanocoder_before_execute", b"nanocoder_before_executd"),
-        (b'"reveals"', b'"revealt"'),
+        (b'"always_listed"', b'"always_listee"'),
         (b'"policy": true', b'"policy": null'),
         (b'"risk": "safe"', b'"risk": "sbfe"'),
     ],

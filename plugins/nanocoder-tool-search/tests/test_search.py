@@ -12,6 +12,7 @@ from nanocoder_testing import opened, play
 def make_tool(name, description, *, effects=(Effect.READ,), **parameters):
     fields = {key: attrs.field(type=Annotated[str, text]) for key, text in parameters.items()}
     definition = {"name": name, "description": description, "risk": "safe", "effects": set(effects)}
+    definition["always_listed"] = name == "read_file"
     return tool(parameters=attrs.make_class(name, fields), **definition)(lambda **_: "done")
 
 

@@ -19,11 +19,17 @@ Profile = Literal["full", "small"]
 
 @frozen(eq=False, repr=False)
 class ToolDefinition(Value):
-    """What a model is told of a tool: *parameters* is a JSON Schema object without its bounds."""
+    """A tool as a model reads it: *parameters* is a JSON Schema object without its bounds.
+
+    *plugin* offers the tool, and *always_listed* is the tool's own wish; both are empty for a
+    definition of a dialect.
+    """
 
     name: str
     description: str
     parameters: Mapping[str, Any]
+    plugin: str = ""
+    always_listed: bool = False
 
 
 @frozen(eq=False, repr=False)

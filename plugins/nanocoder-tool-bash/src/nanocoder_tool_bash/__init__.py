@@ -39,6 +39,7 @@ SH: Final = "/bin/sh"
     risk="dangerous",
     effects={Effect.READ, Effect.WRITE, Effect.EXECUTE, Effect.NETWORK},
     timeout_s=0,
+    always_listed=True,
     short="Run a shell command.",
     examples=[{"command": "echo hello"}, {"command": "ls -l", "workdir": "."}],
 )

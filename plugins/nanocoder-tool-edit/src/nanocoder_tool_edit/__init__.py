@@ -40,6 +40,7 @@ class Settings:
     risk="medium",
     effects={Effect.WRITE, Effect.REVERSIBLE},
     examples=[{"path": "hello.py", "old_string": "hello", "new_string": "good morning"}],
+    always_listed=True,
     short="Replace old_string, copied from the file, by new_string.",
 )
 def edit_file(

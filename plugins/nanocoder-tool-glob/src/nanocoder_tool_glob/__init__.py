@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     risk="safe",
     effects={Effect.READ, Effect.IDEMPOTENT},
     examples=[{"pattern": "**/*.py"}],
+    always_listed=True,
     short="Find files by name, like **/*.py.",
 )
 def glob(

@@ -36,6 +36,7 @@ class Settings:
     risk="safe",
     effects={Effect.READ, Effect.IDEMPOTENT},
     examples=[{"pattern": "def main"}, {"pattern": "TODO", "glob": "*.py", "output": "files"}],
+    always_listed=True,
     short="Find the lines that match a pattern.",
 )
 def grep(  # noqa: PLR0913 - one argument for each thing that can be asked

@@ -25,6 +25,7 @@ class Settings:
     risk="safe",
     effects={Effect.READ, Effect.IDEMPOTENT},
     examples=[{}, {"path": ".", "depth": 1}],
+    always_listed=True,
     short="List a directory.",
 )
 def list_files(

@@ -58,6 +58,7 @@ class Settings:
     risk="safe",
     effects={Effect.READ, Effect.IDEMPOTENT},
     examples=[{"path": "hello.py"}, {"path": "hello.py", "offset": 1, "limit": 20}],
+    always_listed=True,
     short="Read a file; lines come with their numbers.",
 )
 def read_file(

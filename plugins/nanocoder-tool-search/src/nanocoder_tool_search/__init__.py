@@ -1,27 +1,45 @@
-"""The tool tool_search: a model asks for the tools that requests leave out."""
+"""The tool tool_search, and the definitions that requests leave out until the model needs them."""
 
 from typing import Annotated, Any
 
 from attrs import field, frozen
-from nanocoder import Effect, Param, Tool, ToolContext, ToolResult, hookimpl, tool
+from nanocoder import (
+    Effect,
+    Param,
+    Request,
+    SessionInfo,
+    Tool,
+    ToolContext,
+    ToolResult,
+    hookimpl,
+    tool,
+)
 
-from nanocoder_tool_search.answer import answer
-from nanocoder_tool_search.ranking import find_tools
+from nanocoder_tool_search.deferral import Deferral, can_search
 
 
 @frozen
 class Settings:
-    """The keys of `[plugins.tool-search]`."""
+    """The keys of `[plugins.tool-search]`.
+
+    *deferral* is no setting but state that lives as long as the settings.
+    """
 
     max_results: Annotated[int, Param(ge=1)] = field(
         default=5, metadata={"description": "The most tools that one search by words finds."}
     )
+    always: tuple[str, ...] = field(
+        default=(),
+        metadata={
+            "description": "Tools in every request, in place of those that are meant to be there."
+        },
+    )
+    deferral: Deferral = field(factory=Deferral, init=False, repr=False, eq=False)
 
 
 @tool(
     risk="safe",
     effects={Effect.READ, Effect.IDEMPOTENT},
-    reveals=True,
     examples=[{"query": "delete a file"}, {"query": "select:read_file,bash"}],
 )
 def tool_search(
@@ -29,16 +47,32 @@ def tool_search(
     query: Annotated[str, "Words, or select:name,name."],
 ) -> ToolResult:
     """Find more tools, then call them."""
+    # Only a search needs these modules, and every start imports this one.
+    from nanocoder_tool_search.answer import answer
+    from nanocoder_tool_search.ranking import find_tools
+
     settings: Settings = ctx.settings or Settings()
+    deferred = settings.deferral.of_session(ctx.session_id).deferred
     others = [info for info in ctx.tools if info.name != tool_search.name]
     ctx.cancelled.check()
-    return answer(query, find_tools(query, others, settings.max_results), others)
+    matches = find_tools(query, others, deferred, settings.max_results)
+    return answer(query, matches, [info.name for info in others], deferred)
 
 
 @hookimpl
 def nanocoder_tools() -> list[Tool[..., Any]]:
     """Offer tool_search."""
     return [tool_search]
+
+
+@hookimpl
+def nanocoder_before_request(
+    request: Request, session: SessionInfo, settings: Settings
+) -> Request | None:
+    """Leave out the tools that the model can find; a small model gets few tools anyway."""
+    if session.profile == "small" or not can_search(request.tools):
+        return None
+    return settings.deferral.of_session(session.id).reduce(request, settings.always)
 
 
 @hookimpl

@@ -1,7 +1,7 @@
 """The answer of a search: text for the model, and names for the session."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from nanocoder import ToolInfo, ToolResult, did_you_mean
 
@@ -10,13 +10,15 @@ MAX_NAMED = 100
 SENTENCE_CHARS = 120
 
 
-def answer(query: str, matches: Sequence[ToolInfo], tools: Sequence[ToolInfo]) -> ToolResult:
-    """List the *matches* for the model; the metadata tells the session to offer them."""
+def answer(
+    query: str, matches: Sequence[ToolInfo], tools: Sequence[str], deferred: Collection[str]
+) -> ToolResult:
+    """List the *matches* for the model; requests offer what the metadata names from then on."""
     names = [match.name for match in matches]
     lines = (
         ["You can call these from now on:", *map(_line, matches)]
         if matches
-        else [_explain_empty_result(tools)]
+        else [_explain_empty_result([name for name in tools if name in deferred])]
     )
     unknown = _unknown_names(query, tools) if query.strip().startswith("select:") else []
     return ToolResult(
@@ -36,21 +38,17 @@ def _first_sentence(text: str) -> str:
     return first if len(first) <= SENTENCE_CHARS else first[: SENTENCE_CHARS - 1] + "…"
 
 
-def _explain_empty_result(tools: Sequence[ToolInfo]) -> str:
-    names = [info.name for info in tools if info.deferred]
+def _explain_empty_result(names: Sequence[str]) -> str:
     if not names:
         return "No tool found: you have all the tools that there are."
     more = " …" if len(names) > MAX_NAMED else ""
     return f"No tool found. There are: {', '.join(names[:MAX_NAMED])}{more}"
 
 
-def _unknown_names(query: str, tools: Sequence[ToolInfo]) -> list[str]:
-    existing = [info.name for info in tools]
+def _unknown_names(query: str, tools: Sequence[str]) -> list[str]:
     names = re.split(r"[\s,]+", query.strip().removeprefix("select:").strip())
     return [
-        _suggest_names(name, existing)
-        for name in dict.fromkeys(names)
-        if name and name not in existing
+        _suggest_names(name, tools) for name in dict.fromkeys(names) if name and name not in tools
     ]
 
 

@@ -1,7 +1,7 @@
 """Find the tools that a query means: by name, or by the words of their definitions."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from nanocoder import ToolInfo
@@ -22,10 +22,12 @@ Words = Mapping[str, float]
 """The words of a tool, each with its weight."""
 
 
-def find_tools(query: str, tools: Sequence[ToolInfo], limit: int) -> list[ToolInfo]:
+def find_tools(
+    query: str, tools: Sequence[ToolInfo], deferred: Collection[str], limit: int
+) -> list[ToolInfo]:
     """Return the tools that *query* names, or else at most *limit* that its words fit best.
 
-    Deferred ones come first, since the model knows the others.
+    The *deferred* ones come first, since the model knows the others.
     """
     names = _names(query)
     by_name = {info.name: info for info in tools}
@@ -36,7 +38,7 @@ def find_tools(query: str, tools: Sequence[ToolInfo], limit: int) -> list[ToolIn
     least = max(scores.values(), default=0.0) * MIN_SHARE
     ranked = sorted(
         (info for info in tools if least and scores[info.name] >= least),
-        key=lambda info: (not info.deferred, -scores[info.name], info.name),
+        key=lambda info: (info.name not in deferred, -scores[info.name], info.name),
     )
     return ranked[:limit]
 

@@ -44,6 +44,7 @@ class Settings:
     risk="medium",
     effects={Effect.WRITE, Effect.IDEMPOTENT, Effect.REVERSIBLE},
     examples=[{"path": "hello.py", "content": 'print("hello")\n'}],
+    always_listed=True,
     short="Create a file, or replace all of it.",
 )
 def write_file(

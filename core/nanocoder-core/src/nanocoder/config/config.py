@@ -55,10 +55,10 @@ class Config:
     """What the layers come to. Values are read as attributes, plugins' settings through `settings`.
 
     *core* holds the core's settings, *strict* and *disabled_plugins* say what is loaded,
-    *tool_owner*, *tool_rename* and *disabled_tools* what tools are offered, *always_listed* which
-    of them each request names, *trusted* whether the folder is trusted, so that its file counts in
-    full, *objectives* what calls should keep to, *tool_wraps* how tools are wrapped. *refusal* says
-    why no session may open in this folder, *warning* what a person should know before one does.
+    *tool_owner*, *tool_rename* and *disabled_tools* what tools are offered, *trusted* whether the
+    folder is trusted, so that its file counts in full, *objectives* what calls should keep to,
+    *tool_wraps* how tools are wrapped. *refusal* says why no session may open in this folder,
+    *warning* what a person should know before one does.
     """
 
     def __init__(
@@ -83,7 +83,6 @@ class Config:
         self.disabled_tools = frozenset(tools.disable)
         self.tool_owner = tools.owner
         self.tool_rename = tools.rename
-        self.always_listed = frozenset(tools.always)
         self.objectives = ObjectivesTable(**self._resolved["objectives",].values)
         self.tool_wraps = {name: self._wrap(name) for name in self._wrapped_names()}
 

@@ -28,8 +28,6 @@ from nanocoder_schema import Value
 
 from nanocoder.values import Mode
 
-EVERYDAY = ("read_file", "write_file", "edit_file", "bash", "grep", "glob", "list_files")
-
 
 def setting(default: Any, description: str, *, converter: Any = None, **metadata: Any) -> Any:
     """Return a field of a settings class: its default, one sentence, and the metadata above."""
@@ -131,9 +129,6 @@ class ToolsTable(Value):
         Factory(dict),
         "Other names for tools, old name to new name.",
         values=re.compile("[a-z_][a-z0-9_]{0,63}"),
-    )
-    always: tuple[str, ...] = setting(
-        EVERYDAY, "Tools in every request; the others are loaded on demand."
     )
 
 

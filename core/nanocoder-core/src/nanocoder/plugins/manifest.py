@@ -27,7 +27,7 @@ from nanocoder.plugins.discovery import (
 from nanocoder.values import EMPTY
 from nanocoder.version import VERSION
 
-FORMAT = 6
+FORMAT = 7
 DESCRIBE_DEADLINE_S = 10.0
 """How long one plugin may take to import before it is set aside."""
 

@@ -28,7 +28,7 @@ from nanocoder.session.report import Report, usage_data
 from nanocoder.session.run import Run
 from nanocoder.session.runtime import Runtime
 from nanocoder.session.sub_sessions import SubSessions
-from nanocoder.session.tool_list import Offering
+from nanocoder.session.tool_list import ToolList
 from nanocoder.tools.session_info import SessionInfo
 from nanocoder.tools.tool import Tool
 from nanocoder.values import (
@@ -62,7 +62,7 @@ class Session:
         self.info: SessionInfo = runtime.info
         self.journal = runtime.journal
         self.open_workspace = runtime.open_workspace
-        self.offering = Offering(runtime.dialect, lambda: self.config.always_listed)
+        self.tool_list = ToolList(runtime.dialect)
         self.sub_sessions = SubSessions(runtime, self.is_over_budget)
         self.approvals = runtime.approvals()
         self.executor = Executor(
@@ -75,7 +75,7 @@ class Session:
                 artifact=runtime.keep_output,
                 wrap=runtime.wrap,
                 child=partial(self.sub_sessions.open, Session),
-                tools=lambda: self.offering.infos(self.tools, self.info),
+                tools=lambda: self.tool_list.infos(self.tools, self.info),
                 call_timeout_s=self.config.core.call_timeout_s,
                 keep_tmp=self.config.core.keep_tmp,
                 admission=runtime.admission,
@@ -297,11 +297,11 @@ class Session:
             spent = f"its budget is spent: {run.budget.spent}"
             yield self._conversation.add_results(not_run(wanted, spent), ())
             return run.report.stopped(StopReason.BUDGET, spent)
-        canonical = [self.offering.canonical(call) for call in wanted]
+        canonical = [self.tool_list.canonical(call) for call in wanted]
         results, told = yield from self._results(canonical, run)
         self._note(canonical, results, run)
-        said = self.offering.rendered(wanted, results)
-        yield self._conversation.add_results(said, told if self.offering.dialect is None else ())
+        said = self.tool_list.rendered(wanted, results)
+        yield self._conversation.add_results(said, told if self.tool_list.dialect is None else ())
         if run.cancel.is_set():
             return StopReason.INTERRUPTED
         stuck = run.guard.check_turn(canonical, results)
@@ -330,8 +330,8 @@ class Session:
         request = self._request(system)
         run.offered = request.tools
         yield Event("request.started", {"turn": run.report.turns, "model": self.info.model})
-        first = run.report.turns == 1
-        with preload(self.plugins.modules(self.config.always_listed) if first else ()):
+        listed = [tool.name for tool in self.tools.values() if tool.always_listed]
+        with preload(self.plugins.modules(listed if run.report.turns == 1 else ())):
             reply = yield from ask(
                 lambda: streamed(self.provider, self.chosen, request, run.cancel),
                 self.info.model,
@@ -357,7 +357,7 @@ class Session:
             model=self.chosen.model,
             system=system,
             messages=self._conversation.messages,
-            tools=self.offering.definitions(self.tools, self.info, self._conversation.messages),
+            tools=self.tool_list.definitions(self.tools, self.info),
             session_id=self.info.id,
         )
         chain = self.plugins.implementations("nanocoder_before_request")

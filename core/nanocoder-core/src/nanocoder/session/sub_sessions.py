@@ -21,6 +21,7 @@ from nanocoder.path.in_flight import InFlight
 from nanocoder.path.path import CLOSE_GRACE_S
 from nanocoder.path.worker import Ask, Emitted, inquiry
 from nanocoder.plugins import Plugins
+from nanocoder.session.directory import existing_directory
 from nanocoder.session.journal import Journal
 from nanocoder.session.report import Report
 from nanocoder.session.runtime import Runtime

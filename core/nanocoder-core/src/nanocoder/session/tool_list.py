@@ -1,6 +1,6 @@
-"""What the model is told of the tools, and how what it says of them is read."""
+"""Which tools the model is offered, and how its calls are mapped back to them."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from attrs import evolve
@@ -12,54 +12,29 @@ from nanocoder.path.outcome import clean_and_clip, keep_note
 from nanocoder.provider import ToolDefinition
 from nanocoder.tools.session_info import SessionInfo
 from nanocoder.tools.tool import ANY_TOOL, Tool, ToolInfo
-from nanocoder.values import Effect, Message, Mode, ToolCall, ToolResult
-
-MAX_NAMED = 200
-"""How many deferred tools are named at the most; the others can be searched for all the same."""
+from nanocoder.values import Effect, Mode, ToolCall, ToolResult
 
 Tools = Mapping[str, Tool[..., Any]]
 
 
-class Offering:
-    """The tools as one model sees them: all or few, in their own names or a dialect's.
+class ToolList:
+    """The tools as one model sees them: in their own names or a dialect's."""
 
-    Where one of them reveals others, only those that *always* names are told from the start. The
-    others are deferred: added behind them, in the order in which results reveal them or the model
-    calls them.
-    """
-
-    def __init__(
-        self,
-        dialect: Dialect | None = None,
-        always: Callable[[], Collection[str]] = frozenset,
-    ) -> None:
+    def __init__(self, dialect: Dialect | None = None) -> None:
         self.dialect = dialect
-        self._always = always
-        self._revealed: dict[str, None] = {}
-        self._read: tuple[int, Message | None] = (0, None)
-        self._made: tuple[Any, tuple[ToolDefinition, ...]] | None = None
+        self._key: tuple[Any, ...] = ()
+        self._definitions: tuple[ToolDefinition, ...] = ()
 
-    def definitions(
-        self, tools: Tools, session: SessionInfo, messages: Sequence[Message] = ()
-    ) -> tuple[ToolDefinition, ...]:
-        """Return what is sent: the same object until a tool is revealed or the session changes.
-
-        *messages* is the transcript: what it revealed, also before it was resumed, is told.
-        """
-        self._follow(messages)
-        offered = self._offered(tools, session)
-        deferred = self._deferred(offered, session)
-        found = [name for name in self._revealed if name in deferred]
-        key = (tuple(tools), session.mode, session.profile, tuple(deferred), tuple(found))
-        if self._made is None or self._made[0] != key:
-            made = self._defined(offered, deferred, found, small=session.profile == "small")
-            self._made = (key, tuple(made))
-        return self._made[1]
+    def definitions(self, tools: Tools, session: SessionInfo) -> tuple[ToolDefinition, ...]:
+        """Return what is sent: the same object until the tools, the mode or the model change."""
+        key = (tuple(tools), session.mode, session.profile)
+        if self._key != key:
+            offered = self._offered(tools, session)
+            self._key, self._definitions = key, tuple(self._define(offered, session))
+        return self._definitions
 
     def infos(self, tools: Tools, session: SessionInfo) -> tuple[ToolInfo, ...]:
         """Return what the tools may know of each other: those that the session offers now."""
-        offered = self._offered(tools, session)
-        deferred = self._deferred(offered, session).keys() - self._revealed.keys()
         is_small = session.profile == "small" and self.dialect is None
         return tuple(
             ToolInfo(
@@ -67,9 +42,8 @@ class Offering:
                 tool.description,
                 few_parameters(tool) if is_small else tool.parameters,
                 tool.risk,
-                tool.name in deferred,
             )
-            for tool in offered
+            for tool in self._offered(tools, session)
         )
 
     def _offered(self, tools: Tools, session: SessionInfo) -> list[Tool[..., Any]]:
@@ -87,48 +61,20 @@ class Offering:
             offered = [tool for tool in offered if tool.short]
         return offered
 
-    def _follow(self, messages: Sequence[Message]) -> None:
-        """Take note of the tools in what was said since the last time."""
-        count, last = self._read
-        if count > len(messages) or (count and messages[count - 1] is not last):
-            count = 0  # the transcript was compacted
-        for message in messages[count:]:
-            self._revealed |= dict.fromkeys(call.name for call in message.calls)
-            for result in message.results:
-                self._revealed |= dict.fromkeys(revealed_by(result))
-        self._read = (len(messages), messages[-1] if messages else None)
-
-    def _deferred(self, offered: Sequence[Tool[..., Any]], session: SessionInfo) -> Tools:
-        """Return the tools that wait to be revealed; none where nothing could reveal them."""
-        told_all = self.dialect is not None or session.profile == "small"
-        if told_all or not any(tool.reveals for tool in offered):
-            return {}
-        always = self._always()
-        return {one.name: one for one in offered if not one.reveals and one.name not in always}
-
-    def _defined(
-        self,
-        offered: Sequence[Tool[..., Any]],
-        deferred: Tools,
-        found: Sequence[str],
-        *,
-        small: bool,
+    def _define(
+        self, offered: Sequence[Tool[..., Any]], session: SessionInfo
     ) -> Iterator[ToolDefinition]:
         if self.dialect is not None:
             for offer in self.dialect.offer(offered):
                 yield ToolDefinition(offer["name"], offer["description"], offer["parameters"])
-        elif small:
-            for tool in offered:
-                yield ToolDefinition(tool.name, tool.short, few_parameters(tool))
-        else:
-            first = [tool for tool in offered if tool.name not in deferred]
-            for tool in [*first, *(deferred[name] for name in found)]:
-                # It names those that were found, too: its own bytes, in front of the others, must
-                # stay the same for a cache.
-                more = _named(deferred) if tool.reveals else ""
-                yield ToolDefinition(
-                    tool.name, tool.description + more, for_model_schema(tool.parameters)
-                )
+            return
+        for tool in offered:
+            if session.profile == "small":
+                yield ToolDefinition(tool.name, tool.short, few_parameters(tool), tool.plugin)
+            else:
+                parameters = for_model_schema(tool.parameters)
+                listed = tool.always_listed
+                yield ToolDefinition(tool.name, tool.description, parameters, tool.plugin, listed)
 
     def canonical(self, call: ToolCall) -> ToolCall:
         """Return the call in canonical terms; what a dialect cannot read becomes its error."""
@@ -153,22 +99,6 @@ class Offering:
         ]
 
 
-def _named(deferred: Tools) -> str:
-    if not deferred:
-        return ""
-    names = list(deferred)[:MAX_NAMED]
-    left_out = len(deferred) - len(names)
-    return f"\nDeferred: {', '.join(names)}{f' and {left_out} more' if left_out else ''}."
-
-
-def revealed_by(result: ToolResult) -> list[str]:
-    """Return the names of the tools that *result* reveals: its metadata's list "reveals"."""
-    names = result.metadata.get("reveals")
-    if result.is_error or not isinstance(names, list | tuple):
-        return []
-    return [name for name in names if isinstance(name, str)]
-
-
 def few_parameters(tool: Tool[..., Any]) -> dict[str, Any]:
     """Return the schema of *tool* without optional numbers and switches: they tempt a small model.
 
@@ -177,12 +107,15 @@ def few_parameters(tool: Tool[..., Any]) -> dict[str, Any]:
     """
     schema = tool.parameters
     required = schema.get("required", ())
-    kept = {
-        name: one
-        for name, one in schema.get("properties", {}).items()
+    properties = {
+        name: parameter
+        for name, parameter in schema.get("properties", {}).items()
         if name in required
-        or (one.get("type") == "string" and not {"enum", "pattern"} & one.keys())
+        or (parameter.get("type") == "string" and not {"enum", "pattern"} & parameter.keys())
     }
-    given = [name for name in kept if tool.examples and all(name in e for e in tool.examples)]
-    needed = [name for name in kept if name in required or name in given]
-    return {**schema, "properties": kept, "required": needed}
+    needed = [
+        name
+        for name in properties
+        if name in required or (tool.examples and all(name in item for item in tool.examples))
+    ]
+    return {**schema, "properties": properties, "required": needed}

@@ -31,15 +31,13 @@ MAX_NAME_CHARS = 64
 class ToolInfo(Value):
     """What one tool may know of another that is on offer.
 
-    *parameters* is a closed JSON Schema object; *deferred* says that the model has not been told of
-    it so far.
+    *parameters* is a closed JSON Schema object.
     """
 
     name: str
     description: str
     parameters: Mapping[str, Any]
     risk: Risk = Risk.MEDIUM
-    deferred: bool = False
 
 
 @define(eq=False, repr=False)
@@ -185,10 +183,10 @@ class Tool(Shown, Generic[P, R]):
     its own). *composed_of* names the sub-tools it may call ("*": any); *single_confirmation* asks
     once for all that are named; *transactional* restores every file after a failure. *repeatable*
     exempts polling tools from the loop guard. *commands* names the arguments that are commands of
-    the shell, which policies judge as such. *reveals* marks the tool by which a model finds
-    those that requests leave out. *only_reads* tells by the arguments whether a call may run
-    beside others of its turn, although the tool can do more. *load* is set on a tool that is known
-    from the manifest alone.
+    the shell, which policies judge as such. *always_listed* keeps the tool in every
+    request, where others are left out until a model searches for them. *only_reads* tells by the
+    arguments whether a call may run beside others of its turn, although the tool can do more.
+    *load* is set on a tool that is known from the manifest alone.
     """
 
     name: str = field(metadata=IN_MANIFEST)
@@ -207,7 +205,7 @@ class Tool(Shown, Generic[P, R]):
         default=(), converter=_examples, metadata=IN_MANIFEST
     )
     repeatable: bool = field(default=False, metadata=IN_MANIFEST)
-    reveals: bool = field(default=False, metadata=IN_MANIFEST)
+    always_listed: bool = field(default=False, metadata=IN_MANIFEST)
     commands: tuple[str, ...] = field(default=(), converter=_names, metadata=IN_MANIFEST)
     short: str = field(default="", metadata=IN_MANIFEST)
     plugin: str = ""
@@ -276,7 +274,7 @@ def tool(
     only_reads: Callable[[Mapping[str, Any]], bool] | None = ...,
     examples: Iterable[Mapping[str, Any]] = ...,
     repeatable: bool = ...,
-    reveals: bool = ...,
+    always_listed: bool = ...,
     commands: Iterable[str] = ...,
     short: str = ...,
     parameters: type | None = ...,
