@@ -366,13 +366,13 @@ class Session:
         return styles.chain(chain, {"request": request, **self._hook_context()}, "request", Request)
 
     def _small_file(self, path: str) -> str:
-        """Return a small file's text if it may be read without asking, else nothing."""
-        reader = self.tools.get("read_file")
-        call = ToolCall("named-file", "read_file", {"path": path})
-        if reader is None or self.approvals.verdict(call, reader).decision is not Decision.ALLOW:
-            return ""
-        with suppress(ToolError):
-            return self.open_workspace().read_text(path, max_bytes=NAMED_FILE_CHARS)
+        """Return a small file's text if every tool that reads a path may read it, else nothing."""
+        readers = [tool for tool in self.tools.values() if tool.reads_one_path]
+        calls = [ToolCall("named-file", tool.name, {"path": path}) for tool in readers]
+        verdicts = map(self.approvals.verdict, calls, readers)
+        if readers and all(verdict.decision is Decision.ALLOW for verdict in verdicts):
+            with suppress(ToolError):
+                return self.open_workspace().read_text(path, max_bytes=NAMED_FILE_CHARS)
         return ""
 
     def _note(self, calls: Sequence[ToolCall], results: Sequence[ToolResult], run: Run) -> None:

@@ -228,6 +228,11 @@ class Tool(Shown, Generic[P, R]):
         """Tell whether calls leave files and the world as they are."""
         return bool(self.effects) and not self.effects & {Effect.WRITE, Effect.EXECUTE}
 
+    @property
+    def reads_one_path(self) -> bool:
+        """Tell whether the tool only reads, and a path is all that a call has to name."""
+        return self.is_read_only and list(self.parameters.get("required", ())) == ["path"]
+
     def real(self) -> "Tool[..., Any]":
         """Return the tool with its handler, importing its plugin if that was not needed so far."""
         return self.load() if self.load is not None else self
