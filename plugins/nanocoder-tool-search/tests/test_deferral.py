@@ -1,11 +1,11 @@
 """Which definitions a request has: the everyday ones, and what the model found or called."""
 
+import json
 from itertools import pairwise
 
 import nanocoder_tool_search as plugin
 import pytest
 from nanocoder import Effect, ProviderSpec, ToolCall, ToolResult, hookimpl, tool
-from nanocoder_schema import canonical_json
 from nanocoder_testing import Scripted, opened, play
 
 EVERYDAY = ["grep", "read_file"]
@@ -73,7 +73,7 @@ def search(request):
 def sent(request):
     """Return what a provider makes of the tools, as the bytes that a cache compares."""
     wire = [[item.name, item.description, dict(item.parameters)] for item in request.tools]
-    return canonical_json(wire).encode()
+    return json.dumps(wire).encode()
 
 
 def finding(*names):
