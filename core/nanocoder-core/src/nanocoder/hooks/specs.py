@@ -313,8 +313,8 @@ def nanocoder_render(
     Previews have 10 seconds together, on a thread of their own; a late plugin is reported, and
     skipped for that tool from then on.
     Raises: counts as no answer and is reported. A ToolError from the tool's own plugin says that
-    the call cannot work: nobody is asked, and the model reads it. So only read, and do not use the
-    network. If a rule asks, the person is asked anyway and told that the call will fail.
+    the call cannot work: the model reads it, and the person is not asked. So only read, and do not
+    use the network. If a rule asks, the person is asked anyway and told that the call will fail.
     Example: `return f"deploys {call.arguments['service']}" if call.name == "deploy" else None`
     """
 
