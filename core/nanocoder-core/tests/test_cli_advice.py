@@ -210,13 +210,6 @@ def test_a_tool_that_nobody_brings_is_looked_up_in_the_table_of_packages(nanocod
     assert "no installed plugin has it; docs/reference/plugins.md lists" in done.stderr
 
 
-def test_a_wrapper_of_a_renamed_tool_is_told_its_name(nanocoder):
-    path = configured(nanocoder, '[tools.rename]\ngrep = "find"\n[tools.wrap.grep]\nretry = 2\n')
-    done = nanocoder("tools")
-    assert done.returncode == 2
-    assert f"{path}:4: tools.wrap.grep: there is no tool 'grep'; tools.rename" in done.stderr
-
-
 def test_what_a_set_leaves_out_is_not_called_missing(nanocoder):
     done = nanocoder("run", "--set", "minimal", "--model", nanocoder.script(), "go")
     assert done.returncode == 2

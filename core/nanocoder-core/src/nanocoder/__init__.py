@@ -35,7 +35,6 @@ _NAMES = {
         ApprovalAnswer ApprovalRequest Attachment Decision Effect Event Message Mode Question Risk
         StopReason ToolCall ToolResult Usage Verdict
     """,
-    "nanocoder.wrappers": "with_fallback with_retry with_timeout",
     "nanocoder_files": """
         Entry Files LeftOut PathFilter Protection ProtectionKind Readable ResolvedPath TextFile
         Workspace WorkspaceError Written escape_path fold_name glob_expression named_paths

@@ -96,8 +96,5 @@ from nanocoder.values import ToolCall as ToolCall
 from nanocoder.values import ToolResult as ToolResult
 from nanocoder.values import Usage as Usage
 from nanocoder.values import Verdict as Verdict
-from nanocoder.wrappers import with_fallback as with_fallback
-from nanocoder.wrappers import with_retry as with_retry
-from nanocoder.wrappers import with_timeout as with_timeout
 
 __version__: str

@@ -142,7 +142,7 @@ def _current(host: CommandHost, classes: Mapping[str, type], key: tuple[str, ...
     if name in values:
         return values[name]
     table = values.get(".".join(key[:-1]))
-    if isinstance(table, dict) or key[:2] == ("tools", "wrap"):
+    if isinstance(table, dict):
         return None
     raise UsageError(f"unknown configuration key {name!r}{hint(name, list(values))}")
 

@@ -4,12 +4,10 @@ import argparse
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from attrs import asdict
 from nanocoder_schema import did_you_mean
 
 from nanocoder.cli.command_host import CommandHost
 from nanocoder.cli.output import print_json, print_line, print_table
-from nanocoder.config.settings import Wrap
 from nanocoder.errors import UsageError
 from nanocoder.session.build import find_dialect
 from nanocoder.tools.tool import Tool
@@ -31,15 +29,12 @@ def run(arguments: argparse.Namespace) -> int:
         wire = getattr(dialect, "wire", dict)
         print_json([dict(wire(offer)) for offer in dialect.offer(tools)])
     elif arguments.output == "json":
-        print_json([_data(tool, host.config.tool_wraps.get(tool.name)) for tool in tools])
+        print_json([_data(tool) for tool in tools])
     elif arguments.tool:
         _print_tool(tools[0])
     elif tools:
         rows = [_row(tool) for tool in tools]
         print_table(("tool", "plugin", "version", "risk", "effects", "tokens"), rows)
-        wraps = {name: _described(wrap) for name, wrap in host.config.tool_wraps.items()}
-        for name in sorted(wraps.keys() & {tool.name for tool in tools}):
-            print_line(f"{name}: {wraps[name]} ({host.config.where_wrapped(name)})")
     else:
         print_line("No tool is installed. To add one: nanocoder plugins install tool-read")
     return 0
@@ -91,22 +86,11 @@ def _row(tool: Tool[..., Any]) -> tuple[Any, ...]:
     return tool.name, tool.plugin, tool.version, str(tool.risk), effects, tool.tokens
 
 
-def _described(wrap: Wrap) -> str:
-    pause = f", {wrap.wait_s:g} s apart" if wrap.wait_s else ""
-    texts = {
-        f"tried {wrap.retry} times{pause}": wrap.retry > 1,
-        f"at most {wrap.timeout_s:g} s": wrap.timeout_s,
-        f"then {wrap.fallback}": wrap.fallback,
-    }
-    return "; ".join(text for text, is_so in texts.items() if is_so) or "unchanged"
-
-
-def _data(tool: Tool[..., Any], wrap: Wrap | None) -> dict[str, Any]:
+def _data(tool: Tool[..., Any]) -> dict[str, Any]:
     return {
         **manifest_of(tool),
         "plugin": tool.plugin,
         "version": tool.version,
         "tokens": tool.tokens,
         "parameters": tool.parameters,
-        "wrap": None if wrap is None else asdict(wrap),
     }

@@ -26,7 +26,6 @@ from nanocoder.config.settings import (
     ObjectivesTable,
     PluginsTable,
     ToolsTable,
-    Wrap,
     checked,
     from_text,
     keys_of,
@@ -44,8 +43,6 @@ TABLES: Mapping[tuple[str, ...], type] = {
     ("tools",): ToolsTable,
     ("objectives",): ObjectivesTable,
 }
-WRAPS = ("tools", "wrap")
-TABLES_BY_NAME: Mapping[tuple[str, ...], type] = {(*WRAPS, "NAME"): Wrap}
 """Tables of which there is one for each NAME."""
 SECRET_NAMES = ("key", "token", "secret", "password", "passwd", "credentials")
 MASK = "(hidden)"
@@ -56,9 +53,9 @@ class Config:
 
     *core* holds the core's settings, *strict* and *disabled_plugins* say what is loaded,
     *tool_owner*, *tool_rename* and *disabled_tools* what tools are offered, *trusted* whether the
-    folder is trusted, so that its file counts in full, *objectives* what calls should keep to,
-    *tool_wraps* how tools are wrapped. *refusal* says why no session may open in this folder,
-    *warning* what a person should know before one does.
+    folder is trusted, so that its file counts in full, *objectives* what calls should keep to.
+    *refusal* says why no session may open in this folder, *warning* what a person should know
+    before one does.
     """
 
     def __init__(
@@ -84,7 +81,6 @@ class Config:
         self.tool_owner = tools.owner
         self.tool_rename = tools.rename
         self.objectives = ObjectivesTable(**self._resolved["objectives",].values)
-        self.tool_wraps = {name: self._wrap(name) for name in self._wrapped_names()}
 
     @classmethod
     def load(
@@ -179,25 +175,10 @@ class Config:
         for path, cls in TABLES.items():
             settings = cls(**self._resolved[path].values)
             rows += _rows(path, settings, self._resolved[path].origins)
-        for name, wrap in self.tool_wraps.items():
-            path = (*WRAPS, name)
-            rows += _rows(path, wrap, self._resolved[path].origins)
         for plugin, cls in sorted(plugin_classes.items()):
             settings = self.settings(plugin, cls)
             rows += _rows(("plugins", plugin), settings, self._resolved["plugins", plugin].origins)
         return rows
-
-    def where_wrapped(self, tool: str, key: str = "") -> Origin:
-        """Return where *tool* is wrapped, or where *key* of its wrapper is set."""
-        origins = self._resolved[*WRAPS, tool].origins
-        sources = list(origins.values())
-        return origins.get(key) or (sources[0] if sources else Origin("default"))
-
-    def is_only_tightening(self, tool: str, key: str = "") -> bool:
-        """Tell whether nobody but a project that is not trusted wraps *tool*, or sets its *key*."""
-        origins = self._resolved[*WRAPS, tool].origins
-        layers = {origin.layer for name, origin in origins.items() if key in {"", name}}
-        return not self.trusted and layers <= {"project"}
 
     @property
     def plugins_with_settings(self) -> frozenset[str]:
@@ -232,18 +213,7 @@ class Config:
         # Only editors ask for a schema.
         from nanocoder.config.config_schema import config_schema
 
-        return config_schema({**TABLES, **TABLES_BY_NAME}, plugin_classes)
-
-    def _wrapped_names(self) -> list[str]:
-        for layer in self._layers:
-            if not layer.trusted and (fault := layer.misshapen(WRAPS)):
-                self._notices.append(f"{fault}; ignored")
-        return sorted({name for layer in self._layers for name in layer.table(WRAPS)})
-
-    def _wrap(self, name: str) -> Wrap:
-        path = (*WRAPS, name)
-        self._resolved[path] = self._resolve(Wrap, path, checked, self._layers)
-        return Wrap(**self._resolved[path].values)
+        return config_schema(TABLES, plugin_classes)
 
     def _structured(self, plugin: str, cls: type, layers: list[Layer]) -> Any:
         path = ("plugins", plugin)
@@ -270,9 +240,7 @@ class Config:
             layers,
             check,
             ignore=lambda key, value: (
-                key in ignored
-                or (path == ("plugins",) and isinstance(value, dict))
-                or (*path, key) == WRAPS
+                key in ignored or (path == ("plugins",) and isinstance(value, dict))
             ),
             tables=ignored,
         )

@@ -17,9 +17,6 @@ def config_schema(
     for path, cls in tables.items():
         if len(path) == 1:
             top["properties"][path[0]] = _class_schema(cls)
-        elif path:  # one table for each name
-            outer = top["properties"][path[0]]["properties"]
-            outer[path[1]] = {"type": "object", "additionalProperties": _class_schema(cls)}
     plugins = top["properties"]["plugins"]
     for plugin, cls in plugin_classes.items():
         schema = plugins["properties"][plugin] = _class_schema(cls)

@@ -133,22 +133,6 @@ class ToolsTable(Value):
 
 
 @frozen(eq=False, repr=False)
-class Wrap(Value):
-    """The keys of a table `[tools.wrap.NAME]`."""
-
-    retry: int = setting(
-        1, "How many attempts a failing call has, the first included.", minimum=1, user_only=True
-    )
-    wait_s: float = setting(0.0, "Seconds between two attempts.", user_only=True)
-    timeout_s: float = setting(
-        0.0, "Seconds for a call with all its attempts; 0: unchanged.", tighten="min", unlimited=0
-    )
-    fallback: str = setting(
-        "", "The tool to call with the same arguments if all attempts fail.", user_only=True
-    )
-
-
-@frozen(eq=False, repr=False)
 class ObjectivesTable(Value):
     """The table [objectives]: what calls of a tool should keep to; "*" is for all without one."""
 

@@ -144,13 +144,20 @@ def nanocoder_providers() -> "list[ProviderSpec]":  # type: ignore[empty-body]
 
 
 @hookspec
-def nanocoder_tools() -> "list[Tool[..., Any]]":  # type: ignore[empty-body]
-    """Offer tools.
+def nanocoder_tools(  # type: ignore[empty-body]
+    tools: "Mapping[str, Tool[..., Any]]", settings: Any
+) -> "list[Tool[..., Any]]":
+    """Offer tools, or wrap those of others.
 
-    Called: when the plugin is described, and at the first call of one of its tools.
+    An implementation without arguments offers tools. One that takes *tools* gets all tools on offer
+    by name, and returns those that it replaces: each keeps its name, has at least the same effects
+    and at least the same risk. It runs only if the configuration has a table for its plugin.
+
+    Called: when the plugin is described, and at the first call of one of its tools; with *tools*,
+    when a session needs its tools and the configuration was read.
     Results: all are offered; of two with one name, the plugin that came first keeps the tool unless
     `[tools.owner]` says which one wins.
-    Raises: the plugin offers no tool and is reported.
+    Raises: the plugin offers no tool and is reported; with *tools*, nanocoder does not start.
     Example: `return [count_lines]`
     """
 

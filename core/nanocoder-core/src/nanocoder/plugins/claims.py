@@ -5,9 +5,12 @@ from typing import Any
 
 from nanocoder.plugins.manifest import Entry
 from nanocoder.tools.tool import Tool
+from nanocoder.values import Effect, Risk
 
 Offer = tuple[Entry, Mapping[str, Any]]
 """A plugin and its description of a tool."""
+DESCRIPTIONS = frozenset({Effect.IDEMPOTENT, Effect.REVERSIBLE})
+"""Effects that describe the others."""
 Claims = Mapping[str, Sequence[Offer]]
 """The plugins that offer each tool, by its name here."""
 
@@ -64,3 +67,14 @@ def _once(load: Callable[[], Tool[..., Any]]) -> Callable[[], Tool[..., Any]]:
         return tools[0]
 
     return load_once
+
+
+def why_weaker(wrapped: Tool[..., Any], tool: Tool[..., Any] | None) -> str:
+    """Return why *wrapped* may not replace *tool*, or nothing: policies go by what it declares."""
+    if tool is None:
+        return "no plugin offers it"
+    order = list(Risk)
+    if order.index(wrapped.risk) < order.index(tool.risk):
+        return f"its risk may not fall from {tool.risk} to {wrapped.risk}"
+    missing = sorted((tool.effects - DESCRIPTIONS) - wrapped.effects)
+    return f"it still has the effect {missing[0]}" if missing else ""

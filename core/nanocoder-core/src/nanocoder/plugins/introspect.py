@@ -121,7 +121,8 @@ def describe(plugin: object, name: str) -> dict[str, Any]:
             name, hookimpls["nanocoder_settings"].function()
         ).__name__
     for hook, expected in OFFERS.items():
-        if hook in hookimpls:
+        # A plugin that takes `tools` wraps those of others: it has none before a session has them.
+        if hook in hookimpls and "tools" not in hooks[hook]:
             description[hook.removeprefix(f"{PROJECT}_")] = [
                 _offer(name, offer)
                 for offer in offered(name, hook, hookimpls[hook].function(), expected)

@@ -2,7 +2,7 @@
 
 import sys
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from nanocoder_schema import did_you_mean
 from nanocoder.errors import PluginError, UnknownTool
 from nanocoder.hooks.specs import STYLES
 from nanocoder.hooks.styles import Implementation, Report, attempt, problem_of
-from nanocoder.plugins.claims import Claims, Offer, choose_owner, stub
+from nanocoder.plugins.claims import Claims, Offer, choose_owner, stub, why_weaker
 from nanocoder.plugins.composition import unsound
 from nanocoder.plugins.discovery import site_paths
 from nanocoder.plugins.manifest import DESCRIBE_DEADLINE_S, Entry, load, refuse_other_gates
@@ -22,7 +22,7 @@ from nanocoder.tools.tool import Tool
 from nanocoder.values import EMPTY
 
 SettingsOf = Callable[[str, type], Any]
-Wrap = Callable[[dict[str, Tool[..., Any]]], dict[str, Tool[..., Any]]]
+TOOLS = "nanocoder_tools"
 
 DISABLED = "plugins.disable names it"
 
@@ -46,7 +46,7 @@ class Plugins:
         self._hidden: frozenset[str] = frozenset()
         self._removed: dict[str, tuple[Entry, str]] = {}
         self._left_out: dict[str, str] = {}
-        self._wrap: Wrap | None = None
+        self._wrapping: Collection[str] | None = None
         self._settings_of: SettingsOf = lambda _, cls: cls()
         self._settings: dict[str, Any] = {}
         self._manager: Any = None
@@ -110,17 +110,17 @@ class Plugins:
         owners: Mapping[str, str] | None = None,
         names: Mapping[str, str] | None = None,
         hidden: Iterable[str] = (),
-        wrap: Wrap | None = None,
+        wrapping: Collection[str] | None = None,
     ) -> None:
         """Apply the configuration: settings, disabled plugins, owners and new names of tools.
 
-        *wrap* gets all tools by name and returns them as they are offered.
+        *wrapping* are the plugins that may replace tools of others (None: all that want to).
         """
         self._settings_of = settings_of
         self.owners = owners or {}
         self.names = names or {}
         self._hidden = frozenset(hidden)
-        self._wrap = wrap
+        self._wrapping = wrapping
         for name in disabled:
             if name in self.entries:
                 self._removed[name] = (self.entries.pop(name), DISABLED)
@@ -218,11 +218,32 @@ class Plugins:
 
         Two tools of one name: the plugin that `owners` names wins, otherwise the one that came
         first; the other is reported.
+        Raises: PluginError where a plugin cannot wrap a tool of others.
         """
         if self._tools is None:
             tools = self._resolved(self._offered_tools())
-            self._tools = self._finite(self._wrap(tools) if self._wrap else tools)
+            for name, entry in self.entries.items():
+                if "tools" in entry.hooks.get(TOOLS, ()):
+                    tools = self._wrapped_by(name, tools)
+            self._tools = self._finite(tools)
         return self._tools
+
+    def _wrapped_by(self, name: str, tools: dict[str, Tool[..., Any]]) -> dict[str, Tool[..., Any]]:
+        """Let a plugin replace tools of others; it loads only if the configuration is for it."""
+        if self._wrapping is not None and name not in self._wrapping:
+            return tools
+        implementation = self._implementation(name, TOOLS)
+        if implementation is None:
+            return tools
+        from nanocoder.plugins.introspect import offered
+
+        self.settings(name)  # a wrong value is a ConfigError, not the plugin's failure
+        value = attempt(implementation, {"tools": tools, "settings": self.settings})
+        wrapped = {tool.name: tool for tool in offered(name, TOOLS, value, Tool)}
+        for tool in wrapped.values():
+            if problem := why_weaker(tool, tools.get(tool.name)):
+                raise PluginError(name, f"{TOOLS} may not replace {tool.name!r}: {problem}")
+        return {**tools, **wrapped}
 
     def tool(self, name: str) -> Tool[..., Any]:
         """Return the tool called *name*; raises UnknownTool: why it is not here, or what is."""

@@ -10,7 +10,6 @@ from nanocoder.config.config import Config
 from nanocoder.config.places import cache_dir, user_config_dir
 from nanocoder.errors import ConfigError
 from nanocoder.plugins import Plugins
-from nanocoder.wrapping import configure
 
 
 def installed_plugins(config: Config, environment: Mapping[str, str] = os.environ) -> Plugins:
@@ -24,6 +23,18 @@ def installed_plugins(config: Config, environment: Mapping[str, str] = os.enviro
     plugins = Plugins.installed(cache, refused=_refused(config, cache, environment))
     configure(plugins, config)
     return plugins
+
+
+def configure(plugins: Plugins, config: Config) -> None:
+    """Apply the configuration: settings, disabled plugins, and owners and names of tools."""
+    plugins.configure(
+        config.settings,
+        disabled=config.disabled_plugins,
+        owners=config.tool_owner,
+        names=config.tool_rename,
+        hidden=config.disabled_tools,
+        wrapping=config.plugins_with_settings,
+    )
 
 
 def _refused(

@@ -9,17 +9,17 @@ from attrs import define, evolve, field
 from nanocoder_files import Readable
 
 from nanocoder.config.config import Config
-from nanocoder.errors import ConfigError, ToolError
+from nanocoder.errors import ConfigError, PluginError, ToolError
 from nanocoder.hooks.contributions import Dialect, Sandbox
 from nanocoder.path.approval import Approvals, Approver, Asker
 from nanocoder.path.queue import Admission
 from nanocoder.plugins import Plugins
 from nanocoder.session.config_check import refuse_misspelt
+from nanocoder.session.installed import configure
 from nanocoder.session.journal import Journal
 from nanocoder.session.readable import SessionReadable
 from nanocoder.tools.session_info import SessionInfo
 from nanocoder.values import Event, Message, Usage
-from nanocoder.wrapping import configure
 
 if TYPE_CHECKING:
     from nanocoder_files import Workspace
@@ -183,7 +183,8 @@ class Runtime:
         self.plugins.renew_settings(config.settings)
         try:
             configure(self.plugins, config)
-        except ConfigError:  # of a wrapper
+            self.plugins.tools()
+        except (ConfigError, PluginError):  # of a plugin that wraps tools
             self.plugins.renew_settings(self.config.settings)
             configure(self.plugins, self.config)
             raise

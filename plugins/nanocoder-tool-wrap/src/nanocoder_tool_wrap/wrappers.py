@@ -1,4 +1,4 @@
-"""Tools made of tools: tried again, limited in time, replaced where they fail.
+"""Tools made of tools: retried, limited in time, replaced where they fail.
 
 Each function returns a new tool with the name and the parameters of the one that it wraps.
 """
@@ -7,22 +7,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from attrs import asdict, evolve, has
-
-from nanocoder.errors import PluginError, ToolError
-from nanocoder.tools.tool import Tool, ToolContext
-from nanocoder.values import Effect, Risk, ToolResult
+from nanocoder import Effect, PluginError, Risk, Tool, ToolContext, ToolError, ToolResult
 
 FINAL = frozenset(
     {"cancelled", "denied", "approval_needed", "invalid_arguments", "unknown_tool", "nested_call"}
 )
-"""Error classes that another try, or another tool, does not change."""
+"""Error classes that another attempt, or another tool, does not change."""
 
 
 def with_retry(tool: Tool[..., Any], attempts: int = 3, *, wait_s: float = 0.0) -> Tool[..., Any]:
-    """Try a call that fails again, up to *attempts* times, *wait_s* seconds apart.
+    """Retry a call that fails: up to *attempts* in all, *wait_s* seconds apart.
 
-    All tries together have the time of one call; an interruption ends the waiting. What a person, a
-    policy or the arguments decided is not tried again.
+    All attempts together have the time of one call; an interruption ends the waiting. A denial or
+    wrong arguments are not retried.
     Raises: PluginError for a tool whose calls change something and are not idempotent.
     """
     if not (tool.is_read_only or Effect.IDEMPOTENT in tool.effects):
@@ -34,7 +31,7 @@ def with_retry(tool: Tool[..., Any], attempts: int = 3, *, wait_s: float = 0.0) 
 
     def retried(ctx: ToolContext, **arguments: Any) -> ToolResult:
         for attempt in range(1, attempts):
-            result = _tried(tool, ctx, arguments)
+            result = _attempt(tool, ctx, arguments)
             if result is not None:
                 return result
             ctx.progress(f"attempt {attempt} of {attempts} failed")
@@ -53,12 +50,12 @@ def with_timeout(tool: Tool[..., Any], timeout_s: float) -> Tool[..., Any]:
 def with_fallback(tool: Tool[..., Any], other: Tool[..., Any]) -> Tool[..., Any]:
     """Call *other* with the same arguments where a call of *tool* fails.
 
-    The new tool has the effects of both and the higher risk, so that whoever consents to one
-    consents to either. What a person, a policy or the arguments decided stays.
+    The new tool has the effects of both and the higher risk, so that approving one approves either.
+    A denial or wrong arguments stay as they are.
     Raises: PluginError when *other* does not take what *tool* takes.
     """
-    own = set(tool.parameters.get("properties", ()))
-    missing = sorted(own - set(other.parameters.get("properties", ())))
+    parameters = set(tool.parameters.get("properties", ()))
+    missing = sorted(parameters - set(other.parameters.get("properties", ())))
     if missing:
         raise PluginError(
             tool.plugin or tool.name,
@@ -66,41 +63,50 @@ def with_fallback(tool: Tool[..., Any], other: Tool[..., Any]) -> Tool[..., Any]
         )
 
     def replaced(ctx: ToolContext, **arguments: Any) -> ToolResult:
-        result = _tried(tool, ctx, arguments)
+        result = _attempt(tool, ctx, arguments)
         if result is not None:
             return result
         ctx.cancelled.check()
         ctx.progress(f"{tool.name} failed; {other.name} takes over")
-        return other.invoke(ctx, other.signature.check(as_sent(arguments)))
+        return other.invoke(ctx, other.signature.check(as_json(arguments)))
 
     return evolve(
         tool,
         handler=replaced,
         risk=max(tool.risk, other.risk, key=list(Risk).index),
-        effects=_together(tool.effects, other.effects),
+        effects=_combine(tool.effects, other.effects),
         composed_of=tuple(dict.fromkeys((*tool.composed_of, *other.composed_of))),
         single_confirmation=tool.single_confirmation and other.single_confirmation,
         commands=tuple(dict.fromkeys((*tool.commands, *other.commands))),
     )
 
 
-def as_sent(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return checked arguments as a model would have sent them: as JSON, what is None left out."""
+def call_as_step(other: Tool[..., Any]) -> Tool[..., Any]:
+    """Return *other* as a step of the call that it stands in for: with its own settings, judged."""
+
+    def step(ctx: ToolContext, **arguments: Any) -> ToolResult:
+        return ctx.call(other.name, as_json(arguments))
+
+    return evolve(other, handler=step, composed_of=(other.name,), load=None)
+
+
+def as_json(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return checked arguments as a model would have sent them; those that are None left out."""
     return {name: _plain(value) for name, value in arguments.items() if value is not None}
 
 
 def _plain(value: Any) -> Any:
     if has(type(value)):
-        return as_sent(asdict(value, recurse=False))
+        return as_json(asdict(value, recurse=False))
     if isinstance(value, Mapping):
-        return {key: _plain(one) for key, one in value.items()}
-    return [_plain(one) for one in value] if isinstance(value, list | tuple) else value
+        return {key: _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def _tried(
+def _attempt(
     tool: Tool[..., Any], ctx: ToolContext, arguments: Mapping[str, Any]
 ) -> ToolResult | None:
-    """Return the result of a call; None where it failed and that need not be the last word."""
+    """Return the result of a call; None where it failed and another attempt may help."""
     try:
         result = tool.invoke(ctx, arguments)
     except ToolError as error:
@@ -110,7 +116,7 @@ def _tried(
     return None if result.is_error and result.error_class not in FINAL else result
 
 
-def _together(some: frozenset[Effect], others: frozenset[Effect]) -> frozenset[Effect]:
-    """Return what either does; of what describes it, only what is true of both."""
-    described = {Effect.IDEMPOTENT, Effect.REVERSIBLE}
-    return ((some | others) - described) | (some & others & described)
+def _combine(effects: frozenset[Effect], others: frozenset[Effect]) -> frozenset[Effect]:
+    """Return what either does; descriptions of effects hold only where they hold for both."""
+    descriptions = {Effect.IDEMPOTENT, Effect.REVERSIBLE}
+    return ((effects | others) - descriptions) | (effects & others & descriptions)

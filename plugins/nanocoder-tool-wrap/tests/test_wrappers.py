@@ -16,11 +16,9 @@ from nanocoder import (
     Workspace,
     hookimpl,
     tool,
-    with_fallback,
-    with_retry,
-    with_timeout,
 )
 from nanocoder_testing.playing import called, opened
+from nanocoder_tool_wrap import with_fallback, with_retry, with_timeout
 
 
 class Shaky:
