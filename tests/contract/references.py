@@ -12,7 +12,7 @@ import repository
 from attrs import frozen
 from nanocoder import Argument, Command
 from nanocoder.cli.arguments import BEFORE_A_COMMAND, COMMANDS, VERSION
-from nanocoder.config.config import TABLES, TABLES_BY_NAME
+from nanocoder.config.config import TABLES
 from nanocoder.config.settings import CoreSettings, keys_of, variable_of
 
 FOLDER = repository.ROOT / "docs/reference"
@@ -122,7 +122,7 @@ def _row(argument: Argument) -> str:
 
 
 def _setting_lines() -> Iterator[str]:
-    for path, cls in {**TABLES, **TABLES_BY_NAME}.items():
+    for path, cls in TABLES.items():
         yield f"### {'Top-level keys' if not path else '`[' + '.'.join(path) + ']`'}\n"
         yield "| key | type | default | what it does | an untrusted project may | variable |"
         yield "|---|---|---|---|---|---|"

@@ -41,7 +41,8 @@ def specifications():
 def recording(name, specification, fired):
     """Make an implementation that takes what the specification names, notes it, and answers."""
     # With `tools` the recorder would wrap the tools of others, not offer its own.
-    arguments = [one for one in inspect.signature(specification).parameters if one != "tools"]
+    offers_tools = name == "nanocoder_tools"
+    arguments = [] if offers_tools else list(inspect.signature(specification).parameters)
     offers = "[]" if name in OFFERS or name == "nanocoder_settings" else "None"
     source = f"def {name}({', '.join(arguments)}):\n    return note({name!r}, locals())\n"
     space = {"note": lambda hook, given: note(hook, given, eval(offers))}

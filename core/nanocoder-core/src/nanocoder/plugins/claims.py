@@ -3,10 +3,13 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from nanocoder.errors import PluginError
+from nanocoder.hooks.styles import Implementation, attempt
 from nanocoder.plugins.manifest import Entry
 from nanocoder.tools.tool import Tool
 from nanocoder.values import Effect, Risk
 
+TOOLS = "nanocoder_tools"
 Offer = tuple[Entry, Mapping[str, Any]]
 """A plugin and its description of a tool."""
 DESCRIPTIONS = frozenset({Effect.IDEMPOTENT, Effect.REVERSIBLE})
@@ -69,7 +72,22 @@ def _once(load: Callable[[], Tool[..., Any]]) -> Callable[[], Tool[..., Any]]:
     return load_once
 
 
-def why_weaker(wrapped: Tool[..., Any], tool: Tool[..., Any] | None) -> str:
+def wrapped_by(
+    implementation: Implementation, tools: Mapping[str, Tool[..., Any]], settings_of: Any
+) -> dict[str, Tool[..., Any]]:
+    """Return *tools* with those that a plugin wraps replaced; raises PluginError."""
+    from nanocoder.plugins.introspect import offered  # few sessions wrap a tool
+
+    plugin = implementation.plugin
+    value = attempt(implementation, {"tools": tools, "settings": settings_of})
+    wrapped = {tool.name: tool for tool in offered(plugin, TOOLS, value, Tool)}
+    for name, tool in wrapped.items():
+        if problem := _why_weaker(tool, tools.get(name)):
+            raise PluginError(plugin, f"{TOOLS} may not replace {name!r}: {problem}")
+    return {**tools, **wrapped}
+
+
+def _why_weaker(wrapped: Tool[..., Any], tool: Tool[..., Any] | None) -> str:
     """Return why *wrapped* may not replace *tool*, or nothing: policies go by what it declares."""
     if tool is None:
         return "no plugin offers it"

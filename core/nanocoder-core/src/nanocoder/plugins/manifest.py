@@ -61,6 +61,11 @@ class Entry(Value):
         """Tell whether it judges calls, results or requests, and may not be left out."""
         return bool(self.description.get("policy"))
 
+    @property
+    def wraps_tools(self) -> bool:
+        """Tell whether it wraps tools of other plugins, and offers none itself."""
+        return "tools" in self.hooks.get("nanocoder_tools", ())
+
     def rank(self, hook: str) -> int:
         """Return when it is asked where the first answer wins: the lowest number first."""
         rank: int = self.description.get("ranks", {}).get(hook, RANK)

@@ -13,7 +13,7 @@ from nanocoder_schema import did_you_mean
 from nanocoder.errors import PluginError, UnknownTool
 from nanocoder.hooks.specs import STYLES
 from nanocoder.hooks.styles import Implementation, Report, attempt, problem_of
-from nanocoder.plugins.claims import Claims, Offer, choose_owner, stub, why_weaker
+from nanocoder.plugins.claims import TOOLS, Claims, Offer, choose_owner, stub, wrapped_by
 from nanocoder.plugins.composition import unsound
 from nanocoder.plugins.discovery import site_paths
 from nanocoder.plugins.manifest import DESCRIBE_DEADLINE_S, Entry, load, refuse_other_gates
@@ -22,7 +22,6 @@ from nanocoder.tools.tool import Tool
 from nanocoder.values import EMPTY
 
 SettingsOf = Callable[[str, type], Any]
-TOOLS = "nanocoder_tools"
 
 DISABLED = "plugins.disable names it"
 
@@ -112,10 +111,7 @@ class Plugins:
         hidden: Iterable[str] = (),
         wrapping: Collection[str] | None = None,
     ) -> None:
-        """Apply the configuration: settings, disabled plugins, owners and new names of tools.
-
-        *wrapping* are the plugins that may replace tools of others (None: all that want to).
-        """
+        """Apply the configuration; only the plugins in *wrapping* (None: all) wrap tools."""
         self._settings_of = settings_of
         self.owners = owners or {}
         self.names = names or {}
@@ -223,27 +219,15 @@ class Plugins:
         if self._tools is None:
             tools = self._resolved(self._offered_tools())
             for name, entry in self.entries.items():
-                if "tools" in entry.hooks.get(TOOLS, ()):
+                if entry.wraps_tools and (self._wrapping is None or name in self._wrapping):
                     tools = self._wrapped_by(name, tools)
             self._tools = self._finite(tools)
         return self._tools
 
     def _wrapped_by(self, name: str, tools: dict[str, Tool[..., Any]]) -> dict[str, Tool[..., Any]]:
-        """Let a plugin replace tools of others; it loads only if the configuration is for it."""
-        if self._wrapping is not None and name not in self._wrapping:
-            return tools
         implementation = self._implementation(name, TOOLS)
-        if implementation is None:
-            return tools
-        from nanocoder.plugins.introspect import offered
-
         self.settings(name)  # a wrong value is a ConfigError, not the plugin's failure
-        value = attempt(implementation, {"tools": tools, "settings": self.settings})
-        wrapped = {tool.name: tool for tool in offered(name, TOOLS, value, Tool)}
-        for tool in wrapped.values():
-            if problem := why_weaker(tool, tools.get(tool.name)):
-                raise PluginError(name, f"{TOOLS} may not replace {tool.name!r}: {problem}")
-        return {**tools, **wrapped}
+        return wrapped_by(implementation, tools, self.settings) if implementation else tools
 
     def tool(self, name: str) -> Tool[..., Any]:
         """Return the tool called *name*; raises UnknownTool: why it is not here, or what is."""
