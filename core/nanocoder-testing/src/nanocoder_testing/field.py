@@ -12,7 +12,7 @@ from typing import Any
 
 from attrs import define, field
 from nanocoder.deadline import idle_threads
-from nanocoder.path.outcome import OUTPUT_LIMIT
+from nanocoder.tools.outcome import OUTPUT_LIMIT
 from nanocoder.tools.tool import Tool
 from nanocoder.values import Effect, Event, ToolResult
 from nanocoder_schema import for_model

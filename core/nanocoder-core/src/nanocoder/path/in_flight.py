@@ -11,9 +11,9 @@ from nanocoder_schema import Shown
 
 from nanocoder.cancel import Cancel
 from nanocoder.errors import Cancelled, NanocoderError
-from nanocoder.path.outcome import result_data, result_of_error, status_of
 from nanocoder.path.worker import Worker
 from nanocoder.text import clip
+from nanocoder.tools.outcome import result_data, result_of_error, status_of
 from nanocoder.tools.tool import ANY_TOOL, Tool
 from nanocoder.values import Effect, Event, ToolCall, ToolResult, Verdict
 

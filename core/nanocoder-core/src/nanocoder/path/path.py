@@ -8,8 +8,10 @@ it runs.
 
 import contextlib
 import itertools
+import os
 import threading
 import time
+import traceback
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -18,20 +20,22 @@ from attrs import evolve, field, frozen
 from nanocoder_schema import Value, copy_arguments, normalise
 
 from nanocoder.cancel import Cancel
-from nanocoder.errors import BadArguments, Cancelled, NanocoderError, ToolError
+from nanocoder.errors import BadArguments, Cancelled, NanocoderError, PluginError, ToolError
+from nanocoder.hooks import styles
+from nanocoder.hooks.styles import problem_of
 from nanocoder.path.approval import Approvals
 from nanocoder.path.in_flight import InFlight
-from nanocoder.path.outcome import (
-    add_note,
-    after_execute,
-    call_data,
-    edited_note,
-    limit_output,
-    result_of_crash,
-)
 from nanocoder.path.queue import Admission, Slot
 from nanocoder.path.worker import Ask, Steps, Worker, inquiry
 from nanocoder.plugins import Plugins
+from nanocoder.tools.outcome import (
+    add_note,
+    call_data,
+    edited_note,
+    limit_output,
+    result_of_error,
+)
+from nanocoder.tools.result import refuse_unsound
 from nanocoder.tools.tool import ANY_TOOL, MAX_DEPTH, Tool, ToolContext, ToolInfo
 from nanocoder.values import Effect, Event, ToolCall, ToolResult
 
@@ -309,11 +313,38 @@ class Executor:
         result = flight.outcome
         if flight.call.edited:
             result = add_note(result, edited_note(flight.call))
-        call, session = flight.call, self._approvals.session
-        subject = {"call": call, "tool": flight.tool, "session": session}
-        result = after_execute(self._plugins, subject, result)
-        result = limit_output(call, result, self._services.artifact)
+        result = self._after_execute(flight, result)
+        result = limit_output(flight.call, result, self._services.artifact)
         flight.result = evolve(result, metadata={**result.metadata, **flight.metadata()})
+
+    def _after_execute(self, flight: InFlight, result: ToolResult) -> ToolResult:
+        """Pass a result through the `after_execute` chain; one that fails withholds it."""
+        session, settings = self._approvals.session, self._plugins.settings
+        arguments = {"call": flight.call, "tool": flight.tool, "session": session}
+        try:
+            for hook in self._plugins.implementations("nanocoder_after_execute"):
+                subject = {**arguments, "settings": settings, "result": result}
+                after = styles.chain([hook], subject, "result", ToolResult, refuse_unsound)
+                # A secret that was taken out of the text is still in the data.
+                is_stale = after.output != result.output and after.data is result.data
+                result = evolve(after, data=None) if is_stale else after
+        except PluginError as error:
+            self._plugins.report(error)
+            raise ToolError(f"the result is withheld: {error}", error_class="withheld") from error
+        return result
+
+
+def result_of_crash(call: ToolCall, tool: Tool[..., Any], error: BaseException) -> ToolResult:
+    """Make a result of what a handler raised: of ours, or what its author did not foresee."""
+    if isinstance(error, NanocoderError):
+        try:
+            return result_of_error(call, error)
+        except BaseException as other:  # noqa: BLE001 - a plugin's error may fail to say what it is
+            error = other
+    if os.environ.get("NANOCODER_DEBUG"):
+        traceback.print_exception(error)
+    message = f"Error: {call.name} of {tool.plugin or 'this session'} broke: {problem_of(error)}"
+    return result_of_error(call, ToolError(message, error_class="tool_broken"))
 
 
 def refuse_step(tool: Tool[..., Any], name: str, offered: Mapping[str, Tool[..., Any]]) -> None:

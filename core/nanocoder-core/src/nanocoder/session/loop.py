@@ -11,7 +11,6 @@ from nanocoder.cancel import Cancel
 from nanocoder.config.config import Config
 from nanocoder.errors import Cancelled, NanocoderError, ToolError
 from nanocoder.hooks import styles
-from nanocoder.path.outcome import not_run
 from nanocoder.path.path import Executor, Services
 from nanocoder.plugins import Plugins
 from nanocoder.plugins.preload import preload
@@ -29,6 +28,7 @@ from nanocoder.session.run import Run
 from nanocoder.session.runtime import Runtime
 from nanocoder.session.sub_sessions import SubSessions
 from nanocoder.session.tool_list import ToolList
+from nanocoder.tools.outcome import not_run
 from nanocoder.tools.session_info import SessionInfo
 from nanocoder.tools.tool import Tool
 from nanocoder.values import (

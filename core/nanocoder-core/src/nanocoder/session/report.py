@@ -7,7 +7,7 @@ from attrs import define, field
 from nanocoder_schema import Shown
 
 from nanocoder.errors import NanocoderError, ProviderError
-from nanocoder.path.outcome import status_of
+from nanocoder.tools.outcome import status_of
 from nanocoder.tools.tool import Tool
 from nanocoder.values import Effect, StopReason, ToolCall, ToolResult, Usage
 

@@ -8,8 +8,8 @@ from nanocoder_schema import for_model_schema
 
 from nanocoder.errors import NanocoderError
 from nanocoder.hooks.contributions import Dialect
-from nanocoder.path.outcome import clean_and_clip, keep_note
 from nanocoder.provider import ToolDefinition
+from nanocoder.tools.outcome import clean_and_clip, keep_note
 from nanocoder.tools.session_info import SessionInfo
 from nanocoder.tools.tool import ANY_TOOL, Tool, ToolInfo
 from nanocoder.values import Effect, Mode, ToolCall, ToolResult

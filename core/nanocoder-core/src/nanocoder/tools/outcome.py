@@ -1,20 +1,13 @@
 """The outcome of a call as data: for the journal, for scripts, and for the model."""
 
-import os
-import traceback
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from attrs import evolve
 from nanocoder_schema import canonical_json, for_model, json_problem
 
-from nanocoder.errors import NanocoderError, PluginError, ToolError
-from nanocoder.hooks import styles
-from nanocoder.hooks.styles import problem_of
-from nanocoder.plugins import Plugins
+from nanocoder.errors import NanocoderError
 from nanocoder.text import OutputLimit, clip, clip_output
-from nanocoder.tools.result import refuse_unsound
-from nanocoder.tools.tool import Tool
 from nanocoder.values import ToolCall, ToolResult
 
 FORBIDDEN = frozenset(
@@ -46,23 +39,6 @@ def clean_and_clip(output: str, where: str = "") -> str:
     """
     chars = OutputLimit(OUTPUT_LIMIT.head_chars, OUTPUT_LIMIT.tail_chars, 50_000, 50_000)
     return clip_output(for_model(output), chars, where=where)
-
-
-def after_execute(plugins: Plugins, subject: Mapping[str, Any], result: ToolResult) -> ToolResult:
-    """Pass a result through the after_execute chain; one that fails withholds it.
-
-    Raises: ToolError (withheld).
-    """
-    chain = plugins.implementations("nanocoder_after_execute")
-    try:
-        for implementation in chain:
-            arguments = {**subject, "settings": plugins.settings, "result": result}
-            after = styles.chain([implementation], arguments, "result", ToolResult, refuse_unsound)
-            result = _consistent(result, after)
-    except PluginError as error:
-        plugins.report(error)
-        raise ToolError(f"the result is withheld: {error}", error_class="withheld") from error
-    return result
 
 
 def limit_output(
@@ -149,25 +125,6 @@ def result_of_error(call: ToolCall, error: NanocoderError) -> ToolResult:
         error_class=error.error_class,
         call_id=call.id,
     )
-
-
-def _consistent(before: ToolResult, after: ToolResult) -> ToolResult:
-    """Drop the data of a text that was changed: a secret taken out of it is still in the data."""
-    is_stale = after.output != before.output and after.data is before.data
-    return evolve(after, data=None) if is_stale else after
-
-
-def result_of_crash(call: ToolCall, tool: Tool[..., Any], error: BaseException) -> ToolResult:
-    """Make a result of what a handler raised: of ours, or what its author did not foresee."""
-    if isinstance(error, NanocoderError):
-        try:
-            return result_of_error(call, error)
-        except BaseException as other:  # noqa: BLE001 - a plugin's error may fail to say what it is
-            error = other
-    if os.environ.get("NANOCODER_DEBUG"):
-        traceback.print_exception(error)
-    message = f"Error: {call.name} of {tool.plugin or 'this session'} broke: {problem_of(error)}"
-    return result_of_error(call, ToolError(message, error_class="tool_broken"))
 
 
 def not_run(calls: Iterable[ToolCall], why: str) -> list[ToolResult]:
