@@ -23,6 +23,7 @@ error_rate = { "*" = 0.5 }
 @pytest.fixture(scope="module")
 def installed(make_installed):
     return make_installed(
+        "nanocoder-command-observe",
         "nanocoder-tool-read",
         "nanocoder-policy-limits",
         "nanocoder-provider-scripted",

@@ -175,7 +175,7 @@ def test_additions_to_the_prompt_are_text(subject: Subject, contract_workspace: 
 def test_a_screen_shows_every_event(subject: Subject, part: str, contract_workspace: Path) -> None:
     """Show a whole session with odd text in it, events of tomorrow included, and close."""
     from nanocoder.errors import ProviderError
-    from nanocoder.tools.tool import SessionInfo
+    from nanocoder.tools.session_info import SessionInfo
     from nanocoder.values import Event
 
     from nanocoder_testing.playing import play
@@ -232,7 +232,7 @@ def _calls(subject: Subject, cwd: Path) -> Iterator[tuple[Any, Tool[..., Any], d
 
 def _rooms(subject: Subject, cwd: Path) -> Iterator[dict[str, Any]]:
     """Yield what hooks get in every mode, with and without a person."""
-    from nanocoder.tools.tool import SessionInfo
+    from nanocoder.tools.session_info import SessionInfo
     from nanocoder.values import Mode
 
     settings = subject.alone().settings

@@ -115,7 +115,8 @@ def workspace(tmp_path: Path) -> "Iterator[Workspace]":
 @pytest.fixture
 def ctx(tmp_path: Path, workspace: "Workspace") -> "ToolContext":
     """Return a context for `tool.invoke(ctx, arguments)`, as a session gives it to a handler."""
-    from nanocoder.tools.tool import SessionInfo, ToolContext
+    from nanocoder.tools.session_info import SessionInfo
+    from nanocoder.tools.tool import ToolContext
 
     def make_tmp() -> Path:
         folder = tmp_path / "call"
