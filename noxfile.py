@@ -206,9 +206,11 @@ def replace(path: Path, pattern: str, text: str) -> None:
 def reference(_: nox.Session) -> None:
     """Write the reference of the hooks, and the generated sections of other pages."""
     import findings
+    import messages
     import pages
     import references
 
+    messages.PAGE.write_text(messages.page(), encoding="utf-8")
     pages.HOOKS_PAGE.write_text(pages.hooks_page(), encoding="utf-8")
     for section in [*references.sections(), *findings.sections()]:
         section.page.write_text(section.placed(), encoding="utf-8")
