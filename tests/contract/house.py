@@ -33,7 +33,7 @@ class Room:
 
 @frozen
 class Figures:
-    """What one package measures; function bodies and docstrings in lines at p50, p90 and most."""
+    """What one package measures; function bodies in lines at p50, p90 and most."""
 
     name: str
     files: int
@@ -50,7 +50,7 @@ def measure(folder: Path) -> Figures:
     if not paths:
         raise FileNotFoundError(f"{folder} contains no Python file")
     rooms = tuple(rooms_of(folder))
-    bodies = sorted(lines for path in paths for lines in body_lines(path)) or [0]
+    bodies = sorted(lines for path in paths for _, lines in function_bodies(parsed(path))) or [0]
     return Figures(
         folder.name,
         len(paths),
@@ -102,12 +102,12 @@ def filled_lines(path: Path) -> int:
     return sum(map(bool, text_lines(path)))
 
 
-def body_lines(path: Path) -> Iterator[int]:
-    """Yield the lines of each function's body, without its docstring."""
-    for node in ast.walk(parsed(path)):
+def function_bodies(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    """Yield each function's name and the lines of its body, without its docstring."""
+    for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             body = node.body[1:] if ast.get_docstring(node) is not None else node.body
-            yield (body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
+            yield node.name, (body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
 
 
 def rooms_of(folder: Path) -> Iterator[Room]:

@@ -3,10 +3,10 @@
 Tests are sentences, one after the other: a file of them may be as long as there is to say.
 """
 
-import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+import house
 import repository
 
 MODULE_LINES = 400
@@ -16,11 +16,8 @@ P90_LINES = 20
 
 def functions(path: Path) -> Iterator[tuple[str, int]]:
     """Yield each function of a file with the number of lines of its body, docstring aside."""
-    for node in ast.walk(repository.tree(path)):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            body = node.body[1:] if ast.get_docstring(node) is not None else node.body
-            lines = (body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
-            yield f"{repository.shown(path)}:{node.name}", lines
+    for name, lines in house.function_bodies(repository.tree(path)):
+        yield f"{repository.shown(path)}:{name}", lines
 
 
 def module_lines(path: Path) -> int:

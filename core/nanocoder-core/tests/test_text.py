@@ -5,19 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nanocoder.text import OutputLimit, clip, clip_output, count_tokens
 
-SEQUENCES = (
-    "\x1b]0;pwned\x07",
-    "\x1b[?1049h\x1b[?25l",
-    "\x1b[6n\x1b[c\x1b[>q",
-    "\x1b[201~; touch /tmp/x\n",
-    "\x1bPq#0;2;0;0;0~-\x1b\\",
-    "\x1b_Ga=T,f=100;AAAA\x1b\\",
-    "text \x1b[38;5;",
-    "\x9b31mred\x9d0;x\x9c",
-    "\x1b]52;c;eA==\x07 hi \u202e",
-    "a\0b\x7f",
-)
-
 LIMIT = OutputLimit(40, 40, 4, 4)
 
 

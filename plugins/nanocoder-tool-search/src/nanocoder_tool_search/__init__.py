@@ -20,10 +20,7 @@ from nanocoder_tool_search.deferral import Deferral, can_search
 
 @frozen
 class Settings:
-    """The keys of `[plugins.tool-search]`.
-
-    *deferral* is no setting but state that lives as long as the settings.
-    """
+    """The keys of `[plugins.tool-search]`."""
 
     max_results: Annotated[int, Param(ge=1)] = field(
         default=5, metadata={"description": "The most tools that one search by words finds."}
@@ -34,7 +31,13 @@ class Settings:
             "description": "Tools in every request, in place of those that are meant to be there."
         },
     )
-    deferral: Deferral = field(factory=Deferral, init=False, repr=False, eq=False)
+    deferral: Deferral = field(
+        factory=Deferral,
+        init=False,
+        repr=False,
+        eq=False,
+        metadata={"description": "Not a key: what sessions have found, for the tool and the hook."},
+    )
 
 
 @tool(
