@@ -319,7 +319,7 @@ def test_a_long_diff_is_clipped(ctx, root):
 
 def preview(ctx, path, content):
     call = ToolCall("c1", "write_file", {"path": path, "content": content})
-    return nanocoder_render(call, write_file, None, ctx.session)
+    return nanocoder_render(call, write_file, None, ctx.session, Settings())
 
 
 @pytest.mark.contract("NT-23")
@@ -341,7 +341,7 @@ def test_the_preview_of_a_write_that_cannot_work_says_why(ctx):
 def test_only_writes_that_have_not_happened_are_previewed(ctx):
     call = ToolCall("c1", "write_file", {"path": "a", "content": "b"})
     result = write(ctx, "a", "b")
-    assert nanocoder_render(call, write_file, result, ctx.session) is None
+    assert nanocoder_render(call, write_file, result, ctx.session, Settings()) is None
 
 
 @pytest.mark.contract("NT-23")

@@ -20,6 +20,7 @@ from nanocoder import (
 from nanocoder_tool_edit.answer import answer
 from nanocoder_tool_edit.plan import Search, plan_edit
 from nanocoder_tool_edit.request import MAX_EDITS, Edit, Request
+from nanocoder_tool_edit.small_models import is_for_small_model, others_with_old_name
 
 # A factory keeps the default out of the schema, and tells a missing argument from "".
 NOT_GIVEN: Any = Factory(lambda: None)
@@ -62,7 +63,8 @@ def edit_file(
             "edits": edits,
         }
     )
-    search = Search(settings.tolerant, partial(ctx.offers, "edit_file"))
+    is_small = is_for_small_model(ctx.session)
+    search = Search(settings.tolerant, partial(ctx.offers, "edit_file"), is_small)
     plan = plan_edit(ctx.workspace, request, search)
     # The file may have been changed by another program since it was read.
     outcome = (
@@ -70,7 +72,8 @@ def edit_file(
         if plan.file
         else ctx.workspace.write_bytes(path, plan.data, expect_digest="")
     )
-    return answer(plan, request, outcome)
+    others = others_with_old_name(ctx.workspace, request, plan.path) if is_small else ""
+    return answer(plan, request, outcome, others)
 
 
 @hookimpl
@@ -99,6 +102,7 @@ def nanocoder_render(
     settings = settings or Settings()
     with Workspace(session.cwd, readable=session.readable) as workspace:
         request = Request.of(edit_file.signature.check(call.arguments))
-        plan = plan_edit(workspace, request, Search(settings.tolerant))
+        search = Search(settings.tolerant, for_small_model=is_for_small_model(session))
+        plan = plan_edit(workspace, request, search)
     how = "" if plan.confidence() == 1.0 else f"\n[found by {plan.strategies()}]"
     return plan.diff().text + how

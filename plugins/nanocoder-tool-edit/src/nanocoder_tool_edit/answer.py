@@ -17,13 +17,13 @@ MAX_DIFF_LINES = 2_000
 MAX_LINE = 500
 
 
-def answer(plan: Plan, request: Request, outcome: Written) -> ToolResult:
-    """Describe the edit with its *outcome*."""
+def answer(plan: Plan, request: Request, outcome: Written, others: str = "") -> ToolResult:
+    """Describe the edit with its *outcome*; *others* says what is left to do in other files."""
     count = sum(len(match.spans) for match in plan.matches)
     places = [(view.part, region) for view in plan.views for region in view.regions]
     regions = [region for _, region in places]
     diff = plan.diff()
-    notes = list(_notes(plan, request))
+    notes = [*_notes(plan, request), *([others] if others else [])]
     return ToolResult(
         "\n".join([_headline(plan, outcome, count), *_region_lines(plan, places), *notes]),
         title=outcome.path,

@@ -14,17 +14,22 @@ from nanocoder_tool_edit.document import (
     unify_newlines,
 )
 from nanocoder_tool_edit.errors import several_matches, text_not_found
-from nanocoder_tool_edit.request import Edit, Request, invalid, number_error
+from nanocoder_tool_edit.request import Edit, Request, invalid, number_error, refuse_equal
+from nanocoder_tool_edit.small_models import is_word, whole_words
 from nanocoder_tool_edit.strategies import Match, find
 from nanocoder_tool_edit.view import View, views
 
 
 @frozen
 class Search:
-    """How to search: *tolerant* of small differences; *offers* knows the model's arguments."""
+    """How to search: *tolerant* of small differences; *offers* knows the model's arguments.
+
+    With *for_small_model* an edit means what a small model intends by it.
+    """
 
     tolerant: bool = True
     offers: Callable[[str], bool] = lambda _: True
+    for_small_model: bool = False
 
 
 @frozen
@@ -118,14 +123,19 @@ def _find_one(path: str, text: str, file: TextFile | None, edit: Edit, search: S
     old, new = (unify_newlines(file, part) if file else part for part in both)
     if edit.start_line:
         return Match("line_range", 1.0, [_line_range(path, text, edit, new)])
-    if not old:
+    adds_old = search.for_small_model and old == new and old not in text
+    if not old or adds_old:
         return Match("append" if file else "create", 1.0, [_end(text, new)])
+    refuse_equal(edit)
     _refuse_placeholder(new, text)
     match = find(text, old, new, tolerant=search.tolerant)
     if match is None:
         raise text_not_found(path, text, old, can_name_lines=search.offers("edits"))
     if len(match.spans) == 1:
         return match
+    renames = search.for_small_model and is_word(old) and is_word(new)
+    if match.strategy == "exact" and renames and not edit.replace_all:
+        return Match("whole_words", 1.0, whole_words(text, match.spans) or match.spans)
     if match.strategy != "exact" or not edit.replace_all:
         raise several_matches(path, text, match, can_replace_all=search.offers("replace_all"))
     return Match("exact", 1.0, _drop_overlaps(match.spans))

@@ -55,6 +55,12 @@ def invalid(message: str) -> ToolError:
     return ToolError(message, error_class="invalid_arguments")
 
 
+def refuse_equal(edit: Edit) -> None:
+    """Raise ToolError (invalid_arguments) for an edit that changes nothing."""
+    if edit.old_string and edit.old_string == edit.new_string:
+        raise invalid("old_string and new_string are equal; nothing would change")
+
+
 def _check_all(edits: Sequence[Edit]) -> tuple[Edit, ...]:
     for number, edit in enumerate(edits, 1):
         try:
@@ -81,7 +87,5 @@ def _check(edit: Edit) -> None:
         raise invalid("give old_string or start_line, not both; old_string is then empty")
     if edit.end_line and not edit.start_line:
         raise invalid("end_line needs start_line")
-    if edit.old_string and edit.old_string == edit.new_string:
-        raise invalid("old_string and new_string are equal; nothing would change")
     if "\0" in edit.new_string:
         raise invalid("new_string has a NUL; edit_file writes text only")

@@ -23,6 +23,11 @@ def find_stale_names(old: str, new: str, after: Callable[[], str]) -> list[tuple
     return [(name, lines) for name in removed if (lines := _lines(name, after()))]
 
 
+def holds_name(text: str, name: str) -> bool:
+    """Tell whether *name* is in the text as a whole word."""
+    return bool(_lines(name, text))
+
+
 def _lines(name: str, text: str) -> list[int]:
     """Return the first lines that hold *name* as a whole word."""
     numbers: list[int] = []

@@ -1,6 +1,6 @@
 """The tool write_file: a whole file, atomically, with the diff in its answer."""
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from attrs import frozen
 from nanocoder import (
@@ -20,8 +20,17 @@ from nanocoder import (
 from nanocoder_kit_diff import Diff, clip_lines
 from nanocoder_kit_diff.syntax import new_fault
 
-from nanocoder_tool_write.loss import WarnedFiles, refuse_loss, refuse_placeholder, refuse_unread
+from nanocoder_tool_write.loss import (
+    WarnedFiles,
+    find_lost_definitions,
+    refuse_loss,
+    refuse_placeholder,
+    refuse_unread,
+)
 from nanocoder_tool_write.plan import Plan, plan_write
+
+if TYPE_CHECKING:
+    from nanocoder_tool_write.merge import Merged
 
 MAX_DIFF_LINES = 2_000
 
@@ -32,7 +41,8 @@ class Settings:
 
     *read_first*: a model replaces no file of several lines that it has not read.
     *keep_definitions*: a rewrite that drops functions or classes is refused until the model has
-    read the file once more. *diff_lines* of the diff go to the model.
+    read the file once more; from a small model, its definitions are put into the old file
+    instead, if that is Python. *diff_lines* of the diff go to the model.
     """
 
     read_first: bool = True
@@ -56,6 +66,8 @@ def write_file(
     settings: Settings = ctx.settings or Settings()
     if path.endswith("/"):
         return _directory(ctx.workspace, path, content)
+    merged = _merge(ctx.workspace, path, content, settings, ctx.session)
+    content = merged.text if merged else content
     plan = plan_write(ctx.workspace, path, content)
     if plan.old and plan.changes_nothing():
         return _result(plan, f"File unchanged: {plan.path} already has this content")
@@ -74,6 +86,8 @@ def write_file(
     output = f"File updated: {plan.path}\n\nDiff:\n{diff_text}"
     if plan.old and plan.changes_encoding:
         output += f"\n[the file was {plan.old.encoding} and is now {plan.encoding}]"
+    if merged:
+        output += f"\n[put into the file: {', '.join(merged.changed)}; everything else stays]"
     output += note
     return _result(plan, output, outcome=outcome, diff=diff)
 
@@ -102,15 +116,18 @@ def nanocoder_render(
     tool: Tool[..., Any],
     result: ToolResult | None,
     session: SessionInfo,
+    settings: Any,
 ) -> str | None:
     """Show the diff of a write that has not happened; raises ToolError for one that cannot."""
     if tool.name != write_file.name or result is not None:
         return None
     path, content = call.arguments["path"], call.arguments["content"]
+    settings = settings or Settings()
     with Workspace(session.cwd, readable=session.readable) as workspace:
         if path.endswith("/"):
             return f"make the directory {workspace.relative(path)}/"
-        plan = plan_write(workspace, path, content)
+        merged = _merge(workspace, path, content, settings, session)
+        plan = plan_write(workspace, path, merged.text if merged else content)
     if plan.old is None:
         return f"new file {plan.path}, {_bytes(len(plan.data))}\n\n{content}"
     return plan.diff().text or f"{plan.path} stays as it is"
@@ -129,6 +146,22 @@ def _directory(workspace: Workspace, path: str, content: str) -> ToolResult:
     data = {"path": where, "created": is_new, "size": 0}
     output = f"Directory {'created' if is_new else 'exists'}: {where}/"
     return ToolResult(output, title=where, data=data, metadata=data)
+
+
+def _merge(
+    workspace: Workspace, path: str, content: str, settings: Settings, session: SessionInfo | None
+) -> "Merged | None":
+    """Return the old file with a small model's definitions, if its rewrite would lose others."""
+    if session is None or not session.model or session.profile != "small":
+        return None
+    if not settings.keep_definitions or not path.endswith(".py"):
+        return None
+    old = plan_write(workspace, path, content).old
+    if old is None or not find_lost_definitions(path, old.text, content):
+        return None
+    from nanocoder_tool_write.merge import merge_definitions
+
+    return merge_definitions(old.text, content)
 
 
 def _guard(ctx: ToolContext, plan: Plan, old: str, settings: Settings) -> None:
