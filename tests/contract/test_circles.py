@@ -18,7 +18,6 @@ NOT_JUDGED = {
     ("nanocoder.cli.command_host", "nanocoder.cli.chat"),
     ("nanocoder.cli.command_host", "nanocoder.cli.offered"),
     ("nanocoder.cli.command_host", "nanocoder.cli.parser"),
-    ("nanocoder.cli.command_host", "nanocoder.cli.undo"),
 }
 """Imports that still close a circle; take one out when it is gone."""
 

@@ -44,8 +44,6 @@ VALUES = (
     nanocoder.Argument,
     nanocoder.SessionSummary,
     nanocoder.Record,
-    nanocoder.UndoRequest,
-    nanocoder.Undone,
     nanocoder.Screen,
     nanocoder.Resource,
 )

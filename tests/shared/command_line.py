@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from nanocoder import Record
-from nanocoder.session.records import encode, read
+from nanocoder.session.records import read
 
 COMMAND = str(Path(sys.executable).with_name("nanocoder"))
 RUN_TIMEOUT_S = 60
@@ -78,7 +78,7 @@ def _pieces(leader: int) -> Iterator[bytes]:
 
 def rewrite_journal(path: Path, change: Callable[[Record], Record]) -> None:
     """Write a journal again with *change* applied to each record; the checksums are right."""
-    path.write_bytes(b"".join(encode(change(record)) for record in read(path)))
+    path.write_bytes(b"".join(change(record).line() for record in read(path)))
 
 
 @pytest.fixture(scope="session")

@@ -24,6 +24,7 @@ from nanocoder.config.config import Config
 from nanocoder.provider import ProviderSpec
 from nanocoder.session.store import SessionStore
 from nanocoder.values import Usage
+from nanocoder_kit_sessions import remove
 from nanocoder_testing.playing import called
 
 ANY = {"effects": {"read", "write"}, "composed_of": ("*",), "timeout_s": 0, "risk": "medium"}
@@ -137,11 +138,12 @@ def test_its_journal_is_kept_with_the_parent_s_and_found_by_its_id(session, tmp_
         "call-1",
         "review",
     )
-    assert [one.text for one in store.show(child_id).messages] == ["look here", "Done."]
+    shown = SessionStore(store.folder / parent.id).transcript(child_id)
+    assert [message.text for message in shown.messages] == ["look here", "Done."]
     assert [one.id for one in store.list()] == [parent.id]
     with pytest.raises(UsageError):
         store.find(child_id)
-    store.remove(parent.id)
+    remove(store, parent.id)
     assert not path.exists()
 
 

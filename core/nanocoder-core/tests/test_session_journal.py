@@ -9,8 +9,8 @@ import threading
 
 import pytest
 from nanocoder.errors import UsageError
-from nanocoder.session.messages import encode_message, encode_result
-from nanocoder.session.records import Record, decode, encode, read
+from nanocoder.session.messages import encode, encode_message
+from nanocoder.session.records import Record, read
 from nanocoder.session.store import SessionStore
 from nanocoder.session.transcript import repaired
 from nanocoder.values import Message, ToolCall, ToolResult, Usage
@@ -32,7 +32,7 @@ def begun(store, tmp_path):
         {**encode_message(Message("assistant", "Yes.", calls)), "usage": {"input_tokens": 5}},
     )
     journal.append("call.started", {"call": {"id": "1"}})
-    journal.append("call.finished", {"result": encode_result(ToolResult("content", call_id="1"))})
+    journal.append("call.finished", {"result": encode(ToolResult("content", call_id="1"))})
     journal.append("call.started", {"call": {"id": "2"}})
     journal.close()
     return store.folder / f"{session_id}.jsonl"
@@ -85,8 +85,8 @@ def test_a_result_message_is_the_last_word_and_doubles_count_once(store, tmp_pat
         ToolResult("orphan", call_id="9"),
     )
     journal.append("message", encode_message(Message("assistant", calls=calls)))
-    journal.append("call.finished", {"result": encode_result(ToolResult("logged", call_id="1"))})
-    journal.append("call.finished", {"result": encode_result(ToolResult("noted", call_id="2"))})
+    journal.append("call.finished", {"result": encode(ToolResult("logged", call_id="1"))})
+    journal.append("call.finished", {"result": encode(ToolResult("noted", call_id="2"))})
     journal.append("message", encode_message(Message("tool", results=results)))
     journal.append("message", encode_message(Message("tool", results=results)))
     assert results_of(repaired(read(journal.path))) == [("1", "shown", ""), ("2", "noted", "")]
@@ -97,9 +97,7 @@ def test_ids_that_a_provider_uses_again_in_the_next_turn_are_not_mixed_up(store,
     for output in ("first", ""):
         journal.append("message", encode_message(Message("assistant", calls=(ToolCall("1", "a"),))))
         if output:
-            journal.append(
-                "call.finished", {"result": encode_result(ToolResult(output, call_id="1"))}
-            )
+            journal.append("call.finished", {"result": encode(ToolResult(output, call_id="1"))})
     found = [result[1:] for result in results_of(repaired(read(journal.path)))]
     assert found[0] == ("first", "")
     assert found[1][1] == "interrupted"
@@ -199,7 +197,7 @@ def test_a_record_of_the_wrong_shape_is_no_record(data):
     body = json.dumps({"seq": 1, "kind": "k", "at": 1.0, "turn": 0, "data": {}, **data}).encode()[
         :-1
     ]
-    assert decode(body + b',"crc":"%08x"}\n' % zlib.crc32(body)) is None
+    assert Record.of_line(body + b',"crc":"%08x"}\n' % zlib.crc32(body)) is None
 
 
 def test_a_byte_order_mark_before_the_first_record_does_no_harm(begun):
@@ -209,13 +207,13 @@ def test_a_byte_order_mark_before_the_first_record_does_no_harm(begun):
 
 # SESS-017
 def test_halves_of_surrogate_pairs_cannot_spoil_the_next_request():
-    record = decode(encode(Record(1, "message", 1.0, {"text": "a\ud800b \U0001f600"})))
+    record = Record.of_line(Record(1, "message", 1.0, {"text": "a\ud800b \U0001f600"}).line())
     assert record.data["text"].encode() == "a?b \U0001f600".encode()
 
 
 @pytest.mark.parametrize("data", [{"a": object()}, {("a",): 1}, {"a": {1, 2}}, {"a": b"x"}])
 def test_data_that_is_not_ready_for_json_costs_no_record(data):
-    assert decode(encode(Record(1, "k", 1.0, data))).seq == 1
+    assert Record.of_line(Record(1, "k", 1.0, data).line()).seq == 1
 
 
 def test_records_of_many_threads_are_all_there(store, tmp_path):
@@ -285,7 +283,7 @@ KILLED = """
 import os, random, signal, sys, time
 from pathlib import Path
 from nanocoder.session.store import SessionStore
-from nanocoder.session.messages import encode_message, encode_result
+from nanocoder.session.messages import encode, encode_message
 from nanocoder.session.transcript import repaired
 from nanocoder.values import Message, ToolCall, ToolResult
 
@@ -302,7 +300,7 @@ def write(store, acknowledge):
         for call in calls:
             append("call.started", {"call": {"id": call.id}})
             results.append(ToolResult(f"{turn}", call_id=call.id))
-            append("call.finished", {"result": encode_result(results[-1])})
+            append("call.finished", {"result": encode(results[-1])})
         append("message", encode_message(Message("tool", results=tuple(results))))
 
 def killed(store, after_s):

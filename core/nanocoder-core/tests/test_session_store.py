@@ -1,4 +1,4 @@
-"""The store: finding, resuming, forking and removing sessions."""
+"""The store: making, finding and resuming sessions."""
 
 import os
 import subprocess
@@ -42,7 +42,11 @@ def test_a_session_is_resumed_where_it_ended(store, tmp_path):
     assert len(records) == 3
     assert journal.append("message", encode_message(Message("user", "More"))) == 5
     journal.close()
-    assert [message.text for message in store.show(session_id).messages] == ["Hello", "Hi", "More"]
+    assert [message.text for message in store.transcript(session_id).messages] == [
+        "Hello",
+        "Hi",
+        "More",
+    ]
 
 
 # SESS-010
@@ -82,11 +86,11 @@ sys.stdin.read()
         text=True,
     ) as other:
         session_id = other.stdout.readline().strip()
-        for attempt in (store.open, store.remove):
+        for attempt in (store.open, store.take, store.lock):
             with pytest.raises(UsageError, match=f"in use by process {other.pid};") as caught:
                 attempt(session_id)
             assert error_class(caught) == "session_in_use"
-        assert store.show(session_id).messages == []
+        assert store.transcript(session_id).messages == []
         other.stdin.close()
         other.wait()
     store.open(session_id)[1].close()
@@ -120,7 +124,7 @@ def test_a_damaged_line_in_the_middle_loses_itself_alone_and_is_told(store, tmp_
     journal.close()
     assert [record.seq for record in records] == [1, *range(3, len(lines) + 1)]
     assert path.read_bytes().startswith(whole)
-    assert store.show(session_id).messages[-1].text == "Again"
+    assert store.transcript(session_id).messages[-1].text == "Again"
     (notice,) = said
     assert "record 2 is damaged and skipped" in notice
 
@@ -154,8 +158,8 @@ def test_the_beginning_of_an_id_is_enough_when_it_is_unique(store, tmp_path):
     assert store.find(ids[0]) == ids[0]
     with pytest.raises(UsageError, match="give more of the id"):
         store.find("2")
-    store.remove(ids[0])
-    store.remove(ids[1])
+    store.path(ids[0]).unlink()
+    store.path(ids[1]).unlink()
     assert store.find("2") == ids[2]
 
 
@@ -172,7 +176,7 @@ def test_a_typo_is_answered_with_the_nearest_id(store, tmp_path):
 def test_what_is_no_id_opens_no_file(store, tmp_path, wanted):
     wanted = wanted.format(id=begin(store, tmp_path))
     (tmp_path / "x.jsonl").write_text("{}")
-    for attempt in (store.open, store.show, store.remove, store.fork):
+    for attempt in (store.open, store.find):
         with pytest.raises(UsageError) as caught:
             attempt(wanted)
         assert error_class(caught) == "session_not_found"
@@ -258,19 +262,6 @@ for _ in range(50):
     assert len(store.list()) == 150
 
 
-def test_a_fork_has_the_messages_and_leaves_the_origin_alone(store, tmp_path):
-    session_id, journal = store.create(tmp_path, "acme/large", "plan")
-    journal.append("message", encode_message(Message("user", "Hello")))
-    fork_id = store.fork(session_id)
-    _, fork = store.open(fork_id)
-    fork.append("message", encode_message(Message("assistant", "Hi")))
-    journal.append("message", encode_message(Message("assistant", "Bye")))
-    assert [message.text for message in store.show(fork_id).messages] == ["Hello", "Hi"]
-    assert [message.text for message in store.show(session_id).messages] == ["Hello", "Bye"]
-    assert read(fork.path)[0].data["forked_from"] == session_id
-    assert store.show(fork_id).mode == "plan"
-
-
 def test_artifacts_are_kept_under_harmless_names(store, tmp_path):
     session_id, journal = store.create(tmp_path)
     names = ["out.txt", "out.txt", "../../etc/passwd", "", "a/b c", ".hidden", "x" * 300]
@@ -279,21 +270,6 @@ def test_artifacts_are_kept_under_harmless_names(store, tmp_path):
     assert [os.path.dirname(path) for path in paths] == [str(folder)] * len(names)
     assert len(set(paths)) == len(names)
     assert (folder / "1-out.txt").read_text() == "out.txt"
-
-
-def test_old_sessions_go_and_those_in_use_stay(store, tmp_path):
-    old, new, used = begin(store, tmp_path), begin(store, tmp_path), begin(store, tmp_path)
-    _, journal = store.open(used)
-    journal.artifact("a", b"x")
-    for session_id in (old, used):
-        os.utime(store.folder / f"{session_id}.jsonl", (0, 0))
-    assert store.remove_old(0) == 0
-    assert store.remove_old(30) == 1
-    assert {summary.id for summary in store.list()} == {new, used}
-    journal.close()
-    os.utime(store.folder / f"{used}.jsonl", (0, 0))
-    assert store.remove_old(30) == 1
-    assert sorted(path.name for path in store.folder.iterdir()) == [f"{new}.jsonl"]
 
 
 @pytest.mark.parametrize("environment", [{"HOME": "{tmp}/file"}, {"XDG_STATE_HOME": "/proc/none"}])
@@ -323,40 +299,19 @@ def test_closing_twice_and_writing_after_closing_do_no_harm(store, tmp_path):
 def test_a_damaged_file_that_holds_no_record_is_told(store, tmp_path):
     session_id = begin(store, tmp_path)
     (store.folder / f"{session_id}.jsonl").write_bytes(b"\0" * 100)
-    for attempt in (store.open, store.fork):
-        with pytest.raises(UsageError, match="no whole record") as caught:
-            attempt(session_id)
-        assert error_class(caught) == "session_unreadable"
+    with pytest.raises(UsageError, match="no whole record") as caught:
+        store.open(session_id)
+    assert error_class(caught) == "session_unreadable"
     assert [path.stem for path in store.folder.glob("*.jsonl")] == [session_id]
     assert repaired([]).messages == []
 
 
 @pytest.mark.finding("F8")
-def test_a_session_keeps_its_name_through_all_that_follows(store, tmp_path):
-    other, session_id = begin(store, tmp_path, "Older"), begin(store, tmp_path, "First words")
-    before = {summary.id: summary.updated for summary in store.list()}
-    assert store.rename(other, " A  good\nname") == other
-    named = next(summary for summary in store.list() if summary.id == other)
-    assert (named.title, named.prompt) == ("A good name", "Older")
-    assert store.list()[0].id == session_id, "to name a session is no use of it"
-    assert {summary.id: summary.updated for summary in store.list()} == before
-    _, journal = store.open(other)
-    for _ in range(3):
-        journal.append("message", encode_message(Message("assistant", "x" * 20_000)))
-    journal.close()
-    assert store.list()[0].title == store.show(other).title == "A good name"
-    forked = store.fork(other)
-    assert store.show(forked).title == "A good name"
-    store.rename(other, "Another")
-    assert [one.title for one in store.list() if one.id == other] == ["Another"]
-    with pytest.raises(UsageError, match="the new title is empty"):
-        store.rename(other, " \n ")
-
-
-@pytest.mark.finding("F8")
 def test_a_session_is_found_by_words_of_its_title_and_of_its_first_prompt(store, tmp_path):
     prompt = f"Rewrite the parser {'very ' * 30}carefully"
-    store.rename(begin(store, tmp_path, prompt), "Grammar")
+    _, journal = store.take(begin(store, tmp_path, prompt))
+    journal.rename("Grammar")
+    journal.close()
     [summary] = store.list()
     assert summary.matches(["CAREFULLY", "grammar"])
     assert summary.matches([])

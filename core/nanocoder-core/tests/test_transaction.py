@@ -21,10 +21,10 @@ from nanocoder import (
     open_session,
     tool,
 )
-from nanocoder.session.file_history import History
 from nanocoder.session.records import read
 from nanocoder.values import Decision
 from nanocoder_files import Workspace
+from nanocoder_kit_sessions.file_history import History
 from nanocoder_testing import opened, play
 from nanocoder_testing.playing import called
 

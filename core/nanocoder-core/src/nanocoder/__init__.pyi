@@ -59,6 +59,7 @@ from nanocoder.provider import TextDelta as TextDelta
 from nanocoder.provider import ThinkingDelta as ThinkingDelta
 from nanocoder.provider import ToolDefinition as ToolDefinition
 from nanocoder.session.api import open_session as open_session
+from nanocoder.session.journal import Journal as Journal
 from nanocoder.session.loop import Session as Session
 from nanocoder.session.messages import encode_message as encode_message
 from nanocoder.session.messages import spoken as spoken
@@ -67,8 +68,6 @@ from nanocoder.session.repetition import repeats_itself as repeats_itself
 from nanocoder.session.store import SessionStore as SessionStore
 from nanocoder.session.summary import SessionSummary as SessionSummary
 from nanocoder.session.transcript import Transcript as Transcript
-from nanocoder.session.undo_request import Undone as Undone
-from nanocoder.session.undo_request import UndoRequest as UndoRequest
 from nanocoder.text import OutputLimit as OutputLimit
 from nanocoder.text import brief as brief
 from nanocoder.text import clip as clip

@@ -51,6 +51,11 @@ class UsageError(PersonError):
     error_class = "usage"
     exit_code = 2
 
+    def __init__(self, message: str, *, error_class: str = "") -> None:
+        super().__init__(message)
+        if error_class:
+            self.error_class = error_class
+
 
 class ConfigError(PersonError):
     """A configuration file or an environment variable is wrong; the message says where."""

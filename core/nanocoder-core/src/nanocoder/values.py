@@ -270,6 +270,8 @@ FIELD_TYPES: Final[Mapping[Any, type | tuple[type, ...]]] = {
     bool: bool,
     int: int,
     float: (int, float),
+    float | None: (int, float, type(None)),
+    str | None: (str, type(None)),
     Mapping[str, Any]: Mapping,
     Mapping[str, Any] | None: (Mapping, type(None)),
     tuple[Attachment, ...]: Sequence,

@@ -6,10 +6,13 @@ _NAMES = {
     "nanocoder_files.entries": "Entry",
     "nanocoder_files.errors": "WorkspaceError",
     "nanocoder_files.file_change": "FileChange apart_from",
+    "nanocoder_files.kept_files": "keep_file",
     "nanocoder_files.globs": "glob_expression",
     "nanocoder_files.path_arguments": "named_paths",
     "nanocoder_files.path_text": "escape_path unescape_path",
-    "nanocoder_files.private_files": "holding lock_file open_private replace_file",
+    "nanocoder_files.private_files": """
+        append_all holding lock_file open_private private_directory replace_file sync_directory
+    """,
     "nanocoder_files.protected": "Protection ProtectionKind fold_name protection_of",
     "nanocoder_files.readable": "PathFilter Readable",
     "nanocoder_files.reader": "MAX_BYTES",

@@ -4,13 +4,17 @@ from nanocoder_files.errors import WorkspaceError as WorkspaceError
 from nanocoder_files.file_change import FileChange as FileChange
 from nanocoder_files.file_change import apart_from as apart_from
 from nanocoder_files.globs import glob_expression as glob_expression
+from nanocoder_files.kept_files import keep_file as keep_file
 from nanocoder_files.path_arguments import named_paths as named_paths
 from nanocoder_files.path_text import escape_path as escape_path
 from nanocoder_files.path_text import unescape_path as unescape_path
+from nanocoder_files.private_files import append_all as append_all
 from nanocoder_files.private_files import holding as holding
 from nanocoder_files.private_files import lock_file as lock_file
 from nanocoder_files.private_files import open_private as open_private
+from nanocoder_files.private_files import private_directory as private_directory
 from nanocoder_files.private_files import replace_file as replace_file
+from nanocoder_files.private_files import sync_directory as sync_directory
 from nanocoder_files.protected import Protection as Protection
 from nanocoder_files.protected import ProtectionKind as ProtectionKind
 from nanocoder_files.protected import fold_name as fold_name

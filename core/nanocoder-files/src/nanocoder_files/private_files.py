@@ -70,6 +70,40 @@ def _remove_leftovers(path: Path) -> None:
                 leftover.unlink()
 
 
+def append_all(descriptor: int, data: bytes, size: int) -> int:
+    """Write *data* at the end of a file of *size* bytes, all of it or nothing; return the new size.
+
+    The file must be open for appending. Raises: OSError.
+    """
+    rest = memoryview(data)
+    try:
+        while rest:
+            rest = rest[os.write(descriptor, rest) :]
+    except OSError:
+        with suppress(OSError):
+            os.ftruncate(descriptor, size)
+        raise
+    return size + len(data)
+
+
+def sync_directory(path: Path) -> None:
+    """Put the names of the files in *path* on the disk; raises OSError."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def private_directory(path: Path) -> None:
+    """Make *path* and what is missing above it, for the user's eyes only; raises OSError."""
+    missing = [folder for folder in (path, *path.parents) if not folder.exists()]
+    for folder in reversed(missing):
+        folder.mkdir(mode=0o700, exist_ok=True)
+    if stat.S_IMODE(path.lstat().st_mode) & 0o077:
+        path.chmod(0o700)
+
+
 def lock_file(descriptor: int, *, wait: bool = True) -> None:
     """Lock an open file for this process alone, until the descriptor is closed.
 

@@ -69,9 +69,7 @@ def _no_such_call(call_id: str, ids: Sequence[str], records: Sequence[Record]) -
     if origin and not hint:
         hint = f"; it is a fork: earlier calls are in {origin}"
     what = f"the session has no call {call_id!r}" if ids else "no call was made in the session"
-    error = UsageError(f"{what}{hint}")
-    error.error_class = "call_not_found"
-    return error
+    return UsageError(f"{what}{hint}", error_class="call_not_found")
 
 
 def _call_of(record: Record) -> str:

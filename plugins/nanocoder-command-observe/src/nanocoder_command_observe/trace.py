@@ -4,6 +4,7 @@ import time
 from argparse import Namespace
 
 from nanocoder import Host
+from nanocoder_kit_sessions import sessions_with_work
 
 from nanocoder_command_observe.call_trace import Stage, trace
 
@@ -26,7 +27,8 @@ def run(arguments: Namespace, host: Host) -> int:
 def _session(host: Host, name: str) -> str:
     """Return the session that is meant; the last one of the directory may be a single call."""
     if name == "last":
-        name = next((summary.id for summary in host.sessions.worked_in(host.cwd)), name)
+        summaries = sessions_with_work(host.sessions, host.cwd)
+        name = next((summary.id for summary in summaries), name)
     return host.sessions.find(name, cwd=host.cwd)
 
 

@@ -151,6 +151,8 @@ def _lazy(module: str, function: str) -> Callable[[Namespace, Host], int]:
 
 
 def _run(module: str, function: str, arguments: Namespace, host: Host) -> int:
-    host.sessions.remove_old(host.config.core.keep_sessions_days)
+    from nanocoder_kit_sessions import remove_old  # a start only lists the commands
+
+    remove_old(host.sessions, host.config.core.keep_sessions_days)
     run = getattr(import_module(f"{__name__}.{module}"), function)
     return int(run(arguments, host))

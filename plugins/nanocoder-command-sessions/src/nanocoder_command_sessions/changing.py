@@ -4,7 +4,9 @@ from argparse import Namespace
 from typing import Final
 
 from nanocoder import Host
+from nanocoder_kit_sessions import remove as remove_session
 
+from nanocoder_command_sessions import archive
 from nanocoder_command_sessions.listing import last_used, title_of
 
 NEEDS_PERSON: Final = 3
@@ -19,7 +21,7 @@ def resume(arguments: Namespace, host: Host) -> int:
 
 def fork(arguments: Namespace, host: Host) -> int:
     """Start a session with the messages of another, and print its ID."""
-    session_id = host.sessions.fork(host.sessions.find(arguments.id, cwd=host.cwd))
+    session_id = archive.fork(host.sessions, host.sessions.find(arguments.id, cwd=host.cwd))
     if arguments.output == "json":
         host.print_json({"session_id": session_id})
         return 0
@@ -33,7 +35,8 @@ def fork(arguments: Namespace, host: Host) -> int:
 
 def rename(arguments: Namespace, host: Host) -> int:
     """Give a session a title."""
-    session_id = host.sessions.rename(arguments.id, " ".join(arguments.title), cwd=host.cwd)
+    title = " ".join(arguments.title)
+    session_id = archive.rename(host.sessions, arguments.id, title, host.cwd)
     host.print_line(f"Renamed: {session_id}")
     return 0
 
@@ -51,7 +54,7 @@ def remove(arguments: Namespace, host: Host) -> int:
         if not host.agrees("Remove it with its backups and outputs?"):
             host.print_line("Not removed.")
             return 0
-    host.sessions.remove(session_id)
+    remove_session(host.sessions, session_id)
     host.print_line(f"Removed: {session_id}")
     return 0
 

@@ -5,6 +5,8 @@ from typing import Any, Final
 
 from nanocoder import Host, Message, Transcript, brief, encode_message, one_line, spoken
 
+from nanocoder_command_sessions.archive import read_transcript
+
 OUTPUT_CHARS: Final = 2_000
 LINE_COLUMNS: Final = 160
 SECRETS: Final = "Contains everything the model read, possibly secrets. Review before sharing."
@@ -12,7 +14,7 @@ SECRETS: Final = "Contains everything the model read, possibly secrets. Review b
 
 def show(arguments: Namespace, host: Host) -> int:
     """Print a transcript: messages as they are, calls and results in a line each."""
-    transcript = host.sessions.show(arguments.id, cwd=host.cwd)
+    transcript = read_transcript(host.sessions, arguments.id, host.cwd)
     if arguments.output == "json":
         host.print_json(_data(transcript))
         return 0
@@ -26,7 +28,7 @@ def export(arguments: Namespace, host: Host) -> int:
     from nanocoder_command_sessions.markdown import as_markdown  # few sessions are exported
 
     session_id = host.sessions.find(arguments.id, cwd=host.cwd)
-    transcript = host.sessions.show(session_id)
+    transcript = host.sessions.transcript(session_id)
     if arguments.output == "json":
         host.print_json({"session_id": session_id, **_data(transcript)})
     else:

@@ -3,7 +3,9 @@
 from argparse import Namespace
 from typing import Final
 
-from nanocoder import Host, UndoRequest
+from nanocoder import Host
+from nanocoder_kit_sessions.undo import UndoRequest
+from nanocoder_kit_sessions.undo import undo as undo_session
 
 from nanocoder_command_sessions.changing import NEEDS_PERSON
 
@@ -26,7 +28,7 @@ def undo(arguments: Namespace, host: Host) -> int:
         can_ask = host.is_interactive and not arguments.yes
         return host.agrees("Restore these files?") if can_ask else bool(arguments.yes)
 
-    undone = host.undo(arguments.id, request, host.print_line, agree)
+    undone = undo_session(host, arguments.id, request, host.print_line, agree)
     if undone.files is None and not host.is_interactive:
         host.say(NOT_CONFIRMED)
         return NEEDS_PERSON

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from nanocoder import Host, Mode, PersonError, UsageError, __version__, for_terminal
+from nanocoder_kit_sessions import remove_old
 
 from nanocoder_ui_terminal.completion import ChatCompleter, Files
 from nanocoder_ui_terminal.conversation import Conversation
@@ -29,6 +30,7 @@ def run(arguments: Namespace, host: Host) -> int:
     """Talk until the person leaves, in the session `resume`, beginning with `prompt`."""
     if not host.is_interactive:
         raise UsageError(NO_TERMINAL)
+    remove_old(host.sessions, host.config.core.keep_sessions_days)
     with host.signals, keep_enter_apart():
         return _talk(host, arguments.resume, arguments.prompt)
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from attrs import frozen
-from nanocoder import Mode, PersonError, did_you_mean
+from nanocoder import Mode, PersonError, UsageError, did_you_mean
 
 from nanocoder_ui_terminal.choices import TITLE_COLUMNS, Value
 from nanocoder_ui_terminal.mentioned_files import Typed
@@ -167,7 +167,10 @@ def _name(conversation: "Conversation", argument: str) -> None:
     if not argument:
         conversation.say("To give this session a title: /name TITLE")
         return
-    conversation.host.rename(conversation.session, argument)
+    journal = conversation.session.journal
+    if journal is None:
+        raise UsageError("this session is not kept, so it cannot be named")
+    journal.rename(argument)
     conversation.say(f"Session named {one_line(argument, TITLE_COLUMNS)!r}")
 
 

@@ -1,8 +1,8 @@
-"""`/undo` and `/redo`: the host does it; this asks the person first and shows the outcome."""
+"""`/undo` and `/redo`: ask the person first, and show the outcome."""
 
 from typing import TYPE_CHECKING, Final
 
-from nanocoder import NanocoderError, UndoRequest
+from nanocoder import NanocoderError
 
 from nanocoder_ui_terminal.line_input import StoppedError, line_mode, read_line
 from nanocoder_ui_terminal.text_lines import use_chat_commands
@@ -18,14 +18,15 @@ QUESTION: Final = "Restore these files?"
 
 def restore_files(conversation: "Conversation", *, redo: bool, force: bool = False) -> None:
     """Undo the last run of the session, or redo what was undone, if the person agrees."""
+    from nanocoder_kit_sessions.undo import UndoRequest, undo  # few conversations undo anything
 
     def agree() -> bool:
         return _ask(conversation.terminal, conversation.leaving)
 
     try:
         request = UndoRequest(redo=redo, force=force)
-        undone = conversation.host.undo(
-            conversation.session, request, conversation.show_change, agree
+        undone = undo(
+            conversation.host, conversation.session, request, conversation.show_change, agree
         )
     except NanocoderError as error:
         conversation.say(use_chat_commands(str(error)), "yellow")

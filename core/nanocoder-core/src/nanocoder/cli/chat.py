@@ -27,5 +27,4 @@ def start_chat(host: CommandHost, resume: str, prompt: str = "") -> int:
     offer = host.plugins.offered("commands", "chat")
     if offer is None:
         raise UsageError(NO_SCREEN)
-    host.sessions.remove_old(host.config.core.keep_sessions_days)
     return int(offer[1].run(argparse.Namespace(resume=resume, prompt=prompt), host))

@@ -10,23 +10,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nanocoder.cli import output
-from nanocoder.cli.host import Agree, Note, Say
+from nanocoder.cli.host import Note
 from nanocoder.cli.signals import Signals
 from nanocoder.config.config import Config
 from nanocoder.config.places import state_dir
 from nanocoder.errors import ConfigError, PersonError, UsageError
 from nanocoder.plugins import Plugins
-from nanocoder.session.directory import existing_directory
 from nanocoder.session.installed import installed_plugins
+from nanocoder.session.workspaces import existing_directory, open_workspace
 
 if TYPE_CHECKING:
+    from nanocoder_files import Workspace
+
+    from nanocoder.session.journal import Journal
     from nanocoder.session.loop import Session
     from nanocoder.session.models import ServedModels
     from nanocoder.session.store import SessionStore
-    from nanocoder.session.undo_request import Undone, UndoRequest
 
 INTERRUPTED, TERMINATED = "interrupted", "terminated"
-NOT_KEPT = "this session is not kept, so {}"
 
 
 class CommandHost:
@@ -131,19 +132,13 @@ class CommandHost:
                 yield opened
         self._tell_ignored()  # a plugin's table is read at its first call
 
-    def undo(
-        self, session: "Session | str", request: "UndoRequest", say: Say, agree: Agree
-    ) -> "Undone":
-        """Restore what a session changed; *say* is told what would be done, *agree* decides.
+    def open_workspace(self, root: Path, journal: "Journal") -> "Workspace":
+        """Open the workspace at *root* of a stored session, whose *journal* gets its changes.
 
-        *session* is an open one, or the ID of one that nobody uses. Raises: PersonError.
+        Raises: ConfigError where a project may have chosen our own directories.
         """
-        from nanocoder.cli.undo import undo_open, undo_stored  # few commands undo anything
-
-        if isinstance(session, str):
-            self.refuse_foreign_places()
-            return undo_stored(self, session, request, say, agree)
-        return undo_open(session, request, say, agree)
+        self.refuse_foreign_places()
+        return open_workspace(root, journal, self.config)
 
     def notices(self, session: "Session") -> Sequence[str]:
         """Return what the first run or call of *session* will say of rules that do not hold."""
@@ -160,14 +155,6 @@ class CommandHost:
         except PersonError:
             current = None
         return served_models(session.plugins, current)
-
-    def rename(self, session: "Session", title: str) -> None:
-        """Give *session* a name; raises UsageError when it is empty, or nothing is kept."""
-        from nanocoder.session.store import name_of
-
-        if session.journal is None or session.journal.path is None:
-            raise UsageError(NOT_KEPT.format("it cannot be named"))
-        session.journal.rename(name_of(title))
 
     def tell_start_files(self) -> None:
         """Name what plugins have put into every start of Python: few people look there."""

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from argparse import Action, ArgumentParser
 
+    from nanocoder_files import Workspace
+
     from nanocoder.cli.signals import Signals
     from nanocoder.config.config import Config
     from nanocoder.hooks.contributions import Argument
     from nanocoder.plugins import Plugins
+    from nanocoder.session.journal import Journal
     from nanocoder.session.loop import Session
     from nanocoder.session.models import ServedModels
     from nanocoder.session.store import SessionStore
-    from nanocoder.session.undo_request import Undone, UndoRequest
 
-Say = Callable[[str], object]
-Agree = Callable[[], bool]
 Note = Callable[["Action", "Argument"], object]
 
 
@@ -108,12 +108,10 @@ class Host(Protocol):
         """
         ...
 
-    def undo(
-        self, session: "Session | str", request: "UndoRequest", say: Say, agree: Agree
-    ) -> "Undone":
-        """Restore what a session changed; *say* is told what would be done, *agree* decides.
+    def open_workspace(self, root: Path, journal: "Journal") -> "Workspace":
+        """Open the workspace at *root* of a stored session, whose *journal* gets its changes.
 
-        *session* is an open one, or the ID of one that nobody uses. Raises: PersonError.
+        Raises: ConfigError where a project may have chosen our own directories.
         """
         ...
 
@@ -127,8 +125,4 @@ class Host(Protocol):
 
     def models(self, session: "Session") -> Sequence["ServedModels"]:
         """Return the models that each provider can name, for *session* to choose from."""
-        ...
-
-    def rename(self, session: "Session", title: str) -> None:
-        """Give *session* a name; raises UsageError when it is empty, or nothing is kept."""
         ...

@@ -16,13 +16,16 @@ from nanocoder.path.approval import Approver, Asker
 from nanocoder.path.queue import Admission
 from nanocoder.plugins import Plugins
 from nanocoder.session.config_check import refuse_misspelt
-from nanocoder.session.directory import existing_directory
 from nanocoder.session.installed import installed_plugins
 from nanocoder.session.journal import Journal
 from nanocoder.session.runtime import Runtime
 from nanocoder.session.store import SessionStore
 from nanocoder.session.transcript import Transcript, repaired
-from nanocoder.session.workspaces import open_workspace, restore_interrupted_changes
+from nanocoder.session.workspaces import (
+    existing_directory,
+    open_workspace,
+    restore_interrupted_changes,
+)
 from nanocoder.tools.session_info import SessionInfo
 from nanocoder.values import Mode
 

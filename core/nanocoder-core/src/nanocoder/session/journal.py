@@ -8,25 +8,21 @@ Readers keep kinds they do not know.
 """
 
 import os
-import re
-import stat
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from nanocoder_files import lock_file, open_private
+from nanocoder_files import append_all, lock_file, open_private, sync_directory
 
 from nanocoder.errors import UsageError
-from nanocoder.session.records import Record, Scan, encode, read
+from nanocoder.session.records import Record, Scan, read, title_of
 
 Warn = Callable[[str], None]
 
-ODD_CHARACTERS: Final = re.compile(r"[^A-Za-z0-9._-]+")
-MAX_NAME_CHARS: Final = 80
 OUTPUTS: Final = "outputs"
 MAX_OUTPUT_BYTES: Final = 200_000_000
 """What a session keeps of whole outputs; beyond it the oldest go."""
@@ -85,8 +81,20 @@ class Journal:
             self._at = max(time.time(), self._at)
             return self._append(kind, data, sync=sync)
 
+    def records(self) -> Sequence[Record]:
+        """Return the records that are on the disk; raises UsageError."""
+        return () if self.path is None else read(self.path)
+
     def rename(self, title: str) -> None:
-        """Give the session a name. That is no use of it: the time of its last record stays."""
+        """Give the session a title. That is no use of it: the time of its last record stays.
+
+        Raises: UsageError when the title is empty, or the session is not kept.
+        """
+        if self.path is None:
+            raise UsageError("this session is not kept, so it cannot be named")
+        title = title_of(title)
+        if not title:
+            raise UsageError("the new title is empty")
         with self._lock:
             self._title = title
             self._append("session.changed", {"title": title}, sync=False)
@@ -100,18 +108,16 @@ class Journal:
 
         Returns its path, nothing if that fails.
         """
-        if self.outputs is None or len(data) > MAX_OUTPUT_BYTES:
-            return ""
-        with self._lock:
-            _make_room(self.outputs, MAX_OUTPUT_BYTES - len(data))
-            return self._keep(self.outputs, name, data)
+        return self._keep(self.outputs, name, data, MAX_OUTPUT_BYTES)
 
-    def _keep(self, folder: Path | None, name: str, data: bytes) -> str:
+    def _keep(self, folder: Path | None, name: str, data: bytes, limit_bytes: int = 0) -> str:
         if folder is None:
             return ""
+        from nanocoder_files import keep_file  # few sessions keep more than their records
+
         try:
-            private_directory(folder)
-            return str(_written(folder, name, data))
+            with self._lock:
+                return str(keep_file(folder, name, data, limit_bytes=limit_bytes) or "")
         except OSError as error:
             self._complain(error)
             return ""
@@ -145,40 +151,24 @@ class Journal:
             self._turn += 1
         if self._descriptor >= 0:
             record = Record(self._seq, kind, self._at, data, self._turn, self._title)
-            self._pending.append(encode(record))
+            self._pending.append(record.line())
             self._flush(sync=sync)
         return self._seq
 
     def _flush(self, *, sync: bool) -> None:
         try:
             while self._pending:
-                self._write(self._pending[0])
+                self._size = append_all(self._descriptor, self._pending[0], self._size)
                 self._pending.popleft()
             if sync:
                 self._sync()
         except OSError as error:
             self._complain(error)
 
-    def _write(self, line: bytes) -> None:
-        """Write one whole line or none of it."""
-        rest = line
-        try:
-            while rest:
-                rest = rest[os.write(self._descriptor, rest) :]
-        except OSError:
-            with suppress(OSError):
-                os.ftruncate(self._descriptor, self._size)
-            raise
-        self._size += len(line)
-
     def _sync(self) -> None:
         os.fsync(self._descriptor)
         if self._is_new and self.path is not None:
-            folder = os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-            try:
-                os.fsync(folder)  # a file whose name is lost is lost
-            finally:
-                os.close(folder)
+            sync_directory(self.path.parent)  # a file whose name is lost is lost
             self._is_new = False
 
     def _complain(self, error: OSError) -> None:
@@ -208,56 +198,10 @@ def locked(path: Path, flags: int = 0) -> int:
     return descriptor
 
 
-def private_directory(path: Path) -> None:
-    """Make *path* and what is missing above it, for the user's eyes only."""
-    missing = [folder for folder in (path, *path.parents) if not folder.exists()]
-    for folder in reversed(missing):
-        folder.mkdir(mode=0o700, exist_ok=True)
-    if stat.S_IMODE(path.lstat().st_mode) & 0o077:
-        path.chmod(0o700)
-
-
-def _make_room(folder: Path, most: int) -> None:
-    """Remove the oldest files of *folder* until those that stay have at most *most* bytes."""
-    found = []
-    with suppress(OSError), os.scandir(folder) as entries:
-        for entry in entries:
-            status = entry.stat(follow_symlinks=False)
-            found.append((status.st_mtime_ns, entry.path, status.st_size))
-    total = sum(size for _, _, size in found)
-    for _, path, size in sorted(found):
-        if total <= most:
-            return
-        with suppress(OSError):
-            os.unlink(path)
-        total -= size
-
-
 def _in_use(path: Path) -> UsageError:
     owners = [record.data["pid"] for record in read(path) if "pid" in record.data]
     owner = f"process {owners[-1]}" if owners else "another process"
-    error = UsageError(
-        f"session {path.stem} is in use by {owner}; end it there, or start another session"
+    return UsageError(
+        f"session {path.stem} is in use by {owner}; end it there, or start another session",
+        error_class="session_in_use",
     )
-    error.error_class = "session_in_use"
-    return error
-
-
-def _written(folder: Path, name: str, data: bytes) -> Path:
-    """Write *data* to a new file; a name that is taken gets a number."""
-    stem = ODD_CHARACTERS.sub("_", name).strip("._")[:MAX_NAME_CHARS] or "artifact"
-    number = 0
-    while True:
-        path = folder / (f"{number}-{stem}" if number else stem)
-        try:
-            descriptor = open_private(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
-        except FileExistsError:
-            number += 1
-            continue
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(data)
-        except OSError:
-            path.unlink(missing_ok=True)
-            raise
-        return path

@@ -19,7 +19,7 @@ from nanocoder.session.config_check import start_notices
 from nanocoder.session.conversation import Conversation
 from nanocoder.session.limits import Budget, RepetitionGuard, refuse_unknown_price, spent_limit
 from nanocoder.session.listeners import Listeners
-from nanocoder.session.messages import encode_usage, spoken
+from nanocoder.session.messages import encode, spoken
 from nanocoder.session.models import Chosen, choose_model, open_provider, streamed
 from nanocoder.session.prompt import NAMED_FILE_CHARS, for_small_model, system_prompt
 from nanocoder.session.reply import ask, cut_repetition
@@ -347,7 +347,7 @@ class Session:
         run.report.text, run.report.truncated = finished.text, finished.truncated
         message = Message("assistant", finished.text, calls=finished.calls, native=finished.native)
         event = self._conversation.add(message)
-        yield evolve(event, data={**event.data, "usage": encode_usage(finished.usage)})
+        yield evolve(event, data={**event.data, "usage": encode(finished.usage)})
         data = {"usage": usage_data(finished.usage), "truncated": finished.truncated}
         yield Event("request.finished", data)
         return finished

@@ -1,4 +1,4 @@
-"""Messages as JSON-ready dictionaries and back; fields with their default value are left out."""
+"""Messages as JSON-ready dictionaries and back; fields that say nothing are left out."""
 
 import base64
 import binascii
@@ -6,86 +6,82 @@ import os
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar, get_args
 
-from attrs import AttrsInstance, fields
+from attrs import NOTHING, AttrsInstance, fields, has
 from nanocoder_files import open_private
 
-from nanocoder.values import Attachment, Message, ToolCall, ToolResult, Usage
+from nanocoder.values import FIELD_TYPES, Attachment, Message
 
 Keep = Callable[[str, bytes], str]
 """Keeps bytes as an artifact and returns its path, or nothing when it cannot."""
+AttrsT = TypeVar("AttrsT", bound=AttrsInstance)
 
 INLINE_BYTES: Final = 65_536
 MAX_ARTIFACT_BYTES: Final = 268_435_456
-
-JSON_TYPES: Final[Mapping[Any, Any]] = {
-    str: str,
-    bool: bool,
-    int: int,
-    float: int | float,
-    float | None: int | float,
-    Mapping[str, Any]: dict,
-    Any: object,
-}
-"""What JSON holds for a field of a declared type; other fields are coded by themselves."""
+ROLES: Final = get_args(fields(Message).role.type)
 
 
 def encode_message(message: Message, keep: Keep | None = None) -> dict[str, Any]:
     """Return *message* ready for JSON; *keep* takes large attachments, base64 the others."""
-    found: dict[str, Any] = {"role": message.role}
-    if message.typed is not None and message.typed != message.text:
-        found["typed"] = message.typed  # before the text: lists of sessions read no further
-    if message.text:
-        found["text"] = message.text
-    if message.calls:
-        found["calls"] = [encode_call(call) for call in message.calls]
-    if message.results:
-        found["results"] = [encode_result(result, keep) for result in message.results]
-    if message.attachments:
-        found["attachments"] = [_encode_attachment(one, keep) for one in message.attachments]
-    if message.native is not None:
-        found["native"] = message.native
-    return found
+    # What was typed comes before the text: lists of sessions read no further.
+    encoded = {"role": message.role, "typed": message.typed, **encode(message, keep)}
+    if message.typed is None or message.typed == message.text:
+        del encoded["typed"]
+    return encoded
 
 
-def encode_call(call: ToolCall) -> dict[str, Any]:
-    """Return *call* ready for JSON."""
-    return _encode(call)
-
-
-def encode_result(result: ToolResult, keep: Keep | None = None) -> dict[str, Any]:
-    """Return *result* ready for JSON."""
-    found = _encode(result)
-    if result.attachments:
-        found["attachments"] = [_encode_attachment(one, keep) for one in result.attachments]
-    return found
-
-
-def encode_usage(usage: Usage) -> dict[str, Any]:
-    """Return *usage* ready for JSON."""
-    return _encode(usage)
+def encode(value: AttrsInstance, keep: Keep | None = None) -> dict[str, Any]:
+    """Return the fields of *value* that say something, ready for JSON."""
+    if isinstance(value, Attachment):
+        return _encode_attachment(value, keep)
+    encoded = {}
+    for field in fields(type(value)):
+        item = getattr(value, field.name)
+        if item or (field.type is Any and item is not None):
+            is_plain = _item_class(field.type) is None
+            encoded[field.name] = item if is_plain else [encode(part, keep) for part in item]
+    return encoded
 
 
 def decode_message(data: object, artifacts: Path | None = None) -> Message:
-    """Make the message that *data* describes.
+    """Make the message that *data* describes; raises ValueError when it describes none.
 
     *artifacts* is where its session keeps large attachments.
-
-    Raises: ValueError when it describes none. Parts that make no sense are left out.
     """
-    if not isinstance(data, dict) or data.get("role") not in {"user", "assistant", "tool"}:
+    if not isinstance(data, dict) or data.get("role") not in ROLES:
         raise ValueError("this is no message")
-    text, typed = data.get("text", ""), data.get("typed")
-    return Message(
-        role=data["role"],
-        text=text if isinstance(text, str) else "",
-        calls=tuple(decode_call(call) for call in _dicts(data.get("calls"))),
-        results=tuple(decode_result(one, artifacts) for one in _dicts(data.get("results"))),
-        attachments=_decode_attachments(data, artifacts),
-        native=data.get("native"),
-        typed=typed if isinstance(typed, str) else None,
-    )
+    return decode(Message, data, artifacts)
+
+
+def decode(cls: type[AttrsT], data: Mapping[str, Any], artifacts: Path | None = None) -> AttrsT:
+    """Make the value that *data* describes; parts that make no sense are left out."""
+    values: dict[str, Any] = {}
+    for field in fields(cls):
+        item = data.get(field.name)
+        if item_class := _item_class(field.type):
+            values[field.name] = _decode_items(item_class, item, artifacts)
+        elif isinstance(item, FIELD_TYPES.get(field.type, object)):
+            values[field.name] = item
+        elif field.default is NOTHING:
+            values[field.name] = ""
+    return cls(**values)
+
+
+def _decode_items(
+    cls: type[AttrsInstance], items: object, artifacts: Path | None
+) -> tuple[AttrsInstance, ...]:
+    dicts = [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+    if cls is not Attachment:
+        return tuple(decode(cls, item, artifacts) for item in dicts)
+    attachments = (_decode_attachment(item, artifacts) for item in dicts)
+    return tuple(attachment for attachment in attachments if attachment is not None)
+
+
+@cache
+def _item_class(kind: Any) -> type[AttrsInstance] | None:
+    """Return the class of the items of a tuple of values, None for any other type."""
+    return next(filter(has, get_args(kind)), None)
 
 
 def spoken(message: Message) -> tuple[str, str]:
@@ -98,64 +94,13 @@ def spoken(message: Message) -> tuple[str, str]:
     return message.typed, f"{before.strip()}\n\n{after.strip()}".strip()
 
 
-def decode_call(data: Mapping[str, Any]) -> ToolCall:
-    """Make the call that *data* describes."""
-    return ToolCall(**{"id": "", "name": "", **_decode(data, ToolCall)})
-
-
-def decode_result(data: Mapping[str, Any], artifacts: Path | None = None) -> ToolResult:
-    """Make the result that *data* describes."""
-    known = {"output": "", **_decode(data, ToolResult)}
-    return ToolResult(**known, attachments=_decode_attachments(data, artifacts))
-
-
-def decode_usage(data: object) -> Usage:
-    """Make the usage that *data* describes."""
-    return Usage(**_decode(data, Usage)) if isinstance(data, dict) else Usage()
-
-
-def _encode(value: AttrsInstance) -> dict[str, Any]:
-    """Return the fields of *value* that JSON can hold and that say something."""
-    items = {name: getattr(value, name) for name in _json_fields(type(value))}
-    return {
-        name: item for name, item in items.items() if item is not None and (item or name == "data")
-    }
-
-
-def _decode(data: Mapping[str, Any], cls: type[AttrsInstance]) -> dict[str, Any]:
-    """Return those of *data* that are fields of *cls* and of the right type."""
-    return {
-        name: data[name]
-        for name, expected in _json_fields(cls).items()
-        if name in data and isinstance(data[name], expected)
-    }
-
-
-@cache
-def _json_fields(cls: type[AttrsInstance]) -> dict[str, Any]:
-    return {
-        attribute.name: JSON_TYPES[attribute.type]
-        for attribute in fields(cls)
-        if attribute.type in JSON_TYPES
-    }
-
-
-def _dicts(value: object) -> list[dict[str, Any]]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
-
-
 def _encode_attachment(attachment: Attachment, keep: Keep | None) -> dict[str, Any]:
-    found = {"media_type": attachment.media_type, "name": attachment.name}
+    encoded = {"media_type": attachment.media_type, "name": attachment.name}
     if keep is not None and len(attachment.data) > INLINE_BYTES:
-        kept = keep(attachment.name or "attachment", attachment.data)
-        if kept:
-            return {**found, "artifact": Path(kept).name}
-    return {**found, "base64": base64.b64encode(attachment.data).decode("ascii")}
-
-
-def _decode_attachments(data: Mapping[str, Any], artifacts: Path | None) -> tuple[Attachment, ...]:
-    found = (_decode_attachment(one, artifacts) for one in _dicts(data.get("attachments")))
-    return tuple(one for one in found if one is not None)
+        path = keep(attachment.name or "attachment", attachment.data)
+        if path:
+            return {**encoded, "artifact": Path(path).name}
+    return {**encoded, "base64": base64.b64encode(attachment.data).decode("ascii")}
 
 
 def _decode_attachment(data: Mapping[str, Any], artifacts: Path | None) -> Attachment | None:

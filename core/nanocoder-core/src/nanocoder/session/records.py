@@ -7,9 +7,8 @@ line loses itself alone. A line with a number that was passed already is none of
 import errno
 import json
 import os
-import re
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -26,6 +25,7 @@ BOM: Final = b"\xef\xbb\xbf"
 ESCAPED_SURROGATE: Final = b"\\ud"
 FAR_S: Final = 253_402_300_800.0
 """The year 10000: a time from there on cannot be shown."""
+TITLE_CHARS: Final = 80
 SEAL: Final = b',"crc":"%08x"}\n'
 SEAL_BYTES: Final = len(SEAL % 0)
 
@@ -46,6 +46,35 @@ class Record(Value):
     turn: int = 0
     title: str = ""
 
+    def line(self) -> bytes:
+        """Return the line of a journal that holds the record, ending in a line feed."""
+        head: dict[str, Any] = {
+            "seq": self.seq,
+            "kind": self.kind,
+            "at": self.at,
+            "turn": self.turn,
+        }
+        head |= {"title": self.title} if self.title else {}
+        body = _json(head, self.data)[:-1]
+        return body + SEAL % zlib.crc32(body)
+
+    @classmethod
+    def of_line(cls, line: bytes) -> "Record | None":
+        """Return the record of one line of a journal, None when it is torn or damaged."""
+        if not cls.is_intact(line):
+            return None
+        body = line[:-SEAL_BYTES]
+        try:
+            fields = json.loads(body + b"}")
+            return _record(_valid(fields) if ESCAPED_SURROGATE in body else fields)
+        except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
+            return None
+
+    @staticmethod
+    def is_intact(line: bytes) -> bool:
+        """Tell whether a line of a journal is as it was written."""
+        return line[-SEAL_BYTES:] == SEAL % zlib.crc32(line[:-SEAL_BYTES])
+
 
 @frozen(eq=False, repr=False)
 class Scan(Shown):
@@ -60,6 +89,12 @@ class Scan(Shown):
     missing: list[int]
 
 
+def title_of(text: str) -> str:
+    """Return the first words of *text*, in one line."""
+    line = " ".join(text[: 4 * TITLE_CHARS].split())
+    return line if len(line) <= TITLE_CHARS else line[: TITLE_CHARS - 1] + "…"
+
+
 def read(path: Path) -> list[Record]:
     """Return the whole records of a journal; raises UsageError if it is no file."""
     try:
@@ -72,27 +107,6 @@ def read(path: Path) -> list[Record]:
         return scan(file).records
 
 
-def read_kind(path: Path, kind: str, since: float = 0.0) -> Iterator[Record | None]:
-    """Yield the records of one kind, and None for each damaged line.
-
-    Lines of other kinds are not decoded. A file that is no journal has none; neither has one
-    that was not written to since *since*.
-    """
-    begins = re.compile(rb'^.{0,64}"kind":"%s"' % re.escape(kind.encode()))
-    try:
-        descriptor = open_private(path)
-    except OSError:
-        return
-    with os.fdopen(descriptor, "rb") as file:
-        if os.fstat(descriptor).st_mtime < since:
-            return
-        while line := file.readline(MAX_LINE_BYTES):
-            if begins.match(line):
-                yield decode(line)
-            elif line[-SEAL_BYTES:] != SEAL % zlib.crc32(line[:-SEAL_BYTES]):
-                yield None
-
-
 def scan(file: BinaryIO) -> Scan:
     """Read whole records from the start of *file*."""
     records: list[Record] = []
@@ -100,7 +114,7 @@ def scan(file: BinaryIO) -> Scan:
     end = at = last = 0
     file.seek(0)
     while line := file.readline(MAX_LINE_BYTES):
-        record = decode(line.removeprefix(BOM) if at == 0 else line)
+        record = Record.of_line(line.removeprefix(BOM) if at == 0 else line)
         at += len(line)
         if record is None or not last < record.seq <= last + MAX_MISSING:
             continue
@@ -110,55 +124,29 @@ def scan(file: BinaryIO) -> Scan:
     return Scan(records, end, os.fstat(file.fileno()).st_size, missing)
 
 
-def encode(record: Record) -> bytes:
-    """Return a record's line, ending in a line feed."""
-    whole: dict[str, Any] = {
-        "seq": record.seq,
-        "kind": record.kind,
-        "at": record.at,
-        "turn": record.turn,
-    }
-    whole |= {"title": record.title} if record.title else {}
-    body = _json({**whole, "data": record.data}, whole)[:-1]
-    return body + SEAL % zlib.crc32(body)
-
-
-def decode(line: bytes) -> Record | None:
-    """Return the record of one line, None when the line is torn or damaged."""
-    body, seal = line[:-SEAL_BYTES], line[-SEAL_BYTES:]
-    if not body or seal != SEAL % zlib.crc32(body):
-        return None
-    try:
-        found = json.loads(body + b"}")
-        return _record(_valid(found) if ESCAPED_SURROGATE in body else found)
-    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
-        return None
-
-
-def _valid(found: Any) -> Any:
+def _valid(fields: Any) -> Any:
     """Replace halves of surrogate pairs by "?": no request that holds one could be sent."""
-    return json.loads(json.dumps(found, ensure_ascii=False).encode("utf-8", "replace"))
+    return json.loads(json.dumps(fields, ensure_ascii=False).encode("utf-8", "replace"))
 
 
-def _record(found: Any) -> Record:
-    seq, kind, at, data = found["seq"], found["kind"], found["at"], found["data"]
-    turn = found.get("turn", 0)
+def _record(fields: Any) -> Record:
+    seq, kind, at, data = fields["seq"], fields["kind"], fields["at"], fields["data"]
+    turn = fields.get("turn", 0)
     if not (isinstance(seq, int) and isinstance(kind, str) and isinstance(data, dict)):
         raise TypeError(kind)
     if not 0.0 <= at < FAR_S:
         raise ValueError(at)
-    return Record(seq, kind, float(at), data, int(turn), str(found.get("title", "")))
+    return Record(seq, kind, float(at), data, int(turn), str(fields.get("title", "")))
 
 
-def _json(value: Mapping[str, Any], without_data: Mapping[str, Any]) -> bytes:
+def _json(head: Mapping[str, Any], data: Mapping[str, Any]) -> bytes:
+    fields = {**head, "data": data}
     try:
-        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+        text = json.dumps(fields, ensure_ascii=False, separators=(",", ":"), default=str)
         return text.encode()
     except UnicodeEncodeError:
         # Half a surrogate pair, from a file name or a model: escaped, it stays valid UTF-8.
-        return json.dumps(value, separators=(",", ":"), default=str).encode()
+        return json.dumps(fields, separators=(",", ":"), default=str).encode()
     except (TypeError, ValueError, RecursionError) as error:
         # A tool's data can hold anything; a record without it beats a session without a journal.
-        problem = f"{type(error).__name__}: {error}"
-        lost = {**without_data, "data": {"unwritable": problem}}
-        return json.dumps(lost, separators=(",", ":")).encode()
+        return _json(head, {"unwritable": f"{type(error).__name__}: {error}"})

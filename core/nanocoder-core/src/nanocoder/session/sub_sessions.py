@@ -21,12 +21,11 @@ from nanocoder.path.in_flight import InFlight
 from nanocoder.path.path import CLOSE_GRACE_S
 from nanocoder.path.worker import Ask, Emitted, inquiry
 from nanocoder.plugins import Plugins
-from nanocoder.session.directory import existing_directory
 from nanocoder.session.journal import Journal
 from nanocoder.session.report import Report
 from nanocoder.session.runtime import Runtime
 from nanocoder.session.store import SessionStore
-from nanocoder.session.workspaces import open_workspace
+from nanocoder.session.workspaces import existing_directory, open_workspace
 from nanocoder.tools.session_info import ChildSession, SessionInfo
 from nanocoder.tools.tool import ANY_TOOL, Tool
 from nanocoder.values import ApprovalAnswer, ApprovalRequest, Event, Mode, Question, Usage

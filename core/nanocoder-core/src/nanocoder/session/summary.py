@@ -11,8 +11,7 @@ from attrs import frozen
 from nanocoder_files import open_private
 from nanocoder_schema import Value
 
-from nanocoder.session.records import Record, decode
-from nanocoder.session.transcript import titled
+from nanocoder.session.records import Record, title_of
 
 HEAD_BYTES: Final = 16_384
 TAIL_BYTES: Final = 8_192
@@ -48,37 +47,22 @@ class SessionSummary(Value):
 def summary_of(path: Path) -> SessionSummary | None:
     """Summarise the journal at *path*; None when it is no journal, whatever else it is."""
     try:
-        descriptor = open_private(path)
+        with os.fdopen(open_private(path), "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            head = os.pread(file.fileno(), HEAD_BYTES, 0)
+            first = Record.of_line(head[: head.find(b"\n") + 1])
+            last = first and _last(file.fileno(), size)
     except OSError:
         return None
-    try:
-        status = os.fstat(descriptor)
-        head = os.pread(descriptor, HEAD_BYTES, 0)
-        first = decode(head[: head.find(b"\n") + 1])
-        if first is None:
-            return None
-        return _summary(path.stem, first, head, _last(descriptor, status.st_size) or first, status)
-    except OSError:
+    if first is None:
         return None
-    finally:
-        os.close(descriptor)
-
-
-def _summary(
-    session_id: str, first: Record, head: bytes, last: Record, status: os.stat_result
-) -> SessionSummary:
-    prompt = _prompt(head)
+    last, prompt = last or first, _prompt(head)
+    cwd, model, forked_from, title = (
+        str(first.data.get(name, "")) for name in ("cwd", "model", "forked_from", "title")
+    )
+    title = last.title or title or title_of(prompt)
     return SessionSummary(
-        session_id,
-        first.at,
-        last.at,
-        str(first.data.get("cwd", "")),
-        str(first.data.get("model", "")),
-        last.title or str(first.data.get("title", "")) or titled(prompt),
-        last.turn,
-        status.st_size,
-        str(first.data.get("forked_from", "")),
-        prompt,
+        path.stem, first.at, last.at, cwd, model, title, last.turn, size, forked_from, prompt
     )
 
 
@@ -87,7 +71,7 @@ def _last(descriptor: int, size: int) -> Record | None:
     for length in (TAIL_BYTES, LONG_TAIL_BYTES):
         tail = os.pread(descriptor, length, max(0, size - length))
         for line in reversed(tail.splitlines(keepends=True)):
-            if (record := decode(line)) is not None:
+            if (record := Record.of_line(line)) is not None:
                 return record
         if length >= size:
             break

@@ -7,12 +7,11 @@ from typing import Any, Final
 from attrs import define, evolve, field
 from nanocoder_schema import Shown
 
-from nanocoder.session.messages import decode_message, decode_result, decode_usage, spoken
-from nanocoder.session.records import Record
+from nanocoder.session.messages import decode, decode_message, spoken
+from nanocoder.session.records import Record, title_of
 from nanocoder.values import Message, ToolCall, ToolResult, Usage
 
 INTERRUPTED: Final = "interrupted: the program ended before this call finished"
-TITLE_CHARS: Final = 80
 
 
 @define(eq=False, repr=False)
@@ -38,13 +37,7 @@ class Transcript(Shown):
         if usage is not None:
             self.usage = self.usage + usage
         if not self.title and message.role == "user":
-            self.title = titled(spoken(message)[0])
-
-
-def titled(text: str) -> str:
-    """Return the first words of a prompt, in one line."""
-    line = " ".join(text[: 4 * TITLE_CHARS].split())
-    return line if len(line) <= TITLE_CHARS else line[: TITLE_CHARS - 1] + "…"
+            self.title = title_of(spoken(message)[0])
 
 
 def repaired(records: Iterable[Record], artifacts: Path | None = None) -> Transcript:
@@ -81,11 +74,11 @@ class _Repair:
         elif record.kind == "call.finished":
             self._finished(data)
         elif record.kind == "undo.finished":
-            self._taken_back(data)
+            self._undone(data)
         elif record.kind == "transcript.compacted" and isinstance(data.get("messages"), list):
             self._compacted(data["messages"])
         elif record.kind in {"session.started", "session.resumed", "session.changed"}:
-            self._told(data)
+            self._follow_session(data)
 
     def settle(self) -> None:
         """Give every waiting call its result."""
@@ -94,7 +87,7 @@ class _Repair:
             self.transcript.add(Message("tool", results=results))
         self._waiting, self._results = (), {}
 
-    def _message(self, data: object) -> None:
+    def _message(self, data: Any) -> None:
         try:
             message = decode_message(data, self._artifacts)
         except ValueError:
@@ -106,33 +99,33 @@ class _Repair:
         self.settle()
         if message.role == "user":
             message = self._as_typed(message)
-        usage = data.get("usage") if isinstance(data, dict) else None
-        self.transcript.add(message, decode_usage(usage) if usage else None)
+        usage = data.get("usage")
+        self.transcript.add(message, decode(Usage, usage) if isinstance(usage, dict) else None)
         self._waiting = message.calls
 
     def _answered(self, results: Iterable[ToolResult]) -> None:
         """Take the model's own view of the results; the journal's stands in for what it lacks."""
-        given: dict[str, list[ToolResult]] = {}
+        seen: dict[str, list[ToolResult]] = {}
         for result in results:
-            given.setdefault(result.call_id, []).append(result)
-        self._results |= given
+            seen.setdefault(result.call_id, []).append(result)
+        self._results |= seen
 
     def _finished(self, data: Mapping[str, Any]) -> None:
-        found = data.get("result")
-        if isinstance(found, dict):
-            result = decode_result(found, self._artifacts)
+        result = data.get("result")
+        if isinstance(result, dict):
+            result = decode(ToolResult, result, self._artifacts)
             self._results.setdefault(result.call_id, []).append(result)
 
     def _compacted(self, messages: list[object]) -> None:
         self.settle()
-        kept = self.transcript
-        turns, usage = kept.turns, kept.usage
-        kept.messages.clear()
+        transcript = self.transcript
+        turns, usage = transcript.turns, transcript.usage
+        transcript.messages.clear()
         for message in messages:
             self._message(message)
-        kept.turns, kept.usage = turns, usage
+        transcript.turns, transcript.usage = turns, usage
 
-    def _taken_back(self, data: Mapping[str, Any]) -> None:
+    def _undone(self, data: Mapping[str, Any]) -> None:
         """Let the model know that files are no longer as it left them."""
         files = data.get("files")
         if isinstance(files, list) and files:
@@ -146,7 +139,7 @@ class _Repair:
         """Take the title from what was typed; the message may hold whole files beside it."""
         prompt = data.get("prompt")
         self._prompt = prompt if isinstance(prompt, str) else ""
-        self.transcript.title = self.transcript.title or titled(self._prompt)
+        self.transcript.title = self.transcript.title or title_of(self._prompt)
 
     def _as_typed(self, message: Message) -> Message:
         """Return the message of a run with what was typed: records of earlier releases lack it."""
@@ -155,14 +148,13 @@ class _Repair:
             return evolve(message, typed=prompt)
         return message
 
-    def _told(self, data: Mapping[str, Any]) -> None:
+    def _follow_session(self, data: Mapping[str, Any]) -> None:
         for name in ("model", "mode", "cwd", "title"):
             if isinstance(value := data.get(name), str):
                 setattr(self.transcript, name, value)
 
     def _result(self, call: ToolCall) -> ToolResult:
-        found = self._results.get(call.id)
-        if found:
-            return found.pop(0)
+        if results := self._results.get(call.id):
+            return results.pop(0)
         self.transcript.interrupted.append(call)
         return ToolResult(INTERRUPTED, is_error=True, error_class="interrupted", call_id=call.id)

@@ -1,8 +1,7 @@
-"""Open the workspace of a session, after what killed sessions left half done there is restored."""
+"""The workspace of a session: its directory, opened after interrupted changes are restored."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,13 +9,26 @@ from typing import TYPE_CHECKING
 from nanocoder_files import Readable
 
 from nanocoder.config.config import Config
-from nanocoder.config.places import cache_dir, own_folders, state_dir
-from nanocoder.errors import ConfigError, ToolError
+from nanocoder.config.places import own_folders, state_dir
+from nanocoder.errors import ConfigError, ToolError, UsageError
 
 if TYPE_CHECKING:
     from nanocoder_files import Workspace
 
     from nanocoder.session.journal import Journal
+
+
+def existing_directory(cwd: str | os.PathLike[str]) -> Path:
+    """Return *cwd* resolved; raises UsageError when it is no directory that can be entered."""
+    root = Path(cwd)
+    try:
+        real = root.resolve(strict=True)
+    except (OSError, RuntimeError) as error:
+        problem = getattr(error, "strerror", None) or str(error)
+        raise UsageError(f"the directory {str(root)!r} cannot be used: {problem}") from error
+    if not real.is_dir():
+        raise UsageError(f"{str(root)!r} is not a directory")
+    return real
 
 
 def open_workspace(
@@ -65,19 +77,13 @@ def restore_interrupted_changes(
     try:
         lines = recover(folder, root)
         if folder.is_dir():
-            discard_orphaned_logs(folder, _own_folders(environment))
+            discard_orphaned_logs(folder, own_folders(environment))
     except (OSError, ToolError) as error:
         lines = [
             f"{folder}: unfinished changes of an earlier session could not be checked: {error}"
         ]
     for line in lines:
         warn(line)
-
-
-def _own_folders(environment: Mapping[str, str]) -> Iterator[Path]:
-    for place in (state_dir, cache_dir):
-        with suppress(ConfigError):
-            yield place(environment)
 
 
 def change_logs_dir(environment: Mapping[str, str]) -> Path | None:

@@ -4,14 +4,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from attrs import define, evolve, field
+from nanocoder import Record
 from nanocoder_files import FileChange
-from nanocoder_schema import Shown
-
-from nanocoder.session.records import Record
 
 
-@define(eq=False, repr=False)
-class Piece(Shown):
+@define(eq=False)
+class Piece:
     """A piece of a session that is undone together: a run, a single call, an undo or a redo.
 
     *title* names it for a person, *tools* ran in it. *undoes* are the changes that an undo took

@@ -1,0 +1,246 @@
+"""Undo: the changes that a request means, and taking them back with a person's consent."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from attrs import frozen
+from nanocoder import (
+    ConfigError,
+    Host,
+    Journal,
+    PersonError,
+    Record,
+    Session,
+    ToolError,
+    UsageError,
+    Workspace,
+)
+from nanocoder_files import FileChange, UndoPlan, apart_from, carry_out, plan_undo
+
+from nanocoder_kit_sessions.file_history import History, Piece
+from nanocoder_kit_sessions.work import sessions_with_work
+
+NOT_KEPT: Final = "this session is not kept, so its changes cannot be undone"
+ELSEWHERE: Final = (
+    "nothing was changed: the journal names files in {0}, but the session ran in {1};"
+    " to undo in {0}, pass --cwd {0}"
+)
+NOTHING: Final = "nothing to undo: no file was changed, or everything was undone already"
+FORKED: Final = "; this session is a fork: undo earlier changes in {}"
+NO_CALL: Final = (
+    "call {!r} has no change to undo; `nanocoder sessions show ID --output json` lists the ids"
+)
+NO_REDO: Final = "nothing to redo"
+TRACKED: Final = frozenset({"read", "write", "idempotent", "reversible"})
+"""The effects of tools that only change files through the workspace."""
+
+
+@frozen
+class UndoRequest:
+    """What to undo: the last run, one *call*, *everything*, or with *redo* the last undo.
+
+    With *file* only what was done to that file; with *force* also what was changed since.
+    """
+
+    call: str = ""
+    everything: bool = False
+    redo: bool = False
+    file: str = ""
+    force: bool = False
+
+
+@frozen
+class Undone:
+    """The session and the *files* that an undo restored, None where the person did not agree."""
+
+    session_id: str
+    files: Sequence[str] | None
+
+
+def undo(
+    host: Host,
+    session: Session | str,
+    request: UndoRequest,
+    say: Callable[[str], object],
+    agree: Callable[[], bool],
+) -> Undone:
+    """Restore what a session changed; *say* gets each line of the plan, *agree* decides.
+
+    *session* is an open one, or the name of one that nobody uses. Raises: PersonError.
+    """
+    if isinstance(session, str):
+        return _undo_stored(host, session, request, say, agree)
+    journal = session.journal
+    if journal is None or journal.path is None:
+        raise UsageError(NOT_KEPT)
+    selection = _select(journal.records(), request)
+    command = _Undo(session.open_workspace(), journal, _effects(host), say, request.force)
+    return Undone(session.id, command.run(selection, agree))
+
+
+def _undo_stored(
+    host: Host,
+    name: str,
+    request: UndoRequest,
+    say: Callable[[str], object],
+    agree: Callable[[], bool],
+) -> Undone:
+    if host.config.refusal:
+        raise ConfigError(host.config.refusal)
+    session_id = host.sessions.find(_with_changes(host, name), cwd=host.cwd)
+    if records := host.sessions.records(session_id):
+        # A session with nothing to undo is not opened: it would be the last one used.
+        _select(records, request)
+    records, journal = host.sessions.open(session_id)
+    try:
+        selection = _select(records, request)
+        root = Path(selection.changes[0].root)
+        _refuse_elsewhere(root, records, host.cwd)
+        if root != host.cwd:
+            say(f"these are files in {root}:")
+        with host.open_workspace(root, journal) as workspace:
+            command = _Undo(workspace, journal, _effects(host), say, request.force)
+            return Undone(session_id, command.run(selection, agree))
+    finally:
+        journal.close()
+
+
+def _effects(host: Host) -> Mapping[str, Collection[str]]:
+    return {name: [*map(str, tool.effects)] for name, tool in host.plugins.tools().items()}
+
+
+def _with_changes(host: Host, name: str) -> str:
+    """Return the session that is meant; a single call counts as the last if it has changes."""
+    if name != "last":
+        return name
+    for summary in sessions_with_work(host.sessions, host.cwd):
+        if summary.title or History(host.sessions.records(summary.id)).last() is not None:
+            return summary.id
+    return name
+
+
+def _refuse_elsewhere(root: Path, records: Sequence[Record], here: Path) -> None:
+    """Refuse a *root* that is neither *here* nor the session's own: a journal is only a file.
+
+    Sub-agents write what they change into journals of their own.
+    """
+    directory = records[0].data.get("cwd")
+    if str(root) not in {str(here), directory}:
+        raise PersonError(ELSEWHERE.format(root, directory))
+
+
+@frozen
+class _Selection:
+    """The changes to undo, the piece of the session that they belong to, and those to restore."""
+
+    piece: Piece
+    changes: list[FileChange]
+    again: tuple[FileChange, ...] = ()
+
+
+def _select(records: Sequence[Record], request: UndoRequest) -> _Selection:
+    """Return the changes that *request* means; raises PersonError when there is none."""
+    history = History(records)
+    if request.redo:
+        return _select_undo(history)
+    if request.call:
+        piece = history.of_call(request.call)
+        if piece is None:
+            raise UsageError(NO_CALL.format(request.call))
+    else:
+        piece = history.all() if request.everything else history.last()
+    changes = history.standing(piece) if piece is not None else []
+    if request.file:
+        path = request.file.removeprefix("./")
+        others = apart_from(changes, [path])
+        changes = [change for change in changes if change not in others]
+        if not changes:
+            raise UsageError(f"the session has no change of {path!r} to undo")
+    if piece is None or not changes:
+        origin = records[0].data.get("forked_from", "") if records else ""
+        raise PersonError(NOTHING + (FORKED.format(origin) if origin else ""))
+    return _Selection(piece, changes)
+
+
+def _select_undo(history: History) -> _Selection:
+    piece = history.last_undo()
+    if piece is None:
+        raise PersonError(NO_REDO)
+    changes = (change for other in history.pieces for change in other.changes)
+    again = tuple(change for change in changes if change.seq in piece.undoes)
+    return _Selection(piece, history.standing(piece), again)
+
+
+@frozen
+class _Undo:
+    """Undoes changes in *workspace*: shows the plan, asks for consent, carries it out.
+
+    *effects* are those of each tool, by its name.
+    """
+
+    workspace: Workspace
+    journal: Journal
+    effects: Mapping[str, Collection[str]]
+    say: Callable[[str], object]
+    force: bool
+
+    def run(self, selection: _Selection, agree: Callable[[], bool]) -> list[str] | None:
+        """Return the restored paths, None without consent. Raises: PersonError."""
+        plan = self._plan(selection.changes)
+        if plan.blocked and not selection.again:
+            plan = self._without_blocked(plan, selection)
+        self._show(plan, selection.piece)
+        if not agree():
+            return None
+        self._carry_out(plan, selection)
+        return plan.paths
+
+    def _plan(self, changes: Sequence[FileChange]) -> UndoPlan:
+        artifacts = self.journal.artifacts
+        backups = artifacts / "backups" if artifacts else None
+        return plan_undo(self.workspace, backups, changes, force=self.force)
+
+    def _carry_out(self, plan: UndoPlan, selection: _Selection) -> None:
+        """Carry *plan* out, between two records that say so."""
+        self.journal.append("undo.started", {"of": selection.piece.title})
+        try:
+            carry_out(plan, self.workspace)
+        except ToolError as error:
+            raise PersonError(str(error)) from error
+        record = {
+            "undoes": [change.seq for change in plan.changes],
+            "again": [change.seq for change in selection.again],
+            "files": plan.paths,
+        }
+        self.journal.append("undo.finished", record, sync=True)
+
+    def _without_blocked(self, plan: UndoPlan, selection: _Selection) -> UndoPlan:
+        """Leave files alone that were changed since, say so, and plan for the others."""
+        rest = apart_from(selection.changes, plan.blocked)
+        others = self._plan(rest)
+        if not rest or others.problems:
+            return plan
+        ran = ", ".join(self._untracked(selection.piece))
+        by = f", perhaps by this session's own {ran}" if ran else ""
+        for path, change in plan.blocked.items():
+            self.say(f"left as it is: {path} {change}{by}; --force restores it, too")
+        return others
+
+    def _show(self, plan: UndoPlan, piece: Piece) -> None:
+        if plan.problems:
+            raise PersonError(plan.refusal())
+        if diff := plan.diff():
+            self.say(diff)
+        for line in plan.lines() or ["every file is already as it was before"]:
+            self.say(line)
+        if untracked := self._untracked(piece):
+            self.say(f"not undone (its side effects are not tracked): {', '.join(untracked)}")
+
+    def _untracked(self, piece: Piece) -> list[str]:
+        """Return the tools of *piece* that did more than change files through the workspace.
+
+        An unknown tool may have done anything.
+        """
+        effects = {tool: {*self.effects.get(tool, ["unknown"])} for tool in piece.tools}
+        return sorted(tool for tool, names in effects.items() if not names <= TRACKED)
