@@ -376,7 +376,7 @@ def test_the_end_of_the_session_interrupts_and_awaits_those_in_the_background(se
     list(parent.call("lead", {}))
     assert begun.wait(10)
     parent.close()
-    assert parent.sub_sessions._open == {}
+    assert parent._sub_sessions._open == {}
 
 
 def test_plugins_hear_one_event_at_a_time(session):

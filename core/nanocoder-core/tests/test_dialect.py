@@ -11,7 +11,7 @@ from nanocoder import (
     hookimpl,
     tool,
 )
-from nanocoder.session.limits import ALREADY_DONE
+from nanocoder.session.repetition import ALREADY_DONE
 from nanocoder_testing import play
 
 

@@ -14,7 +14,7 @@ _NAMES = {
         UnknownTool UsageError
     """,
     "nanocoder.hooks.specs": "hookimpl",
-    "nanocoder.session.loop": "Session",
+    "nanocoder.session.session": "Session",
     "nanocoder.hooks.contributions": "Argument Command Dialect Display Resource Sandbox Screen",
     "nanocoder.plugins": "Plugins",
     "nanocoder.provider": """

@@ -11,7 +11,7 @@ from nanocoder.cancel import Cancel
 from nanocoder.path.approval import Approver
 from nanocoder.plugins import Plugins
 from nanocoder.session.api import open_session
-from nanocoder.session.loop import Session
+from nanocoder.session.session import Session
 from nanocoder.values import (
     ApprovalAnswer,
     ApprovalRequest,

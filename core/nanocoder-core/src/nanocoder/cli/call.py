@@ -11,7 +11,7 @@ from nanocoder_schema import parse_json
 from nanocoder.cli.command_host import CommandHost, stop
 from nanocoder.cli.output import answers, complain
 from nanocoder.errors import BadArguments, Cancelled, UnknownTool, UsageError
-from nanocoder.session.loop import Session
+from nanocoder.session.session import Session
 
 EXIT_CODES = {
     "": 0,

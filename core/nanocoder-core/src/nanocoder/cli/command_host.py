@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from nanocoder_files import Workspace
 
     from nanocoder.session.journal import Journal
-    from nanocoder.session.loop import Session
     from nanocoder.session.models import ServedModels
+    from nanocoder.session.session import Session
     from nanocoder.session.store import SessionStore
 
 INTERRUPTED, TERMINATED = "interrupted", "terminated"
@@ -142,7 +142,7 @@ class CommandHost:
 
     def notices(self, session: "Session") -> Sequence[str]:
         """Return what the first run or call of *session* will say of rules that do not hold."""
-        from nanocoder.session.config_check import start_notices
+        from nanocoder.session.installed import start_notices
 
         return start_notices(session.config, session.plugins)
 

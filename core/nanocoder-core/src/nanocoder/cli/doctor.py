@@ -11,9 +11,8 @@ from nanocoder.cli.command_host import CommandHost
 from nanocoder.cli.output import print_json, print_line, print_table
 from nanocoder.errors import NanocoderError, PersonError
 from nanocoder.plugins.discovery import find_plugins, site_paths
-from nanocoder.session.config_check import idle_policies, misspelt, unknown_tools
-from nanocoder.session.limits import refuse_unknown_price
-from nanocoder.session.models import Chosen, choose_model, open_provider
+from nanocoder.session.installed import idle_policies, misspelt, unknown_tools
+from nanocoder.session.models import Chosen, choose_model, open_provider, refuse_unknown_price
 from nanocoder.tools.session_info import SessionInfo
 from nanocoder.version import VERSION
 

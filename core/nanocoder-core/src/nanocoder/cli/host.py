@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from nanocoder.hooks.contributions import Argument
     from nanocoder.plugins import Plugins
     from nanocoder.session.journal import Journal
-    from nanocoder.session.loop import Session
     from nanocoder.session.models import ServedModels
+    from nanocoder.session.session import Session
     from nanocoder.session.store import SessionStore
 
 Note = Callable[["Action", "Argument"], object]

@@ -13,8 +13,8 @@ from nanocoder.cli.piped import prompt_of
 from nanocoder.cli.signals import Signals
 from nanocoder.errors import UsageError
 from nanocoder.hooks.contributions import Display
-from nanocoder.session.loop import Session
 from nanocoder.session.report import Report
+from nanocoder.session.session import Session
 from nanocoder.text import brief
 from nanocoder.tools.session_info import SessionInfo
 from nanocoder.values import Event

@@ -9,7 +9,7 @@ from nanocoder_schema import did_you_mean
 from nanocoder.cli.command_host import CommandHost
 from nanocoder.cli.output import print_json, print_line, print_table
 from nanocoder.errors import UsageError
-from nanocoder.session.build import find_dialect
+from nanocoder.session.api import find_dialect
 from nanocoder.tools.tool import Tool
 from nanocoder.values import manifest_of
 

@@ -10,7 +10,7 @@ from nanocoder.plugins import Plugins
 from nanocoder.provider import Provider
 from nanocoder.session.messages import encode_message
 from nanocoder.session.prompt import size_of
-from nanocoder.values import Event, Message, ToolResult
+from nanocoder.values import Event, Message, ToolCall, ToolResult
 
 COMPACT_AT = 0.8
 """The part of the model's context that may be used before the transcript is compacted."""
@@ -22,6 +22,11 @@ class Conversation:
     def __init__(self, messages: Iterable[Message] = ()) -> None:
         self.messages: list[Message] = list(messages)
         self._size = sum(map(size_of, self.messages))
+
+    @property
+    def open_calls(self) -> Sequence[ToolCall]:
+        """The calls of the last message, which have no results yet."""
+        return self.messages[-1].calls if self.messages else ()
 
     def add(self, message: Message) -> Event:
         """Add a message."""

@@ -1,10 +1,14 @@
-"""The installed plugins with the configuration applied, without anything else of a session."""
+"""The installed plugins with a configuration applied to them, and whether the two agree."""
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any, NamedTuple
+
+import attrs
+from nanocoder_schema import SURELY_MEANT, did_you_mean
 
 from nanocoder.config.config import Config
 from nanocoder.config.places import cache_dir, user_config_dir
@@ -51,3 +55,85 @@ def _refused(
     # A compiled file can hold anything, so none that was installed is used.
     sys.pycache_prefix = os.devnull if cache is None else str(cache.with_name("compiled"))
     return refused_by(user_config_dir(environment) / "plugins.lock")
+
+
+def refuse_misspelt(config: Config, plugins: Plugins) -> None:
+    """Raise ConfigError for a plugin's table, or a tool to hide, that is nearly one we have.
+
+    A policy's rule in a misspelt table would have no effect.
+    """
+    problems = misspelt(config, plugins)
+    if problems:
+        raise ConfigError(problems[0])
+
+
+def misspelt(config: Config, plugins: Plugins) -> list[str]:
+    """Return a line for each name in the configuration that was probably meant otherwise."""
+    known = {*plugins.entries, *plugins.set_aside, *config.disabled_plugins}
+    lines = list(config.unknown_plugins(frozenset(known), surely=True))
+    lines += [unknown.line for unknown in unknown_tools(config, plugins) if unknown.is_slip]
+    if not config.disabled_tools:
+        return lines
+    tools = {*plugins.tools(), *(offer["name"] for _, offer in plugins.offers("tools"))}
+    for name in sorted(config.disabled_tools - tools):
+        if config.is_only_strangers(name):
+            continue
+        if hint := did_you_mean(name, tools, cutoff=SURELY_MEANT):
+            lines.append(f"{config.where('tools.disable')}: there is no tool {name!r}{hint}")
+    return lines
+
+
+class UnknownTool(NamedTuple):
+    """A line that says where a tool is named that nobody offers, and whether it is a slip."""
+
+    line: str
+    is_slip: bool
+
+
+def unknown_tools(config: Config, plugins: Plugins) -> Iterator[UnknownTool]:
+    """Yield the tools that settings of policies name and that are not installed.
+
+    A field says which tool its values name by a function in its metadata, `tool_of`. An untrusted
+    project's slip is none: a stranger's file must not keep anybody from starting.
+    """
+    configured = config.plugins_with_settings & plugins.entries.keys()
+    policies = [n for n in configured if "nanocoder_before_execute" in plugins.entries[n].hooks]
+    if not policies:
+        return
+    tools = {*plugins.tools(), *(offer["name"] for _, offer in plugins.offers("tools"))}
+    for plugin in sorted(policies):
+        settings = plugins.settings(plugin)
+        for name, value, tool in _named(settings):
+            if not tool or tool in tools:
+                continue
+            hint = did_you_mean(tool, tools, cutoff=SURELY_MEANT)
+            where = config.where(f"plugins.{plugin}.{name}", {plugin: type(settings)})
+            line = f"{where}: {value!r} is about the tool {tool!r}, which is not installed{hint}"
+            is_foreign = where.layer == "project" and not config.trusted
+            yield UnknownTool(line, bool(hint) and not is_foreign)
+
+
+def idle_policies(config: Config, plugins: Plugins) -> Iterator[str]:
+    """Yield a line for each plugin that would judge calls and is switched off."""
+    for name in plugins.disabled_policies:
+        where = config.where("plugins.disable")
+        yield f"{where}: plugins.disable switches off {name!r}, so its rules do not apply"
+
+
+def start_notices(config: Config, plugins: Plugins) -> list[str]:
+    """Return what a person should know at the start: what of the rules does not hold."""
+    rules = [unknown.line for unknown in unknown_tools(config, plugins)]
+    if len(rules) > 1:
+        rules = [f"{rules[0]}; and {len(rules) - 1} more such (nanocoder doctor)"]
+    return [*idle_policies(config, plugins), *rules]
+
+
+def _named(settings: Any) -> Iterator[tuple[str, str, str]]:
+    """Yield the field, the value and the tool of each value that names one."""
+    if not attrs.has(type(settings)):
+        return
+    for field in attrs.fields(type(settings)):
+        tool_of = field.metadata.get("tool_of")
+        if tool_of is not None:
+            for value in getattr(settings, field.name):
+                yield field.name, value, tool_of(value)

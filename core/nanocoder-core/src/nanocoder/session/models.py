@@ -3,30 +3,22 @@
 import os
 import threading
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
-from attrs import evolve, frozen
+from attrs import frozen
 from nanocoder_schema import Value, did_you_mean, nearest
 
-from nanocoder.cancel import Cancel
 from nanocoder.config.config import Config
+from nanocoder.config.settings import CoreSettings
 from nanocoder.errors import NanocoderError, ProviderError, UsageError
 from nanocoder.hooks import styles
 from nanocoder.plugins import Entry, Plugins
 from nanocoder.provider import (
-    Finished,
     ModelInfo,
-    Notice,
-    Piece,
     Provider,
-    Request,
-    Retrying,
-    TextDelta,
-    ThinkingDelta,
 )
 from nanocoder.tools.session_info import SessionInfo
-from nanocoder.values import ToolCall, Usage
 
 NO_MODEL = """No model is configured. Any of these gives you one:
 {ways}
@@ -34,8 +26,6 @@ Then run the same command again, or name one: --model PROVIDER/MODEL"""
 
 LIST_LIMIT_S: Final = 4.0
 """How long the servers have to answer, all together."""
-ID_BYTES = 8
-CUT_OFF = "the reply was cut by the token limit before the arguments came; make the call again"
 
 
 @frozen(eq=False, repr=False)
@@ -153,59 +143,13 @@ def open_provider(plugins: Plugins, chosen: Chosen) -> Provider:
     return provider  # type: ignore[no-any-return]
 
 
-def streamed(
-    provider: Provider, chosen: Chosen, request: Request, cancel: Cancel
-) -> Generator[Piece | Finished, None, None]:
-    """Yield what *provider* sends; every other error becomes a ProviderError.
-
-    So does a piece of no known type. Each call of a reply gets an id of its own.
-    """
-    try:
-        for piece in provider.stream(request, cancel):
-            yield _sound(piece)
-    except NanocoderError:
-        raise
-    except Exception as error:
-        problem = styles.problem_of(error)
-        raise ProviderError(
-            f"the provider of {chosen} failed: {problem}", kind="protocol"
-        ) from error
-
-
-def _sound(piece: Any) -> Piece | Finished:
-    if isinstance(piece, Retrying):
-        return piece
-    if not isinstance(piece, (TextDelta, ThinkingDelta, Notice, Finished)):
-        known = "TextDelta, ThinkingDelta, Notice, Retrying or Finished"
-        raise TypeError(f"yielded {type(piece).__name__}, not {known}")
-    if not isinstance(piece.text, str):
-        raise TypeError(f"{type(piece).__name__}.text is {type(piece.text).__name__}, not str")
-    if isinstance(piece, Finished) and not isinstance(piece.usage, Usage):
-        raise TypeError(f"Finished.usage is {type(piece.usage).__name__}, not Usage")
-    if isinstance(piece, Finished) and piece.calls:
-        taken: set[str] = set()
-        sound = [_sound_call(call, taken) for call in piece.calls]
-        if piece.truncated and not (sound[-1].arguments or sound[-1].error):
-            # Arguments that were cut off whole look like none at all.
-            sound[-1] = evolve(sound[-1], error=CUT_OFF)
-        return evolve(piece, calls=tuple(sound))
-    return piece
-
-
-def _sound_call(call: ToolCall, taken: set[str]) -> ToolCall:
-    changes: dict[str, Any] = {}
-    if not isinstance(call.arguments, Mapping):
-        problem = f"the arguments must be an object, not {type(call.arguments).__name__}"
-        changes = {"arguments": {}, "error": call.error or problem}
-    if not isinstance(call.name, str):
-        problem = f"the name of a tool must be text, not {type(call.name).__name__}"
-        changes |= {"name": "", "error": call.error or problem}
-    if not isinstance(call.id, str) or not call.id or call.id in taken:
-        changes["id"] = f"call_{os.urandom(ID_BYTES).hex()}"
-    if changes:
-        call = evolve(call, **changes)
-    taken.add(call.id)
-    return call
+def refuse_unknown_price(core: CoreSettings, provider: Provider, model: str) -> None:
+    """Raise UsageError when money is limited and the price of *model* is not known."""
+    if core.max_cost_usd and not getattr(provider, "has_price", False):
+        raise UsageError(
+            f"max_cost_usd is set, but the price of {model} is unknown, so the limit cannot be"
+            " kept; remove max_cost_usd (NANOCODER_MAX_COST_USD), or limit max_tokens instead"
+        )
 
 
 def ways_to_a_model(plugins: Plugins) -> str:

@@ -1,14 +1,25 @@
 """One reply of the model: its pieces as events, what a reply may not be, and asking again."""
 
-import itertools
-from collections.abc import Callable, Generator, Iterator
-from contextlib import closing
+import os
+from collections.abc import Callable, Generator, Iterator, Mapping
+from typing import Any
+
+from attrs import evolve
 
 from nanocoder.cancel import Cancel
-from nanocoder.errors import Cancelled, ProviderError
-from nanocoder.provider import Finished, Notice, Piece, Retrying, TextDelta
+from nanocoder.errors import Cancelled, NanocoderError, ProviderError
+from nanocoder.hooks.styles import problem_of
+from nanocoder.provider import (
+    Finished,
+    Notice,
+    Provider,
+    Request,
+    Retrying,
+    TextDelta,
+    ThinkingDelta,
+)
 from nanocoder.session.repetition import MAX_PERIOD_CHARS, REPEATS, repeats_itself
-from nanocoder.values import Event
+from nanocoder.values import Event, ToolCall, Usage
 
 MAX_CHARS = 32 * 1024 * 1024
 """Of the text and the thinking of one reply; no model means to write so much."""
@@ -23,17 +34,47 @@ INTERRUPTED = "[interrupted here]"
 CONNECTION_LOST = "[the connection broke off here]"
 REPEATED = "[the model repeated this without end and was stopped]"
 SHOWN_OF_REPETITION = 2_000
+ID_BYTES = 8
+CUT_OFF = "the reply was cut by the token limit before the arguments came; make the call again"
 
-Pieces = Generator[Piece | Finished, None, None]
+
+def ask(
+    provider: Provider, request: Request, model: str, cancel: Cancel, keep: Callable[[str], Event]
+) -> Generator[Event, None, "Reply"]:
+    """Ask *model*, again when the reply breaks off, and return the finished reply.
+
+    No tool runs before a reply is finished, so asking again repeats nothing but text. Text that no
+    end followed is kept with *keep*. Raises: ProviderError, Cancelled.
+    """
+    for attempt in range(1, MAX_REPLIES + 1):
+        reply = Reply(model)
+        try:
+            yield from reply.events(provider, request, cancel)
+        except ProviderError as error:
+            if attempt == MAX_REPLIES or not reply.broke_off(error):
+                yield from reply.unfinished(CONNECTION_LOST, keep)
+                raise
+            reason = f"the reply broke off: {error}"
+            again = Retrying(reason, attempt + 1, MAX_REPLIES, error.status, attempt * PAUSE_S)
+            yield retrying(again, discarded=len(reply.text))
+            cancel.wait(again.delay_s)
+        except Cancelled:
+            yield from reply.unfinished(INTERRUPTED, keep)
+            raise
+        else:
+            return reply
+        cancel.check()
+    raise AssertionError  # the last attempt returns or raises
 
 
 class Reply:
-    """A reply while it comes in."""
+    """A reply of *model* while it comes in."""
 
-    def __init__(self) -> None:
-        self.finished: Finished | None = None
+    def __init__(self, model: str) -> None:
+        self.model = model
+        self.finished = Finished("")
         self.is_stuck = False
-        self.begun = False
+        self._is_finished = False
         self._texts: list[str] = []
         self._size = 0
         self._tail = ""
@@ -44,40 +85,57 @@ class Reply:
         """The text so far."""
         return "".join(self._texts)
 
-    def events(self, pieces: Pieces) -> Iterator[Event]:
+    def events(self, provider: Provider, request: Request, cancel: Cancel) -> Iterator[Event]:
         """Yield an event for each piece; stops when the model repeats itself without end.
 
-        Raises: ProviderError, Cancelled.
+        Raises: Cancelled, and ProviderError for whatever goes wrong.
         """
-        with closing(pieces):
-            for piece in pieces:
-                if isinstance(piece, Finished):
-                    self.finished = piece
-                elif isinstance(piece, Retrying):
-                    yield retrying(piece)
-                elif isinstance(piece, Notice):
-                    yield Event("notice", {"text": piece.text})
-                elif isinstance(piece, TextDelta):
-                    self._take(piece.text)
-                    self._texts.append(piece.text)
-                    yield Event("text", {"text": piece.text})
-                else:
-                    self._take(piece.text)
-                    yield Event("thinking", {"text": piece.text})
+        try:
+            for piece in provider.stream(request, cancel):
+                yield from self._add(piece)
                 if self.is_stuck:
+                    shown = self.text[:SHOWN_OF_REPETITION].rstrip()
+                    self.finished = Finished(f"{shown}\n{REPEATED}", truncated=True)
                     return
-
-    def check_end(self, model: str) -> None:
-        """Raise ProviderError when the reply of *model* has no end."""
-        if self.finished is None and not self.is_stuck:
-            raise ProviderError(f"{model} ended without finishing its reply", kind="protocol")
+        except NanocoderError:
+            raise
+        except Exception as error:
+            problem = f"the provider of {self.model} failed: {problem_of(error)}"
+            raise ProviderError(problem, kind="protocol") from error
+        if not self._is_finished:
+            raise ProviderError(f"{self.model} ended without finishing its reply", kind="protocol")
 
     def broke_off(self, error: ProviderError) -> bool:
         """Tell whether *error* cut a reply that had begun, so that asking again is of use."""
-        return self.begun and error.retry is not False and error.kind in BROKEN_OFF
+        return self._size > 0 and error.retry is not False and error.kind in BROKEN_OFF
 
-    def _take(self, text: str) -> None:
-        self.begun = True
+    def unfinished(self, note: str, keep: Callable[[str], Event]) -> Iterator[Event]:
+        """Keep the text that no end followed, with a note."""
+        if self.text.strip():
+            yield keep(f"{self.text.rstrip()}\n{note}")
+
+    def _add(self, piece: Any) -> Iterator[Event]:
+        if isinstance(piece, Retrying):
+            yield retrying(piece)
+            return
+        if not isinstance(piece, (TextDelta, ThinkingDelta, Notice, Finished)):
+            known = "TextDelta, ThinkingDelta, Notice, Retrying or Finished"
+            raise TypeError(f"yielded {type(piece).__name__}, not {known}")
+        if not isinstance(piece.text, str):
+            raise TypeError(f"{type(piece).__name__}.text is {type(piece.text).__name__}, not str")
+        if isinstance(piece, Finished):
+            self.finished, self._is_finished = _sound(piece), True
+        elif isinstance(piece, Notice):
+            yield Event("notice", {"text": piece.text})
+        elif isinstance(piece, TextDelta):
+            self._watch(piece.text)
+            self._texts.append(piece.text)
+            yield Event("text", {"text": piece.text})
+        else:
+            self._watch(piece.text)
+            yield Event("thinking", {"text": piece.text})
+
+    def _watch(self, text: str) -> None:
         self._size += len(text)
         if self._size > MAX_CHARS:
             raise ProviderError(
@@ -90,41 +148,6 @@ class Reply:
         if self._unchecked >= CHECK_CHARS:
             self._unchecked = 0
             self.is_stuck = repeats_itself(self._tail)
-
-
-def ask(
-    stream: Callable[[], Pieces], model: str, cancel: Cancel, keep: Callable[[str], Event]
-) -> Generator[Event, None, Reply]:
-    """Ask with *stream*, again when the reply breaks off, and return the reply.
-
-    No tool runs before a reply is finished, so asking again repeats nothing but text. Text that no
-    end followed is kept with *keep*. Raises: ProviderError, Cancelled.
-    """
-    for attempt in itertools.count(1):
-        reply = Reply()
-        try:
-            yield from reply.events(stream())
-            reply.check_end(model)
-        except ProviderError as error:
-            if attempt == MAX_REPLIES or not reply.broke_off(error):
-                yield from _kept(reply, CONNECTION_LOST, keep)
-                raise
-            reason = f"the reply broke off: {error}"
-            again = Retrying(reason, attempt + 1, MAX_REPLIES, error.status, attempt * PAUSE_S)
-            yield retrying(again, discarded=len(reply.text))
-            cancel.wait(again.delay_s)
-        except Cancelled:
-            yield from _kept(reply, INTERRUPTED, keep)
-            raise
-        else:
-            return reply
-        cancel.check()
-    raise AssertionError  # the loop above has no other end
-
-
-def cut_repetition(text: str) -> str:
-    """Return a text that repeats itself without end, short and with a note."""
-    return f"{text[:SHOWN_OF_REPETITION].rstrip()}\n{REPEATED}"
 
 
 def retrying(again: Retrying, discarded: int = 0) -> Event:
@@ -142,6 +165,31 @@ def retrying(again: Retrying, discarded: int = 0) -> Event:
     return Event("request.retrying", data)
 
 
-def _kept(reply: Reply, note: str, keep: Callable[[str], Event]) -> Iterator[Event]:
-    if reply.text.strip():
-        yield keep(f"{reply.text.rstrip()}\n{note}")
+def _sound(finished: Finished) -> Finished:
+    """Return *finished* with calls that can go down the path, each with an ID of its own."""
+    if not isinstance(finished.usage, Usage):
+        raise TypeError(f"Finished.usage is {type(finished.usage).__name__}, not Usage")
+    if not finished.calls:
+        return finished
+    taken: set[str] = set()
+    calls = [_sound_call(call, taken) for call in finished.calls]
+    if finished.truncated and not (calls[-1].arguments or calls[-1].error):
+        # Arguments that were cut off whole look like none at all.
+        calls[-1] = evolve(calls[-1], error=CUT_OFF)
+    return evolve(finished, calls=tuple(calls))
+
+
+def _sound_call(call: ToolCall, taken: set[str]) -> ToolCall:
+    changes: dict[str, Any] = {}
+    if not isinstance(call.arguments, Mapping):
+        problem = f"the arguments must be an object, not {type(call.arguments).__name__}"
+        changes = {"arguments": {}, "error": call.error or problem}
+    if not isinstance(call.name, str):
+        problem = f"the name of a tool must be text, not {type(call.name).__name__}"
+        changes |= {"name": "", "error": call.error or problem}
+    if not isinstance(call.id, str) or not call.id or call.id in taken:
+        changes["id"] = f"call_{os.urandom(ID_BYTES).hex()}"
+    if changes:
+        call = evolve(call, **changes)
+    taken.add(call.id)
+    return call

@@ -1,7 +1,7 @@
 """What a session works with: plugins, configuration, journal, workspace and open resources."""
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -10,16 +10,22 @@ from nanocoder_files import Readable
 
 from nanocoder.config.config import Config
 from nanocoder.errors import ConfigError, PluginError, ToolError
+from nanocoder.hooks import styles
 from nanocoder.hooks.contributions import Dialect, Sandbox
 from nanocoder.path.approval import Approvals, Approver, Asker
 from nanocoder.path.queue import Admission
 from nanocoder.plugins import Plugins
-from nanocoder.session.config_check import refuse_misspelt
-from nanocoder.session.installed import configure
+from nanocoder.provider import Provider
+from nanocoder.session.conversation import Conversation
+from nanocoder.session.installed import configure, refuse_misspelt
 from nanocoder.session.journal import Journal
+from nanocoder.session.models import Chosen, choose_model, open_provider, refuse_unknown_price
+from nanocoder.session.prompt import system_prompt
 from nanocoder.session.readable import SessionReadable
+from nanocoder.session.report import Report
+from nanocoder.session.tool_list import ToolList
 from nanocoder.tools.session_info import SessionInfo
-from nanocoder.values import Event, Message, Usage
+from nanocoder.values import Event, Message, Mode, Usage
 
 if TYPE_CHECKING:
     from nanocoder_files import Workspace
@@ -85,7 +91,15 @@ class Runtime:
     parent: Parent | None = None
     remembered_consent: set[tuple[str, ...]] = field(factory=set)
     event_lock: AbstractContextManager[Any] = field(factory=threading.RLock)
+    approvals: Approvals = field(init=False)
+    conversation: Conversation = field(init=False)
+    report: Report = field(init=False)
+    tool_list: ToolList = field(init=False)
     _readable: SessionReadable = field(init=False)
+    _chosen: Chosen | None = field(default=None, init=False)
+    _provider: Provider | None = field(default=None, init=False)
+    _system: str = field(default="", init=False)
+    _failed_listeners: set[str] = field(factory=set, init=False)
     _workspace: "Workspace | None" = field(default=None, init=False)
     _resources: dict[tuple[str, str], Any] = field(factory=dict, init=False)
     _resources_lock: threading.Lock = field(factory=threading.Lock, init=False)
@@ -93,11 +107,62 @@ class Runtime:
 
     def __attrs_post_init__(self) -> None:
         self._readable = SessionReadable(self.plugins, self.info)
-        self.set_info(self.info)
+        self.info = self._readable.session = evolve(self.info, readable=self._readable)
+        self.approvals = self._make_approvals()
+        self.conversation = Conversation(self.messages)
+        self.report = Report(session_id=self.info.id)
+        self.tool_list = ToolList(self.dialect)
 
-    def set_info(self, info: SessionInfo) -> None:
-        """Let *info* be what policies know of the session."""
-        self.info = self._readable.session = evolve(info, readable=self._readable)
+    def set_info(self, **changes: Any) -> None:
+        """Change what policies, and everybody else, know of the session."""
+        self.info = self._readable.session = self.approvals.session = evolve(self.info, **changes)
+
+    def hook_context(self) -> dict[str, Any]:
+        """Return the arguments that every hook may take."""
+        return {"session": self.info, "settings": self.plugins.settings}
+
+    @property
+    def chosen(self) -> Chosen:
+        """The provider and model; raises UsageError or ProviderError."""
+        if self._chosen is None:
+            self._chosen = choose_model(
+                self.plugins, self.info.model, self.info, config=self.config
+            )
+        return self._chosen
+
+    def open_provider(self) -> Provider:
+        """Return the provider, opened at first use.
+
+        Raises: UsageError or ProviderError; also when its price must be known and is not.
+        """
+        return self._provider or self._open(self.chosen)
+
+    def set_model(self, model: str) -> None:
+        """Talk to another model; raises UsageError and changes nothing if there is none."""
+        self._open(choose_model(self.plugins, model, self.info))
+
+    def _open(self, chosen: Chosen) -> Provider:
+        provider = open_provider(self.plugins, chosen)
+        refuse_unknown_price(self.config.core, provider, str(chosen))
+        if self._provider is not None:
+            self._provider.close()
+        self._chosen, self._provider = chosen, provider
+        self.set_info(model=str(chosen), profile=provider.profile)
+        return provider
+
+    @property
+    def system(self) -> str:
+        """The system prompt; the same text until the mode changes."""
+        if not self._system:
+            hooks = self.plugins.implementations("nanocoder_prompt")
+            added = styles.collect(hooks, self.plugins.report, self.hook_context(), str)
+            self._system = system_prompt(self.info, [text for _, text in added])
+        return self._system
+
+    def set_mode(self, mode: Mode) -> None:
+        """Change how much happens without asking."""
+        self.set_info(mode=mode)
+        self._system = ""
 
     def open_workspace(self) -> "Workspace":
         """Return the workspace, opened before the first call: a run without calls needs none."""
@@ -107,8 +172,19 @@ class Runtime:
                 self._workspace = self.workspace_opener(self._readable)
             return self._workspace
 
-    def approvals(self) -> Approvals:
-        """Return what judges the session's calls and asks for approval."""
+    def spent_limit(self, more: Usage) -> str:
+        """Return which limit the latest run, with *more*, has reached, or nothing."""
+        if self.parent is not None and self.parent.is_over_budget():
+            return "stopped: the parent session's budget is spent"
+        core, usage = self.config.core, self.report.usage + more
+        tokens = usage.input_tokens + usage.output_tokens
+        if core.max_cost_usd and (usage.cost or 0.0) >= core.max_cost_usd:
+            return f"stopped at the limit of ${core.max_cost_usd:g} (max_cost_usd)"
+        if core.max_tokens and tokens >= core.max_tokens:
+            return f"stopped at the limit of {core.max_tokens:,} tokens (max_tokens)"
+        return ""
+
+    def _make_approvals(self) -> Approvals:
         core, info = self.config.core, self.info
         # A question at a terminal waits as long as it takes, unless the configuration sets a limit.
         is_default = self.config.where("approval_timeout_s").layer == "default"
@@ -118,8 +194,44 @@ class Runtime:
             self.plugins, info, self.approve, self.ask, self.remembered_consent, limit_s
         )
 
-    def record(self, event: Event) -> None:
-        """Journal an event before the next step is taken."""
+    def deliver_all(self, events: Iterable[Event]) -> Iterator[Event]:
+        """Deliver each event before the next step is taken, and yield it."""
+        for event in events:
+            failures = self.deliver(event)
+            yield event
+            for failure in failures:
+                self.deliver(failure)
+                yield failure
+
+    def deliver(self, event: Event) -> Iterable[Event]:
+        """Journal one event, then tell each plugin that listens.
+
+        A failing listener never affects the run: an event says so when it fails for the first time.
+        """
+        self._record(event)
+        errors: list[PluginError] = []
+        with self.event_lock:
+            listeners = self.plugins.implementations("nanocoder_event")
+            styles.tell(listeners, errors.append, {"event": event, **self.hook_context()})
+        problem = self.journal.problem if self.journal is not None else ""
+        return self._failures(event, errors, problem) if errors or problem else ()
+
+    def _failures(
+        self, event: Event, errors: Iterable[PluginError], journal_problem: str
+    ) -> list[Event]:
+        rows = [("journal", "", journal_problem)] if journal_problem else []
+        for error in errors:
+            self.plugins.report(error)
+            rows.append(("hook", error.plugin, str(error)))
+        failures = []
+        for part, plugin, message in rows:
+            if (plugin or message) not in self._failed_listeners:
+                self._failed_listeners.add(plugin or message)
+                data = {"part": part, "plugin": plugin, "message": message}
+                failures.append(Event("telemetry.failed", data, event.call_id))
+        return failures
+
+    def _record(self, event: Event) -> None:
         if self.journal is None or event.kind not in RECORDED:
             return
         kind, data = event.kind, event.data
@@ -193,6 +305,8 @@ class Runtime:
 
     def close(self) -> None:
         """Close what was opened, the last first."""
+        if self._provider is not None:
+            self._provider.close()
         for resource in reversed(list(self._resources.values())):
             close = getattr(resource, "close", None)
             if close is not None:
@@ -204,6 +318,11 @@ class Runtime:
             self._workspace.close()
         if self.parent is not None:
             self.parent.release(self.info.id)
+
+
+def kept_in(journal: Journal, info: SessionInfo) -> SessionInfo:
+    """Return *info* of a session that *journal* keeps, with its ID and its places."""
+    return evolve(info, id=journal.id, folder=journal.artifacts, outputs=journal.outputs)
 
 
 def _no_sandbox(message: str) -> ToolError:

@@ -23,7 +23,7 @@ from nanocoder.path.worker import Ask, Emitted, inquiry
 from nanocoder.plugins import Plugins
 from nanocoder.session.journal import Journal
 from nanocoder.session.report import Report
-from nanocoder.session.runtime import Runtime
+from nanocoder.session.runtime import Runtime, kept_in
 from nanocoder.session.store import SessionStore
 from nanocoder.session.workspaces import existing_directory, open_workspace
 from nanocoder.tools.session_info import ChildSession, SessionInfo
@@ -60,13 +60,9 @@ class ToolView(Plugins):
 class SubSessions:
     """The child sessions of one session. Methods may be called from any thread."""
 
-    def __init__(self, runtime: Runtime, is_over_budget: Callable[[Usage], bool]) -> None:
-        """Hold the children of the session that works with *runtime*.
-
-        *is_over_budget* tells whether its budget is used up when its children have used so much.
-        """
+    def __init__(self, runtime: Runtime) -> None:
+        """Hold the children of the session that works with *runtime*."""
         self._runtime = runtime
-        self._is_over_budget = is_over_budget
         self._open: dict[str, ChildSession | None] = {}
         self._stop_listening: dict[str, Callable[[], None]] = {}
         self._changed = threading.Condition()
@@ -124,15 +120,20 @@ class SubSessions:
 
     def is_over_budget(self) -> bool:
         """Tell whether this session's own budget is used up."""
-        return self._is_over_budget(self._usage)
+        return bool(self._runtime.spent_limit(self._usage))
 
-    def move_totals(self, report: Report) -> None:
-        """Add to *report* what the children have used and changed since the last time."""
+    def settle(self, report: Report) -> None:
+        """Add to *report* what the children have used and changed since the last time.
+
+        A parent session hears at once which files changed.
+        """
         with self._changed:
             report.usage += self._usage
             self._usage = Usage()
             files, self._files = self._files, []
         report.note_files(files)
+        if self._runtime.parent is not None:
+            self._runtime.parent.add_changed_files(self._runtime.info, report.files_changed)
 
     def tighten(self, mode: Mode) -> None:
         """Set the mode of every child that is in a looser one to *mode*."""
@@ -141,14 +142,14 @@ class SubSessions:
                 child.set_mode(mode)
 
     def close(self, report: Report) -> None:
-        """Interrupt all, wait a little until they have closed, and move their totals."""
+        """Interrupt all, wait a little until they have closed, and add up their totals."""
         with self._changed:
             self._is_closed = True
         for child in self._children():
             child.interrupt(ENDED)
         with self._changed:
             self._changed.wait_for(lambda: not self._open, CLOSE_GRACE_S)
-        self.move_totals(report)
+        self.settle(report)
 
     def _children(self) -> list[ChildSession]:
         with self._changed:
@@ -230,7 +231,7 @@ class SubSessions:
             self._open[name] = None
         if journal is None:
             return evolve(info, id=name, folder=None, outputs=None), None
-        return evolve(info, id=name, folder=journal.artifacts, outputs=journal.outputs), journal
+        return kept_in(journal, info), journal
 
     def _create_journal(self, info: SessionInfo, caller: InFlight) -> Journal | None:
         ours = self._runtime.journal

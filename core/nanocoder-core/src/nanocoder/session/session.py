@@ -1,0 +1,207 @@
+"""One session, from its first event to its last, as a program works with it."""
+
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, Self
+
+from nanocoder.cancel import Cancel
+from nanocoder.config.config import Config
+from nanocoder.path.path import Executor, Services
+from nanocoder.session.installed import start_notices
+from nanocoder.session.loop import Run
+from nanocoder.session.models import Chosen
+from nanocoder.session.repetition import RepetitionGuard
+from nanocoder.session.report import Report
+from nanocoder.session.runtime import Runtime
+from nanocoder.session.sub_sessions import SubSessions
+from nanocoder.tools.session_info import SessionInfo
+from nanocoder.tools.tool import Tool
+from nanocoder.values import Attachment, Event, Message, Mode, ToolCall, ToolResult
+
+Events = Generator[Event, None, Any]
+
+
+class Session:
+    """One conversation in one directory. Made by `open_session`; use it as a context manager.
+
+    `run` and `call` yield events as they happen; `report` is what the latest run came to, `result`
+    what the latest `call` did.
+    """
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self.plugins = runtime.plugins
+        self.journal = runtime.journal
+        self.approvals = runtime.approvals
+        self.open_workspace = runtime.open_workspace
+        self.result: ToolResult | None = None
+        self._sub_sessions = SubSessions(runtime)
+        core = runtime.config.core
+        services = Services(
+            session_id=self.id,
+            resource=runtime.resource,
+            artifact=runtime.keep_output,
+            wrap=runtime.wrap,
+            child=partial(self._sub_sessions.open, Session),
+            tools=lambda: runtime.tool_list.infos(self.tools, self.info),
+            call_timeout_s=core.call_timeout_s,
+            keep_tmp=core.keep_tmp,
+            admission=runtime.admission,
+            is_inner=runtime.parent is not None,
+        )
+        self.executor = Executor(self.plugins, self.open_workspace, self.approvals, services)
+        self._run: Run | None = None
+        self._cancel = Cancel()
+        self._signal = 0
+        self._started, self._closed, self._announced = False, False, ""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        model = self.info.model or "no model asked yet"
+        return f"<Session {self.info.id} in {self.info.cwd}: mode {self.info.mode}, {model}>"
+
+    @property
+    def info(self) -> SessionInfo:
+        """What plugins know of the session."""
+        return self._runtime.info
+
+    @property
+    def id(self) -> str:
+        """The session's id, by which it can be resumed."""
+        return self.info.id
+
+    @property
+    def config(self) -> Config:
+        """The configuration that holds now."""
+        return self._runtime.config
+
+    @property
+    def messages(self) -> Sequence[Message]:
+        """The transcript so far."""
+        return tuple(self._runtime.conversation.messages)
+
+    @property
+    def tools(self) -> Mapping[str, Tool[..., Any]]:
+        """The tools on offer, by name."""
+        return self.plugins.tools()
+
+    @property
+    def chosen(self) -> Chosen:
+        """The provider and model; raises UsageError or ProviderError."""
+        return self._runtime.chosen
+
+    @property
+    def system(self) -> str:
+        """The system prompt; the same text until the mode changes."""
+        return self._runtime.system
+
+    @property
+    def report(self) -> Report:
+        """The outcome of the latest run so far."""
+        return self._runtime.report
+
+    def set_mode(self, mode: Mode) -> None:
+        """Change how much nanocoder may do without asking, from the next call on."""
+        self._runtime.set_mode(mode)
+        self._sub_sessions.tighten(mode)
+
+    def set_model(self, model: str) -> None:
+        """Talk to another model from the next turn on.
+
+        Raises UsageError and changes nothing if there is none.
+        """
+        self._runtime.set_model(model)
+
+    def reload(self) -> None:
+        """Read the configuration again: the next call is judged by its rules.
+
+        Raises: ConfigError or PluginError, and the rules stay as they were.
+        """
+        self._runtime.reload()
+
+    def run(
+        self, prompt: str, *, attachments: Sequence[Attachment] = (), typed: str | None = None
+    ) -> Iterator[Event]:
+        """Work on *prompt* until the model answers; yields events, the last is `run.finished`.
+
+        *typed* is what a person typed of it, if not all: people are shown that. Raises: UsageError
+        or ProviderError when there is no model to ask. What goes wrong later is in the report.
+        """
+        message = Message("user", prompt, attachments=tuple(attachments), typed=typed)
+        return self._runtime.deliver_all(self._prompted(message))
+
+    def call(self, name: str, arguments: Mapping[str, Any]) -> Iterator[Event]:
+        """Take one call down the same path that the model's take.
+
+        The last event is `call.returned`.
+        """
+        call = ToolCall(f"call-{len(self.report.tool_calls) + 1}", name, dict(arguments))
+        return self._runtime.deliver_all(self._called(call))
+
+    def interrupt(self, reason: str = "interrupted", *, signal: int = 0) -> None:
+        """Stop the run; may be called from any thread, but not from a signal handler.
+
+        *signal* is the number of the signal that asked for it: the report keeps it. Before the
+        first run, that one stops as soon as it begins.
+        """
+        self._signal = signal
+        if self._run is not None:
+            self._run.signal = signal
+        self._cancel.set(reason)
+
+    def close(self) -> None:
+        """End the session: `session.finished` is its last event; everything it opened is closed."""
+        if self._closed:
+            return
+        self._closed = True
+        self._sub_sessions.close(self.report)
+        if self._started:
+            self._runtime.deliver(Event("session.finished", self.report.data()))
+        self.executor.close()
+        self._runtime.close()
+
+    def _prompted(self, message: Message) -> Events:
+        runtime = self._runtime
+        runtime.open_provider()  # without a model there is no run
+        runtime.report = Report(self.id, self.info.model, dry_run=self.approvals.start_dry_run())
+        self._run = Run(
+            runtime,
+            self.executor,
+            self._sub_sessions,
+            runtime.report,
+            self._next_cancel(),
+            RepetitionGuard(self.tools),
+            self._signal,
+        )
+        yield from self._begin()
+        yield from self._run.work_on(message)
+
+    def _called(self, call: ToolCall) -> Events:
+        cancel = self._next_cancel()
+        yield from self._begin()
+        self.result = yield from self.executor.path(call, cancel)
+        self.report.note([call], [self.result], self.tools)
+        self._sub_sessions.settle(self.report)
+
+    def _next_cancel(self) -> Cancel:
+        if self._started:
+            self._cancel = Cancel()
+        return self._cancel
+
+    def _begin(self) -> Events:
+        info, runtime = self.info, self._runtime
+        if not self._started:
+            self._started = True
+            resumed = bool(runtime.conversation.messages)
+            about = {"session_id": info.id, "model": info.model, "cwd": str(info.cwd)}
+            yield Event("session.started", {**about, "mode": str(info.mode), "resumed": resumed})
+            for line in () if runtime.parent else start_notices(self.config, self.plugins):
+                yield Event("notice", {"text": line})
+        if info.model != self._announced:  # a resumed session goes on with its last model
+            self._announced = info.model
+            yield Event("session.changed", {"model": info.model})
