@@ -172,8 +172,9 @@ class Run(Shown):
         """Ask the model once; the reply is added to the transcript before its calls run."""
         runtime, conversation = self.runtime, self.runtime.conversation
         provider, plugins = runtime.open_provider(), runtime.plugins
+        system = runtime.system
         yield from conversation.compact(plugins, provider, runtime.hook_context())
-        request = self._request()
+        request = self._request(system)
         self.offered = request.tools
         model = runtime.info.model
         yield Event("request.started", {"turn": self.report.turns, "model": model})
@@ -205,11 +206,11 @@ class Run(Shown):
             self.runtime.parent.add_usage(finished.usage)
         self.report.text, self.report.truncated = finished.text, finished.truncated
 
-    def _request(self) -> Request:
+    def _request(self, system: str) -> Request:
         runtime = self.runtime
         request = Request(
             model=runtime.chosen.model,
-            system=runtime.system,
+            system=system,
             messages=runtime.conversation.messages,
             tools=runtime.tool_list.definitions(runtime.plugins.tools(), runtime.info),
             session_id=runtime.info.id,
