@@ -1,4 +1,4 @@
-"""Replies that break off, repeat themselves, are withheld, or hold calls as text."""
+"""Replies that break off, repeat themselves or are withheld."""
 
 import threading
 import time
@@ -217,44 +217,6 @@ def test_a_reply_that_repeats_itself_is_stopped_while_it_streams(tmp_path, perio
 )
 def test_long_texts_that_only_look_alike_are_no_loop(text):
     assert not repeats_itself(text)
-
-
-# Calls as text
-
-WRITTEN = [
-    '<tool_call>{"name": "look", "arguments": {"at": "a"}}</tool_call>',
-    'I look at it.\n<tool_call>\n{"name": "look", "arguments": {}}\n</tool_call>',
-    '```json\n{"tool": "look", "parameters": {"at": "a"}}\n```',
-    '{"name": "look", "arguments": {"at": "a"}}',
-    '[{"type": "function", "function": {"name": "look", "arguments": "{}"}}]',
-    "<function=look>\n<parameter=at>\na\n</parameter>\n</function>",
-]
-
-
-@pytest.mark.finding("B11")
-@pytest.mark.parametrize("text", WRITTEN)
-def test_a_call_that_comes_as_text_is_told_once_and_then_the_run_fails(tmp_path, text):
-    played = play(tmp_path, [text, [("look", {})], "Done."], plugins=TOOLS)
-    assert (played.report["stop_reason"], played.text) == ("done", "Done.")
-    assert "you wrote a call of look as text" in played.model.requests[1].messages[-1].text
-    played = play(tmp_path, [text, text], plugins=TOOLS)
-    assert played.report["stop_reason"] == "failed"
-    assert "profile" in played.report["error"]["message"]
-
-
-@pytest.mark.finding("B11")
-@pytest.mark.parametrize(
-    "text",
-    [
-        '{"name": "acme", "version": 1}',
-        '{"name": "look"}',
-        'Use {"name": "look", "arguments": {}} to look.',
-        '```json\n{"name": "other", "arguments": {}}\n```',
-        "A tool call is written <tool_call>like this</tool_call>.",
-    ],
-)
-def test_json_that_is_no_call_is_an_answer(tmp_path, text):
-    assert play(tmp_path, [text], plugins=TOOLS).report["stop_reason"] == "done"
 
 
 # Loops over the whole run

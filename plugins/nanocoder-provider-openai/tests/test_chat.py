@@ -78,6 +78,18 @@ def failure(provider, **request):
     return caught.value
 
 
+@pytest.mark.finding("B11")
+def test_a_call_that_the_model_writes_as_text_fails_and_says_how_to_call(play):
+    written = '<tool_call>{"name": "read_file", "arguments": {"path": "a"}}</tool_call>'
+    provider, _ = play(events(chunk(content=written), chunk("stop"), DONE))
+    end = reply(provider, tools=[READ])[-1]
+    assert [(call.name, bool(call.id)) for call in end.calls] == [("read_file", True)]
+    assert "you wrote a call of read_file as text" in end.calls[0].error
+    told = Message("assistant", end.text, calls=end.calls)
+    with pytest.raises(ProviderError, match="writes its tool calls as text"):
+        reply(provider, Message("user", "hi"), told, tools=[READ])
+
+
 def test_text_is_streamed_and_the_whole_reply_comes_last(play):
     usage = {
         "prompt_tokens": 10,

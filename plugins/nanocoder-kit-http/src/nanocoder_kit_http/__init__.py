@@ -25,6 +25,7 @@ from nanocoder_kit_http.retry import Retry
 from nanocoder_kit_http.settings import HttpSettings, read_key
 from nanocoder_kit_http.sse import SseEvent, SseParser
 from nanocoder_kit_http.timers import Timeouts
+from nanocoder_kit_http.written_calls import refuse_written_call
 
 __all__ = [
     "WHOLE_REPLY",
@@ -49,5 +50,6 @@ __all__ = [
     "parse_arguments",
     "read_key",
     "read_reply",
+    "refuse_written_call",
     "replace_surrogates",
 ]

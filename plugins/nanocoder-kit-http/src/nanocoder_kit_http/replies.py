@@ -5,11 +5,12 @@ from collections.abc import Generator, Iterable, Sequence
 from contextlib import closing
 from typing import Final, Protocol
 
-from nanocoder import Finished, ProviderError, TextDelta, ThinkingDelta, ToolCall
+from nanocoder import Finished, ProviderError, Request, TextDelta, ThinkingDelta, ToolCall
 
 from nanocoder_kit_http.failures import FinalError, last_words
 from nanocoder_kit_http.json_text import parse_arguments, replace_surrogates
 from nanocoder_kit_http.sse import SseEvent
+from nanocoder_kit_http.written_calls import refuse_written_call
 
 _ID_BYTES: Final = 12
 REPLY_LIMIT_BYTES: Final = 256 * 1024 * 1024
@@ -44,9 +45,9 @@ class ReplyDecoder(Protocol):
 
 
 def read_reply(
-    batches: Generator[list[SseEvent], None, None], reply: ReplyDecoder
+    batches: Generator[list[SseEvent], None, None], reply: ReplyDecoder, request: Request
 ) -> Generator[Sequence[Delta | Finished], None, None]:
-    """Decode one attempt for `Retry.run`.
+    """Decode one attempt of *request* for `Retry.run`; a call that is written as text is refused.
 
     Raises: ProviderError, with the last words when the answer had begun.
     """
@@ -76,7 +77,7 @@ def read_reply(
             # No tool has run yet, so another try does no harm.
             retry=True if was_cut and error.retry is None else error.retry,
         ) from error
-    yield [finished]
+    yield [refuse_written_call(finished, request)]
 
 
 class Deltas:

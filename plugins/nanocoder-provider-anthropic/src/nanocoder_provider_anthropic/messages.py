@@ -74,7 +74,8 @@ class AnthropicProvider:
 
         def attempt() -> Any:
             batches = self._client.stream_events("/v1/messages", body, cancel)
-            return read_reply(batches, MessageReply(self._client.host, self._ids, [self._key]))
+            reply = MessageReply(self._client.host, self._ids, [self._key])
+            return read_reply(batches, reply, request)
 
         return self._retry.run(attempt, cancel)
 

@@ -75,7 +75,7 @@ class OpenAIProvider:
             reply = ChatReply(
                 self._client.host, self._ids, [self._key], echo=self._settings.echo_reasoning
             )
-            return read_reply(batches, reply)
+            return read_reply(batches, reply, request)
 
         return self._retry.run(attempt, cancel)
 

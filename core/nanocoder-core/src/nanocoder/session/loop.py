@@ -12,7 +12,7 @@ from nanocoder.errors import Cancelled, NanocoderError, ToolError
 from nanocoder.hooks import styles
 from nanocoder.path.path import Executor
 from nanocoder.plugins.preload import preload
-from nanocoder.provider import Finished, Request, ToolDefinition
+from nanocoder.provider import Finished, Request
 from nanocoder.session.messages import encode, spoken
 from nanocoder.session.prompt import NAMED_FILE_CHARS, for_small_model
 from nanocoder.session.repetition import RepetitionGuard
@@ -20,7 +20,6 @@ from nanocoder.session.reply import Reply, ask
 from nanocoder.session.report import Report, usage_data
 from nanocoder.session.runtime import Runtime
 from nanocoder.session.sub_sessions import SubSessions
-from nanocoder.session.text_calls import FAILED, HINT, written_call
 from nanocoder.tools.outcome import not_run
 from nanocoder.values import Decision, Event, Message, StopReason, ToolCall, Usage
 
@@ -37,9 +36,7 @@ Ending = Generator[Event, None, StopReason | None]
 class Run(Shown):
     """One prompt: what belongs to it alone, and the loop until the model has answered.
 
-    *signal* is the number of the signal that interrupted it. *hint* is what a model was told that
-    wrote its calls as text, *offered* what the latest request offered, *spent* the budget that is
-    used up.
+    *signal* is the number of the signal that interrupted it, *spent* the budget that is used up.
     """
 
     runtime: Runtime
@@ -49,8 +46,6 @@ class Run(Shown):
     cancel: Cancel
     guard: RepetitionGuard
     signal: int = 0
-    hint: str = ""
-    offered: Sequence[ToolDefinition] = ()
     spent: str = ""
 
     def work_on(self, message: Message) -> Events:
@@ -76,23 +71,20 @@ class Run(Shown):
         yield Event("run.finished", self.report.data())
 
     def _turns(self) -> Generator[Event, None, StopReason]:
-        conversation = self.runtime.conversation
         for _ in range(self.runtime.max_turns):
             self.report.turns += 1
             reply = yield from self._ask()
             calls, ended = reply.finished.calls, self._ending(reply)
-            if calls and ended is None:
+            if ended is None:
                 ended = yield from self._answer(calls)
             elif calls:
-                yield conversation.add_results(not_run(calls, "the run is over"))
-            elif ended is None:
-                yield conversation.add(Message("user", self.hint, typed=""))
+                yield self.runtime.conversation.add_results(not_run(calls, "the run is over"))
             if ended is not None:
                 return ended
         return (yield from self._last_turn())
 
     def _ending(self, reply: Reply) -> StopReason | None:
-        """Return why the run ends with *reply*; None when its calls or the hint come next.
+        """Return why the run ends with *reply*; None when its calls come next.
 
         Raises: ProviderError for a reply without anything.
         """
@@ -101,15 +93,7 @@ class Run(Shown):
             return self.report.stopped(StopReason.LOOP, "stopped: the reply repeated itself")
         if finished.refusal:
             return self.report.stopped(StopReason.REFUSED, finished.refusal)
-        if finished.calls:
-            return None
-        name = written_call(finished.text, [tool.name for tool in self.offered])
-        if not name:
-            return self.report.answered(finished.text)
-        if self.hint:
-            return self.report.stopped(StopReason.FAILED, FAILED.format(name=name))
-        self.hint = HINT.format(name=name)
-        return None
+        return None if finished.calls else self.report.answered(finished.text)
 
     def _last_turn(self) -> Generator[Event, None, StopReason]:
         """Let the model answer with what it has."""
@@ -175,7 +159,6 @@ class Run(Shown):
         system = runtime.system
         yield from conversation.compact(plugins, provider, runtime.hook_context())
         request = self._request(system)
-        self.offered = request.tools
         model = runtime.info.model
         yield Event("request.started", {"turn": self.report.turns, "model": model})
         with preload(self._modules_of_first_calls()):
