@@ -1,8 +1,9 @@
 """The part of the contract suite that is about providers, policies and screens."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from nanocoder.hooks.styles import problem_of
@@ -10,6 +11,10 @@ from nanocoder.tools.tool import Tool
 
 from nanocoder_testing.contract_marks import NAME, about, fail_for, needs
 from nanocoder_testing.subject import Subject
+
+if TYPE_CHECKING:
+    from nanocoder.plugins import Plugins
+    from nanocoder.tools.session_info import SessionInfo
 
 
 @about("providers")
@@ -235,8 +240,16 @@ def _rooms(subject: Subject, cwd: Path) -> Iterator[dict[str, Any]]:
     from nanocoder.tools.session_info import SessionInfo
     from nanocoder.values import Mode
 
-    settings = subject.alone().settings
+    plugins = subject.alone()
     for mode in Mode:
         for interactive in (False, True):
             session = SessionInfo("session", cwd, mode=mode, interactive=interactive)
-            yield {"session": session, "settings": settings}
+            resource = partial(_resources, plugins, session)
+            yield {"session": session, "settings": plugins.settings, "resource": resource}
+
+
+def _resources(plugins: "Plugins", session: "SessionInfo", plugin: str) -> Callable[[str], Any]:
+    """Return what opens a resource of *plugin*, a new one each time."""
+    return lambda name: plugins.real(plugin, "resources", name).open(
+        session, plugins.settings(plugin)
+    )

@@ -1,5 +1,6 @@
 """The tool tool_search, and the definitions that requests leave out until the model needs them."""
 
+from collections.abc import Callable
 from typing import Annotated, Any
 
 from attrs import field, frozen
@@ -7,6 +8,7 @@ from nanocoder import (
     Effect,
     Param,
     Request,
+    Resource,
     SessionInfo,
     Tool,
     ToolContext,
@@ -15,7 +17,9 @@ from nanocoder import (
     tool,
 )
 
-from nanocoder_tool_search.deferral import Deferral, can_search
+from nanocoder_tool_search.deferral import SessionTools, can_search
+
+TOOLS = "tools"
 
 
 @frozen
@@ -30,13 +34,6 @@ class Settings:
         metadata={
             "description": "Tools in every request, in place of those that are meant to be there."
         },
-    )
-    deferral: Deferral = field(
-        factory=Deferral,
-        init=False,
-        repr=False,
-        eq=False,
-        metadata={"description": "Not a key: what sessions have found, for the tool and the hook."},
     )
 
 
@@ -55,7 +52,7 @@ def tool_search(
     from nanocoder_tool_search.ranking import find_tools
 
     settings: Settings = ctx.settings or Settings()
-    deferred = settings.deferral.of_session(ctx.session_id).deferred
+    deferred = ctx.resource(TOOLS).deferred
     others = [info for info in ctx.tools if info.name != tool_search.name]
     ctx.cancelled.check()
     matches = find_tools(query, others, deferred, settings.max_results)
@@ -69,13 +66,22 @@ def nanocoder_tools() -> list[Tool[..., Any]]:
 
 
 @hookimpl
+def nanocoder_resources() -> list[Resource]:
+    """Offer what a session's model has found."""
+    return [Resource(TOOLS, lambda _session, _settings: SessionTools())]
+
+
+@hookimpl
 def nanocoder_before_request(
-    request: Request, session: SessionInfo, settings: Settings
+    request: Request,
+    session: SessionInfo,
+    settings: Settings,
+    resource: Callable[[str], SessionTools],
 ) -> Request | None:
     """Leave out the tools that the model can find; a small model gets few tools anyway."""
     if session.profile == "small" or not can_search(request.tools):
         return None
-    return settings.deferral.of_session(session.id).reduce(request, settings.always)
+    return resource(TOOLS).reduce(request, settings.always)
 
 
 @hookimpl

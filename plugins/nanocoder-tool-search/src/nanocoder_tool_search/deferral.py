@@ -9,8 +9,6 @@ from nanocoder import Message, Request, ToolDefinition, ToolResult
 PLUGIN = "tool-search"
 MAX_NAMED = 200
 """The most deferred tools that are named; the search finds the others all the same."""
-MAX_SESSIONS = 64
-"""How many sessions are remembered; an older one is read anew from its messages."""
 
 Definitions = Mapping[str, ToolDefinition]
 
@@ -60,19 +58,6 @@ class SessionTools:
             for result in message.results:
                 self._revealed |= dict.fromkeys(_revealed_by(result))
         self._count, self._last = len(messages), messages[-1] if messages else None
-
-
-class Deferral:
-    """The tools of each session, by the session's ID."""
-
-    def __init__(self) -> None:
-        self._sessions: dict[str, SessionTools] = {}
-
-    def of_session(self, session_id: str) -> SessionTools:
-        """Return the tools of one session."""
-        if session_id not in self._sessions and len(self._sessions) == MAX_SESSIONS:
-            self._sessions.pop(next(iter(self._sessions)), None)
-        return self._sessions.setdefault(session_id, SessionTools())
 
 
 def can_search(tools: Sequence[ToolDefinition]) -> bool:

@@ -1,7 +1,8 @@
 """The hooks, in the order in which a session fires them.
 
 An implementation takes any of the named arguments, in any order. `settings` is always the plugin's
-own settings object (see `nanocoder_settings`), `session` a `SessionInfo`. Plugins are asked in the
+own settings object (see `nanocoder_settings`), `session` a `SessionInfo`. `resource(name)` returns
+what the plugin keeps open for the session (see `nanocoder_resources`). Plugins are asked in the
 order of their names; where the first answer wins, those of a lower rank (`@hookimpl(rank=10)`, 50
 by default) are asked first. Each hook has one of five styles, which says who wins and what a
 failing plugin does:
@@ -186,7 +187,9 @@ def nanocoder_sandboxes() -> "list[Sandbox]":  # type: ignore[empty-body]
 
 @hookspec
 def nanocoder_resources() -> "list[Resource]":  # type: ignore[empty-body]
-    """Offer what the plugin keeps open for one session, reached by `ctx.resource(name)`.
+    """Offer what the plugin keeps open for one session.
+
+    A tool reaches it by `ctx.resource(name)`, a hook with the argument *resource* by that.
 
     Called: when the plugin is described, and at the first use of one of its resources in a session.
     Results: each resource belongs to its plugin; names need to be unique within it only.
@@ -262,7 +265,7 @@ def nanocoder_compact(
 
 @hookspec
 def nanocoder_before_request(
-    request: "Request", session: "SessionInfo", settings: Any
+    request: "Request", session: "SessionInfo", settings: Any, resource: Callable[[str], Any]
 ) -> "Request | None":
     """See, or replace, what is about to be sent to the model.
 

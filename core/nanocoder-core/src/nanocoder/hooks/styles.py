@@ -30,6 +30,9 @@ DEADLINES_S: Mapping[str, float] = {
 }
 """How long one plugin may take. The others wait for a person, a model, or have their own limit."""
 
+OF_PLUGIN = frozenset({"settings", "resource"})
+"""Arguments that each plugin has of its own; the caller passes functions of the plugin's name."""
+
 STRICTNESS = {Decision.ALLOW: 0, Decision.ASK: 1, Decision.DENY: 2}
 
 
@@ -43,13 +46,11 @@ class Implementation(Shown):
     parameters: tuple[str, ...] = ()
 
     def __call__(self, arguments: Mapping[str, Any]) -> Any:
-        """Call it with those of *arguments* that it takes.
-
-        `settings` maps plugin names to settings objects.
-        """
-        named = {name: arguments[name] for name in self.parameters if name != "settings"}
-        if "settings" in self.parameters:
-            named["settings"] = arguments["settings"](self.plugin)
+        """Call it with those of *arguments* that it takes."""
+        named = {
+            name: arguments[name](self.plugin) if name in OF_PLUGIN else arguments[name]
+            for name in self.parameters
+        }
         return self.function(**named)
 
     def error(self, problem: object) -> PluginError:

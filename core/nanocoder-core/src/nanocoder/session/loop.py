@@ -199,8 +199,8 @@ class Run(Shown):
             session_id=runtime.info.id,
         )
         chain = runtime.plugins.implementations("nanocoder_before_request")
-        context = {"request": request, **runtime.hook_context()}
-        return styles.chain(chain, context, "request", Request)
+        context = {"resource": runtime.resources_of, **runtime.hook_context()}
+        return styles.chain(chain, {"request": request, **context}, "request", Request)
 
     def _small_file(self, path: str) -> str:
         """Return a small file's text if every tool that reads a path may read it, else nothing."""

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from attrs import define, evolve, field
@@ -256,6 +257,10 @@ class Runtime:
             if (plugin, name) not in self._resources:
                 self._resources[plugin, name] = self._open_resource(plugin, name)
             return self._resources[plugin, name]
+
+    def resources_of(self, plugin: str) -> Callable[[str], Any]:
+        """Return what a hook of *plugin* reaches its resources by."""
+        return partial(self.resource, plugin)
 
     def _open_resource(self, plugin: str, name: str) -> Any:
         for entry, offer in self.plugins.offers("resources"):
