@@ -51,22 +51,20 @@ def choose_model(
     *config* knows who named it. Raises: UsageError for a provider that is not there, ProviderError
     when nothing can be used; both say what can.
     """
-    given = wanted
-    wanted = wanted or _chosen_by_plugin(plugins, session)
-    if not wanted:
+    named = wanted or _chosen_by_plugin(plugins, session)
+    if not named:
         return first_usable(plugins, environment)
-    name, _, model = wanted.partition("/")
-    offers = {offer["name"]: offer for _, offer in plugins.offers("providers")}
-    if name in offers and not model:
-        owners = {one["name"]: entry.name for entry, one in plugins.offers("providers")}
-        found = usable(plugins, owners[name], offers[name], environment)
-        return found or Chosen(name, str(offers[name]["default_model"]))
+    name, _, model = named.partition("/")
+    offers = {offer["name"]: (entry, offer) for entry, offer in plugins.offers("providers")}
     if name not in offers:
-        by_whom = _named_by(wanted, config) if given else "chosen by a plugin"
+        by_whom = _named_by(wanted, config) if wanted else "chosen by a plugin"
         why = plugins.why_missing(name, "providers")
-        instead = f": {why}" if why else _instead(wanted, offers)
+        known = {provider: offer for provider, (_, offer) in offers.items()}
+        instead = f": {why}" if why else _instead(named, known)
         raise UsageError(f"there is no provider {name!r} ({by_whom}){instead}")
-    return Chosen(name, model or str(offers[name]["default_model"]))
+    entry, offer = offers[name]
+    ready = None if model else usable(plugins, entry.name, offer, environment)
+    return ready or Chosen(name, model or str(offer["default_model"]))
 
 
 def _named_by(wanted: str, config: Config | None) -> str:

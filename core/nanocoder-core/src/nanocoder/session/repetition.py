@@ -64,11 +64,10 @@ class RepetitionGuard:
 
     def __init__(self, tools: Mapping[str, Tool[..., Any]]) -> None:
         self._tools = tools
-        self._last = ""
-        self._last_result = ""
-        self._in_a_row = 0
-        self._is_counted = False
-        self._outcomes: dict[Outcome, int] = {}
+        self._last: Outcome = ("", "")
+        self._turns_in_a_row = 0
+        self._counts: Counter[Outcome] = Counter()
+        self._counts_of_commands: Counter[Outcome] = Counter()
         self._changes: set[str] = set()
 
     def repeated_result(self, call: ToolCall) -> ToolResult | None:
@@ -79,7 +78,7 @@ class RepetitionGuard:
         tool = self._tools.get(call.name)
         if tool is None or tool.repeatable or not tool.is_read_only:
             return None
-        if _key(call) != self._last:
+        if _key(call) != self._last[0]:
             return None
         return ToolResult(
             ALREADY_DONE, title=call.name, metadata={"repeated": True}, call_id=call.id
@@ -90,79 +89,69 @@ class RepetitionGuard:
 
         The same call counts once in a turn: the model made all of them before it saw a result.
         """
-        self._is_counted = False
         in_turn: Counter[Outcome] = Counter()
+        new_turn = 1
         for call, result in zip(calls, results, strict=True):
-            self._count_in_a_row(call, result)
-            if self._in_a_row >= SAME_IN_A_ROW:
-                return (
-                    f"stopped: {call.name} was called in {self._in_a_row} turns in a row with the"
-                    f" same arguments and the same result{_first_words(result)}"
-                )
-            problem = self._count_in_run(call, result, in_turn)
+            tool = self._tools.get(call.name)
+            if tool is not None and tool.repeatable:
+                self._last, self._turns_in_a_row = ("", ""), 0
+                continue
+            problem = self._count_in_a_row(call, result, new_turn)
+            new_turn = 0
+            if not problem and not result.metadata.get("repeated"):
+                outcome = _outcome(call, result)
+                in_turn[outcome] += 1
+                problem = self._count_in_run(call, result, outcome, in_turn[outcome])
             if problem:
-                return problem
+                return f"stopped: {problem}"
         return ""
 
-    def _count_in_run(self, call: ToolCall, result: ToolResult, in_turn: Counter[Outcome]) -> str:
-        """Count the outcome of *call*; returns why the run should end, or nothing."""
-        if self._is_repeatable(call) or result.metadata.get("repeated"):
+    def _count_in_a_row(self, call: ToolCall, result: ToolResult, new_turn: int) -> str:
+        key, output = _key(call), _TIMES.sub("", result.output)
+        if result.metadata.get("repeated"):
+            output = self._last[1]  # it did not run again, and would have come to the same
+        self._turns_in_a_row = self._turns_in_a_row + new_turn if (key, output) == self._last else 1
+        self._last = key, output
+        if self._turns_in_a_row < SAME_IN_A_ROW:
             return ""
-        outcome = _outcome(call, result)
-        in_turn[outcome] += 1
-        if in_turn[outcome] >= SAME_IN_A_TURN:
+        return (
+            f"{call.name} was called in {self._turns_in_a_row} turns in a row with the same"
+            f" arguments and the same result{_first_words(result)}"
+        )
+
+    def _count_in_run(
+        self, call: ToolCall, result: ToolResult, outcome: Outcome, in_turn: int
+    ) -> str:
+        if in_turn >= SAME_IN_A_TURN:
             times = f"{SAME_IN_A_TURN} times in one reply"
-            return f"stopped: {call.name} was called {times} with the same arguments and result"
-        if in_turn[outcome] > 1:
+            return f"{call.name} was called {times} with the same arguments and result"
+        if in_turn > 1:
             return ""
-        count = self._outcomes.get(outcome, 0) + 1
-        if not result.is_error and count == 1:
-            self._note_progress(call)
-        self._outcomes[outcome] = count
+        tool = self._tools.get(call.name)
+        is_command = tool is not None and Effect.EXECUTE in tool.effects
+        counts = self._counts_of_commands if is_command else self._counts
+        if tool is not None and not result.is_error and not counts[outcome]:
+            self._note_progress(call, tool)
+        counts[outcome] += 1
+        count = counts[outcome]
         if result.is_error and count >= SAME_FAILURES:
             same = "the same fault in its arguments" if _is_bad_call(result) else "the same error"
-            return f"stopped: {call.name} failed {count} times with {same}{_first_words(result)}"
+            return f"{call.name} failed {count} times with {same}{_first_words(result)}"
         if count >= SAME_RESULTS:
             return (
-                f"stopped: the model repeats itself: {call.name} was called {count} times with the"
-                f" same arguments and the same result, and nothing new was done in between"
+                f"the model repeats itself: {call.name} was called {count} times with the same"
+                " arguments and the same result, and nothing new was done in between"
             )
         return ""
 
-    def _note_progress(self, call: ToolCall) -> None:
-        tool = self._tools.get(call.name)
-        if tool is None or tool.is_read_only or _key(call) in self._changes:
+    def _note_progress(self, call: ToolCall, tool: Tool[..., Any]) -> None:
+        if tool.is_read_only or _key(call) in self._changes:
             return
         self._changes.add(_key(call))
-        # A command may have changed nothing: after it, only the counts of commands start anew.
-        only_commands = Effect.EXECUTE in tool.effects
-        self._outcomes = {
-            outcome: count
-            for outcome, count in self._outcomes.items()
-            if only_commands and not self._executes(outcome)
-        }
-
-    def _executes(self, outcome: Outcome) -> bool:
-        tool = self._tools.get(outcome[0].partition("\0")[0])
-        return tool is not None and Effect.EXECUTE in tool.effects
-
-    def _is_repeatable(self, call: ToolCall) -> bool:
-        tool = self._tools.get(call.name)
-        return tool is not None and tool.repeatable
-
-    def _count_in_a_row(self, call: ToolCall, result: ToolResult) -> None:
-        if self._is_repeatable(call):
-            self._last, self._in_a_row = "", 0
-            return
-        key = _key(call)
-        is_repeated = bool(result.metadata.get("repeated"))
-        output = _TIMES.sub("", result.output)
-        is_same = key == self._last and (is_repeated or output == self._last_result)
-        self._in_a_row = self._in_a_row + (not self._is_counted) if is_same else 1
-        self._is_counted = True
-        self._last = key
-        if not is_repeated:
-            self._last_result = output
+        self._counts_of_commands.clear()
+        # A command may have changed nothing, so after it the other calls count on.
+        if Effect.EXECUTE not in tool.effects:
+            self._counts.clear()
 
 
 def _key(call: ToolCall) -> str:
