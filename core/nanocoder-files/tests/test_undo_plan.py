@@ -6,12 +6,32 @@ import pytest
 from nanocoder_files import FileChange, Workspace, plan_undo
 
 
-@pytest.mark.parametrize("change", ["put", "on_disk", "states", "_class__"])
-def test_a_change_of_a_kind_that_there_is_not_is_named(tmp_path, change):
+def announced(path="a.txt", **fields):
+    record = {"root": "", "path": path, "target": "", "after": {"kind": "nothing"}, **fields}
+    return FileChange.parse(1, record, "call-1")
+
+
+def deleted(root, backup):
+    before = {"kind": "file", "digest": "0", "size": 1}
+    return announced(root=str(root), before=before, backup=backup)
+
+
+@pytest.mark.parametrize("before", ["0", None, [], {}, {"kind": "file", "owner": [1]}, {"size": 1}])
+def test_a_change_that_an_earlier_version_recorded_is_named(tmp_path, before):
     with Workspace(tmp_path) as workspace:
-        announced = FileChange(1, str(tmp_path), change, "a.txt")
-        plan = plan_undo(workspace, None, [announced])
-    assert plan.problems == [f"a.txt: a change of an unknown kind, {change!r}"]
+        plan = plan_undo(workspace, tmp_path, [announced(root=str(tmp_path), before=before)])
+    (problem,) = plan.problems
+    assert problem.startswith("a.txt was changed with an earlier version of nanocoder, whose")
+    assert str(tmp_path) in problem
+
+
+@pytest.mark.parametrize("kind", ["put", "on_disk", "states", "_class__"])
+def test_a_change_of_a_kind_that_there_is_not_is_named(tmp_path, kind):
+    with Workspace(tmp_path) as workspace:
+        (tmp_path / "a.txt").write_text("a")
+        change = announced(root=str(tmp_path), before={"kind": kind}, after={"kind": kind})
+        plan = plan_undo(workspace, None, [change])
+    assert plan.problems == ["a.txt has been changed since"]
 
 
 def test_a_copy_that_became_a_pipe_is_not_waited_for(tmp_path):
@@ -19,10 +39,7 @@ def test_a_copy_that_became_a_pipe_is_not_waited_for(tmp_path):
     (tmp_path / folder).mkdir()
     os.mkfifo(tmp_path / folder / "copy")
     with Workspace(tmp_path) as workspace:
-        announced = FileChange(
-            *(1, str(tmp_path), "delete", "a.txt"), before="0", backup=f"{folder}/copy"
-        )
-        plan = plan_undo(workspace, tmp_path, [announced])
+        plan = plan_undo(workspace, tmp_path, [deleted(tmp_path, f"{folder}/copy")])
     assert plan.problems == ["the earlier copy of a.txt is no longer kept"]
 
 
@@ -32,9 +49,6 @@ def test_a_copy_that_is_larger_than_any_file_here_is_named_and_not_read(tmp_path
     with (tmp_path / folder / "copy").open("wb") as copy:
         copy.truncate(3_000_000_000_000)  # a file with a hole: no memory would hold it
     with Workspace(tmp_path) as workspace:
-        announced = FileChange(
-            *(1, str(tmp_path), "delete", "a.txt"), before="0", backup=f"{folder}/copy"
-        )
-        plan = plan_undo(workspace, tmp_path, [announced])
+        plan = plan_undo(workspace, tmp_path, [deleted(tmp_path, f"{folder}/copy")])
     (problem,) = plan.problems
     assert "has 3,000,000,000,000 bytes; at most 50,000,000 are restored" in problem

@@ -15,11 +15,10 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from attrs import evolve, frozen
-from nanocoder_schema import Value
+from attrs import frozen
 
 from nanocoder_files.content import digest
-from nanocoder_files.file_state import DIRECTORY, FileState
+from nanocoder_files.file_change import DAMAGED, Change
 from nanocoder_files.owned_files import (
     create_locked,
     folder_for,
@@ -33,41 +32,20 @@ MAX_NAME_CHARS: Final = 100
 MAX_FIRST_LINE: Final = 65_536
 RESTORED: Final = b"-"
 """Replaces the first byte of an entry whose change was taken back: that needs no room."""
-DAMAGED: Final = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
-"""The exceptions that a damaged line raises when it is read."""
 
 
 @frozen(eq=False, repr=False)
-class LoggedChange(Value):
-    """A change of *path* from *before* to *after*.
+class LoggedChange(Change):
+    """A change in a log; *at* is nanoseconds since the epoch.
 
-    With a *target* it is a move of *after*, and *before* is the state of the target. *at* is
-    nanoseconds since the epoch; *line* is where its line begins in the file, and *offset* where the
-    earlier content, *size* bytes, does.
+    *line* is where its line begins in the file, and *offset* where the earlier content, *size*
+    bytes, does.
     """
 
-    path: str
-    before: FileState
-    after: FileState
-    target: str = ""
     at: int = 0
     line: int = 0
     offset: int = 0
     size: int = 0
-
-    @property
-    def changed_path(self) -> str:
-        """The path whose earlier state is *before*."""
-        return self.target or self.path
-
-    def conflicts_with(self, other: "LoggedChange") -> bool:
-        """Tell whether the order matters in which both are taken back.
-
-        Several calls may need one directory, which goes with the last of them.
-        """
-        is_shared = self.after.kind == other.after.kind == DIRECTORY and not self.target
-        paths, other_paths = {self.path, self.target} - {""}, {other.path, other.target} - {""}
-        return not is_shared and not paths.isdisjoint(other_paths)
 
 
 class ChangeLog:
@@ -98,21 +76,14 @@ class ChangeLog:
             os.ftruncate(self._fd, self._end)
             self._append({"pid": os.getpid()})
 
-    def append(self, change: LoggedChange, data: bytes = b"") -> LoggedChange:
+    def append(self, change: Change, data: bytes = b"") -> LoggedChange:
         """Put a change on the disk and return it with its place in the log; raises OSError."""
         last = self.changes[-1].at if self.changes else 0
-        change = evolve(change, at=max(time.time_ns(), last + 1), size=len(data))
-        fields = {
-            "at": change.at,
-            "path": change.path,
-            "target": change.target,
-            "before": change.before.data(),
-            "after": change.after.data(),
-            "size": change.size,
-        }
+        at = max(time.time_ns(), last + 1)
+        fields = change.data() | {"at": at, "size": len(data)}
         line = self._end
         offset = self._append(fields, data + b"\n")
-        self.changes.append(evolve(change, line=line, offset=offset))
+        self.changes.append(_logged(fields, line, offset))
         return self.changes[-1]
 
     def mark_restored(self, change: LoggedChange) -> None:
@@ -205,7 +176,7 @@ class ChangeLog:
                         if file.read(1) != b"\n":
                             return
                         if not is_restored:
-                            self.changes.append(_change(fields, self._end, begin))
+                            self.changes.append(_logged(fields, self._end, begin))
                     else:
                         self.title = fields.get("about", self.title)
                         self.owners.add(int(fields["pid"]))
@@ -270,17 +241,9 @@ def _running_logs_beside(path: Path) -> Iterator[ChangeLog]:
                 log.close()
 
 
-def _change(fields: Mapping[str, Any], line: int, offset: int) -> LoggedChange:
-    return LoggedChange(
-        path=str(fields["path"]),
-        before=FileState.of_data(fields["before"]),
-        after=FileState.of_data(fields["after"]),
-        target=str(fields["target"]),
-        at=int(fields["at"]),
-        line=line,
-        offset=offset,
-        size=int(fields["size"]),
-    )
+def _logged(fields: Mapping[str, Any], line: int, offset: int) -> LoggedChange:
+    at, size = int(fields["at"]), int(fields["size"])
+    return LoggedChange.of_data(fields, at=at, line=line, offset=offset, size=size)
 
 
 def _sync(folder: Path) -> None:

@@ -15,6 +15,8 @@ from nanocoder_files.backups import Backups
 from nanocoder_files.beneath import NewFolders, Place
 from nanocoder_files.content import digest
 from nanocoder_files.errors import WorkspaceError
+from nanocoder_files.file_change import Change, announcement
+from nanocoder_files.file_state import DIRECTORY, FILE, FileState, state_of
 from nanocoder_files.known_files import KnownFiles
 from nanocoder_files.os_errors import FULL
 from nanocoder_files.path_text import escape_path
@@ -64,7 +66,8 @@ class Changes:
     _snapshot: "Snapshot | None" = None
 
     def _new_folders(self) -> NewFolders:
-        return NewFolders(self._rollback.makes if self._rollback is not None else None)
+        folder = FileState(DIRECTORY)
+        return NewFolders(lambda path: self._log(Change(path, FileState(), folder)))
 
     def write(
         self,
@@ -94,20 +97,17 @@ class Changes:
                 raise stale(escape_path(place.path))
             size = sum(map(len, pieces))
 
-            def announce() -> str:
+            def log() -> str:
                 new = digest(*pieces)
-                self._announce("write", place.path, old, backup, after=new, made=_names(folders))
-                if self._rollback is not None:
-                    self._rollback.writes(place.path, old, new, size)
+                change = Change(place.path, self._before(old), FileState(FILE, new, size))
+                self._log(change, old, backup)
                 return new
 
             with self._backup(place, old) as backup:
                 # A rollback logs the change before there is even a new file beside the old one.
-                early = announce() if self._rollback is not None else None
+                early = log() if self._rollback is not None else None
                 with self._write_note.file(place) as name:
-                    new = replace(
-                        place, name, pieces, old, mode, meanwhile=lambda: early or announce()
-                    )
+                    new = replace(place, name, pieces, old, mode, meanwhile=lambda: early or log())
             is_part = expect is not None or expect_digest
             # After a change of one part, the rest of a file that was never read is still unknown.
             if not old or not is_part or place.path in self.known_files:
@@ -127,9 +127,8 @@ class Changes:
             with self._backup(place, old) as backup:
                 if old:
                     check_unchanged(place, old)
-                self._announce("delete", place.path, old, backup, kind=_kind(status))
-                if self._rollback is not None:
-                    self._rollback.removes(place, old)
+                before = self._before(old) if old else self._state(place, status)
+                self._log(Change(place.path, before, FileState()), old, backup)
                 os.unlink(place.name, dir_fd=place.fd)
             sync_directory(place.fd)
             self.known_files.pop(place.path, None)
@@ -156,12 +155,8 @@ class Changes:
             if overwrite:
                 self._check_seen(target, there, old.status if old else None, old)
             with self._backup(there, old) as backup:
-                if self._listener is not None:
-                    fields = {"kind": _kind(status), "after": self._digest(here, status)}
-                    fields |= {"target": escape_path(there.path)}
-                    self._announce("move", here.path, old, backup, made=_names(folders), **fields)
-                if self._rollback is not None:
-                    self._rollback.moves(here, there, old)
+                change = Change(here.path, self._before(old), self._state(here, status), there.path)
+                self._log(change, old, backup)
                 rename(here, there, status, overwrite=overwrite)
             for place in (there, here):
                 sync_directory(place.fd)
@@ -176,22 +171,21 @@ class Changes:
     def make_dirs(self, raw: str) -> None:
         """Create a directory and those above it; see `Workspace.make_dirs`."""
         _refuse_git(raw)
-        folders, place = self._new_folders(), raw + "/name"  # the folder of this name is made
+        place = raw + "/name"  # the folder of this name is made
+        folders = self._new_folders()
         with (
             self.lock,
             self._removing_folders(raw, folders),
             self._root.place(place, new_folders=folders, follow=False),
         ):
-            if folders:
-                self._announce("make_dirs", raw, made=_names(folders))
+            pass
 
     def remove_dir(self, raw: str) -> None:
         """Remove an empty directory; see `Workspace.remove_dir`."""
         with self.lock, self._errors(raw), self._root.place(raw, follow=False) as place:
             self._refuse(place, directories=True)
-            self._announce("remove_dir", place.path)
-            if self._rollback is not None:
-                self._rollback.removes(place)
+            before = self._state(place, place.stat())
+            self._log(Change(place.path, before, FileState()))
             os.rmdir(place.name, dir_fd=place.fd)
 
     def check_directory(self, raw: str, path: str) -> None:
@@ -221,23 +215,24 @@ class Changes:
         if self._snapshot:
             self._snapshot.forget(*paths)
 
-    def _announce(
-        self,
-        change: str,
-        path: str,
-        old: Old | None = None,
-        backup: Path | None = None,
-        **more: Any,
-    ) -> None:
-        """Tell the listener what is about to change, without fields that are empty."""
-        if self._listener is None:
-            return
-        fields = {"root": str(self._root.path), "change": change, "path": escape_path(path), **more}
-        if old:
-            fields |= {"before": old.digest, "mode": mode_of.S_IMODE(old.status.st_mode)}
-        if backup:
-            fields["backup"] = f"{backup.parent.name}/{backup.name}"
-        self._listener({name: value for name, value in fields.items() if value})
+    def _log(self, change: Change, old: Old | None = None, backup: Path | None = None) -> None:
+        """Record what is about to change: in the journal, and in the log of a call."""
+        if self._listener is not None:
+            self._listener(announcement(change, self._root.path, backup))
+        if self._rollback is not None:
+            self._rollback.log(change, old.data if old else b"")
+
+    def _before(self, old: Old | None) -> FileState:
+        """Return the state of *old*; its digest is taken only where somebody records it."""
+        is_recorded = self._listener is not None or self._rollback is not None
+        return FileState.of_old(old) if old is not None and is_recorded else FileState()
+
+    def _state(self, place: Place, status: os.stat_result) -> FileState:
+        """Return what will be moved or removed; only a rollback needs to put all of it back."""
+        if self._rollback is not None or not mode_of.S_ISREG(status.st_mode):
+            return state_of(place)
+        digest_now = self._digest(place, status) if self._listener is not None else ""
+        return FileState(FILE, digest_now, status.st_size, mode=mode_of.S_IMODE(status.st_mode))
 
     def _digest(self, place: Place, status: os.stat_result) -> str:
         """Return the digest of a small file that will be moved, "" of anything else."""
@@ -345,17 +340,6 @@ class Changes:
                 ):
                     os.rmdir(place.name, dir_fd=place.fd)
             raise
-
-
-def _names(folders: list[str] | None) -> list[str]:
-    return [escape_path(path) for path in folders or ()]
-
-
-def _kind(status: os.stat_result) -> str:
-    """Return "file", "directory" or "other": a link, or something special."""
-    if mode_of.S_ISREG(status.st_mode):
-        return "file"
-    return "directory" if mode_of.S_ISDIR(status.st_mode) else "other"
 
 
 def _refuse_git(path: str) -> None:

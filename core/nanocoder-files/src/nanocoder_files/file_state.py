@@ -89,21 +89,29 @@ class FileState(Value):
         )
 
 
+def kind_of(status: os.stat_result) -> str:
+    """Return FILE, LINK, DIRECTORY or OTHER."""
+    kinds = {mode_of.S_IFREG: FILE, mode_of.S_IFLNK: LINK, mode_of.S_IFDIR: DIRECTORY}
+    return kinds.get(mode_of.S_IFMT(status.st_mode), OTHER)
+
+
 def state_of(place: Place) -> FileState:
     """Return what is at *place*, itself: a link is not followed. Raises OSError."""
     try:
         status = place.stat()
     except FileNotFoundError:
         return FileState()
-    mode, owner = mode_of.S_IMODE(status.st_mode), (status.st_uid, status.st_gid)
-    if mode_of.S_ISREG(status.st_mode):
+    mode, owner, kind = (
+        mode_of.S_IMODE(status.st_mode),
+        (status.st_uid, status.st_gid),
+        kind_of(status),
+    )
+    if kind == FILE:
         digest = _digest(place) if status.st_size <= DIGEST_BYTES else ""
         return FileState(FILE, digest, status.st_size, mode=mode, owner=owner)
-    if mode_of.S_ISLNK(status.st_mode):
+    if kind == LINK:
         return FileState(LINK, target=os.readlink(place.name, dir_fd=place.fd))
-    return FileState(
-        DIRECTORY if mode_of.S_ISDIR(status.st_mode) else OTHER, mode=mode, owner=owner
-    )
+    return FileState(kind, mode=mode, owner=owner)
 
 
 def put(place: Place, state: FileState, data: bytes) -> None:

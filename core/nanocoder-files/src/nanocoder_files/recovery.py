@@ -11,11 +11,11 @@ from typing import Final
 
 from nanocoder_files.backups import Backups
 from nanocoder_files.beneath import LISTING, Place
-from nanocoder_files.change_log import ChangeLog, LoggedChange, discard_logs, take_over_logs
-from nanocoder_files.file_state import FILE
+from nanocoder_files.change_log import ChangeLog, discard_logs, take_over_logs
+from nanocoder_files.file_state import FILE, FileState
 from nanocoder_files.owned_files import folder_for, remove_if_empty
 from nanocoder_files.private_files import lock_file
-from nanocoder_files.restore import Restore
+from nanocoder_files.restore import LogRestore
 from nanocoder_files.root import Root
 from nanocoder_files.write_note import discard_notes, remove_temporary, take_noted_paths
 from nanocoder_files.writing import stray_owner, temporary_name
@@ -23,34 +23,23 @@ from nanocoder_files.writing import stray_owner, temporary_name
 MAX_COPIES: Final = 1_000
 
 
-class KilledRules:
+class KilledRestore(LogRestore):
     """How changes of killed processes, *owners* by their numbers, are taken back.
 
     A file that somebody has changed since is left as it is.
     """
 
-    makes_folders = False
-    retries_folders = False
-
-    def __init__(self, owners: Iterable[int]) -> None:
+    def __init__(self, root: Root, owners: Iterable[int]) -> None:
+        super().__init__(root)
         self._owners = set(owners)
 
-    def prepare(self, place: Place) -> None:
-        """Remove the files that a killed write has left half-way beside *place*."""
+    def _state(self, place: Place) -> FileState:
+        """Look at *place* without what a killed write has left half-way beside it."""
         mark = temporary_name(place.name).rpartition(".nc-")[0] + ".nc-"
         for name in _names_beside(place):
             if name.startswith(mark) and stray_owner(name) in self._owners:
                 os.unlink(name, dir_fd=place.fd)
-
-    def may_replace(self, place: Place, path: str) -> bool:  # noqa: ARG002 - a rule has both
-        """Leave it to the person."""
-        return False
-
-    def moved_back(self, change: LoggedChange) -> None:
-        """Do nothing: no session knows the files yet."""
-
-    def restored(self, change: LoggedChange) -> None:
-        """Do nothing: no session knows the files yet."""
+        return super()._state(place)
 
 
 def recover(base: Path, root: Path) -> list[str]:
@@ -100,7 +89,7 @@ def discard_orphaned_logs(base: Path, folders: Iterable[Path]) -> None:
 
 
 def _take_back(logs: list[ChangeLog], root: Root, copies_folder: Path) -> list[str]:
-    restore = Restore(root, KilledRules(owner for log in logs for owner in log.owners))
+    restore = KilledRestore(root, (owner for log in logs for owner in log.owners))
     backups = Backups(copies_folder, MAX_COPIES)
     copies: dict[str, Path] = {}
     # Calls that were killed together may have worked on the same files.
@@ -122,7 +111,7 @@ def _take_back(logs: list[ChangeLog], root: Root, copies_folder: Path) -> list[s
     return _messages(logs, restore, copies)
 
 
-def _messages(logs: list[ChangeLog], restore: Restore, copies: Mapping[str, Path]) -> list[str]:
+def _messages(logs: list[ChangeLog], restore: LogRestore, copies: Mapping[str, Path]) -> list[str]:
     lines = []
     if restore.paths:
         titles = " and ".join(dict.fromkeys(log.title for log in logs if log.changes))

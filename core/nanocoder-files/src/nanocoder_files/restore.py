@@ -1,9 +1,16 @@
-"""Taking changes back, the last one first. It may be repeated: a restored change is left alone."""
+"""Taking changes back, the last one first. It may be repeated: a restored change is left alone.
+
+The steps are the same on the disk and in the plan of an undo; `Restore` has them. Each of the three
+that take changes back has its rules: a call that has failed, the next session after a kill, and a
+person who undoes a run.
+"""
 
 import errno
 import os
-from contextlib import suppress
-from typing import Final, Protocol
+from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
+from functools import partial
+from typing import Final, Generic, TypeVar
 
 from attrs import frozen
 from nanocoder_schema import Value
@@ -11,12 +18,111 @@ from nanocoder_schema import Value
 from nanocoder_files.beneath import NewFolders, Place
 from nanocoder_files.change_log import ChangeLog, LoggedChange
 from nanocoder_files.errors import WorkspaceError
+from nanocoder_files.file_change import Change
 from nanocoder_files.file_state import DIRECTORY, NOTHING, FileState, is_same, put, state_of
 from nanocoder_files.path_text import escape_path
 from nanocoder_files.root import Root
 
 NOT_EMPTY: Final = {errno.ENOTEMPTY, errno.EEXIST}
 CHANGED_SINCE: Final = "has changed since and was left as it is"
+FOLDER_GONE: Final = (FileNotFoundError, NotADirectoryError)
+
+P = TypeVar("P")
+"""A path that was found: an open place on the disk, or a name in a plan."""
+
+
+class Restore(Generic[P]):
+    """Takes one change back after the other; where the files are is for a subclass to say."""
+
+    def take_back(self, change: Change) -> None:
+        """Take *change* back; one that was not made, or is restored, is left as it is."""
+        take_back = self._move_back if change.target else self._put_back
+        take_back(change)
+
+    def _put_back(self, change: Change) -> None:
+        try:
+            located = self._locate(change.path, make=change.before.kind != NOTHING)
+        except FOLDER_GONE:
+            if change.before.kind == NOTHING:
+                return
+            raise
+        with located as place:
+            now = self._state(place)
+            if self._is_back(now, change.before):
+                self._restored(change)
+            elif (
+                self._is_left(now, change.after)
+                or now.kind == change.before.kind == DIRECTORY  # killed before it had its mode
+                or self._may_replace(place, now, change)
+            ):
+                self._put(place, change)
+                self._restored(change)
+
+    def _move_back(self, change: Change) -> None:
+        with self._locate(change.path, make=True) as here:
+            state = self._state(here)
+            try:
+                located = self._locate(change.target, make=False)
+            except FOLDER_GONE:
+                if self._is_left(state, change.after):
+                    return  # the move was not begun, or has been taken back
+                raise
+            with located as there:
+                if not self._rename_back(here, there, state, change):
+                    return
+                if change.before.kind != NOTHING and self._state(there).kind == NOTHING:
+                    self._put(there, change)
+        self._restored(change)
+
+    def _rename_back(self, here: P, there: P, state: FileState, change: Change) -> bool:
+        """Give a thing its old name; False where something else is in the way."""
+        now = self._state(there)
+        if state.kind != NOTHING:
+            if self._is_left(state, change.after):
+                if now.kind != NOTHING:
+                    self._drop_second_name(here, there)
+                return True
+        elif now.kind != NOTHING and (
+            self._is_left(now, change.after) or self._may_replace(there, now, change)
+        ):
+            self._rename(there, here, change)
+            return True
+        self._lose_move(change, state)
+        return False
+
+    def _is_back(self, now: FileState, before: FileState) -> bool:
+        return now.resembles(before) and now.mode == before.mode
+
+    def _is_left(self, now: FileState, after: FileState) -> bool:
+        return now.resembles(after)
+
+    def _locate(self, path: str, *, make: bool) -> AbstractContextManager[P]:
+        """Find *path*, its folders made where *make*; raises OSError."""
+        raise NotImplementedError
+
+    def _state(self, place: P) -> FileState:
+        raise NotImplementedError
+
+    def _put(self, place: P, change: Change) -> None:
+        """Bring *place* into the state before *change*."""
+        raise NotImplementedError
+
+    def _rename(self, there: P, here: P, change: Change) -> None:
+        raise NotImplementedError
+
+    def _drop_second_name(self, here: P, there: P) -> None:
+        """Remove *there* where a kill between two steps left one file under both names."""
+
+    def _may_replace(self, place: P, now: FileState, change: Change) -> bool:
+        """Tell whether *place* may be replaced, though it is not as *change* has left it."""
+        raise NotImplementedError
+
+    def _lose_move(self, change: Change, state: FileState) -> None:
+        """Take note that a thing cannot have its old name, where *state* is by now."""
+        raise NotImplementedError
+
+    def _restored(self, change: Change) -> None:
+        """Take note that *change* was taken back."""
 
 
 @frozen(eq=False, repr=False)
@@ -32,38 +138,18 @@ class Restored(Value):
     then: str = ""
 
 
-class RestoreRules(Protocol):
-    """How changes are taken back: by the call itself, or after its process was killed.
+class LogRestore(Restore[Place]):
+    """Takes logged changes back on the disk; *failed* tells whether to try once more later.
 
-    With *makes_folders* a folder that is gone is made again, and with *retries_folders* a change in
-    one that cannot be made is tried again later.
+    *lost* has a line for each path that is not as it was. With *makes_folders* a folder that is
+    gone is made again, and a change in one that cannot be made is tried again later.
     """
 
-    makes_folders: bool
-    retries_folders: bool
+    makes_folders = False
 
-    def prepare(self, place: Place) -> None:
-        """Make *place* ready to be looked at."""
-
-    def may_replace(self, place: Place, path: str) -> bool:
-        """Tell whether *place* may be replaced, though it is not as the call has left it."""
-
-    def moved_back(self, change: LoggedChange) -> None:
-        """Take note that a thing has its old name again."""
-
-    def restored(self, change: LoggedChange) -> None:
-        """Take note that *change* was taken back."""
-
-
-class Restore:
-    """Takes changes back by *rules*; *failed* tells whether to try once more later.
-
-    *lost* has a line for each path that is not as it was.
-    """
-
-    def __init__(self, root: Root, rules: RestoreRules) -> None:
+    def __init__(self, root: Root) -> None:
         self._root = root
-        self._rules = rules
+        self._data: Callable[[], bytes] = bytes
         self._paths: list[str] = []
         self.lost: dict[str, str] = {}
         self.failed = False
@@ -75,91 +161,33 @@ class Restore:
         return tuple(map(escape_path, paths))
 
     def undo(self, log: ChangeLog, change: LoggedChange) -> None:
-        """Take one change back; one that was not made, or is restored, is left as it is."""
+        """Take one change of *log* back, and mark it there."""
         path = change.changed_path
+        self._data = partial(log.data, change)
         try:
             if path not in self.lost:
-                undo = self._move_back if change.target else self._put_back
-                undo(log, change)
+                self.take_back(change)
             if path not in self.lost and change.path not in self.lost:
                 with suppress(OSError):  # without the mark it is looked at again, and is as it was
                     log.mark_restored(change)
-        except (FileNotFoundError, NotADirectoryError):
-            self.failed = self.failed or self._rules.retries_folders
+        except FOLDER_GONE:
+            self.failed = self.failed or self.makes_folders
             self._lose(path, "could not be restored, because its folder is gone")
         except (OSError, WorkspaceError, ValueError, OverflowError) as error:
             self.failed = True
             reason = getattr(error, "strerror", None) or str(error)
             self._lose(change.path, f"could not be restored: {reason}")
 
-    def _put_back(self, log: ChangeLog, change: LoggedChange) -> None:
+    def _locate(self, path: str, *, make: bool) -> Place:
+        new_folders = NewFolders() if make and self.makes_folders else None
+        return self._root.beneath.locate(path, follow=False, new_folders=new_folders)
+
+    def _state(self, place: Place) -> FileState:
+        return state_of(place)
+
+    def _put(self, place: Place, change: Change) -> None:
         try:
-            place = self._locate(change.path, make=change.before.kind != NOTHING)
-        except (FileNotFoundError, NotADirectoryError):
-            if change.before.kind == NOTHING:
-                return
-            raise
-        with place:
-            self._rules.prepare(place)
-            now = state_of(place)
-            if now.resembles(change.before) and now.mode == change.before.mode:
-                self._rules.restored(change)
-            elif (
-                now.resembles(change.after)
-                or now.kind == change.before.kind == DIRECTORY  # killed before it had its mode
-                or self._may_replace(place, change.path)
-            ):
-                self._put(place, change, log.data(change))
-                self._rules.restored(change)
-
-    def _move_back(self, log: ChangeLog, change: LoggedChange) -> None:
-        with self._locate(change.path, make=True) as here:
-            state = state_of(here)
-            try:
-                there = self._locate(change.target)
-            except (FileNotFoundError, NotADirectoryError):
-                if state.resembles(change.after):
-                    return  # the move was not begun, or has been taken back
-                raise
-            with there:
-                self._rules.prepare(there)
-                if not self._rename_back(here, there, state, change):
-                    return
-                if change.before.kind != NOTHING and state_of(there).kind == NOTHING:
-                    self._put(there, change, log.data(change))
-        self._rules.restored(change)
-
-    def _rename_back(
-        self, here: Place, there: Place, state: FileState, change: LoggedChange
-    ) -> bool:
-        """Give a thing its old name; False where something else is in the way."""
-        now = state_of(there)
-        if state.kind != NOTHING:
-            if state.resembles(change.after):
-                if now.kind != NOTHING and is_same(here, there):
-                    os.unlink(there.name, dir_fd=there.fd)  # killed between two names
-                return True
-        elif now.kind != NOTHING and (
-            now.resembles(change.after) or self._may_replace(there, change.target)
-        ):
-            os.rename(there.name, here.name, src_dir_fd=there.fd, dst_dir_fd=here.fd)
-            self._paths.append(change.path)
-            self._rules.moved_back(change)
-            return True
-        self._lose(
-            change.path, f"was moved to {escape_path(change.target)!r} and could not be moved back"
-        )
-        return False
-
-    def _may_replace(self, place: Place, path: str) -> bool:
-        may_replace = self._rules.may_replace(place, path)
-        if not may_replace:
-            self._lose(path, CHANGED_SINCE)
-        return may_replace
-
-    def _put(self, place: Place, change: LoggedChange, data: bytes) -> None:
-        try:
-            put(place, change.before, data)
+            put(place, change.before, self._data())
         except OSError as error:
             # A directory that the call has made stays while others have something in it.
             if error.errno not in NOT_EMPTY or change.after.kind != DIRECTORY:
@@ -167,9 +195,21 @@ class Restore:
             return
         self._paths.append(change.changed_path)
 
-    def _locate(self, path: str, *, make: bool = False) -> Place:
-        new_folders = NewFolders() if make and self._rules.makes_folders else None
-        return self._root.beneath.locate(path, follow=False, new_folders=new_folders)
+    def _rename(self, there: Place, here: Place, change: Change) -> None:
+        os.rename(there.name, here.name, src_dir_fd=there.fd, dst_dir_fd=here.fd)
+        self._paths.append(change.path)
+
+    def _drop_second_name(self, here: Place, there: Place) -> None:
+        if is_same(here, there):
+            os.unlink(there.name, dir_fd=there.fd)
+
+    def _may_replace(self, place: Place, now: FileState, change: Change) -> bool:  # noqa: ARG002
+        self._lose(change.changed_path, CHANGED_SINCE)
+        return False
+
+    def _lose_move(self, change: Change, state: FileState) -> None:  # noqa: ARG002
+        target = escape_path(change.target)
+        self._lose(change.path, f"was moved to {target!r} and could not be moved back")
 
     def _lose(self, path: str, reason: str) -> None:
         self.lost.setdefault(path, f"{escape_path(path)!r} {reason}")

@@ -7,24 +7,18 @@ from nanocoder_files.backups import Backups
 from nanocoder_files.beneath import Place
 from nanocoder_files.change_log import ChangeLog, LoggedChange, create_log
 from nanocoder_files.errors import WorkspaceError
-from nanocoder_files.file_state import (
-    DIRECTORY,
-    FILE,
-    OTHER,
-    FileState,
-    read_bytes,
-    state_of,
-)
+from nanocoder_files.file_change import Change
+from nanocoder_files.file_state import FILE, OTHER, FileState, read_bytes
 from nanocoder_files.known_files import KnownFiles
 from nanocoder_files.os_errors import FULL
 from nanocoder_files.owned_files import folder_for
 from nanocoder_files.parts import Parts
 from nanocoder_files.path_text import escape_path
-from nanocoder_files.restore import Restore, Restored
-from nanocoder_files.writing import Old
+from nanocoder_files.restore import LogRestore, Restored
+from nanocoder_files.root import Root
 
 
-class LiveRules:
+class LiveRestore(LogRestore):
     """How a call of this very process takes its changes back.
 
     Where the call started *processes*, what they have made of its files is replaced, and *backups*
@@ -32,11 +26,11 @@ class LiveRules:
     """
 
     makes_folders = True
-    retries_folders = True
 
     def __init__(
-        self, backups: Backups | None, known_files: KnownFiles, *, processes: bool
+        self, root: Root, backups: Backups | None, known_files: KnownFiles, *, processes: bool
     ) -> None:
+        super().__init__(root)
         self._processes = processes
         self._backups = backups
         self._known_files = known_files
@@ -56,25 +50,22 @@ class LiveRules:
         """Note what the session knows of a file before *change*."""
         self._known_before[change.line] = self._known_files.get(change.changed_path, "")
 
-    def prepare(self, place: Place) -> None:
-        """Do nothing: a call that lives leaves no half-written file."""
-
-    def may_replace(self, place: Place, path: str) -> bool:
-        """Allow what processes of the call have changed, and keep a copy."""
-        if self._processes and self._backups is not None and state_of(place).kind == FILE:
+    def _may_replace(self, place: Place, now: FileState, change: Change) -> bool:
+        if not self._processes:
+            return super()._may_replace(place, now, change)
+        if self._backups is not None and now.kind == FILE:
+            path = change.changed_path
             self._copies[path] = self._backups.add(path, read_bytes(place))
-        return self._processes
+        return True
 
-    def moved_back(self, change: LoggedChange) -> None:
-        """Know what was moved by its old name."""
+    def _rename(self, there: Place, here: Place, change: Change) -> None:
+        super()._rename(there, here, change)
         self._known_files.move(change.target, change.path)
 
-    def restored(self, change: LoggedChange) -> None:
+    def _restored(self, change: Change) -> None:
         """Know of the file what was known before it was changed."""
-        if version := self._known_before.get(change.line):
-            self._known_files[change.changed_path] = version
-        else:
-            self._known_files.pop(change.changed_path, None)
+        version = self._known_before.get(change.line) if isinstance(change, LoggedChange) else None
+        self._known_files.note(change.changed_path, version or "")
 
 
 class Rollback:
@@ -89,50 +80,29 @@ class Rollback:
         parts: Parts,
         name: str,
         title: str,
-        rules: LiveRules,
+        restore: LiveRestore,
         lock: AbstractContextManager[object],
     ) -> None:
         self._parts = parts
         self._name = name
         self._title = title
-        self._rules = rules
+        self._restore = restore
         self._lock = lock
         self._log: ChangeLog | None = None
         self._is_over = False
 
-    # Before each change
+    def log(self, change: Change, data: bytes = b"") -> None:
+        """Log *change*, which begins when this returns; *data* is the content before it.
 
-    def makes(self, path: str) -> None:
-        """Log that a directory will be made."""
-        self._append(LoggedChange(path, FileState(), FileState(DIRECTORY)))
-
-    def writes(self, path: str, old: Old | None, digest: str, size: int) -> None:
-        """Log that a file will be replaced or made."""
-        before = FileState.of_old(old) if old else FileState()
-        after = FileState(FILE, digest, size)
-        self._append(LoggedChange(path, before, after), old.data if old else b"")
-
-    def removes(self, place: Place, old: Old | None = None) -> None:
-        """Log that a file, a link or a directory will go.
-
-        Raises: WorkspaceError (not_a_regular_file) for what could not be made again.
+        Raises: WorkspaceError, stale_read where another call may still undo its own change, and
+        not_a_regular_file for what could not be made again.
         """
-        before = FileState.of_old(old) if old else state_of(place)
-        if before.kind == OTHER:
+        if change.before.kind == OTHER:
             raise WorkspaceError(
-                f"{escape_path(place.path)!r} is a pipe, socket or device; a call that can be"
+                f"{escape_path(change.path)!r} is a pipe, socket or device; a call that can be"
                 " undone does not delete it",
                 error_class="not_a_regular_file",
             )
-        self._append(LoggedChange(place.path, before, FileState()), old.data if old else b"")
-
-    def moves(self, here: Place, there: Place, old: Old | None) -> None:
-        """Log that a thing will get another name, where *old* may be."""
-        before = FileState.of_old(old) if old else FileState()
-        change = LoggedChange(here.path, before, state_of(here), target=there.path)
-        self._append(change, old.data if old else b"")
-
-    def _append(self, change: LoggedChange, data: bytes = b"") -> None:
         if self._is_over:
             raise WorkspaceError(
                 "the call that this belongs to has ended; it can no longer change files",
@@ -160,9 +130,7 @@ class Rollback:
                 " undo its change; try again when it has ended",
                 error_class="stale_read",
             )
-        self._rules.note_before(logged)
-
-    # The end of the call
+        self._restore.note_before(logged)
 
     def restore(self) -> Restored:
         """Put everything back; what could not be put back is tried again in the next session."""
@@ -171,10 +139,10 @@ class Rollback:
             log, self._log = self._log, None
             if log is None:
                 return Restored()
-            restore = Restore(self._parts.root, self._rules)
+            restore = self._restore
             for change in reversed(log.changes):
                 restore.undo(log, change)
-            notes = [self._rules.note]
+            notes = [restore.note]
             if restore.failed:
                 notes.append(self._what_is_next(log))
                 log.close()

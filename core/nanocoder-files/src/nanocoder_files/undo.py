@@ -2,7 +2,8 @@
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Final, Literal
 
@@ -10,13 +11,13 @@ from attrs import define, evolve, field, frozen
 from nanocoder_schema import Shown, ToolError, Value, counted
 
 from nanocoder_files.content import digest
-from nanocoder_files.file_change import FileChange
-from nanocoder_files.file_state import DIRECTORY, OTHER
+from nanocoder_files.file_change import UNKNOWN, Change, FileChange
+from nanocoder_files.file_state import DIRECTORY, FILE, LINK, NOTHING, OTHER, FileState
 from nanocoder_files.private_files import open_private
 from nanocoder_files.reader import MAX_BYTES
+from nanocoder_files.restore import Restore
 from nanocoder_files.workspace import Workspace
 
-ABSENT: Final = ""
 BACKUP: Final = re.compile(r"[0-9a-f]{32}/[A-Za-z0-9._-]+")
 NOTHING_CHANGED: Final = "nothing was changed"
 
@@ -32,8 +33,8 @@ class Step(Value):
     action: Literal["write", "remove", "move", "make", "clear"]
     path: str
     target: str = ""
-    expected: str = ABSENT
-    state: str = ABSENT
+    expected: str = ""
+    state: str = ""
     mode: int = 0
 
     def describe(self) -> str:
@@ -154,10 +155,11 @@ def _remove_if_empty(workspace: Workspace, path: str) -> None:
         return
 
 
-class _Planner:
-    """Adds the steps for one change after the other to *plan*.
+class _Planner(Restore[str]):
+    """Takes changes back in *plan* instead of on the disk: each becomes steps.
 
-    It knows the state of each path as it will be after the steps so far.
+    It knows the state of each path as it will be after the steps so far. With *force* a file that
+    somebody changed is put back, too; what is moved goes back only as the change left it.
     """
 
     def __init__(
@@ -167,23 +169,20 @@ class _Planner:
         self._backups = backups
         self._plan = plan
         self._force = force
-        self._states: dict[str, str] = {}
+        self._states: dict[str, FileState] = {}
         self._copies: dict[str, FileChange] = {}
         self._moves: list[tuple[str, str]] = []
-        self._undo_by_kind: Mapping[str, Callable[[FileChange], None]] = {
-            "write": self._undo_write,
-            "delete": self._undo_delete,
-            "move": self._undo_move,
-            "make_dirs": self._clear_folders,
-            "remove_dir": self._undo_remove_dir,
-        }
+        self._record = FileChange("", UNKNOWN, UNKNOWN)
 
-    def add(self, change: FileChange) -> None:
-        """Plan to take *change* back; raises ToolError."""
-        undo = self._undo_by_kind.get(change.change)
-        if undo is None:
-            raise ToolError(f"{change.path}: a change of an unknown kind, {change.change!r}")
-        undo(change)
+    def add(self, record: FileChange) -> None:
+        """Plan to take a change back; raises ToolError."""
+        if record.before is UNKNOWN:
+            raise ToolError(
+                f"{record.path} was changed with an earlier version of nanocoder, whose records"
+                f" cannot be undone; copies of changed files are in {self._backups}"
+            )
+        self._record = record
+        self.take_back(record)
 
     def fetch_copies(self) -> None:
         """Read the copies that are needed; those of states in between need not be there."""
@@ -194,109 +193,104 @@ class _Planner:
             except ToolError as error:
                 self._plan.problems.append(str(error))
 
-    def _undo_write(self, change: FileChange) -> None:
-        now = self._state(change.path)
-        may_replace = now == change.after or (self._force and now not in {DIRECTORY, OTHER})
-        if may_replace and now != change.before:
-            self._put(change, change.path)
-            self._clear_folders(change)
-        elif now != change.before and not self._is_earlier(change, now):
-            self._block(change.path, now)
+    def _is_back(self, now: FileState, before: FileState) -> bool:
+        return now.resembles(before) or (now.kind == OTHER and before.kind == LINK)
 
-    def _undo_delete(self, change: FileChange) -> None:
-        now = self._state(change.path)
-        if change.kind != "file":
-            raise ToolError(
-                f"{change.path} was a link or a special file, and no copy of those is kept"
-            )
-        if now == ABSENT or (self._force and now not in {DIRECTORY, OTHER, change.before}):
-            self._put(change, change.path)
-        elif now != change.before:
-            self._block(change.path, now)
+    def _is_left(self, now: FileState, after: FileState) -> bool:
+        # The digest of a large file that was moved is not known.
+        is_same_size = (now.kind, now.size) == (after.kind, after.size) and not after.digest
+        return self._is_back(now, after) or (now.kind == FILE and is_same_size)
 
-    def _undo_move(self, change: FileChange) -> None:
-        source, target = change.path, change.target
-        here, there = self._state(source), self._state(target)
-        if here != ABSENT and there in {change.before, ABSENT}:
-            return  # it was announced and did not happen
-        expected = DIRECTORY if change.kind == DIRECTORY else change.after or there
-        if here != ABSENT or there != expected or there == ABSENT:
-            self._block(source if here != ABSENT else target, here or there)
+    def _locate(self, path: str, *, make: bool) -> nullcontext[str]:  # noqa: ARG002
+        return nullcontext(path)
+
+    def _state(self, place: str) -> FileState:
+        if place not in self._states:
+            self._states[place] = self._state_on_disk(self._origin(place))
+        return self._states[place]
+
+    def _put(self, place: str, change: Change) -> None:
+        """Plan *place* to become what it was before *change*; several writes become one."""
+        path, before, now = place, change.before, self._state(place)
+        if before.kind in {LINK, OTHER}:
+            raise ToolError(f"{path} was a link or a special file, and no copy of those is kept")
+        self._states[path] = before
+        if DIRECTORY in {before.kind, now.kind}:
+            self._plan.steps.append(Step("make" if before.kind == DIRECTORY else "clear", path))
             return
-        self._plan.steps.append(Step("move", target, source, expected=there))
-        self._follow(source, target)
-        self._states[source], self._states[target] = there, ABSENT
-        if change.before:
-            self._put(change, target)
-        self._clear_folders(change)
+        self._copies.setdefault(before.digest, self._record)
+        action: Literal["write", "remove"] = "write" if before.kind == FILE else "remove"
+        self._add(Step(action, path, "", now.digest, before.digest, before.mode))
 
-    def _undo_remove_dir(self, change: FileChange) -> None:
-        if self._state(change.path) == ABSENT:
-            self._plan.steps.append(Step("make", change.path))
-            self._states[change.path] = DIRECTORY
-
-    def _clear_folders(self, change: FileChange) -> None:
-        self._plan.steps.extend(Step("clear", path) for path in reversed(change.folders))
-
-    def _block(self, path: str, now: str) -> None:
-        reason = "has been changed since" if now else "has been removed since"
-        self._plan.blocked[path] = reason
-        self._plan.problems.append(f"{path} {reason}")
-
-    def _is_earlier(self, change: FileChange, now: str) -> bool:
-        """Tell whether an earlier change began with *now*: a call that failed was taken back."""
-        return any(
-            other.before == now
-            for other in self._plan.changes
-            if other.path == change.path and other.seq < change.seq
-        )
-
-    def _put(self, change: FileChange, path: str) -> None:
-        """Plan *path* to become what it was before *change*; several writes become one."""
-        self._copies.setdefault(change.before, change)
-        step = Step(
-            "write" if change.before else "remove",
-            path,
-            expected=self._states[path],
-            state=change.before,
-            mode=change.mode,
-        )
-        self._states[path] = change.before
+    def _add(self, step: Step) -> None:
         steps = self._plan.steps
         for earlier in reversed(steps):
             if earlier.action == "move":
                 break
-            if earlier.path == path and earlier.action in {"write", "remove"}:
+            if earlier.path == step.path and earlier.action in {"write", "remove"}:
                 steps.remove(earlier)
                 step = evolve(step, expected=earlier.expected)
                 break
         if step.expected != step.state:
             steps.append(step)
 
-    def _read_backup(self, change: FileChange) -> bytes:
-        """Return the copy from before *change*; raises ToolError when it is damaged or gone."""
-        missing = ToolError(f"the earlier copy of {change.path} is no longer kept")
-        if self._backups is None or not BACKUP.fullmatch(change.backup):
+    def _rename(
+        self,
+        there: str,
+        here: str,  # noqa: ARG002 - the change has both names
+        change: Change,
+    ) -> None:
+        source, target, moved = change.path, change.target, self._state(there)
+        self._plan.steps.append(Step("move", target, source, expected=moved.digest))
+        self._moves.append((source, target))
+        # The states below *target* are those below *source* from here on.
+        for path in [path for path in self._states if path.startswith(f"{target}/")]:
+            self._states[source + path[len(target) :]] = self._states.pop(path)
+        self._states[source], self._states[target] = moved, FileState()
+
+    def _may_replace(self, place: str, now: FileState, change: Change) -> bool:
+        if change.target or DIRECTORY in {change.before.kind, change.after.kind}:
+            return False
+        if self._force and now.kind in {FILE, NOTHING}:
+            return True
+        # A call that failed was taken back: the file is as an earlier change found it.
+        if not any(
+            other.before.resembles(now)
+            for other in self._plan.changes
+            if other.path == change.path and other.seq < self._record.seq
+        ):
+            self._block(place, now)
+        return False
+
+    def _lose_move(self, change: Change, state: FileState) -> None:
+        here, there = change.path, change.target
+        is_here = state.kind != NOTHING
+        self._block(here if is_here else there, state if is_here else self._states[there])
+
+    def _block(self, path: str, now: FileState) -> None:
+        reason = "has been removed since" if now.kind == NOTHING else "has been changed since"
+        self._plan.blocked[path] = reason
+        self._plan.problems.append(f"{path} {reason}")
+
+    def _read_backup(self, record: FileChange) -> bytes:
+        """Return the copy from before *record*; raises ToolError when it is damaged or gone."""
+        missing = ToolError(f"the earlier copy of {record.path} is no longer kept")
+        if self._backups is None or not BACKUP.fullmatch(record.backup):
             raise missing
         try:
-            with os.fdopen(open_private(self._backups / change.backup), "rb") as file:
+            with os.fdopen(open_private(self._backups / record.backup), "rb") as file:
                 size = os.fstat(file.fileno()).st_size
                 data = file.read(MAX_BYTES) if size <= MAX_BYTES else b""
         except OSError:
             raise missing from None
         if size > MAX_BYTES:
             raise ToolError(
-                f"the earlier copy of {change.path} has {size:,} bytes; at most"
+                f"the earlier copy of {record.path} has {size:,} bytes; at most"
                 f" {MAX_BYTES:,} are restored"
             )
-        if digest(data) != change.before:
+        if digest(data) != record.before.digest:
             raise missing
         return data
-
-    def _state(self, path: str) -> str:
-        if path not in self._states:
-            self._states[path] = self._state_on_disk(self._origin(path))
-        return self._states[path]
 
     def _origin(self, path: str) -> str:
         """Return where the file is now that the plan will have moved to *path*."""
@@ -305,24 +299,18 @@ class _Planner:
                 path = target + path[len(source) :]
         return path
 
-    def _follow(self, source: str, target: str) -> None:
-        """Let what is known below *target* be known below *source*, where it is moved back to."""
-        self._moves.append((source, target))
-        for path in [path for path in self._states if path.startswith(f"{target}/")]:
-            self._states[source + path[len(target) :]] = self._states.pop(path)
-
-    def _state_on_disk(self, path: str) -> str:
+    def _state_on_disk(self, path: str) -> FileState:
         folder, _, name = path.rpartition("/")
         if not self._workspace.is_dir(folder or "."):
-            return ABSENT
+            return FileState()
         kinds = {entry.name: entry.kind for entry in self._workspace.scan(folder or ".")}
-        kind = kinds.get(name, ABSENT)
+        kind = kinds.get(name)
         if kind != "file":
-            return {ABSENT: ABSENT, "dir": DIRECTORY}.get(kind, OTHER)
+            return FileState({None: NOTHING, "dir": DIRECTORY}.get(kind, OTHER))
         data = self._workspace.read_bytes(path)
         state = digest(data)
         self._plan.contents[state] = data
-        return state
+        return FileState(FILE, state, len(data))
 
 
 def _diff(path: str, old: bytes | None, new: bytes | None) -> Iterator[str]:

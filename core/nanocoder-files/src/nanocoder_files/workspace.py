@@ -364,11 +364,11 @@ class Workspace:
         workspace are not known here. A file of the call that others change meanwhile
         is taken back, too, where the call starts *processes*, and stays where it does not.
         """
-        from nanocoder_files.rollback import LiveRules, Rollback  # few calls need it
+        from nanocoder_files.rollback import LiveRestore, Rollback  # few calls need it
 
         known_files, lock = self._changes.known_files, self._changes.lock
-        rules = LiveRules(self._parts.backups, known_files, processes=processes)
-        rollback = Rollback(self._parts, name, title, rules, lock)
+        restore = LiveRestore(self._root, self._parts.backups, known_files, processes=processes)
+        rollback = Rollback(self._parts, name, title, restore, lock)
         # The log names every file that a write makes: such a call needs no write note.
         changes = evolve(self._changes, rollback=rollback, write_note=WriteNote())
         return CallWorkspace(self._parts, changes), rollback

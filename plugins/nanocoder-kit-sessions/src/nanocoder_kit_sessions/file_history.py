@@ -109,7 +109,7 @@ class History:
     def _changed(self, record: Record) -> None:
         # A call that was left behind may change a file when its run is over.
         piece = self.pieces[-1] if self.pieces else self._begin("call", record)
-        change = FileChange.of_data(record.seq, record.data, self._calls[-1] if self._calls else "")
+        change = FileChange.parse(record.seq, record.data, self._calls[-1] if self._calls else "")
         if change is not None:
             piece.changes.append(change)
 
