@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from nanocoder import Workspace, escape_path, open_session, unescape_path
+from nanocoder_kit_glob.git_ignore import GitIgnore, list_files, walk
 
 ODD = [
     "a\nREADME.md:1: password=hunter2",
@@ -117,11 +118,11 @@ def test_a_walk_names_everything_as_it_is_read_back(tmp_path, name):
     (folder / "ignored\n").write_text("")
     path = "/".join([escape_path(name)] * 3)
     with Workspace(tmp_path) as workspace:
-        walked = [entry.path for entry in workspace.walk() if entry.kind == "file"]
+        walked = [entry.path for entry in walk(workspace) if entry.kind == "file"]
         assert walked == [f"{escape_path(name)}/.gitignore", path]
-        found = [each.path(name) for each in workspace.files() for name in each.names]
+        found = [each.path(name) for each in list_files(workspace) for name in each.names]
         assert found == walked
         assert [entry.path for entry in workspace.scan("/".join(path.split("/")[:2]))] == [path]
         assert workspace.read_text(path) == "here"
         assert workspace.relative(path) == workspace.resolve(path) == path
-        assert workspace.is_ignored(f"{escape_path(name)}/ignored\\x0a")
+        assert GitIgnore(workspace).ignores(f"{escape_path(name)}/ignored\\x0a")

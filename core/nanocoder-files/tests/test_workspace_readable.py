@@ -97,32 +97,6 @@ def test_a_path_of_a_thousand_folders_is_judged(root):
     assert readable.refuses(deep) == ""
 
 
-@pytest.mark.finding("N14")
-def test_of_rules_without_end_the_first_count_and_the_walk_says_so(tmp_path):
-    lines = [f"*a*b*{number}*c*d*e*" for number in range(8_000)]
-    (tmp_path / ".gitignore").write_text("\n".join(["*.log", *lines, "last-*"]) + "\n")
-    for name in ("x.log", "last-one", "a"):
-        (tmp_path / name).write_text("")
-    left_out = LeftOut()
-    with Workspace(tmp_path) as workspace:
-        files = [name for files in workspace.files(left_out=left_out) for name in files.names]
-    assert sorted(files) == [".gitignore", "a", "last-one"]
-    assert left_out.note() == "[.gitignore is too long: only its first patterns count]"
-
-
-@pytest.mark.finding("N14")
-def test_ten_thousand_plain_names_all_count(tmp_path):
-    lines = [f"name-{number}" for number in range(9_000)]
-    (tmp_path / ".gitignore").write_text("\n".join([*lines, "!name-7", "/top", "folder/"]) + "\n")
-    for name in ("name-7", "name-8999", "top", "folder"):
-        (tmp_path / name).write_text("")
-    left_out = LeftOut()
-    with Workspace(tmp_path) as workspace:
-        files = [name for files in workspace.files(left_out=left_out) for name in files.names]
-    assert sorted(files) == [".gitignore", "folder", "name-7"]
-    assert left_out.note() == ""
-
-
 @pytest.mark.finding("C3")
 @pytest.mark.parametrize(
     ("source", "target"),

@@ -53,16 +53,23 @@ def test_files_come_with_their_directory_in_the_order_of_the_walk(ground):
     workspace, ws = ground
     make(ws, "b", "a/y", "a/m/x", "a/b", "skip/z", ".git/config", os.fsdecode(b"o\xff/n\xff"))
     make(ws, "x.log", "a/m/keep.log")
-    (ws / ".gitignore").write_text("*.log\n")
-    (ws / "a/m/.gitignore").write_text("!keep.log\n")
     (ws / "link").symlink_to("b")
     os.mkfifo(ws / "pipe")
     os.utime(ws / os.fsdecode(b"o\xff/n\xff"), (7, 7))
-    batches = [(files.folder, files.names) for files in workspace.files(skip={"skip"})]
-    assert batches == [
-        ("", [".gitignore"]), ("a", ["b"]), ("a/m", [".gitignore", "keep.log", "x"]),
-        ("a", ["y"]), ("", ["b"]), ("o\\xff", ["n\\xff"]),
+    asked = []
+
+    def rules(folder, names, folders):
+        asked.append((folder, *folders))
+        return [name for name in names if name.endswith(".log") and folder != "a/m"]
+
+    files = workspace.files(skip={"skip"}, rules=rules)
+    assert [(batch.folder, batch.names) for batch in files] == [
+        ("a", ["b"]), ("a/m", ["keep.log", "x"]), ("a", ["y"]), ("", ["b"]),
+        ("o\\xff", ["n\\xff"]),
     ]  # fmt: skip
+    assert asked == [(".", ".git", "a", "o\\xff", "skip"), ("a", "m"), ("a/m",), ("o\\xff",)]
+    walked = [entry.path for entry in workspace.walk(skip={"skip"}, rules=lambda *_: ["a", "pipe"])]
+    assert walked == ["b", "link", "o\\xff", "o\\xff/n\\xff", "x.log"]
     assert [(files.folder, files.names) for files in workspace.files("a", depth=1)] == [
         ("a", ["b"]), ("a", ["y"]),
     ]  # fmt: skip
@@ -71,19 +78,6 @@ def test_files_come_with_their_directory_in_the_order_of_the_walk(ground):
     assert odd.mtimes(["n\\xff", "gone"]) == [7.0, 0.0]
     with pytest.raises(WorkspaceError):
         list(workspace.files("b"))
-
-
-def test_what_is_ignored_is_left_out_on_request(ground):
-    workspace, ws = ground
-    make(ws, "keep.py", "x.log", "build/out", "sub/keep.log", "sub/deep/x.log")
-    (ws / ".gitignore").write_text("*.log\n/build/\n")
-    (ws / "sub/.gitignore").write_text("!keep.log\n")
-    walked = [entry.path for entry in workspace.walk() if entry.kind == "file"]
-    assert walked == [".gitignore", "keep.py", "sub/.gitignore", "sub/keep.log"]
-    assert [entry.path for entry in workspace.walk("sub/deep")] == []
-    assert len([entry for entry in workspace.walk(ignore=False) if entry.kind == "file"]) == 7
-    assert workspace.is_ignored("build/not/there")
-    assert not workspace.is_ignored(".")
 
 
 # FS-025

@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from nanocoder import ToolContext, Workspace, WorkspaceError
 from nanocoder_kit_glob import compile_glob, split_base
+from nanocoder_kit_glob.git_ignore import walk
 from nanocoder_tool_glob import Settings, glob
 
 NAMES = rb"a b c.py d.ts .hidden x_y * [q] -v {a} A.PY vendor .git \xff GIT sub"
@@ -70,7 +71,7 @@ def looked_up(workspace, pattern, path):
         top = workspace.resolve(f"{path}/{base}" if base else path)
         matches = compile_glob(rest)
         start = 0 if top == "." else len(top) + 1
-        entries = list(workspace.walk(top, skip=("vendor", "c.py")))
+        entries = list(walk(workspace, top, skip=("vendor", "c.py")))
     except WorkspaceError:
         return set()
     return {

@@ -37,7 +37,7 @@ _NAMES = {
     """,
     "nanocoder_files": """
         Entry Files LeftOut PathFilter Protection ProtectionKind Readable ResolvedPath TextFile
-        Workspace WorkspaceError Written escape_path fold_name glob_expression named_paths
+        WalkRules Workspace WorkspaceError Written escape_path fold_name glob_expression named_paths
         unescape_path
     """,
     "nanocoder_schema": """

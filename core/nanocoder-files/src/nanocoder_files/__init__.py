@@ -3,7 +3,6 @@
 # Where each name lives; types are in __init__.pyi.
 _NAMES = {
     "nanocoder_files.content": "TextFile",
-    "nanocoder_files.entries": "Entry",
     "nanocoder_files.errors": "WorkspaceError",
     "nanocoder_files.file_change": "FileChange apart_from",
     "nanocoder_files.kept_files": "keep_file",
@@ -14,16 +13,15 @@ _NAMES = {
         append_all holding lock_file open_private private_directory replace_file sync_directory
     """,
     "nanocoder_files.protected": "Protection ProtectionKind fold_name protection_of",
-    "nanocoder_files.readable": "PathFilter Readable",
+    "nanocoder_files.readable": "LeftOut PathFilter Readable",
     "nanocoder_files.reader": "MAX_BYTES",
     "nanocoder_files.recovery": "discard_orphaned_logs recover",
     "nanocoder_files.resolution": "ResolvedPath resolver",
     "nanocoder_files.restore": "Restored",
     "nanocoder_files.rollback": "Rollback",
     "nanocoder_files.snapshot": "Snapshot",
-    "nanocoder_files.tree": "Files",
+    "nanocoder_files.tree": "Entry Files WalkRules",
     "nanocoder_files.undo": "UndoPlan carry_out plan_undo",
-    "nanocoder_files.walk_filter": "LeftOut",
     "nanocoder_files.workspace": "Workspace",
     "nanocoder_files.writing": "Written",
 }

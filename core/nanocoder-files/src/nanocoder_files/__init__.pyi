@@ -1,5 +1,4 @@
 from nanocoder_files.content import TextFile as TextFile
-from nanocoder_files.entries import Entry as Entry
 from nanocoder_files.errors import WorkspaceError as WorkspaceError
 from nanocoder_files.file_change import FileChange as FileChange
 from nanocoder_files.file_change import apart_from as apart_from
@@ -19,6 +18,7 @@ from nanocoder_files.protected import Protection as Protection
 from nanocoder_files.protected import ProtectionKind as ProtectionKind
 from nanocoder_files.protected import fold_name as fold_name
 from nanocoder_files.protected import protection_of as protection_of
+from nanocoder_files.readable import LeftOut as LeftOut
 from nanocoder_files.readable import PathFilter as PathFilter
 from nanocoder_files.readable import Readable as Readable
 from nanocoder_files.reader import MAX_BYTES as MAX_BYTES
@@ -29,10 +29,11 @@ from nanocoder_files.resolution import resolver as resolver
 from nanocoder_files.restore import Restored as Restored
 from nanocoder_files.rollback import Rollback as Rollback
 from nanocoder_files.snapshot import Snapshot as Snapshot
+from nanocoder_files.tree import Entry as Entry
 from nanocoder_files.tree import Files as Files
+from nanocoder_files.tree import WalkRules as WalkRules
 from nanocoder_files.undo import UndoPlan as UndoPlan
 from nanocoder_files.undo import carry_out as carry_out
 from nanocoder_files.undo import plan_undo as plan_undo
-from nanocoder_files.walk_filter import LeftOut as LeftOut
 from nanocoder_files.workspace import Workspace as Workspace
 from nanocoder_files.writing import Written as Written

@@ -19,13 +19,13 @@ from attrs import frozen
 
 from nanocoder_files.content import digest
 from nanocoder_files.file_change import DAMAGED, Change
-from nanocoder_files.owned_files import (
+from nanocoder_files.private_files import (
     create_locked,
     folder_for,
     lock_ownerless,
+    open_private,
     remove_if_empty,
 )
-from nanocoder_files.private_files import open_private
 
 SUFFIX: Final = ".changes"
 MAX_NAME_CHARS: Final = 100

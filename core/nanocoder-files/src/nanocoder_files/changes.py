@@ -14,15 +14,14 @@ from attrs import define, field
 from nanocoder_files.backups import Backups
 from nanocoder_files.beneath import NewFolders, Place
 from nanocoder_files.content import digest
-from nanocoder_files.errors import WorkspaceError
+from nanocoder_files.errors import FULL, WorkspaceError
 from nanocoder_files.file_change import Change, announcement
 from nanocoder_files.file_state import DIRECTORY, FILE, FileState, state_of
-from nanocoder_files.known_files import KnownFiles
-from nanocoder_files.os_errors import FULL
 from nanocoder_files.path_text import escape_path
 from nanocoder_files.protected import git_refused, is_git_name
 from nanocoder_files.reader import MAX_BYTES
 from nanocoder_files.root import READ, Root
+from nanocoder_files.snapshot import KnownFiles
 from nanocoder_files.write_note import WriteNote
 from nanocoder_files.writing import (
     Old,
@@ -58,7 +57,7 @@ class Changes:
     _root: Root
     _backups: Backups | None
     _listener: ChangeListener | None
-    _write_note: WriteNote
+    write_note: WriteNote
     known_files: KnownFiles = field(factory=KnownFiles)
     # Two threads must not both find a file unchanged and then both replace it.
     lock: contextlib.AbstractContextManager[object] = field(factory=threading.RLock)
@@ -106,7 +105,7 @@ class Changes:
             with self._backup(place, old) as backup:
                 # A rollback logs the change before there is even a new file beside the old one.
                 early = log() if self._rollback is not None else None
-                with self._write_note.file(place) as name:
+                with self.write_note.file(place) as name:
                     new = replace(place, name, pieces, old, mode, meanwhile=lambda: early or log())
             is_part = expect is not None or expect_digest
             # After a change of one part, the rest of a file that was never read is still unknown.

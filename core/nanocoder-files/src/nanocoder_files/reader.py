@@ -1,17 +1,61 @@
 """Reading the files below one root that the policies let be read."""
 
+import errno
 import os
+import stat
+from pathlib import Path
 
 from nanocoder_files import content
-from nanocoder_files.entries import Entry
-from nanocoder_files.errors import WorkspaceError
-from nanocoder_files.outputs import Outputs
+from nanocoder_files.errors import WorkspaceError, problem
 from nanocoder_files.path_text import escape_path
-from nanocoder_files.readable import Readable
+from nanocoder_files.private_files import open_private
+from nanocoder_files.readable import LeftOut, Readable, WalkFilter, read_denied
 from nanocoder_files.root import Root
-from nanocoder_files.walk_filter import LeftOut, WalkFilter, read_denied
+from nanocoder_files.tree import Entry, Sieve, Tree
 
 MAX_BYTES = 50_000_000
+
+
+class Outputs:
+    """The files directly in one directory of ours, by their absolute paths; None has none.
+
+    They are the complete outputs that a session stores, and can only be read.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        self._prefixes: tuple[str, ...] = ()
+        if folder is not None:
+            self._prefixes = tuple({f"{folder}/", f"{os.path.realpath(folder)}/"})
+
+    def has(self, path: str) -> bool:
+        """Tell whether *path* is one of them, there or not; there are no folders in between."""
+        folder, _, name = path.rpartition("/")
+        return f"{folder}/" in self._prefixes and name not in {"", ".", ".."}
+
+    def open(self, path: str) -> tuple[int, str, os.stat_result]:
+        """Return descriptor, path and status; raises WorkspaceError."""
+        try:
+            fd = open_private(path)
+        except OSError as error:
+            if error.errno != errno.EINVAL:
+                raise problem(error, path) from error
+            raise WorkspaceError(
+                f"{path!r} is not a file", error_class="not_a_regular_file"
+            ) from None
+        return fd, path, os.fstat(fd)
+
+    def mode(self, path: str) -> int:
+        """Return the mode of *path*, 0 when it is not there."""
+        try:
+            return self.status(path).st_mode
+        except WorkspaceError:
+            return 0
+
+    def status(self, path: str) -> os.stat_result:
+        """Return the status of *path*; raises WorkspaceError."""
+        fd, _, status = self.open(path)
+        os.close(fd)
+        return status
 
 
 class Reader:
@@ -20,12 +64,12 @@ class Reader:
     def __init__(self, root: Root, outputs: Outputs, readable: Readable) -> None:
         self.readable = readable
         self._root = root
-        self._outputs = outputs
+        self.outputs = outputs
 
     def open(self, path: str) -> tuple[int, str, os.stat_result]:
         """Open a regular file; return descriptor, path with links resolved, status."""
-        if self._outputs.has(path):
-            return self._outputs.open(path)
+        if self.outputs.has(path):
+            return self.outputs.open(path)
         raw = self._root.raw(path)
         fd, canonical, status = self._root.open_file(raw)
         reason = self.readable.refuses(escape_path(canonical))
@@ -51,7 +95,7 @@ class Reader:
                 error_class="too_large",
                 data={"size": status.st_size, "limit": limit},
             )
-        if not self._outputs.has(path):
+        if not self.outputs.has(path):
             self._root.note(self._root.raw(path), status, data)
         return data, canonical, status
 
@@ -72,3 +116,41 @@ class Reader:
         if reason:
             raise read_denied(path, reason)
         return WalkFilter(readable, left_out, asks=not readable.asks(path))
+
+    def refuse_to_reveal(self, tree: Tree, source: str, target: str) -> None:
+        """Raise read_denied where moving *source* to *target* makes readable what is refused.
+
+        Files below a folder count. A link is only a name: its target stays where it is.
+        """
+        readable = self.readable.now()
+        here = escape_path(self._root.resolved(source, follow=False))
+        there = escape_path(self._root.resolved(target, follow=False))
+        below = _left_out(tree, readable, source) if _is_folder(self._root, source) else []
+        for path in (here, *below):
+            reason = _reveals(readable, path, there + path[len(here) :])
+            if reason:
+                raise read_denied(path, reason)
+
+
+def _is_folder(root: Root, raw: str) -> bool:
+    try:
+        with root.place(raw, follow=False) as place:
+            return stat.S_ISDIR(place.stat().st_mode)
+    except OSError:  # missing: the move says so
+        return False
+
+
+def _left_out(tree: Tree, readable: Readable, folder: str) -> list[str]:
+    """Return what a walk of *folder* leaves out."""
+    left_out = LeftOut()
+    for _ in tree.walk(folder, Sieve(WalkFilter(readable, left_out, asks=True))):
+        pass
+    return [*left_out.files, *left_out.folders]
+
+
+def _reveals(readable: Readable, before: str, after: str) -> str:
+    """Return why *before* may not simply be read, if that is no reason for *after*; or ""."""
+    if readable.refuses(after):
+        return ""
+    refusal = readable.refuses(before)
+    return refusal or (readable.asks(before) if not readable.asks(after) else "")

@@ -13,8 +13,7 @@ from nanocoder_files.backups import Backups
 from nanocoder_files.beneath import LISTING, Place
 from nanocoder_files.change_log import ChangeLog, discard_logs, take_over_logs
 from nanocoder_files.file_state import FILE, FileState
-from nanocoder_files.owned_files import folder_for, remove_if_empty
-from nanocoder_files.private_files import lock_file
+from nanocoder_files.private_files import folder_for, lock_file, remove_if_empty
 from nanocoder_files.restore import LogRestore
 from nanocoder_files.root import Root
 from nanocoder_files.write_note import discard_notes, remove_temporary, take_noted_paths

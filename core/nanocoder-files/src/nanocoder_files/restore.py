@@ -148,7 +148,7 @@ class LogRestore(Restore[Place]):
     makes_folders = False
 
     def __init__(self, root: Root) -> None:
-        self._root = root
+        self.root = root
         self._data: Callable[[], bytes] = bytes
         self._paths: list[str] = []
         self.lost: dict[str, str] = {}
@@ -180,7 +180,7 @@ class LogRestore(Restore[Place]):
 
     def _locate(self, path: str, *, make: bool) -> Place:
         new_folders = NewFolders() if make and self.makes_folders else None
-        return self._root.beneath.locate(path, follow=False, new_folders=new_folders)
+        return self.root.beneath.locate(path, follow=False, new_folders=new_folders)
 
     def _state(self, place: Place) -> FileState:
         return state_of(place)

@@ -6,16 +6,14 @@ from pathlib import Path
 from nanocoder_files.backups import Backups
 from nanocoder_files.beneath import Place
 from nanocoder_files.change_log import ChangeLog, LoggedChange, create_log
-from nanocoder_files.errors import WorkspaceError
+from nanocoder_files.errors import FULL, WorkspaceError
 from nanocoder_files.file_change import Change
 from nanocoder_files.file_state import FILE, OTHER, FileState, read_bytes
-from nanocoder_files.known_files import KnownFiles
-from nanocoder_files.os_errors import FULL
-from nanocoder_files.owned_files import folder_for
-from nanocoder_files.parts import Parts
 from nanocoder_files.path_text import escape_path
+from nanocoder_files.private_files import folder_for
 from nanocoder_files.restore import LogRestore, Restored
 from nanocoder_files.root import Root
+from nanocoder_files.snapshot import KnownFiles
 
 
 class LiveRestore(LogRestore):
@@ -77,13 +75,13 @@ class Rollback:
 
     def __init__(
         self,
-        parts: Parts,
+        change_logs: Path | None,
         name: str,
         title: str,
         restore: LiveRestore,
         lock: AbstractContextManager[object],
     ) -> None:
-        self._parts = parts
+        self._change_logs = change_logs
         self._name = name
         self._title = title
         self._restore = restore
@@ -110,9 +108,8 @@ class Rollback:
             )
         try:
             if self._log is None:
-                self._log = create_log(
-                    self._parts.change_logs, self._parts.root.path, self._name, self._title
-                )
+                root = self._restore.root.path
+                self._log = create_log(self._change_logs, root, self._name, self._title)
             logged = self._log.append(change, data)
             # Looked for afterwards, so that of two at once at least one sees the other.
             is_contested = self._log.is_contested(logged)
@@ -152,7 +149,7 @@ class Rollback:
             return Restored(restore.paths, tuple(restore.lost.values()), then)
 
     def _what_is_next(self, log: ChangeLog) -> str:
-        if log.path.parent.name == folder_for(Path(), self._parts.root.path).name:
+        if log.path.parent.name == folder_for(Path(), self._restore.root.path).name:
             return (
                 "make room, or remove what is in the way; the next session in this directory"
                 " tries again before anything else"

@@ -17,8 +17,7 @@ from nanocoder_files.beneath import (
     outside,
 )
 from nanocoder_files.content import digest
-from nanocoder_files.errors import WorkspaceError
-from nanocoder_files.os_errors import MAX_NAMES_COMPARED, problem
+from nanocoder_files.errors import MAX_NAMES_COMPARED, WorkspaceError, problem
 from nanocoder_files.path_text import check_path, escape_path, read_back, tidy_path
 from nanocoder_files.protected import Protection
 from nanocoder_files.resolution import ResolvedPath, Resolver, Trace

@@ -1,4 +1,4 @@
-"""The files that a preview was made from, so that only what a person saw is changed."""
+"""What files have to be to be changed: as a preview showed them, and as the session read them."""
 
 import os
 import stat as mode_of
@@ -13,9 +13,11 @@ from nanocoder_schema import Value
 
 from nanocoder_files.errors import WorkspaceError
 from nanocoder_files.path_text import escape_path
+from nanocoder_files.writing import Old, stale, version_of
 
 RECORDING: "Final[ContextVar[Snapshot | None]]" = ContextVar("nanocoder_snapshot", default=None)
 """The preview that is being made on this thread."""
+VERSION: Final = "version:"
 
 
 @frozen(eq=False, repr=False)
@@ -127,8 +129,38 @@ class Snapshot:
             ]
 
 
+class KnownFiles(dict[str, str]):
+    """The digest or the version mark of each file, by its path with links resolved.
+
+    A file that differs from what is known is not changed, moved or deleted.
+    """
+
+    def check(self, path: str, old: Old | None) -> None:
+        """Raise WorkspaceError (stale_read) when *old* is not what is known of *path*."""
+        expected = self.get(path)
+        if expected is None or old is None:  # a file that is gone has nothing left to lose
+            return
+        if expected != (version_mark(old.status) if expected.startswith(VERSION) else old.digest):
+            raise stale(escape_path(path))
+
+    def note(self, path: str, version: str | os.stat_result) -> None:
+        """Know a digest, or a status, of *path*; "" forgets it."""
+        self.pop(path, None)
+        if version:
+            self[path] = version if isinstance(version, str) else version_mark(version)
+
+    def move(self, source: str, target: str) -> None:
+        """Know what was moved, and what is below it, by its new name."""
+        for path in [path for path in self if path == source or path.startswith(source + "/")]:
+            self[target + path[len(source) :]] = self.pop(path)
+
+
+def version_mark(status: os.stat_result) -> str:
+    """Return what tells a file that was read from a later one, without its content."""
+    return VERSION + ":".join(map(str, version_of(status)))
+
+
 def _version(status: os.stat_result) -> tuple[int, ...]:
     """Return what tells a file from what replaced it; a directory may get other content."""
-    if mode_of.S_ISDIR(status.st_mode):
-        return (status.st_dev, status.st_ino)
-    return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+    is_directory = mode_of.S_ISDIR(status.st_mode)
+    return (status.st_dev, status.st_ino) if is_directory else version_of(status)

@@ -1,27 +1,64 @@
 """What the workspace contains: one directory, or the tree below it."""
 
-import contextlib
 import os
-import stat
-from collections.abc import Callable, Collection, Iterator
-from typing import TypeVar
+from bisect import bisect
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Literal
 
-from attrs import evolve
+from attrs import evolve, frozen
+from nanocoder_schema import Value
 
 from nanocoder_files.beneath import LISTING
-from nanocoder_files.entries import Entry, Kind, encoded, entry_of, names_in, not_ignored
 from nanocoder_files.errors import WorkspaceError
-from nanocoder_files.ignore import Chain, Ignore, ignored
 from nanocoder_files.path_text import escape_path, unescape_path
 from nanocoder_files.protected import is_git_name
-from nanocoder_files.root import READ, Root
-from nanocoder_files.walk_filter import UNFILTERED, WalkFilter
+from nanocoder_files.readable import UNFILTERED, WalkFilter
+from nanocoder_files.root import Root
 
-MAX_RULE_BYTES = 1_000_000
 # How many levels of a tree keep their directory open while the walk is below them.
 MAX_OPEN = 32
 
-Item = TypeVar("Item")
+Kind = Literal["file", "dir", "link", "other"]
+WalkRules = Callable[[str, Sequence[str], Sequence[str]], Collection[str]]
+"""Says what a walk leaves out of a folder, "." for the root.
+
+It is called once for each folder, from the top down, with the names of its files and links and with
+those of its folders.
+"""
+
+
+@frozen(eq=False, repr=False)
+class Entry(Value):
+    """One thing in a directory; *size* in bytes and *mtime* in seconds are of the thing itself.
+
+    *path* is relative to the workspace. A link is a "link", whatever it points to; "other" is a
+    pipe, socket or device. Where the system tells nothing, *size* and *mtime* are 0.
+    *problem* says why a walk could not go into a directory.
+    """
+
+    name: str
+    path: str
+    kind: Kind
+    size: int = 0
+    mtime: float = 0.0
+    problem: str = ""
+
+
+class _Level:
+    """A directory on the way down, open; a walk that lists entries keeps them by name."""
+
+    __slots__ = ("entries", "fd", "items", "path")
+
+    def __init__(self, fd: int, path: str) -> None:
+        self.fd = fd
+        self.path = path
+        self.entries: dict[str, Entry] = {}
+        self.items: Iterator[Files | str] = iter(())
+
+    def close(self) -> None:
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
 
 
 class Files:
@@ -29,7 +66,7 @@ class Files:
 
     __slots__ = ("_level", "_root", "folder", "names")
 
-    def __init__(self, root: Root, level: "_Level", names: list[str]) -> None:
+    def __init__(self, root: Root, level: _Level, names: list[str]) -> None:
         self.folder = "" if level.path == "." else level.path
         self.names = names
         self._root = root
@@ -58,12 +95,44 @@ class Files:
             return 0.0
 
 
+@frozen(eq=False, repr=False)
+class Sieve(Value):
+    """What a walk leaves out: names in *skip*, hidden ones, and what rules and policies say."""
+
+    walk_filter: WalkFilter = UNFILTERED
+    rules: WalkRules | None = None
+    skip: Collection[str] = ()
+    hidden: bool = True
+    depth: int = 0
+
+    def passed(
+        self, folder: str, names: list[str], folders: list[str]
+    ) -> tuple[list[str], list[str]]:
+        """Return those of the *names* of files, and of *folders*, that are not left out."""
+        if self.rules is not None and (ruled_out := self.rules(folder, names, folders)):
+            names = [name for name in names if name not in ruled_out]
+            folders = [name for name in folders if name not in ruled_out]
+        names = [name for name in names if not self._is_skipped(name)]
+        folders = [name for name in folders if not self._is_skipped(name)]
+        refused = self.walk_filter.refused(folder, [*names, *folders])
+        if refused:
+            self.walk_filter.note(folder, refused.intersection(names))
+            self.walk_filter.note(folder, refused.intersection(folders), are_folders=True)
+            names = [name for name in names if name not in refused]
+            folders = [name for name in folders if name not in refused]
+        return names, folders
+
+    def _is_skipped(self, name: str) -> bool:
+        if name in self.skip:
+            return True
+        return name.startswith(".") and (not self.hidden or is_git_name(unescape_path(name)))
+
+
 class Tree:
     """Lists below one root."""
 
     def __init__(self, root: Root) -> None:
         self._root = root
-        self._ignore = Ignore(self._read_rules)
 
     def scan(self, raw: str) -> list[Entry]:
         """List one directory, sorted by name; raises WorkspaceError."""
@@ -73,161 +142,89 @@ class Tree:
         finally:
             os.close(fd)
 
-    def walk(
-        self,
-        raw: str,
-        *,
-        ignore: bool,
-        skip: Collection[str],
-        hidden: bool,
-        details: bool,
-        depth: int,
-        walk_filter: WalkFilter = UNFILTERED,
-    ) -> Iterator[Entry]:
+    def walk(self, raw: str, sieve: Sieve, *, details: bool = False) -> Iterator[Entry]:
         """Go through the tree; see `Workspace.walk`."""
 
-        def list_entries(level: _Level) -> Iterator[Entry]:
+        def list_names(level: _Level) -> tuple[list[str], list[str]]:
             entries = self._entries(level.fd, level.path, details=details)
-            level.has_rules = any(entry.name == ".gitignore" for entry in entries)
-            refused = walk_filter.refused(level.path, [entry.name for entry in entries])
-            entries = [
-                entry for entry in entries if not _is_skipped(entry.name, skip, hidden=hidden)
-            ]
-            return _passing(level, entries, refused, walk_filter)
+            level.entries = {entry.name: entry for entry in entries}
+            folders = [entry.name for entry in entries if entry.kind == "dir"]
+            return [entry.name for entry in entries if entry.kind != "dir"], folders
 
-        walk = self._descend(raw, list_entries, _folder_name, depth, walk_filter, ignore=ignore)
-        for _, entry, error in walk:
-            yield evolve(entry, problem=str(error)) if error else entry
+        for level, item, error in self._descend(raw, list_names, sieve):
+            if isinstance(item, Files):
+                yield from map(level.entries.__getitem__, item.names)
+            else:
+                entry = level.entries[item]
+                yield evolve(entry, problem=str(error)) if error else entry
 
-    def files(
-        self, raw: str, *, skip: Collection[str], depth: int, walk_filter: WalkFilter = UNFILTERED
-    ) -> Iterator[Files]:
+    def files(self, raw: str, sieve: Sieve) -> Iterator[Files]:
         """Go through the files of the tree; see `Workspace.files`."""
-
-        def list_names(level: _Level) -> Iterator[Files | str]:
-            try:
-                names, folders = names_in(level.fd)
-            except OSError as error:
-                raise self._root.problem(error, unescape_path(level.path)) from error
-            level.has_rules = ".gitignore" in names
-            return self._runs(level, names, folders, skip, walk_filter)
-
-        for level, item, error in self._descend(
-            raw, list_names, _name_of_folder, depth, walk_filter
-        ):
+        for level, item, error in self._descend(raw, self._names, sieve):
             if isinstance(item, Files):
                 yield item
             elif error and error.error_class != "file_not_found":
-                walk_filter.note_unreadable(level.path, item)
+                sieve.walk_filter.note_unreadable(level.path, item)
 
     def _descend(
         self,
         raw: str,
-        list_items: "Callable[[_Level], Iterator[Item]]",
-        folder_name: Callable[[Item], str],
-        depth: int,
-        walk_filter: WalkFilter,
-        *,
-        ignore: bool = True,
-    ) -> "Iterator[tuple[_Level, Item, WorkspaceError | None]]":
+        list_names: Callable[[_Level], tuple[list[str], list[str]]],
+        sieve: Sieve,
+    ) -> Iterator[tuple[_Level, Files | str, WorkspaceError | None]]:
         """Go through the tree, each directory before its content.
 
-        *list_items* reads one directory and returns what passes of it, one after the other;
-        *folder_name* is "" for an item that is no directory. Yields the level of each item, and the
-        error of a directory that cannot be opened.
+        *list_names* reads one directory. Yields the level of each item, runs of files and the names
+        of directories, and the error of a directory that cannot be opened.
         """
-        levels: list[tuple[_Level, Iterator[Item]]] = []
-        path = escape_path(raw)
-        chain = self._chain(path) if ignore else None
+
+        def enter(fd: int, path: str) -> _Level:
+            level = _Level(fd, path)
+            try:
+                names, folders = sieve.passed(path, *list_names(level))
+            except BaseException:
+                level.close()
+                raise
+            level.items = self._runs(level, names, folders)
+            return level
+
+        levels: list[_Level] = []
         try:
-            levels.append(_start(_Level(self._root.open_directory(raw), path, chain), list_items))
+            levels.append(enter(self._root.open_directory(raw), escape_path(raw)))
             while levels:
-                level, items = levels[-1]
-                for item in items:
-                    name = folder_name(item)
-                    if not name or len(levels) == depth:
-                        yield level, item, None
-                        continue
+                level = levels[-1]
+                item = next(level.items, None)
+                if item is None:
+                    levels.pop().close()
+                elif isinstance(item, Files) or len(levels) == sieve.depth:
+                    yield level, item, None
+                else:
                     try:
-                        levels.append(self._enter(level, name, list_items))
+                        levels.append(enter(*self._open_below(level, item)))
                     except WorkspaceError as error:  # no permission, gone, or too deep to be named
                         yield level, item, error
                         continue
                     if len(levels) > MAX_OPEN:
-                        levels[-MAX_OPEN - 1][0].close()
+                        levels[-MAX_OPEN - 1].close()
                     yield level, item, None
-                    break
-                else:
-                    levels.pop()[0].close()
         finally:
-            walk_filter.note_cut(self._ignore.cut)
-            for level, _ in levels:
+            for level in levels:
                 level.close()
 
-    def is_ignored(self, raw: str) -> bool:
-        """Tell whether git would ignore *raw* (its directory resolved), or a directory above it."""
-        names = escape_path(raw).split("/")
-        chain = self._top()
-        for end in range(1, len(names)):
-            folder = "/".join(names[:end])
-            if _is_ignored(chain, Entry(names[end - 1], folder, "dir")):
-                return True
-            chain = self._deeper(chain, folder)
-        return _is_ignored(chain, Entry(names[-1], "/".join(names), self._kind(raw)))
-
-    def _kind(self, raw: str) -> Kind:
-        try:
-            with self._root.place(raw, follow=False) as place:
-                return "dir" if stat.S_ISDIR(place.stat().st_mode) else "file"
-        except (OSError, WorkspaceError):
-            return "file"
-
-    def _enter(
-        self, level: "_Level", name: str, list_items: "Callable[[_Level], Iterator[Item]]"
-    ) -> "tuple[_Level, Iterator[Item]]":
+    def _open_below(self, level: _Level, name: str) -> tuple[int, str]:
         path = name if level.path == "." else f"{level.path}/{name}"
-        below = _Level(self._open_below(level, name, path), path, level.chain)
-        started = _start(below, list_items)
-        if below.chain is not None and below.has_rules:
-            below.chain = self._deeper(below.chain, path)
-        return started
-
-    def _open_below(self, level: "_Level", name: str, path: str) -> int:
         if level.fd < 0 or "\\" in name:
-            return self._root.open_directory(self._root.raw(path))
+            return self._root.open_directory(self._root.raw(path)), path
         # From handle to handle, else each level of a deep tree costs more than the one above.
         try:
-            return os.open(name, LISTING | os.O_NOFOLLOW, dir_fd=level.fd)
+            return os.open(name, LISTING | os.O_NOFOLLOW, dir_fd=level.fd), path
         except OSError as error:
             raise self._root.problem(error, unescape_path(path)) from error
 
-    def _runs(
-        self,
-        level: "_Level",
-        names: list[str],
-        folders: list[str],
-        skip: Collection[str],
-        walk_filter: WalkFilter,
-    ) -> Iterator[Files | str]:
-        """Yield the files up to a directory, the directory, and so on, if they are not left out."""
-        from bisect import bisect  # half a millisecond of a start that may walk nowhere
-
-        chain = level.chain or ()
-        prefix = b"" if level.path == "." else encoded(level.path + "/")
-        names = [name for name in names if not _is_skipped(name, skip)]
-        names = not_ignored(chain, prefix, names)
-        refused = walk_filter.refused(level.path, [*names, *folders])
-        if refused:
-            walk_filter.note(level.path, refused.intersection(names))
-            names = [name for name in names if name not in refused]
+    def _runs(self, level: _Level, names: list[str], folders: list[str]) -> Iterator[Files | str]:
+        """Yield the files up to a directory, the directory, and so on."""
         at = 0
         for folder in folders:
-            path = prefix + (name := encoded(folder))
-            if _is_skipped(folder, skip) or ignored(chain, path, name, is_dir=True):
-                continue
-            if folder in refused:
-                walk_filter.note(level.path, [folder], are_folders=True)
-                continue
             end = bisect(names, folder, at)
             if at < end:
                 yield Files(self._root, level, names[at:end])
@@ -236,105 +233,59 @@ class Tree:
         if at < len(names):
             yield Files(self._root, level, names[at:])
 
+    def _names(self, level: _Level) -> tuple[list[str], list[str]]:
+        """Return the names of files and of directories, each sorted."""
+        names: list[str] = []
+        folders: list[str] = []
+        try:
+            with os.scandir(level.fd) as items:
+                for item in items:
+                    try:  # a call of `_kind` for each would be noticed
+                        if item.is_file(follow_symlinks=False):
+                            names.append(item.name)
+                        elif item.is_dir(follow_symlinks=False):
+                            folders.append(item.name)
+                    except OSError:  # neither, as far as can be known
+                        continue
+        except OSError as error:
+            raise self._root.problem(error, unescape_path(level.path)) from error
+        return sorted(_shown(names)), sorted(_shown(folders))
+
     def _entries(self, fd: int, path: str, *, details: bool) -> list[Entry]:
         prefix = "" if path == "." else path + "/"
         try:
             with os.scandir(fd) as items:
-                listed = [entry_of(item, prefix, details=details) for item in items]
+                entries = [_entry(item, prefix, details=details) for item in items]
         except OSError as error:
             raise self._root.problem(error, unescape_path(path)) from error
-        listed.sort(key=_name)
-        return listed
-
-    def _chain(self, raw: str) -> Chain:
-        chain = self._top()
-        if raw != ".":
-            names = raw.split("/")
-            for end in range(1, len(names) + 1):
-                chain = self._deeper(chain, "/".join(names[:end]))
-        return chain
-
-    def _top(self) -> Chain:
-        top_rules = (self._ignore.excluded(), self._ignore.at("."))
-        return tuple((0, rules) for rules in top_rules if rules)
-
-    def _deeper(self, chain: Chain, folder: str) -> Chain:
-        rules = self._ignore.at(unescape_path(folder))
-        return (*chain, (len(encoded(folder)) + 1, rules)) if rules else chain
-
-    def _read_rules(self, raw: str) -> tuple[bytes, object] | None:
-        # Git does not follow a link here either.
-        with contextlib.suppress(WorkspaceError, OSError):
-            fd, canonical = self._root.beneath.open(raw, READ)
-            try:
-                status = os.fstat(fd)
-                if canonical == raw and stat.S_ISREG(status.st_mode):
-                    stamp = (status.st_ino, status.st_mtime_ns, status.st_size)
-                    return os.read(fd, MAX_RULE_BYTES), stamp
-            finally:
-                os.close(fd)
-        return None
+        return sorted(entries, key=lambda entry: entry.name)
 
 
-class _Level:
-    """A directory on the way down, open, with the rules in force there."""
-
-    __slots__ = ("chain", "fd", "has_rules", "path")
-
-    def __init__(self, fd: int, path: str, chain: Chain | None) -> None:
-        self.fd = fd
-        self.path = path
-        self.chain = chain
-        self.has_rules = False
-
-    def close(self) -> None:
-        if self.fd >= 0:
-            os.close(self.fd)
-            self.fd = -1
-
-
-def _start(
-    level: _Level, list_items: Callable[[_Level], Iterator[Item]]
-) -> tuple[_Level, Iterator[Item]]:
+def _entry(item: "os.DirEntry[str]", prefix: str, *, details: bool) -> Entry:
+    name = escape_path(item.name)
+    kind = _kind(item)
     try:
-        return level, list_items(level)
-    except BaseException:
-        level.close()
-        raise
+        status = item.stat(follow_symlinks=False) if details else None
+    except OSError:
+        status = None
+    if status is None:
+        return Entry(name, prefix + name, kind)
+    return Entry(name, prefix + name, kind, status.st_size, status.st_mtime)
 
 
-def _passing(
-    level: _Level, entries: list[Entry], refused: Collection[str], walk_filter: WalkFilter
-) -> Iterator[Entry]:
-    """Yield the *entries* that neither git's rules nor policies leave out."""
-    for entry in entries:
-        if _is_ignored(level.chain, entry):
-            continue
-        if entry.name in refused:
-            walk_filter.note(level.path, [entry.name], are_folders=entry.kind == "dir")
-        else:
-            yield entry
+def _kind(item: "os.DirEntry[str]") -> Kind:
+    try:
+        if item.is_file(follow_symlinks=False):
+            return "file"
+        if item.is_dir(follow_symlinks=False):
+            return "dir"
+        return "link" if item.is_symlink() else "other"
+    except OSError:  # none of these, as far as can be known
+        return "other"
 
 
-def _folder_name(entry: Entry) -> str:
-    return entry.name if entry.kind == "dir" else ""
-
-
-def _name_of_folder(item: Files | str) -> str:
-    return item if isinstance(item, str) else ""
-
-
-def _name(entry: Entry) -> str:
-    return entry.name
-
-
-def _is_skipped(name: str, skip: Collection[str], *, hidden: bool = True) -> bool:
-    if name in skip:
-        return True
-    return name.startswith(".") and (not hidden or is_git_name(unescape_path(name)))
-
-
-def _is_ignored(chain: Chain | None, entry: Entry) -> bool:
-    if not chain:
-        return False
-    return ignored(chain, encoded(entry.path), encoded(entry.name), is_dir=entry.kind == "dir")
+def _shown(names: list[str]) -> list[str]:
+    joined = "".join(names)
+    if "\\" not in joined and joined.isprintable():
+        return names
+    return [escape_path(name) for name in names]

@@ -12,14 +12,12 @@ from nanocoder_files import content
 from nanocoder_files.backups import Backups
 from nanocoder_files.changes import ChangeListener, Changes
 from nanocoder_files.content import TextFile
-from nanocoder_files.entries import Entry
-from nanocoder_files.move_check import refuse_to_reveal
-from nanocoder_files.parts import Parts
 from nanocoder_files.path_text import escape_path
 from nanocoder_files.protected import Protection
-from nanocoder_files.readable import Readable
-from nanocoder_files.tree import Files
-from nanocoder_files.walk_filter import LeftOut
+from nanocoder_files.readable import LeftOut, Readable
+from nanocoder_files.reader import Outputs, Reader
+from nanocoder_files.root import Root
+from nanocoder_files.tree import Entry, Files, Sieve, Tree, WalkRules
 from nanocoder_files.write_note import WriteNote
 from nanocoder_files.writing import Pieces, Written
 
@@ -62,21 +60,14 @@ class Workspace:
         and not changed. *readable* says which paths may be read, `SessionInfo.readable` in a
         session; None: all.
         """
-        parts = Parts.open(
-            root,
-            backups=Backups(backups, keep_backups) if backups else None,
-            force_walk=force_walk,
-            extra_protected=extra_protected,
-            change_logs=change_logs,
-            outputs=outputs,
-            readable=readable or Readable(),
-        )
-        self._join(parts, Changes(parts.root, parts.backups, listener, parts.write_note))
-
-    def _join(self, parts: Parts, changes: Changes) -> None:
-        self.root, self._parts, self._changes = parts.root.path, parts, changes
-        self._root, self._tree, self._reader = parts.root, parts.tree, parts.reader
-        self._outputs = parts.outputs
+        self._root = Root(root, force_walk=force_walk, extra_protected=extra_protected)
+        self.root = self._root.path
+        self._tree = Tree(self._root)
+        self._reader = Reader(self._root, Outputs(outputs), readable or Readable())
+        self._backups = Backups(backups, keep_backups) if backups else None
+        self._change_logs = change_logs
+        write_note = WriteNote(change_logs, self.root)
+        self._changes = Changes(self._root, self._backups, listener, write_note)
 
     def __enter__(self) -> Self:
         return self
@@ -86,7 +77,7 @@ class Workspace:
 
     def close(self) -> None:
         """Close the directory; the workspace cannot be used afterwards."""
-        self._parts.write_note.close()
+        self._changes.write_note.close()
         self._root.close()
 
     # Paths
@@ -96,7 +87,7 @@ class Workspace:
 
         Links stay as they are, unless ".." makes it necessary to know where they lead.
         """
-        if self._outputs.has(path):
+        if self._reader.outputs.has(path):
             return path
         raw = self._root.raw(path)
         return escape_path(self._root.resolved(raw) if ".." in raw.split("/") else raw)
@@ -106,7 +97,7 @@ class Workspace:
 
         Raises: symlink_loop.
         """
-        if self._outputs.has(path):
+        if self._reader.outputs.has(path):
             return path
         raw = self._root.raw(path)
         self._root.note(raw, is_known=False)
@@ -118,7 +109,7 @@ class Workspace:
         What lies there may be swapped before that program looks: prefer `open` where it is enough.
         Raises: stale_read for a directory that is not the one that a person was shown.
         """
-        if self._outputs.has(path):
+        if self._reader.outputs.has(path):
             return Path(path)
         raw = self._root.raw(path)
         resolved = self._root.resolved(raw)
@@ -174,7 +165,7 @@ class Workspace:
 
     def note_read(self, path: str, version: str | os.stat_result) -> None:
         """Remember that *path* was read: its SHA-256, or what `fstat` said; "" forgets it."""
-        if self._outputs.has(path):
+        if self._reader.outputs.has(path):
             return
         self._changes.known_files.note(self._root.resolved(self._root.raw(path)), version)
 
@@ -195,8 +186,8 @@ class Workspace:
 
     def stat(self, path: str) -> os.stat_result:
         """Return the status of what *path* leads to, links followed; raises file_not_found."""
-        if self._outputs.has(path):
-            return self._outputs.status(path)
+        if self._reader.outputs.has(path):
+            return self._reader.outputs.status(path)
         return self._root.status(self._root.raw(path))
 
     def exists(self, path: str) -> bool:
@@ -225,7 +216,7 @@ class Workspace:
         self,
         path: str = ".",
         *,
-        ignore: bool = True,
+        rules: WalkRules | None = None,
         skip: Collection[str] = (),
         hidden: bool = True,
         details: bool = True,
@@ -235,38 +226,32 @@ class Workspace:
         """Go through the tree below *path*: names sorted, each directory before its content.
 
         Links are listed and never followed. `.git` is left out, as are names in *skip*, names with
-        a dot at their start unless *hidden*, and with *ignore* what git ignores. Directories that
-        cannot be read are listed with a *problem*. Without *details* no entry has size and time,
-        which is faster. *depth* is how many levels to go through, 0 for all. *left_out* is told of
-        what policies keep out. Raises: what `scan` raises, for *path* itself.
+        a dot at their start unless *hidden*, and what *rules* leave out. Directories that cannot be
+        read are listed with a *problem*. Without *details* no entry has size and time, which is
+        faster. *depth* is how many levels to go through, 0 for all. *left_out* is told of what
+        policies keep out. Raises: what `scan` raises, for *path* itself.
         """
         raw = self._root.resolved(self._root.raw(path))
         walk_filter = self._reader.walk_filter(raw, left_out)
-        return self._tree.walk(
-            raw,
-            ignore=ignore,
-            skip=skip,
-            hidden=hidden,
-            details=details,
-            depth=depth,
-            walk_filter=walk_filter,
-        )
+        sieve = Sieve(walk_filter, rules, skip, hidden, depth)
+        return self._tree.walk(raw, sieve, details=details)
 
     def files(
         self,
         path: str = ".",
         *,
+        rules: WalkRules | None = None,
         skip: Collection[str] = (),
         depth: int = 0,
         left_out: LeftOut | None = None,
     ) -> Iterator[Files]:
         """Go through what `walk` calls files, some of one directory at a time: that is faster.
 
-        In the order of `walk`, without what git ignores and without sizes. Raises: as there.
+        In the order of `walk` and without sizes. Raises: as there.
         """
         raw = self._root.resolved(self._root.raw(path))
         walk_filter = self._reader.walk_filter(raw, left_out)
-        return self._tree.files(raw, skip=skip, depth=depth, walk_filter=walk_filter)
+        return self._tree.files(raw, Sieve(walk_filter, rules, skip, depth=depth))
 
     def readable_below(self, path: str = ".") -> Callable[[str], bool]:
         """Return what tells whether policies let a walk below *path* get to a path.
@@ -274,13 +259,9 @@ class Workspace:
         For what another program finds there: paths relative to the workspace, without links.
         Raises: read_denied for *path* itself.
         """
-        if self._outputs.has(path):
-            return self._outputs.has
+        if self._reader.outputs.has(path):
+            return self._reader.outputs.has
         return self._reader.walk_filter(self._root.resolved(self._root.raw(path)), None).passes
-
-    def is_ignored(self, path: str) -> bool:
-        """Tell whether git would leave out *path*; it need not exist."""
-        return self._tree.is_ignored(self._root.resolved(self._root.raw(path), follow=False))
 
     # Changing
 
@@ -337,7 +318,7 @@ class Workspace:
         and read_denied where that would let be read what *readable* refuses.
         """
         here, there = self._root.raw(source), self._root.raw(target)
-        refuse_to_reveal(self._root, self._tree, self._reader.readable, here, there)
+        self._reader.refuse_to_reveal(self._tree, here, there)
         return self._changes.move(here, there, overwrite=replace)
 
     def make_dirs(self, path: str) -> None:
@@ -367,11 +348,11 @@ class Workspace:
         from nanocoder_files.rollback import LiveRestore, Rollback  # few calls need it
 
         known_files, lock = self._changes.known_files, self._changes.lock
-        restore = LiveRestore(self._root, self._parts.backups, known_files, processes=processes)
-        rollback = Rollback(self._parts, name, title, restore, lock)
+        restore = LiveRestore(self._root, self._backups, known_files, processes=processes)
+        rollback = Rollback(self._change_logs, name, title, restore, lock)
         # The log names every file that a write makes: such a call needs no write note.
         changes = evolve(self._changes, rollback=rollback, write_note=WriteNote())
-        return CallWorkspace(self._parts, changes), rollback
+        return CallWorkspace(self, changes), rollback
 
     def expecting(self, snapshot: "Snapshot") -> "Workspace":
         """Return this workspace for one call, which changes only what *snapshot* saw.
@@ -379,22 +360,23 @@ class Workspace:
         A write, a move or a deletion of a path that is no longer what the preview of the call
         showed raises stale_read, as does `real_path` for another directory.
         """
-        return CallWorkspace(self._parts, evolve(self._changes, snapshot=snapshot))
+        return CallWorkspace(self, evolve(self._changes, snapshot=snapshot))
 
     def backups_of(self, path: str) -> list[Path]:
         """Return the copies of what *path* held before changes, oldest first."""
         raw = self._root.resolved(self._root.raw(path))
-        return self._parts.backups.of(raw) if self._parts.backups else []
+        return self._backups.of(raw) if self._backups else []
 
     def _mode(self, path: str) -> int:
-        if self._outputs.has(path):
-            return self._outputs.mode(path)
+        if self._reader.outputs.has(path):
+            return self._reader.outputs.mode(path)
         return self._root.mode(self._root.raw(path))
 
 
 class CallWorkspace(Workspace):
     """The workspace of one call, whose *changes* are recorded, or compared with its preview."""
 
-    def __init__(self, parts: Parts, changes: Changes) -> None:
-        """Open nothing: the directory is that of the session's workspace, which closes it."""
-        self._join(parts, changes)
+    def __init__(self, session: Workspace, changes: Changes) -> None:
+        """Open nothing: the directory is that of the *session*'s workspace, which closes it."""
+        self.__dict__.update(session.__dict__)
+        self._changes = changes

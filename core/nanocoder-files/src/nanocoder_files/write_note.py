@@ -14,7 +14,7 @@ from typing import Final
 
 from nanocoder_files.beneath import Beneath, Place
 from nanocoder_files.errors import WorkspaceError
-from nanocoder_files.owned_files import (
+from nanocoder_files.private_files import (
     create_locked,
     folder_for,
     lock_ownerless,

@@ -1,4 +1,4 @@
-"""Options with which ripgrep searches just the files that `Workspace.walk` yields.
+"""Options with which ripgrep searches just the files that `git_ignore.walk` yields.
 
 Known limits: it obeys a `.gitignore` below the root that is a link, and `{a,b}` in one.
 """

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from attrs import define, evolve, field
 from nanocoder import Cancel, Entry, LeftOut, Workspace, WorkspaceError
+from nanocoder_kit_glob.git_ignore import walk
 
 from nanocoder_tool_codemap import store
 from nanocoder_tool_codemap.extract import extract
@@ -105,7 +106,7 @@ class Index:
         settled = time.time() - SETTLED_S
         skipped = 0
         left_out = LeftOut()
-        for entry in workspace.walk(left_out=left_out):
+        for entry in walk(workspace, left_out=left_out):
             language = language_of(entry.name) if entry.kind == "file" else ""
             if not language:
                 continue

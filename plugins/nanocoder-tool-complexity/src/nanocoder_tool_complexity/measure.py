@@ -7,6 +7,7 @@ from typing import Any
 
 from attrs import define, field, frozen
 from nanocoder import Cancel, Cancelled, LeftOut, Workspace, WorkspaceError
+from nanocoder_kit_glob.git_ignore import walk
 
 SKIPPED = frozenset(
     {
@@ -105,7 +106,7 @@ def measure(
 def _candidates(
     workspace: Workspace, skip: Collection[str], ends: tuple[str, ...], left_out: LeftOut
 ) -> Iterator[tuple[str, int]]:
-    for entry in workspace.walk(skip=skip, left_out=left_out):
+    for entry in walk(workspace, skip=skip, left_out=left_out):
         if entry.kind == "file" and entry.name.lower().endswith(ends):
             yield entry.path, entry.size
     left_out.files = [path for path in left_out.files if path.lower().endswith(ends)]

@@ -7,6 +7,7 @@ from heapq import nsmallest
 from attrs import frozen
 from nanocoder import Files, LeftOut, ToolContext, ToolError
 from nanocoder_kit_glob import BadPattern, split_base
+from nanocoder_kit_glob.git_ignore import list_files
 
 from nanocoder_tool_glob.pattern import FilePattern, compile_pattern
 from nanocoder_tool_glob.settings import Settings
@@ -43,9 +44,8 @@ def find(ctx: ToolContext, pattern: str, path: str, settings: Settings) -> Resul
     top = ctx.workspace.resolve(start)
     prefix = 0 if top == "." else len(top) + 1
     left_out = LeftOut()
-    folders = ctx.workspace.files(
-        top, skip=frozenset(settings.skip), depth=file_pattern.depth, left_out=left_out
-    )
+    skip = frozenset(settings.skip)
+    folders = list_files(ctx.workspace, top, skip=skip, depth=file_pattern.depth, left_out=left_out)
     ages: list[tuple[float, str]] = []
     is_complete = True
     for files, names in _filter_names(ctx, folders, file_pattern, prefix):

@@ -7,6 +7,7 @@ from functools import partial
 
 from attrs import define, field, frozen
 from nanocoder import ToolContext, WorkspaceError
+from nanocoder_kit_glob.git_ignore import list_files, walk
 from nanocoder_kit_glob.ripgrep import find_ripgrep
 
 from nanocoder_tool_grep import ripgrep, scan
@@ -142,7 +143,7 @@ def _is_quick(ctx: ToolContext, query: Query) -> bool:
     if ctx.workspace.is_file(query.path):
         return ctx.workspace.stat(query.path).st_size <= QUICK_BYTES
     files = size = 0
-    for entry in ctx.workspace.walk(query.path):
+    for entry in walk(ctx.workspace, query.path):
         files, size = files + 1, size + entry.size
         if files > QUICK_FILES or size > QUICK_BYTES:
             return False
@@ -202,7 +203,7 @@ def _is_anything(_path: str) -> bool:
 
 def _count_left_out(ctx: ToolContext, query: Query, skipped: SkippedFiles) -> None:
     if not query.is_file:
-        for _ in ctx.workspace.files(query.path, left_out=skipped.left_out):
+        for _ in list_files(ctx.workspace, query.path, left_out=skipped.left_out):
             ctx.cancelled.check()
         skipped.left_out.unreadable.clear()  # ripgrep counts them, too
 

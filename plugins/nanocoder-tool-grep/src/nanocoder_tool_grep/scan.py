@@ -8,6 +8,7 @@ from typing import BinaryIO
 
 from attrs import define
 from nanocoder import ToolContext, WorkspaceError
+from nanocoder_kit_glob.git_ignore import list_files
 
 from nanocoder_tool_grep import workers
 from nanocoder_tool_grep.matching import (
@@ -71,7 +72,7 @@ def _list_files(
             yield folder, [name]
         return
     ends = name_ends(query)
-    for files in ctx.workspace.files(query.path, left_out=skipped.left_out):
+    for files in list_files(ctx.workspace, query.path, left_out=skipped.left_out):
         ctx.cancelled.check()
         names = files.names
         if query.glob or query.type:

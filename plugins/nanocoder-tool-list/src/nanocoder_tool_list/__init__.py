@@ -34,14 +34,16 @@ def list_files(
     depth: Annotated[int, Param("Levels.", ge=1, le=MAX_DEPTH)] = 2,
 ) -> ToolResult:
     """List a directory as a tree."""
+    from nanocoder_kit_glob.git_ignore import walk  # a start walks nowhere
+
     settings: Settings = ctx.settings or Settings()
     top = ctx.workspace.resolve(path)
     entries: list[Entry] = []
     count = 0
     left_out = LeftOut()
     # Without details: sizes and times are not shown, and each would take a system call.
-    for entry in ctx.workspace.walk(
-        path, skip=settings.skip, depth=depth, details=False, left_out=left_out
+    for entry in walk(
+        *(ctx.workspace, path), skip=settings.skip, depth=depth, details=False, left_out=left_out
     ):
         ctx.cancelled.check()
         count += 1

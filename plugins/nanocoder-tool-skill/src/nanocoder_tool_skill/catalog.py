@@ -68,9 +68,11 @@ class Skill:
 
     def files(self, workspace: Workspace) -> list[str]:
         """Return the names of its other files, relative to its folder."""
+        from nanocoder_kit_glob.git_ignore import walk  # few sessions list a skill
+
         names = []
         with self._open(workspace) as place:
-            for entry in place.walk(self.base, details=False, depth=3):
+            for entry in walk(place, self.base, details=False, depth=3):
                 name = entry.path if self.base == "." else entry.path[len(self.base) + 1 :]
                 if entry.kind == "file" and name not in FILES:
                     names.append(name)

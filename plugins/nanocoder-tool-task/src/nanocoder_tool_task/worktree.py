@@ -153,7 +153,9 @@ def _stamp_of(status: os.stat_result) -> tuple[int, ...]:
 
 def _list_files(workspace: Workspace) -> Iterator[str]:
     """Yield the readable files and links that git does not ignore."""
-    for entry in workspace.walk(details=False):
+    from nanocoder_kit_glob.git_ignore import walk  # few tasks get a copy
+
+    for entry in walk(workspace, details=False):
         if entry.kind in {"file", "link"}:
             yield entry.path
 

@@ -43,10 +43,12 @@ class Files:
         return self._known
 
     def _walk(self) -> Iterator[str]:
+        from nanocoder_kit_glob.git_ignore import walk  # only an @ needs it
+
         deadline = time.monotonic() + MAX_WALK_S
         try:
             with Workspace(self._root) as workspace:
-                for number, entry in enumerate(workspace.walk(skip=SKIPPED, details=False)):
+                for number, entry in enumerate(walk(workspace, skip=SKIPPED, details=False)):
                     if number >= MAX_FILES or time.monotonic() > deadline:
                         return
                     # A name with unprintable characters cannot be typed, so it is not offered.

@@ -1,30 +1,19 @@
-"""Which files git would leave out: `.gitignore` at every level, and `.git/info/exclude`.
+"""The rules of one ignore file of git."""
 
-The person's own list (`core.excludesFile`) lies outside the workspace and is not read; neither are
-the `.gitignore` files of directories above the workspace.
-"""
-
-import os
 import re
 from collections.abc import Callable
 from functools import lru_cache
+from typing import NamedTuple
 
-from attrs import frozen
-from nanocoder_schema import Value
-
-from nanocoder_files.patterns import Malformed, translate
+from nanocoder_kit_glob.patterns import Malformed, translate
 
 MAX_RULES = 10_000
 MAX_WILD_RULES = 500
 MAX_WILD_BYTES = 20_000
-MAX_CACHED_FILES = 2_000
-
-# Reads a file below the root, never through a link: its bytes, and what differs when it changes.
-ReadRules = Callable[[str], tuple[bytes, object] | None]
+MAX_CACHED_FILES = 1_000
 
 
-@frozen(eq=False, repr=False)
-class Rule(Value):
+class Rule(NamedTuple):
     """One line of an ignore file; *order* is its number among those that count.
 
     *text* is a name, or with *matches_path* a path. Without wildcards *pattern* is None: the line
@@ -179,61 +168,7 @@ def _without_trailing_spaces(line: bytes) -> bytes:
     return text + b" " if backslashes % 2 and len(text) < len(line) else text
 
 
-class Ignore:
-    """The ignore files of one workspace, read when needed and again when they change."""
-
-    def __init__(self, read: ReadRules) -> None:
-        self._read = read
-        self._cache: dict[str, tuple[object, Rules]] = {}
-        self.cut: dict[str, None] = {}
-        """The files of which only the beginning counts."""
-
-    def at(self, folder: str) -> Rules:
-        """Return the rules that the `.gitignore` of *folder* ("." for the root) holds."""
-        return self._rules(".gitignore" if folder == "." else folder + "/.gitignore")
-
-    def excluded(self) -> Rules:
-        """Return the rules of `.git/info/exclude`."""
-        return self._rules(".git/info/exclude")
-
-    def _rules(self, path: str) -> Rules:
-        content = self._read(path)
-        if content is None:
-            self._cache.pop(path, None)
-            return Rules(b"")
-        data, stamp = content
-        cached = self._cache.get(path)
-        if cached and cached[0] == stamp:
-            return cached[1]
-        if len(self._cache) >= MAX_CACHED_FILES:
-            self._cache.clear()
-        rules = Rules(data)
-        if rules.is_cut:
-            self.cut[path] = None
-        self._cache[path] = (stamp, rules)
-        return rules
-
-
-# The rules in force somewhere, outermost first, each with the length of its directory's prefix.
-Chain = tuple[tuple[int, Rules], ...]
-
-
-def names_not_ignored(chain: Chain, prefix: bytes, names: list[str]) -> list[str]:
-    """Return those of the *names* of files in one directory, at *prefix*, that are not ignored."""
-    if not names or not chain:
-        return names
-    joined = os.fsencode("/" + "/".join(names) + "/")
-    doubtful = {name for _, rules in chain for name in rules.fitting(joined)}
-    if not doubtful:
-        return names
-    left_out = {name for name in doubtful if ignored(chain, prefix + name, name, is_dir=False)}
-    return [name for name in names if os.fsencode(name) not in left_out] if left_out else names
-
-
-def ignored(chain: Chain, path: bytes, name: bytes, *, is_dir: bool) -> bool:
-    """Tell whether *path*, below the root, is ignored itself; its parents are not looked at."""
-    for length, rules in reversed(chain):
-        verdict = rules.verdict(path[length:], name, is_dir=is_dir)
-        if verdict is not None:
-            return verdict
-    return False
+@lru_cache(maxsize=MAX_CACHED_FILES)
+def read_rules(data: bytes) -> Rules:
+    """Return the rules in *data*; most searches find the files of the one before."""
+    return Rules(data)

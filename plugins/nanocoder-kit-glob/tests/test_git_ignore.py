@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from nanocoder import Workspace, unescape_path
+from nanocoder import LeftOut, Workspace, unescape_path
+from nanocoder_kit_glob.git_ignore import GitIgnore, list_files, walk
 
 # What the tree holds while patterns change: short names, so that patterns hit them.
 FILES = (
@@ -41,11 +42,11 @@ def as_git_sees_it(top: Path, paths: list[str]) -> set[str]:
 
 
 def by_folder(workspace: Workspace) -> list[str]:
-    return [files.path(name) for files in workspace.files() for name in files.names]
+    return [files.path(name) for files in list_files(workspace) for name in files.names]
 
 
 def one_by_one(workspace: Workspace) -> list[str]:
-    return [entry.path for entry in workspace.walk() if entry.kind == "file"]
+    return [entry.path for entry in walk(workspace) if entry.kind == "file"]
 
 
 def make_tree(top: Path) -> list[str]:
@@ -91,7 +92,7 @@ def test_ignores_exactly_what_git_ignores(tree, top_lines, nested, excluded):
     (top / "d/.gitignore").write_text("\n".join(nested) + "\n")
     (top / ".git/info/exclude").write_text("\n".join(excluded))
     with Workspace(top) as workspace:
-        ours = {path for path in paths if workspace.is_ignored(path)}
+        ours = {path for path in paths if GitIgnore(workspace).ignores(path)}
         assert by_folder(workspace) == one_by_one(workspace)
     assert ours == as_git_sees_it(top, paths)
 
@@ -117,7 +118,7 @@ def test_agrees_with_git_on_the_hard_cases(tree):
         (top / ".gitignore").write_bytes(pattern.encode())
         os.utime(top / ".gitignore", (number, number))
         with Workspace(top) as workspace:
-            ours = {path for path in paths if workspace.is_ignored(path)}
+            ours = {path for path in paths if GitIgnore(workspace).ignores(path)}
             assert by_folder(workspace) == one_by_one(workspace), pattern
         assert ours == as_git_sees_it(top, paths), pattern
 
@@ -136,13 +137,55 @@ def test_the_walk_leaves_out_what_git_leaves_out(tree):
     assert "foo" not in walked
 
 
+@pytest.mark.parametrize("force_walk", [False, True])
+def test_what_is_ignored_is_left_out(tmp_path, force_walk):
+    for path in ("keep.py", "x.log", "build/out", "sub/keep.log", "sub/deep/x.log"):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text("x")
+    (tmp_path / ".gitignore").write_text("*.log\n/build/\n")
+    (tmp_path / "sub/.gitignore").write_text("!keep.log\n")
+    with Workspace(tmp_path, force_walk=force_walk) as workspace:
+        walked = [entry.path for entry in walk(workspace) if entry.kind == "file"]
+        assert walked == [".gitignore", "keep.py", "sub/.gitignore", "sub/keep.log"]
+        assert [entry.path for entry in walk(workspace, "sub/deep")] == []
+        assert len([entry for entry in workspace.walk() if entry.kind == "file"]) == 7
+        assert GitIgnore(workspace).ignores("build/not/there")
+        assert not GitIgnore(workspace).ignores(".")
+
+
+@pytest.mark.finding("N14")
+def test_of_rules_without_end_the_first_count_and_the_walk_says_so(tmp_path):
+    lines = [f"*a*b*{number}*c*d*e*" for number in range(8_000)]
+    (tmp_path / ".gitignore").write_text("\n".join(["*.log", *lines, "last-*"]) + "\n")
+    for name in ("x.log", "last-one", "a"):
+        (tmp_path / name).write_text("")
+    left_out = LeftOut()
+    with Workspace(tmp_path) as workspace:
+        files = [name for files in list_files(workspace, left_out=left_out) for name in files.names]
+    assert sorted(files) == [".gitignore", "a", "last-one"]
+    assert left_out.note() == "[.gitignore is too long: only its first patterns count]"
+
+
+@pytest.mark.finding("N14")
+def test_ten_thousand_plain_names_all_count(tmp_path):
+    lines = [f"name-{number}" for number in range(9_000)]
+    (tmp_path / ".gitignore").write_text("\n".join([*lines, "!name-7", "/top", "folder/"]) + "\n")
+    for name in ("name-7", "name-8999", "top", "folder"):
+        (tmp_path / name).write_text("")
+    left_out = LeftOut()
+    with Workspace(tmp_path) as workspace:
+        files = [name for files in list_files(workspace, left_out=left_out) for name in files.names]
+    assert sorted(files) == [".gitignore", "folder", "name-7"]
+    assert left_out.note() == ""
+
+
 def test_rules_are_read_again_when_they_change(tree):
     top, _ = tree
     (top / ".gitignore").write_text("foo\n")
     with Workspace(top) as workspace:
-        assert workspace.is_ignored("foo")
+        assert GitIgnore(workspace).ignores("foo")
         (top / ".gitignore").write_text("nothing\n")
-        assert not workspace.is_ignored("foo")
+        assert not GitIgnore(workspace).ignores("foo")
 
 
 def test_an_ignore_file_that_is_a_link_counts_for_nothing(tmp_path):
@@ -150,7 +193,7 @@ def test_an_ignore_file_that_is_a_link_counts_for_nothing(tmp_path):
     (tmp_path / ".gitignore").symlink_to("rules")
     git(tmp_path, "init", "-q", ".")
     with Workspace(tmp_path) as workspace:
-        assert not workspace.is_ignored("a")
+        assert not GitIgnore(workspace).ignores("a")
     assert as_git_sees_it(tmp_path, ["a"]) == set()
 
 
@@ -169,4 +212,7 @@ def test_no_pattern_takes_long(tmp_path, pattern):
     (tmp_path / ".gitignore").write_text(pattern)
     with Workspace(tmp_path) as workspace:
         # The test's time limit is the assertion; a backtracking matcher needs years.
-        assert not workspace.is_ignored("/".join([name] * 15) + "/c1c") or pattern == "**/" * 60
+        assert (
+            not GitIgnore(workspace).ignores("/".join([name] * 15) + "/c1c")
+            or pattern == "**/" * 60
+        )

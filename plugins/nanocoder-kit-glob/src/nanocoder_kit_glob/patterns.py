@@ -3,8 +3,10 @@
 import re
 from typing import Final
 
-from nanocoder_files.globs import FOLDERS, STAR, glob_expression
+from nanocoder import glob_expression
 
+STAR: Final = "*"
+FOLDERS: Final = "**/"
 _ENCODING: Final = "latin-1"
 """Maps each byte to one character, so that expressions are built as text."""
 
