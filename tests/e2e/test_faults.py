@@ -15,7 +15,7 @@ breaker_failures = 2
 breaker_cooldown_s = 60
 breaker_faults = ["injected_fault"]
 
-[objectives]
+[plugins.command-observe]
 error_rate = { "*" = 0.5 }
 """
 

@@ -2,8 +2,7 @@
 
 import pytest
 from nanocoder import Plugins
-from nanocoder.plugins.discovery import find_plugins
-from nanocoder.plugins.lock import differences, locked_now
+from nanocoder.plugins.discovery import differences, find_plugins, locked_now
 
 
 @pytest.fixture

@@ -164,7 +164,7 @@ def test_a_file_that_does_not_parse_stops_the_start(place, content, where, which
         "a = " + "[" * 20_000,
         "plugins = 1",
         "tools = 1",
-        "objectives = []",
+        "tools = []",
         "[tools]\ndisable = 'x'",
         "max_turns = 'x'",
         "mode = 'everything'",

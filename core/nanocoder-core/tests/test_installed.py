@@ -10,13 +10,14 @@ from pathlib import Path
 import pytest
 from nanocoder import PluginError, Plugins
 from nanocoder.plugins.discovery import (
+    differences,
     find_libraries,
     find_plugins,
     fingerprint,
+    locked_now,
     modules_of,
     site_paths,
 )
-from nanocoder.plugins.lock import differences, locked_now
 
 MODULE = """
 from nanocoder import hookimpl, tool

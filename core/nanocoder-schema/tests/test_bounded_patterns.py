@@ -1,7 +1,7 @@
 """Patterns that a plugin gives for its arguments cannot hold a session up."""
 
 import pytest
-from nanocoder_schema.pattern import matches
+from nanocoder_schema.bounds import matches
 
 SLOW = [r"^(a+)+$", r"^(a|a)*$", r"(x+x+)+y", r"^(\w+\s?)*$", r"(a*)*b", r"(?:a|aa)+$"]
 

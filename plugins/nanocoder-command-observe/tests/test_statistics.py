@@ -139,7 +139,7 @@ def test_one_command_prints_the_figures_and_a_missed_objective_fails_a_check(nan
     assert (row["tool"], row["calls"], row["errors"], row["missed"]) == ("read_file", 2, 1, [])
     config = nanocoder.home / ".config/nanocoder/config.toml"
     config.parent.mkdir(parents=True, exist_ok=True)
-    config.write_text('[objectives]\nerror_rate = { "*" = 0.4 }\n')
+    config.write_text('[plugins.command-observe]\nerror_rate = { "*" = 0.4 }\n')
     shown = nanocoder("stats")
     assert shown.returncode == 0
     assert "missed: error_rate 0.5 > 0.4" in shown.stdout

@@ -4,6 +4,8 @@ Everything a plugin needs is a name of this module; names load their room when t
 because a command that needs none of them should not wait for them.
 """
 
+from nanocoder_schema import front_door
+
 # Where each name lives; types are in __init__.pyi.
 _NAMES = {
     "nanocoder.session.api": "open_session",
@@ -35,6 +37,7 @@ _NAMES = {
         ApprovalAnswer ApprovalRequest Attachment Decision Effect Event Message Mode Question Risk
         StopReason ToolCall ToolResult Usage Verdict
     """,
+    "nanocoder.version": "__version__",
     "nanocoder_files": """
         Entry Files LeftOut PathFilter Protection ProtectionKind Readable ResolvedPath TextFile
         WalkRules Workspace WorkspaceError Written escape_path fold_name glob_expression named_paths
@@ -45,24 +48,4 @@ _NAMES = {
         one_line parse_json structure
     """,
 }
-_HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
-__all__ = [*sorted(_HOME), "__version__"]  # noqa: PLE0604 - the table is the one list
-
-
-def __getattr__(name: str) -> object:
-    if name == "__version__":
-        from nanocoder.version import VERSION
-
-        return VERSION
-    module = _HOME.get(name)
-    if module is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    value = getattr(import_module(module), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return __all__
+__all__, __getattr__, __dir__ = front_door(__name__, _NAMES)

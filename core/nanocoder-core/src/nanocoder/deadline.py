@@ -7,16 +7,22 @@ it, holds up everything and cannot be left behind either.
 
 import os
 import queue
+import sys
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import cache
-from typing import Any, TypeVar
+from importlib import import_module
+from typing import Any, Final, TypeVar
 
 from nanocoder.cancel import Cancel
 from nanocoder.errors import Cancelled, TimedOut
 
 T = TypeVar("T")
+
+IDLE_S: Final = 0.15
+"""By then a request was sent, and a model that answers at once has answered."""
 
 
 class LateError(TimedOut):
@@ -98,3 +104,36 @@ class _Worker:
             del outcome, outcomes
             if ends:
                 return
+
+
+@contextmanager
+def preload(modules: Sequence[str]) -> Iterator[None]:
+    """Import *modules* on a thread, one after the other, until the block ends.
+
+    So the first call need not wait for them. Nothing is registered, and an import that fails is
+    forgotten: it fails again where the module is used.
+    """
+    missing = [module for module in modules if module not in sys.modules]
+    if not missing:
+        yield
+        return
+    stop = threading.Event()
+    # A daemon thread does not delay the end of the program.
+    thread = threading.Thread(
+        target=_import, args=(missing, stop), name="nanocoder-imports", daemon=True
+    )
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+
+
+def _import(modules: Sequence[str], stop: threading.Event) -> None:
+    stop.wait(IDLE_S)
+    for module in modules:
+        if stop.is_set():
+            return
+        # The error is reported where the module is used; a plugin's sys.exit must end nothing here.
+        with suppress(BaseException):
+            import_module(module)

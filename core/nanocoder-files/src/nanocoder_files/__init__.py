@@ -1,5 +1,7 @@
 """Files below one root, opened beneath a directory handle, changed as a whole or not at all."""
 
+from nanocoder_schema import front_door
+
 # Where each name lives; types are in __init__.pyi.
 _NAMES = {
     "nanocoder_files.content": "TextFile",
@@ -25,20 +27,4 @@ _NAMES = {
     "nanocoder_files.workspace": "Workspace",
     "nanocoder_files.writing": "Written",
 }
-_HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
-__all__ = sorted(_HOME)  # noqa: PLE0605 - the table is the one list
-
-
-def __getattr__(name: str) -> object:
-    module = _HOME.get(name)
-    if module is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    value = getattr(import_module(module), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return __all__
+__all__, __getattr__, __dir__ = front_door(__name__, _NAMES)

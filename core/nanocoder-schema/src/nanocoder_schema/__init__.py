@@ -1,10 +1,13 @@
 """Arguments described and checked, strict JSON, text made safe; names load when they are used."""
 
+import sys
+
 # Where each name lives; types are in __init__.pyi.
 _NAMES = {
+    "nanocoder_schema": "front_door",
     "nanocoder_schema.errors": "BadArguments NanocoderError ToolError",
     "nanocoder_schema.json_text": "canonical_json copy_arguments json_problem parse_json",
-    "nanocoder_schema.param": "Param",
+    "nanocoder_schema.bounds": "Param",
     "nanocoder_schema.signature": "Signature structure",
     "nanocoder_schema.text": """
         SURELY_MEANT counted did_you_mean for_model for_terminal is_hidden nearest one_line
@@ -13,20 +16,26 @@ _NAMES = {
     "nanocoder_schema.value": "Shown Value",
     "nanocoder_schema.call_forms": "normalise",
 }
-_HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
-__all__ = sorted(_HOME)  # noqa: PLE0605 - the table is the one list
 
 
-def __getattr__(name: str) -> object:
-    module = _HOME.get(name)
-    if module is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
+def front_door(package: str, names_of: dict[str, str]) -> tuple[list[str], object, object]:
+    """Return `__all__`, `__getattr__` and `__dir__` of a package that loads names at first use.
 
-    value = getattr(import_module(module), name)
-    globals()[name] = value
-    return value
+    *names_of* has, by module, the names that are defined there.
+    """
+    homes = {name: module for module, names in names_of.items() for name in names.split()}
+    public = sorted(homes)
+
+    def load(name: str) -> object:
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        from importlib import import_module
+
+        value = getattr(import_module(homes[name]), name)
+        vars(sys.modules[package])[name] = value
+        return value
+
+    return public, load, lambda: public
 
 
-def __dir__() -> list[str]:
-    return __all__
+__all__, __getattr__, __dir__ = front_door(__name__, _NAMES)

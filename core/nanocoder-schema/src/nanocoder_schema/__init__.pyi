@@ -1,3 +1,6 @@
+from collections.abc import Callable, Mapping
+
+from nanocoder_schema.bounds import Param as Param
 from nanocoder_schema.call_forms import normalise as normalise
 from nanocoder_schema.errors import BadArguments as BadArguments
 from nanocoder_schema.errors import NanocoderError as NanocoderError
@@ -7,7 +10,6 @@ from nanocoder_schema.json_text import copy_arguments as copy_arguments
 from nanocoder_schema.json_text import json_problem as json_problem
 from nanocoder_schema.json_text import parse_json as parse_json
 from nanocoder_schema.model_schema import for_model_schema as for_model_schema
-from nanocoder_schema.param import Param as Param
 from nanocoder_schema.signature import Signature as Signature
 from nanocoder_schema.signature import structure as structure
 from nanocoder_schema.text import SURELY_MEANT as SURELY_MEANT
@@ -20,3 +22,7 @@ from nanocoder_schema.text import nearest as nearest
 from nanocoder_schema.text import one_line as one_line
 from nanocoder_schema.value import Shown as Shown
 from nanocoder_schema.value import Value as Value
+
+def front_door(
+    package: str, names_of: Mapping[str, str]
+) -> tuple[list[str], Callable[[str], object], Callable[[], list[str]]]: ...

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, NamedTuple, NewType, Union
 
 import attrs
 
-from nanocoder_schema.param import Param
+from nanocoder_schema.bounds import Param
 
 SHOWN_DEFAULT = "nanocoder.default"  # metadata: the default to show when the field has a factory
 SCALARS = (str, int, float, bool, type(None))

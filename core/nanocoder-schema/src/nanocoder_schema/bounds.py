@@ -1,67 +1,113 @@
-"""The bounds of a `Param`: each returns what is wrong with a value, or nothing."""
+"""The note on a parameter: its purpose and its bounds, and the check of these.
 
+Some patterns take years for thirty characters, so matches that may be slow run in a process of
+their own: nothing interrupts Python's engine.
+"""
+
+import json
 import operator
 import re
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
-from nanocoder_schema.param import Param
-from nanocoder_schema.pattern import matches
-from nanocoder_schema.wrong_type import brief
+from nanocoder_schema.errors import brief
 
-Bound = Callable[[Any], str]
+MOST_STEPS = 10_000_000
+"""The limit for matching in this process: about a tenth of a second."""
+CPU_S = 2
+WALL_S = 20
+"""The limit for a child that gets no processor; CPU_S limits its computing."""
+_CHILD = f"""
+import json, re, resource, sys
+resource.setrlimit(resource.RLIMIT_CPU, ({CPU_S}, {CPU_S}))
+pattern, text = json.load(sys.stdin)
+print(int(bool(re.search(pattern, text))))
+"""
 LIMITS = (
     ("ge", operator.ge, "at least"),
     ("gt", operator.gt, "more than"),
     ("le", operator.le, "at most"),
     ("lt", operator.lt, "less than"),
 )
+UNITS = {str: "characters", list: "items", tuple: "items", dict: "entries"}
 
 
-def bounds_of(notes: Sequence[Param]) -> list[Bound]:
-    """Return the bounds in *notes*; a bound ignores values that it does not measure."""
-    return [bound for note in notes for bound in _bounds(note)]
+class Param(NamedTuple):
+    """The purpose of a parameter, and the bounds of its values.
+
+    Used as `Annotated[int, Param("Lines to read.", ge=1)]`; a plain string in `Annotated` is a
+    description, too. Lengths count characters of a string, items of a list, entries of an object.
+    """
+
+    description: str = ""
+    ge: float | None = None
+    le: float | None = None
+    gt: float | None = None
+    lt: float | None = None
+    min_length: int | None = None
+    max_length: int | None = None
+    pattern: str | None = None
 
 
-def _bounds(note: Param) -> Iterator[Bound]:
-    for name, holds, words in LIMITS:
-        limit = getattr(note, name)
-        if limit is not None:
-            yield _limit(limit, holds, words)
-    if note.min_length or note.max_length is not None:
-        yield _length(note.min_length or 0, note.max_length)
-    if note.pattern is not None:
-        yield _pattern(re.compile(note.pattern).pattern)
+def bound_problems(note: Param, value: Any) -> Iterator[str]:
+    """Yield what is wrong with *value*; a bound ignores values that it does not measure."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        for name, holds, words in LIMITS:
+            limit = getattr(note, name)
+            if limit is not None and not holds(value, limit):
+                yield f"expected {words} {limit}, got {brief(value)}"
+    unit = next((unit for kind, unit in UNITS.items() if isinstance(value, kind)), "")
+    least, most = note.min_length, note.max_length
+    if unit and least is not None and len(value) < least:
+        yield f"expected at least {least} {unit}, got {len(value)}"
+    elif unit and most is not None and len(value) > most:
+        yield f"expected at most {most} {unit}, got {len(value)}"
+    if note.pattern is not None and isinstance(value, str):
+        yield from _pattern_problems(note.pattern, value)
 
 
-def _limit(limit: float, holds: Callable[[Any, Any], bool], words: str) -> Bound:
-    def bound(value: Any) -> str:
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        fits = not is_number or holds(value, limit)
-        return "" if fits else f"expected {words} {limit}, got {brief(value)}"
-
-    return bound
-
-
-def _length(least: int, most: int | None) -> Bound:
-    units = {str: "characters", list: "items", tuple: "items", dict: "entries"}
-
-    def bound(value: Any) -> str:
-        unit = next((unit for kind, unit in units.items() if isinstance(value, kind)), "")
-        if unit and len(value) < least:
-            return f"expected at least {least} {unit}, got {len(value)}"
-        if unit and most is not None and len(value) > most:
-            return f"expected at most {most} {unit}, got {len(value)}"
-        return ""
-
-    return bound
+def _pattern_problems(pattern: str, text: str) -> Iterator[str]:
+    is_match = matches(pattern, text)
+    if is_match is None:
+        yield f"the pattern {pattern} takes too long for this value, which is refused"
+    elif not is_match:
+        yield f"expected text that matches {pattern}, got {brief(text)}"
 
 
-def _pattern(pattern: str) -> Bound:
-    def bound(value: Any) -> str:
-        is_match = matches(pattern, value) if isinstance(value, str) else True
-        if is_match is None:
-            return f"the pattern {pattern} takes too long for this value, which is refused"
-        return "" if is_match else f"expected text that matches {pattern}, got {brief(value)}"
+def matches(pattern: str, text: str) -> bool | None:
+    """Tell whether *pattern* occurs in *text*; None where that takes too long to find out."""
+    if _most_steps(pattern, len(text)) <= MOST_STEPS:
+        return re.search(pattern, text) is not None
+    return _match_in_child(pattern, text)
 
-    return bound
+
+def _most_steps(pattern: str, length: int) -> float:
+    """Return a bound for the steps that the engine takes; infinity where there is none."""
+    plain = re.sub(r"\\[1-9]", "(x)*", pattern)  # a back reference counts as the worst case
+    plain = re.sub(r"\\.", "x", plain)
+    plain = re.sub(r"\[\^?\]?[^\]]*\]", "x", plain)
+    if re.search(r"\)[*+{]", plain) or "(?" in plain.replace("(?:", ""):
+        return float("inf")
+    repeats = len(re.findall(r"[*+{]", plain))
+    starts = 0 if plain.startswith("^") else 1
+    return float(max(length, 1)) ** min(repeats + starts, 60)
+
+
+def _match_in_child(pattern: str, text: str) -> bool | None:
+    import subprocess  # few patterns need it
+    import sys
+
+    try:
+        child = subprocess.run(
+            [sys.executable, "-I", "-S", "-c", _CHILD],
+            input=json.dumps([pattern, text]),
+            env={},
+            capture_output=True,
+            text=True,
+            timeout=WALL_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    answer = child.stdout.strip()
+    return answer == "1" if answer in {"0", "1"} else None

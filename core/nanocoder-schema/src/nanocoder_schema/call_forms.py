@@ -3,9 +3,8 @@
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from nanocoder_schema.errors import BadArguments
+from nanocoder_schema.errors import BadArguments, brief
 from nanocoder_schema.json_text import parse_json
-from nanocoder_schema.wrong_type import brief
 
 MAX_PARAMETERS = 1_000
 WRAPPERS = ("params", "arguments")

@@ -1,9 +1,10 @@
-"""JSON values into checked Python values, nothing coerced.
+"""JSON values into checked Python values, nothing coerced; faults in lines that a model can act on.
 
 Imports cattrs, which costs 40 ms: import this module late.
 """
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -12,19 +13,27 @@ from typing import Any, TypeVar
 import attrs
 from cattrs import Converter
 from cattrs.cols import list_structure_factory
-from cattrs.errors import BaseValidationError, IterableValidationError, IterableValidationNote
+from cattrs.errors import (
+    AttributeValidationNote,
+    BaseValidationError,
+    ForbiddenExtraKeysError,
+    IterableValidationError,
+    IterableValidationNote,
+)
 from cattrs.gen import make_dict_structure_fn, mapping_structure_factory, override
 
-from nanocoder_schema.annotations import Unannotated, Unwrapped, unwrap
-from nanocoder_schema.argument_errors import error_lines
-from nanocoder_schema.bounds import bounds_of
-from nanocoder_schema.errors import BadArguments
+from nanocoder_schema.annotations import SCALARS, Unannotated, Unwrapped, unwrap
+from nanocoder_schema.bounds import bound_problems
+from nanocoder_schema.errors import BadArguments, WrongType, brief
 from nanocoder_schema.json_text import hint_for_text
-from nanocoder_schema.scalars import SCALAR_HOOKS, Hook, choice_hook
-from nanocoder_schema.wrong_type import WrongType
+from nanocoder_schema.text import did_you_mean
 
 T = TypeVar("T")
+Hook = Callable[[Any, Any], Any]
 Factory = Callable[[Unwrapped, Converter], Hook]
+
+MAX_LINES = 50
+NUMBER_CHARS = 20
 
 
 def structured(cls: type[T], data: Any, where: str = "") -> T:
@@ -35,7 +44,7 @@ def structured(cls: type[T], data: Any, where: str = "") -> T:
     try:
         value: T = converter().get_structure_hook(cls)(data, cls)
     except (BaseValidationError, WrongType, RecursionError) as error:
-        raise BadArguments(error_lines(error, where)) from None
+        raise BadArguments(_error_lines(error, where)) from None
     return value
 
 
@@ -55,13 +64,12 @@ def converter() -> Converter:
 def _hook(annotation: Any, strict: Converter) -> Hook:
     unwrapped = unwrap(annotation)
     hook = FACTORIES[unwrapped.form](unwrapped, strict)
-    bounds = bounds_of(unwrapped.notes)
-    if not bounds:
+    if not unwrapped.notes:
         return hook
 
     def within_bounds(value: Any, _: Any) -> Any:
         result = hook(value, annotation)
-        problems = [problem for problem in (bound(value) for bound in bounds) if problem]
+        problems = [line for note in unwrapped.notes for line in bound_problems(note, value)]
         if problems:
             raise ValueError(", and ".join(problems))
         return result
@@ -203,10 +211,88 @@ def _anything(unwrapped: Unwrapped, _: Converter) -> Hook:
     return lambda value, _: value
 
 
+def _choice(unwrapped: Unwrapped, _: Converter) -> Hook:
+    """Return a hook for a Literal or an Enum: members are chosen by value, and True is not 1."""
+    values = unwrapped.choices
+    members = {_key(value): member for value, member in zip(values, unwrapped.members, strict=True)}
+    listed = ", ".join(map(brief, values))
+    expected = f"one of {listed}" if len(values) > 1 else listed
+
+    def choice(value: Any, _: Any) -> Any:
+        if not isinstance(value, SCALARS) or _key(value) not in members:
+            raise WrongType(expected, value)
+        return members[_key(value)]
+
+    return choice
+
+
+def _key(value: Any) -> tuple[type, Any]:
+    if isinstance(value, float) and value.is_integer():
+        return int, int(value)
+    return type(value), value
+
+
+def _string(value: Any, _: Any) -> str:
+    # A model's null must not become a file named "None".
+    if isinstance(value, str):
+        return value
+    raise WrongType("a string", value)
+
+
+def _integer(value: Any, _: Any) -> int:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    raise WrongType("an integer", value, hint=_unquoted(value, int))
+
+
+def _number(value: Any, _: Any) -> float:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        try:
+            number = float(value)
+        except OverflowError:
+            raise WrongType("a number of ordinary size", value) from None
+        if math.isfinite(number):
+            return number
+    raise WrongType("a number", value, hint=_unquoted(value, float))
+
+
+def _boolean(value: Any, _: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    hint = f"send {value.lower()} without quotes" if str(value).lower() in ("true", "false") else ""
+    raise WrongType("true or false", value, hint=hint)
+
+
+def _null(value: Any, _: Any) -> None:
+    if value is not None:
+        raise WrongType("null", value)
+
+
+def _unquoted(value: Any, kind: type) -> str:
+    """Small models quote numbers: say exactly what to send instead."""
+    if not isinstance(value, str) or len(value) > NUMBER_CHARS:
+        return ""
+    try:
+        kind(value)
+    except ValueError:
+        return ""
+    return f"send {value.strip()} without quotes"
+
+
+SCALAR_HOOKS: dict[Any, Hook] = {
+    str: _string,
+    int: _integer,
+    float: _number,
+    bool: _boolean,
+    type(None): _null,
+}
+
 FACTORIES: dict[str, Factory] = {
     "any": _anything,
     "scalar": lambda unwrapped, _: SCALAR_HOOKS[unwrapped.kind],
-    "choice": lambda unwrapped, _: choice_hook(unwrapped),
+    "choice": _choice,
     "class": _class,
     "mapping": _mapping,
     "list": _list,
@@ -215,3 +301,55 @@ FACTORIES: dict[str, Factory] = {
     "union": _union,
     "untyped": _anything,
 }
+
+
+def _error_lines(error: Exception, where: str) -> list[str]:
+    """Return one line for each problem in *error*, in the order of the definition."""
+    try:
+        lines = list(_lines(error, where))
+    except RecursionError:
+        return [f"{where or 'the arguments'}: nested too deeply"]
+    left_out = len(lines) - MAX_LINES
+    return lines if left_out <= 0 else [*lines[:MAX_LINES], f"… and {left_out:,} more problems"]
+
+
+def _lines(error: Exception, path: str) -> Iterator[str]:
+    if isinstance(error, BaseValidationError):
+        for inner in error.exceptions:
+            yield from _member_lines(inner, path)
+    elif isinstance(error, ForbiddenExtraKeysError):
+        names = [field.name for field in attrs.fields(error.cl) if field.init]
+        for key in sorted(error.extra_fields, key=str):
+            yield f"{_join(path, key)}: no such name{_advice(key, names)}"
+    elif isinstance(error, RecursionError):
+        raise error
+    else:
+        # attrs puts the class, the attribute and the value behind its message.
+        text = str(error.args[0]) if error.args else type(error).__name__
+        yield f"{path or 'the arguments'}: {text}"
+
+
+def _member_lines(error: Exception, path: str) -> Iterator[str]:
+    # The last note is of the innermost level, the others are of the levels around it.
+    kinds = AttributeValidationNote | IterableValidationNote
+    notes = [note for note in getattr(error, "__notes__", ()) if isinstance(note, kinds)]
+    note = notes[-1] if notes else None
+    if isinstance(note, AttributeValidationNote):
+        path = _join(path, note.name)
+        if isinstance(error, KeyError) and error.args == (note.name,):
+            yield f"{path}: required, but missing"
+            return
+    elif note is not None:
+        path = f"{path}[{note.index}]" if isinstance(note.index, int) else _join(path, note.index)
+    yield from _lines(error, path)
+
+
+def _join(path: str, name: Any) -> str:
+    if isinstance(name, str) and name.isidentifier():
+        return f"{path}.{name}" if path else name
+    return f"{path}[{brief(name)}]"
+
+
+def _advice(key: Any, names: list[str]) -> str:
+    there_are = f"; there are {', '.join(names)}" if names else "; there are none"
+    return did_you_mean(str(key).lower(), names, there_are, cutoff=0.5)

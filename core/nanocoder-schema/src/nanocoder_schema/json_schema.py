@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import attrs
 
 from nanocoder_schema.annotations import SHOWN_DEFAULT, Unannotated, unwrap
+from nanocoder_schema.bounds import Param
 from nanocoder_schema.json_text import json_problem
-from nanocoder_schema.param import Param
 
 Notes = tuple[Param, ...]
 Schema = dict[str, Any]

@@ -2,10 +2,35 @@
 
 from argparse import Namespace
 
+from attrs import asdict, field, frozen
 from nanocoder import Argument, Command, Host, hookimpl
 
 OUTPUT = Argument("--output", "output format", default="text", choices=("text", "json"))
 DIRECTORY = Argument("--cwd", "the directory (default: this one)", metavar="DIR")
+
+
+@frozen
+class Settings:
+    """The objectives: what calls of a tool should keep to; "*" is for all without one."""
+
+    p95_ms: dict[str, float] = field(
+        factory=dict,
+        metadata={"description": 'What 95 % of a tool\'s calls take at the most, by tool or "*".'},
+    )
+    p99_ms: dict[str, float] = field(
+        factory=dict,
+        metadata={"description": 'What 99 % of a tool\'s calls take at the most, by tool or "*".'},
+    )
+    error_rate: dict[str, float] = field(
+        factory=dict,
+        metadata={"description": 'Which part of a tool\'s calls may fail, 0 to 1, by tool or "*".'},
+    )
+
+
+@hookimpl
+def nanocoder_settings() -> type:
+    """Return the class of `[plugins.command-observe]`."""
+    return Settings
 
 
 @hookimpl
@@ -52,7 +77,7 @@ def nanocoder_commands() -> list[Command[Host]]:
 def _stats(arguments: Namespace, host: Host) -> int:
     from nanocoder_command_observe.stats import run  # a command that is not typed costs nothing
 
-    return run(arguments, host)
+    return run(arguments, host, asdict(host.config.settings("command-observe", Settings)))
 
 
 def _trace(arguments: Namespace, host: Host) -> int:

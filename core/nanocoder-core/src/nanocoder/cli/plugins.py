@@ -15,8 +15,15 @@ from nanocoder.cli.packages import installed_sets, known_packages
 from nanocoder.config.places import user_config_dir
 from nanocoder.errors import UsageError
 from nanocoder.plugins import Entry, Plugins
-from nanocoder.plugins.discovery import PREFIX, find_plugins, site_paths
-from nanocoder.plugins.lock import differences, installed_now, read_lock, write_lock
+from nanocoder.plugins.discovery import (
+    PREFIX,
+    differences,
+    find_plugins,
+    installed_now,
+    read_lock,
+    site_paths,
+    write_lock,
+)
 
 CHANGING = frozenset(("install", "remove", "lock", "sync"))
 OFFERED = ("tools", "providers", "commands", "screens", "dialects", "sandboxes")

@@ -23,7 +23,6 @@ from nanocoder.config.origin import Origin
 from nanocoder.config.places import home_warning, refusal, user_config_dir
 from nanocoder.config.settings import (
     CoreSettings,
-    ObjectivesTable,
     PluginsTable,
     ToolsTable,
     checked,
@@ -41,7 +40,6 @@ TABLES: Mapping[tuple[str, ...], type] = {
     (): CoreSettings,
     ("plugins",): PluginsTable,
     ("tools",): ToolsTable,
-    ("objectives",): ObjectivesTable,
 }
 """Tables of which there is one for each NAME."""
 SECRET_NAMES = ("key", "token", "secret", "password", "passwd", "credentials")
@@ -53,9 +51,8 @@ class Config:
 
     *core* holds the core's settings, *strict* and *disabled_plugins* say what is loaded,
     *tool_owner*, *tool_rename* and *disabled_tools* what tools are offered, *trusted* whether the
-    folder is trusted, so that its file counts in full, *objectives* what calls should keep to.
-    *refusal* says why no session may open in this folder, *warning* what a person should know
-    before one does.
+    folder is trusted, so that its file counts in full. *refusal* says why no session may open in
+    this folder, *warning* what a person should know before one does.
     """
 
     def __init__(
@@ -80,7 +77,6 @@ class Config:
         self.disabled_tools = frozenset(tools.disable)
         self.tool_owner = tools.owner
         self.tool_rename = tools.rename
-        self.objectives = ObjectivesTable(**self._resolved["objectives",].values)
 
     @classmethod
     def load(

@@ -132,21 +132,6 @@ class ToolsTable(Value):
     )
 
 
-@frozen(eq=False, repr=False)
-class ObjectivesTable(Value):
-    """The table [objectives]: what calls of a tool should keep to; "*" is for all without one."""
-
-    p95_ms: dict[str, float] = setting(
-        Factory(dict), 'What 95 % of a tool\'s calls take at the most, by tool or "*".'
-    )
-    p99_ms: dict[str, float] = setting(
-        Factory(dict), 'What 99 % of a tool\'s calls take at the most, by tool or "*".'
-    )
-    error_rate: dict[str, float] = setting(
-        Factory(dict), 'Which part of a tool\'s calls may fail, 0 to 1, by tool or "*".'
-    )
-
-
 EXPECTED: Final[Mapping[Any, str]] = {
     str: "a text",
     bool: "true or false",
@@ -154,7 +139,6 @@ EXPECTED: Final[Mapping[Any, str]] = {
     float: "a number",
     tuple[str, ...]: "a list of texts",
     dict[str, str]: "a table of texts",
-    dict[str, float]: "a table of numbers",
 }
 
 # The words of a variable for a field that is true or false.
@@ -195,8 +179,6 @@ def _fits(kind: Any, value: object) -> bool:
         return isinstance(value, list | tuple) and all(isinstance(item, str) for item in value)
     if kind == dict[str, str]:
         return isinstance(value, dict) and all(isinstance(item, str) for item in value.values())
-    if kind == dict[str, float]:
-        return isinstance(value, dict) and all(_fits(float, item) for item in value.values())
     return isinstance(value, kind)
 
 

@@ -1,20 +1,29 @@
-"""Which plugins are installed in the interpreter's own site directories.
+"""Which plugins are installed, and which of them a person has agreed to.
 
 importlib-metadata knows the formats (wheels, eggs, editable installs, zipped sites), but its import
 takes 40 ms. A start compares `fingerprint`, a raw scan, with the one in the manifest and reads the
 metadata again only when something was installed, upgraded or removed.
+
+The lock names plugins with their versions and contents, and beside them what they share: nanocoder
+itself and the libraries made for it. `nanocoder plugins lock` writes it, `plugins sync` compares,
+and `[plugins] strict = true` loads only what it names.
 """
 
 import itertools
+import json
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attrs import evolve, frozen
+from attrs import asdict, evolve, frozen
+from nanocoder_files import replace_file
 from nanocoder_schema import Value
 
+from nanocoder.errors import ConfigError
 from nanocoder.hooks.styles import problem_of
 
 if TYPE_CHECKING:
@@ -23,6 +32,9 @@ if TYPE_CHECKING:
 GROUP = "nanocoder"
 PREFIX = "nanocoder-"
 METADATA_FOLDERS = (".dist-info", ".egg-info")
+LOCK_FORMAT = 3
+UNCHECKED = 0b01
+"""The flags of a compiled file that Python runs whatever became of its source."""
 
 
 @frozen(eq=False, repr=False)
@@ -114,12 +126,6 @@ def start_files(installed: Installed) -> list[str]:
 def _runs(installed: Installed, path: str) -> bool:
     lines = _lines(os.path.join(installed.site, path))
     return any(line.startswith(("import ", "import\t")) for line in lines)
-
-
-def record_of(installed: Installed) -> str:
-    """Return the list of a distribution's files with their digests, as its installer wrote it."""
-    distribution = _distribution_of(installed)
-    return (distribution and distribution.read_text("RECORD")) or ""
 
 
 def _files(installed: Installed) -> list[str]:
@@ -228,3 +234,149 @@ def mtime_of(path: str) -> int:
         return os.stat(path).st_mtime_ns
     except OSError:
         return 0
+
+
+@frozen
+class Locked:
+    """One plugin, or library, as it was agreed to.
+
+    *record* is the SHA-256 of its distribution's RECORD file and of what lies in its package: an
+    edit in place leaves the RECORD as it was.
+    """
+
+    distribution: str
+    version: str
+    module: str
+    record: str
+
+
+def locked_now(distributions: Iterable[Installed]) -> dict[str, Locked]:
+    """Return what is installed at this moment, ready to be locked."""
+    return {installed.name: _locked(installed) for installed in distributions}
+
+
+def installed_now() -> dict[str, Locked]:
+    """Return all that a lock names: every plugin, and every library that plugins share."""
+    sites = site_paths()
+    return {**locked_now(find_libraries(sites)), **locked_now(find_plugins(sites))}
+
+
+def refused_by(path: Path) -> dict[str, str]:
+    """Return by plugin why the lock at *path* does not agree to it.
+
+    Nothing is imported for it. Raises ConfigError without a lock, and where something that a locked
+    plugin needs is gone or was changed.
+    """
+    locked, now = read_lock(path), installed_now()
+    refused = {}
+    for name, difference in differences(locked, now).items():
+        if name in now and now[name].module:
+            refused[name] = f"strict: it {difference} (nanocoder plugins lock accepts it)"
+        elif name in locked:
+            raise ConfigError(f"strict: {name} {difference} (nanocoder plugins lock accepts it)")
+    return refused
+
+
+def write_lock(path: Path, plugins: Mapping[str, Locked]) -> None:
+    """Write the lock in one step; raises ConfigError when it cannot be written."""
+    rows = {name: asdict(locked) for name, locked in sorted(plugins.items())}
+    text = json.dumps({"format": LOCK_FORMAT, "plugins": rows}, indent=2) + "\n"
+    try:
+        replace_file(path, text.encode())
+    except OSError as error:
+        raise ConfigError(f"the plugin lock {path} cannot be written: {error.strerror}") from error
+
+
+def read_lock(path: Path) -> dict[str, Locked]:
+    """Return the lock; raises ConfigError when it is missing or damaged.
+
+    Strict mode must not fall open.
+    """
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        if data["format"] != LOCK_FORMAT:
+            raise ConfigError(
+                f"the plugin lock {path} has another format;"
+                " rewrite it with: nanocoder plugins lock"
+            )
+        return {name: Locked(**fields) for name, fields in data["plugins"].items()}
+    except OSError as error:
+        raise ConfigError(
+            f"there is no plugin lock {path} ({error.strerror}); write one: nanocoder plugins lock"
+        ) from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ConfigError(
+            f"the plugin lock {path} is damaged ({error}); rewrite it with: nanocoder plugins lock"
+        ) from error
+
+
+def differences(locked: Mapping[str, Locked], now: Mapping[str, Locked]) -> dict[str, str]:
+    """Return, by plugin, how what is installed differs from what was locked."""
+    changes = dict.fromkeys(now.keys() - locked.keys(), "is not in the lock")
+    changes |= dict.fromkeys(locked.keys() - now.keys(), "is locked but not installed")
+    for name in locked.keys() & now.keys():
+        was, is_now = locked[name], now[name]
+        if was.version != is_now.version:
+            changes[name] = f"is {is_now.version}, locked is {was.version}"
+        elif was != is_now:
+            changes[name] = "has other contents than the lock"
+    return dict(sorted(changes.items()))
+
+
+def _locked(installed: Installed) -> Locked:
+    import hashlib  # only a lock needs it
+
+    distribution = _distribution_of(installed)
+    digest = hashlib.sha256(((distribution and distribution.read_text("RECORD")) or "").encode())
+    if os.path.isfile(installed.site):
+        digest.update(Path(installed.site).read_bytes())
+    for module in sorted(modules_of(installed)):
+        folder, files = _package(module)
+        for path in [*files, *filter(_is_unchecked, _compiled(files))]:
+            with suppress(OSError):
+                content = hashlib.sha256(path.read_bytes()).digest()
+                digest.update(content + os.fsencode(path.relative_to(folder)))
+    return Locked(installed.distribution, installed.version, installed.module, digest.hexdigest())
+
+
+def _compiled(files: Iterable[Path]) -> Iterator[Path]:
+    """Yield the compiled files that this interpreter would run in place of *files*."""
+    from importlib.util import cache_from_source
+
+    prefix, sys.pycache_prefix = sys.pycache_prefix, None  # those beside the sources
+    try:
+        for path in files:
+            if path.suffix == ".py":
+                yield from (Path(cache_from_source(str(path), optimization=o)) for o in ("", 1, 2))
+    finally:
+        sys.pycache_prefix = prefix
+
+
+def _is_unchecked(path: Path) -> bool:
+    """Tell whether Python would run a compiled file without a look at its source."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(8)
+    except OSError:
+        return False
+    return len(head) == 8 and int.from_bytes(head[4:], "little") == UNCHECKED  # noqa: PLR2004
+
+
+def _package(module: str) -> tuple[Path, list[Path]]:
+    """Return the folder of a module's package and its files, without what the interpreter makes."""
+    from importlib.machinery import PathFinder  # only a lock needs it
+
+    # Outer packages need no file of their own: several distributions can share them.
+    spec, places, parts = None, None, module.split(".")
+    for depth in range(1, len(parts) + 1):
+        spec = PathFinder.find_spec(".".join(parts[:depth]), places)
+        if spec is None or spec.origin:
+            break
+        places = spec.submodule_search_locations
+    if spec is None or not spec.origin:
+        return Path(), []
+    origin = Path(spec.origin)
+    if origin.name != "__init__.py":
+        return origin.parent, [origin]
+    files = (path for path in origin.parent.rglob("*") if path.is_file())
+    return origin.parent, sorted(path for path in files if path.parent.name != "__pycache__")

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from attrs import astuple, field, frozen
 from nanocoder_files import open_private, replace_file
@@ -16,7 +16,6 @@ from nanocoder_schema import Value
 
 from nanocoder.errors import PluginError
 from nanocoder.hooks.specs import RANK
-from nanocoder.plugins.describer import describe_in_child
 from nanocoder.plugins.discovery import (
     Installed,
     find_plugins,
@@ -27,7 +26,8 @@ from nanocoder.plugins.discovery import (
 from nanocoder.values import EMPTY
 from nanocoder.version import VERSION
 
-FORMAT = 7
+KEY = [8, VERSION, sys.version, sys.prefix]
+"""The format of a cache, and for whom it was written."""
 DESCRIBE_DEADLINE_S = 10.0
 """How long one plugin may take to import before it is set aside."""
 
@@ -92,12 +92,34 @@ def refuse_other_gates(entry: Entry, hooks: Collection[str]) -> None:
         )
 
 
-@frozen(eq=False, repr=False)
-class Manifest(Value):
+class Manifest(NamedTuple):
     """All entries by name, and the names of those that are new or changed since last time."""
 
     entries: Mapping[str, Entry]
     fresh: tuple[str, ...] = ()
+
+
+class _Record(NamedTuple):
+    """One plugin as the cache keeps it; *since* is that of `Entry`."""
+
+    installed: Installed
+    description: dict[str, Any]
+    since: int
+
+    @property
+    def entry(self) -> Entry:
+        plugin = self.installed
+        identity = (plugin.name, plugin.module, plugin.distribution, plugin.version)
+        return Entry(*identity, self.description, self.since)
+
+    def still_holds(self, plugin: Installed) -> bool:
+        """Tell whether the record is of this installation and its files are untouched."""
+        sites = [mtime_of(plugin.site)]
+        return (
+            self.installed == plugin
+            and self.description.get("sites", sites) == sites
+            and all(mtime_of(path) == mtime for path, mtime in self.description.get("files", ()))
+        )
 
 
 def load(
@@ -113,43 +135,46 @@ def load(
     it works, too. *refused* says by name why some plugins are set aside: they are not imported.
     """
     current = fingerprint(sites)
-    cache_data = read_cache(cache)
-    cached: dict[str, dict[str, Any]] = cache_data.get("plugins", {})
-    if cache_data.get("fingerprint") == current:
-        installed = [Installed(*row) for row in cache_data["installed"]]
+    stored = read_cache(cache)
+    cached = {
+        name: _Record(Installed(*row), description, since)
+        for name, (row, description, since) in stored.get("plugins", {}).items()
+    }
+    is_current = stored.get("fingerprint") == current
+    if is_current:
+        installed = [Installed(*row) for row in stored["installed"]]
     else:
         installed = find_plugins(sites)
     problems = {**_problems(installed), **refused}
     records, missing = _cached_records(installed, cached, problems)
     if missing:
-        records |= _described_now(missing, deadline_s)
-        for name in records.keys() & cached.keys():  # an upgrade does not make it a newcomer
-            records[name]["since"] = cached[name]["since"]
+        for name, record in _described_now(missing, deadline_s).items():
+            is_known = name in cached  # an upgrade does not make it a newcomer
+            records[name] = record._replace(since=cached[name].since) if is_known else record
     # A plugin that is refused today may be accepted tomorrow: until then its record stays.
     to_store = {name: record for name, record in records.items() if name not in problems}
     to_store |= {name: cached[name] for name in problems if name in cached}
-    if missing or cache_data.get("fingerprint") != current or cached.keys() != to_store.keys():
+    if missing or not is_current or cached.keys() != to_store.keys():
         rows = [astuple(plugin) for plugin in installed]
-        _write(cache, {"fingerprint": current, "installed": rows, "plugins": to_store})
-    entries = {name: _entry(record) for name, record in sorted(records.items())}
+        plugins = {name: [astuple(record[0]), *record[1:]] for name, record in to_store.items()}
+        _write(cache, {"fingerprint": current, "installed": rows, "plugins": plugins})
+    entries = {name: record.entry for name, record in sorted(records.items())}
     fresh = tuple(plugin.name for plugin in missing if not entries[plugin.name].error)
     return Manifest(entries, fresh if cached else ())
 
 
 def _cached_records(
-    installed: Sequence[Installed],
-    cached: Mapping[str, dict[str, Any]],
-    problems: Mapping[str, str],
-) -> tuple[dict[str, dict[str, Any]], list[Installed]]:
+    installed: Sequence[Installed], cached: Mapping[str, _Record], problems: Mapping[str, str]
+) -> tuple[dict[str, _Record], list[Installed]]:
     """Return the records that need no import, and the plugins that have to be described."""
-    records: dict[str, dict[str, Any]] = {}
+    records: dict[str, _Record] = {}
     missing: list[Installed] = []
     for plugin in installed:
         record = cached.get(plugin.name)
         if plugin.name in problems:
             description = {"error": problems[plugin.name], **_guess(plugin)}
-            records.setdefault(plugin.name, _record(plugin, description))
-        elif record is not None and _still_holds(record, plugin):
+            records.setdefault(plugin.name, _Record(plugin, description, plugin.stamp))
+        elif record is not None and record.still_holds(plugin):
             records[plugin.name] = record
         else:
             missing.append(plugin)
@@ -174,7 +199,9 @@ def _problems(installed: Sequence[Installed]) -> dict[str, str]:
     return problems
 
 
-def _described_now(missing: Sequence[Installed], deadline_s: float) -> dict[str, dict[str, Any]]:
+def _described_now(missing: Sequence[Installed], deadline_s: float) -> dict[str, _Record]:
+    from nanocoder.plugins.introspect import describe_in_child  # most starts describe none
+
     answers = describe_in_child([(plugin.name, plugin.module) for plugin in missing], deadline_s)
     records = {}
     for plugin in missing:
@@ -185,37 +212,8 @@ def _described_now(missing: Sequence[Installed], deadline_s: float) -> dict[str,
             # now. One that took too long is tried again only when it has changed itself.
             if not description.get("late"):
                 description["sites"] = [mtime_of(plugin.site)]
-        records[plugin.name] = _record(plugin, description)
+        records[plugin.name] = _Record(plugin, description, plugin.stamp)
     return records
-
-
-def _record(plugin: Installed, description: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "installed": list(astuple(plugin)),
-        "since": plugin.stamp,
-        "description": description,
-    }
-
-
-def _entry(record: Mapping[str, Any]) -> Entry:
-    plugin = Installed(*record["installed"])
-    identity = (plugin.name, plugin.module, plugin.distribution, plugin.version)
-    return Entry(*identity, record["description"], record["since"])
-
-
-def _still_holds(record: Mapping[str, Any], plugin: Installed) -> bool:
-    """Tell whether a cached record is of this installation and its files are untouched."""
-    description = record["description"]
-    sites = [mtime_of(plugin.site)]
-    return (
-        record["installed"] == list(astuple(plugin))
-        and description.get("sites", sites) == sites
-        and all(mtime_of(path) == mtime for path, mtime in description.get("files", ()))
-    )
-
-
-def _key() -> list[Any]:
-    return [FORMAT, VERSION, sys.version, sys.prefix]
 
 
 def read_cache(cache: Path | None) -> dict[str, Any]:
@@ -229,7 +227,7 @@ def read_cache(cache: Path | None) -> dict[str, Any]:
         if digest != _digest(text):
             return {}
         data = json.loads(text)
-        return data if data["key"] == _key() else {}
+        return data if data["key"] == KEY else {}
     except (OSError, ValueError, KeyError, TypeError):
         return {}
 
@@ -240,7 +238,7 @@ def _digest(text: bytes) -> bytes:
 
 def _write(cache: Path | None, data: Mapping[str, Any]) -> None:
     if cache is not None:
-        text = json.dumps({"key": _key(), **data}).encode()
+        text = json.dumps({"key": KEY, **data}).encode()
         with suppress(OSError):
             replace_file(cache, _digest(text) + b"\n" + text)
 

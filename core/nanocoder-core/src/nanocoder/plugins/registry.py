@@ -12,11 +12,10 @@ from nanocoder_schema import did_you_mean
 
 from nanocoder.errors import PluginError, UnknownTool
 from nanocoder.hooks.specs import STYLES
-from nanocoder.hooks.styles import Implementation, Report, attempt, problem_of
-from nanocoder.plugins.claims import TOOLS, Claims, Offer, choose_owner, stub, wrapped_by
-from nanocoder.plugins.composition import unsound
+from nanocoder.hooks.styles import Implementation, attempt, problem_of
 from nanocoder.plugins.discovery import site_paths
 from nanocoder.plugins.manifest import DESCRIBE_DEADLINE_S, Entry, load, refuse_other_gates
+from nanocoder.plugins.offered_tools import TOOLS, Offer, choose_owner, stub, unsound, wrapped_by
 from nanocoder.provider import ProviderSpec
 from nanocoder.tools.tool import Tool
 from nanocoder.values import EMPTY
@@ -176,7 +175,8 @@ class Plugins:
         None when it has none.
         """
         if name not in self._settings:
-            self._settings[name] = self._structured(name)
+            cls = self.settings_class(name)
+            self._settings[name] = None if cls is None else self._settings_of(name, cls)
         return self._settings[name]
 
     def settings_class(self, name: str) -> type | None:
@@ -217,11 +217,15 @@ class Plugins:
         Raises: PluginError where a plugin cannot wrap a tool of others.
         """
         if self._tools is None:
-            tools = self._resolved(self._offered_tools())
+            tools = self._owned_tools()
             for name, entry in self.entries.items():
                 if entry.wraps_tools and (self._wrapping is None or name in self._wrapping):
                     tools = self._wrapped_by(name, tools)
-            self._tools = self._finite(tools)
+            problems = unsound({name: tool.composed_of for name, tool in tools.items()})
+            for name, problem in problems.items():
+                self._left_out[name] = problem
+                self.report(PluginError(tools.pop(name).plugin, problem))
+            self._tools = tools
         return self._tools
 
     def _wrapped_by(self, name: str, tools: dict[str, Tool[..., Any]]) -> dict[str, Tool[..., Any]]:
@@ -273,12 +277,8 @@ class Plugins:
                 return f"the plugin {entry.name!r} has it, but {reason}"
         return ""
 
-    @property
-    def report(self) -> Report:
-        """A function that notes a plugin's failure; a repeated one is dropped."""
-        return self._note
-
-    def _note(self, error: PluginError) -> None:
+    def report(self, error: PluginError) -> None:
+        """Note a plugin's failure; a repeated one is dropped."""
         entry = self.entries.get(error.plugin)
         # A policy may not be left out: it denies each time it is late.
         if error.is_late and entry is not None and not entry.is_policy:
@@ -286,19 +286,12 @@ class Plugins:
         if str(error) not in map(str, self.reports):
             self.reports.append(error)
 
-    def _offered_tools(self) -> Claims:
+    def _owned_tools(self) -> dict[str, Tool[..., Any]]:
         claims: dict[str, list[Offer]] = {}
         for entry, offer in self.offers("tools"):
             name = self._name_of(entry, offer)
             if name not in self._hidden:
                 claims.setdefault(name, []).append((entry, offer))
-        return claims
-
-    def _name_of(self, entry: Entry, offer: Mapping[str, Any]) -> str:
-        name = self.names.get(offer["name"], offer["name"])
-        return self.names.get(f"{entry.name}:{offer['name']}", name)
-
-    def _resolved(self, claims: Claims) -> dict[str, Tool[..., Any]]:
         tools = {}
         for name, offers in sorted(claims.items()):
             chosen, problems = choose_owner(name, offers, self.owners.get(name, ""))
@@ -310,21 +303,14 @@ class Plugins:
                 tools[name] = stub(name, *chosen, partial(self._real_tool, name, *chosen))
         return tools
 
+    def _name_of(self, entry: Entry, offer: Mapping[str, Any]) -> str:
+        name = self.names.get(offer["name"], offer["name"])
+        return self.names.get(f"{entry.name}:{offer['name']}", name)
+
     def _real_tool(self, name: str, entry: Entry, offer: Mapping[str, Any]) -> Tool[..., Any]:
         real = self.real(entry.name, "tools", offer["name"])
         owner = {"plugin": entry.name, "version": entry.version}
         return evolve(real, name=name, schema=offer["schema"], **owner)
-
-    def _finite(self, tools: dict[str, Tool[..., Any]]) -> dict[str, Tool[..., Any]]:
-        """Leave out and report the composed tools that could call each other without end."""
-        problems = unsound({name: tool.composed_of for name, tool in tools.items()})
-        for name, problem in problems.items():
-            self._leave_out(name, tools[name].plugin, problem)
-        return {name: tool for name, tool in tools.items() if name not in problems}
-
-    def _leave_out(self, name: str, plugin: str, problem: str) -> None:
-        self._left_out[name] = problem
-        self.report(PluginError(plugin, problem))
 
     def real(self, plugin: str, what: str, name: str) -> Any:
         """Return the object called *name* that *plugin* offers.
@@ -344,10 +330,6 @@ class Plugins:
         raise PluginError(
             plugin, f"no longer offers {name!r}; the manifest is rebuilt at the next start"
         )
-
-    def _structured(self, name: str) -> Any:
-        cls = self.settings_class(name)
-        return None if cls is None else self._settings_of(name, cls)
 
     def _implementation(self, name: str, hook: str) -> Implementation | None:
         entry = self.entries.get(name)

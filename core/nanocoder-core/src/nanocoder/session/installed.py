@@ -50,7 +50,7 @@ def _refused(
     """
     if not config.strict:
         return {}
-    from nanocoder.plugins.lock import refused_by
+    from nanocoder.plugins.discovery import refused_by
 
     # A compiled file can hold anything, so none that was installed is used.
     sys.pycache_prefix = os.devnull if cache is None else str(cache.with_name("compiled"))

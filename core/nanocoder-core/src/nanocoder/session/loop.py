@@ -8,10 +8,10 @@ from attrs import define, evolve
 from nanocoder_schema import Shown
 
 from nanocoder.cancel import Cancel
+from nanocoder.deadline import preload
 from nanocoder.errors import Cancelled, NanocoderError, ToolError
 from nanocoder.hooks import styles
 from nanocoder.path.path import Executor
-from nanocoder.plugins.preload import preload
 from nanocoder.provider import Finished, Request
 from nanocoder.session.messages import encode, spoken
 from nanocoder.session.prompt import NAMED_FILE_CHARS, for_small_model

@@ -1,12 +1,13 @@
-"""The owner of each tool, and the tool as the manifest alone describes it."""
+"""Which tools are on offer: who owns each name, what wraps them, and which are built soundly."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from nanocoder.errors import PluginError
 from nanocoder.hooks.styles import Implementation, attempt
 from nanocoder.plugins.manifest import Entry
-from nanocoder.tools.tool import Tool
+from nanocoder.tools.tool import MAX_DEPTH, Tool
 from nanocoder.values import Effect, Risk
 
 TOOLS = "nanocoder_tools"
@@ -14,8 +15,8 @@ Offer = tuple[Entry, Mapping[str, Any]]
 """A plugin and its description of a tool."""
 DESCRIPTIONS = frozenset({Effect.IDEMPOTENT, Effect.REVERSIBLE})
 """Effects that describe the others."""
-Claims = Mapping[str, Sequence[Offer]]
-"""The plugins that offer each tool, by its name here."""
+Steps = Mapping[str, Sequence[str]]
+"""The sub-tools that each tool declares; "*" is watched when it runs."""
 
 
 def choose_owner(
@@ -54,22 +55,11 @@ def stub(
 
     manifest = {**offer, "name": name, "plugin": entry.name, "version": entry.version}
     signature = Signature.of_function(_not_loaded)
-    return Tool(handler=_not_loaded, signature=signature, load=_once(load), **manifest)
+    return Tool(handler=_not_loaded, signature=signature, load=cache(load), **manifest)
 
 
 def _not_loaded(**_: Any) -> Any:
     raise RuntimeError("this tool is known from the manifest alone; call its real()")
-
-
-def _once(load: Callable[[], Tool[..., Any]]) -> Callable[[], Tool[..., Any]]:
-    tools: list[Tool[..., Any]] = []
-
-    def load_once() -> Tool[..., Any]:
-        if not tools:
-            tools.append(load())
-        return tools[0]
-
-    return load_once
 
 
 def wrapped_by(
@@ -96,3 +86,34 @@ def _why_weaker(wrapped: Tool[..., Any], tool: Tool[..., Any] | None) -> str:
         return f"its risk may not fall from {tool.risk} to {wrapped.risk}"
     missing = sorted((tool.effects - DESCRIPTIONS) - wrapped.effects)
     return f"it still has the effect {missing[0]}" if missing else ""
+
+
+def unsound(steps: Steps) -> dict[str, str]:
+    """Return what is wrong with each tool that can lead back to itself or nests too deep."""
+    problems = {}
+    for name in steps:
+        circles = (ways[name] for ways in _levels(name, steps, len(steps)) if name in ways)
+        if circle := next(circles, None):
+            problems[name] = f"tool {name!r} leads back to itself: {' -> '.join(circle)}"
+    straight = {
+        name: [step for step in own if step in steps and step not in problems]
+        for name, own in steps.items()
+        if name not in problems
+    }
+    for name in straight:
+        if len(list(_levels(name, straight, MAX_DEPTH + 1))) > MAX_DEPTH:
+            problems[name] = (
+                f"tool {name!r} nests deeper than {MAX_DEPTH} levels of composed_of;"
+                " let it call the innermost tools directly"
+            )
+    return problems
+
+
+def _levels(start: str, steps: Steps, most: int) -> Iterator[dict[str, list[str]]]:
+    """Yield the tools that one step, two steps … lead to, each with a way there from *start*."""
+    ways = {start: [start]}
+    for _ in range(most):
+        ways = {step: [*way, step] for name, way in ways.items() for step in steps.get(name, ())}
+        if not ways:
+            return
+        yield ways
