@@ -21,22 +21,8 @@ from typing import ClassVar
 from nanocoder_files import WorkspaceError
 from nanocoder_schema import BadArguments, NanocoderError, ToolError
 
-__all__ = [
-    "ApprovalNeeded",
-    "BadArguments",
-    "Cancelled",
-    "ConfigError",
-    "Denied",
-    "NanocoderError",
-    "PersonError",
-    "PluginError",
-    "ProviderError",
-    "TimedOut",
-    "ToolError",
-    "UnknownTool",
-    "UsageError",
-    "WorkspaceError",
-]
+# These are of other packages; the tree has them, too.
+__all__ = ["BadArguments", "NanocoderError", "ToolError", "WorkspaceError"]
 
 
 class PersonError(NanocoderError):

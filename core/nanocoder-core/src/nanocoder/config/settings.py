@@ -20,7 +20,7 @@ and for the core alone choices, values (the pattern of a table's).
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal
 
 from attrs import Attribute, Factory, field, fields, frozen
@@ -132,13 +132,23 @@ class ToolsTable(Value):
     )
 
 
-EXPECTED: Final[Mapping[Any, str]] = {
-    str: "a text",
-    bool: "true or false",
-    int: "a whole number",
-    float: "a number",
-    tuple[str, ...]: "a list of texts",
-    dict[str, str]: "a table of texts",
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+EXPECTED: Final[Mapping[Any, tuple[str, Callable[[Any], bool]]]] = {
+    str: ("a text", lambda value: isinstance(value, str)),
+    bool: ("true or false", lambda value: isinstance(value, bool)),
+    int: ("a whole number", lambda value: _is_number(value) and isinstance(value, int)),
+    float: ("a number", _is_number),
+    tuple[str, ...]: (
+        "a list of texts",
+        lambda value: isinstance(value, list | tuple) and all(isinstance(i, str) for i in value),
+    ),
+    dict[str, str]: (
+        "a table of texts",
+        lambda value: isinstance(value, dict) and all(isinstance(i, str) for i in value.values()),
+    ),
 }
 
 # The words of a variable for a field that is true or false.
@@ -156,8 +166,8 @@ def checked(attribute: "Attribute[Any]", value: object) -> Any:
         if isinstance(value, str) and value in list(choices):
             return value
         raise ValueError(f"expected one of {', '.join(choices)}, got {value!r}")
-    expected = EXPECTED[attribute.type]
-    if not _fits(attribute.type, value):
+    expected, fits = EXPECTED[attribute.type]
+    if not fits(value):
         raise ValueError(f"expected {expected}, got {value!r}")
     pattern = attribute.metadata.get("values")
     if pattern is not None and isinstance(value, dict):
@@ -170,18 +180,6 @@ def checked(attribute: "Attribute[Any]", value: object) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-def _fits(kind: Any, value: object) -> bool:
-    if kind is float:
-        return isinstance(value, int | float) and not isinstance(value, bool)
-    if kind is int:
-        return isinstance(value, int) and not isinstance(value, bool)
-    if kind == tuple[str, ...]:
-        return isinstance(value, list | tuple) and all(isinstance(item, str) for item in value)
-    if kind == dict[str, str]:
-        return isinstance(value, dict) and all(isinstance(item, str) for item in value.values())
-    return isinstance(value, kind)
-
-
 def from_text(attribute: "Attribute[Any]", text: str) -> Any:
     """Return what an environment variable's *text* means for a core field; raises ValueError."""
     kind: Any = attribute.type
@@ -192,7 +190,7 @@ def from_text(attribute: "Attribute[Any]", text: str) -> Any:
     try:
         value = kind(text)
     except (ValueError, OverflowError):
-        raise ValueError(f"expected {EXPECTED[kind]}, got {text!r}") from None
+        raise ValueError(f"expected {EXPECTED[kind][0]}, got {text!r}") from None
     return checked(attribute, value)
 
 

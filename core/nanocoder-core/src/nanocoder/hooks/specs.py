@@ -75,12 +75,8 @@ def hookimpl(
     *specname* names the hook when the function has another name.
     """
     if function is None:
-        return partial(_marked, rank=rank, specname=specname, **options)
-    return _marked(function, rank=rank, specname=specname, **options)
-
-
-def _marked(function: F, *, rank: int, specname: str | None, **options: Any) -> F:
-    marked: F = _mark(specname=specname, **options)(function)
+        return partial(hookimpl, rank=rank, specname=specname, **options)
+    marked = _mark(specname=specname, **options)(function)
     getattr(marked, f"{PROJECT}_impl")["rank"] = rank
     return marked
 

@@ -5,7 +5,7 @@ here each implementation is called by itself, in the order of the plugins' names
 says what a failure means. Hooks that a session waits for have a deadline.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, TypeVar
 
@@ -107,18 +107,7 @@ def collect(
 
     A failure, or what is not *expected*, is reported and contributes nothing either.
     """
-    answers: list[tuple[str, T]] = []
-    for implementation in implementations:
-        try:
-            value = attempt(implementation, arguments)
-            if value is not None and not isinstance(value, expected):
-                raise implementation.error(wrong_type(value, expected))
-        except PluginError as error:
-            report(error)
-            continue
-        if value is not None:
-            answers.append((implementation.plugin, value))
-    return answers
+    return list(_answers(implementations, report, arguments, expected))
 
 
 def choose(
@@ -128,6 +117,24 @@ def choose(
     expected: type[T] | tuple[type[T], ...],
 ) -> T | None:
     """Return the first answer; an answer of another type than *expected* is a failure."""
+    answers = _answers(implementations, report, arguments, expected)
+    return next((answer for _, answer in answers), None)
+
+
+def tell(
+    implementations: Iterable[Implementation], report: Report, arguments: Mapping[str, Any]
+) -> None:
+    """Let everybody know; a failure is reported and changes nothing."""
+    collect(implementations, report, arguments, object)
+
+
+def _answers(
+    implementations: Iterable[Implementation],
+    report: Report,
+    arguments: Mapping[str, Any],
+    expected: type[T] | tuple[type[T], ...],
+) -> Iterator[tuple[str, T]]:
+    """Ask one plugin after the other, as long as the caller wants another answer."""
     for implementation in implementations:
         try:
             value = attempt(implementation, arguments)
@@ -137,8 +144,7 @@ def choose(
             report(error)
             continue
         if value is not None:
-            return value
-    return None
+            yield implementation.plugin, value
 
 
 def judge(
@@ -149,30 +155,21 @@ def judge(
     A policy that fails denies, None is no opinion. An ask that comes from a rule outranks a default
     ask.
     """
-    verdicts = (
-        _verdict_of(implementation, report, arguments) for implementation in implementations
-    )
-    return max(
-        (verdict for verdict in verdicts if verdict is not None),
-        key=_strictness,
-        default=None,
-    )
+    return max(verdicts(implementations, report, arguments), key=_strictness, default=None)
+
+
+def verdicts(
+    implementations: Iterable[Implementation], report: Report, arguments: Mapping[str, Any]
+) -> list[Verdict]:
+    """Return every policy's verdict."""
+    verdicts = (_verdict_of(policy, report, arguments) for policy in implementations)
+    return [verdict for verdict in verdicts if verdict is not None]
 
 
 def _strictness(verdict: Verdict) -> tuple[int, bool, bool]:
     asks = verdict.decision is Decision.ASK
     inside = asks and verdict.asks_inside_composed
     return STRICTNESS[verdict.decision], inside, asks and bool(verdict.rule)
-
-
-def verdicts(
-    implementations: Iterable[Implementation], report: Report, arguments: Mapping[str, Any]
-) -> list[Verdict]:
-    """Return every policy's verdict, for explaining."""
-    verdicts = (
-        _verdict_of(implementation, report, arguments) for implementation in implementations
-    )
-    return [verdict for verdict in verdicts if verdict is not None]
 
 
 def _verdict_of(
@@ -223,17 +220,6 @@ def chain(
             raise implementation.error(error) from error
         current = value
     return current
-
-
-def tell(
-    implementations: Iterable[Implementation], report: Report, arguments: Mapping[str, Any]
-) -> None:
-    """Let everybody know; a failure is reported and changes nothing."""
-    for implementation in implementations:
-        try:
-            attempt(implementation, arguments)
-        except PluginError as error:
-            report(error)
 
 
 def wrong_type(value: object, expected: type | tuple[type, ...]) -> str:

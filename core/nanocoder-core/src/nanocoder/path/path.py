@@ -33,9 +33,9 @@ from nanocoder.tools.outcome import (
     call_data,
     edited_note,
     limit_output,
+    refuse_unsound,
     result_of_error,
 )
-from nanocoder.tools.result import refuse_unsound
 from nanocoder.tools.tool import ANY_TOOL, MAX_DEPTH, Tool, ToolContext, ToolInfo
 from nanocoder.values import Effect, Event, ToolCall, ToolResult
 

@@ -116,15 +116,14 @@ def describe(plugin: object, name: str) -> dict[str, Any]:
     """Return the JSON-ready description of a plugin; raises PluginError."""
     hookimpls = register(new_manager(), plugin, name)
     hooks = {hook: list(hookimpl.argnames) for hook, hookimpl in sorted(hookimpls.items())}
-    description: dict[str, Any] = {"hooks": hooks, "policy": any(hook in hooks for hook in GATES)}
-    ranks = {
-        hook: _rank(name, hook, hookimpl.function) for hook, hookimpl in sorted(hookimpls.items())
+    ranks = {hook: _rank(name, hook, hookimpls[hook].function) for hook in hooks}
+    description: dict[str, Any] = {
+        "hooks": hooks,
+        "policy": any(hook in hooks for hook in GATES),
+        "ranks": {hook: rank for hook, rank in ranks.items() if rank != RANK},
     }
-    description["ranks"] = {hook: rank for hook, rank in ranks.items() if rank != RANK}
     if "nanocoder_settings" in hookimpls:
-        description["settings"] = settings_class(
-            name, hookimpls["nanocoder_settings"].function()
-        ).__name__
+        settings_class(name, hookimpls["nanocoder_settings"].function())
     for hook, expected in OFFERS.items():
         # A plugin that takes `tools` wraps those of others: it has none before a session has them.
         if hook in hookimpls and "tools" not in hooks[hook]:

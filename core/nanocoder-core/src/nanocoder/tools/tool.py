@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypedDict, TypeVar, Unpack, overload
 
 from attrs import define, evolve, field, frozen
 from nanocoder_schema import Shown, Signature, Value
 
 from nanocoder.cancel import Cancel
 from nanocoder.errors import PluginError
-from nanocoder.tools.result import as_result
+from nanocoder.tools.outcome import as_result
 from nanocoder.tools.session_info import ChildSession, SessionInfo
 from nanocoder.values import EMPTY, IN_MANIFEST, Effect, Mode, Question, Risk, ToolResult
 
@@ -119,48 +119,38 @@ class ToolContext(Shown):
         """
         return None if self._ask is None else self._ask(question)
 
-    def child(  # noqa: PLR0913 - these are options, by name
-        self,
-        cwd: str | Path | None = None,
-        *,
-        model: str = "",
-        mode: Mode | str | None = None,
-        agent: str = "",
-        title: str = "",
-        background: bool = False,
-        tools: "Callable[[Tool[..., Any]], bool] | None" = None,
-        max_turns: int = 0,
-        max_calls: int = 0,
-        max_tokens: int = 0,
+    def child(
+        self, cwd: str | Path | None = None, **options: "Unpack[ChildOptions]"
     ) -> ChildSession:
         """Open a session inside this one, for a sub-agent; close it, or use it in a `with`.
 
         It has this session's plugins, settings and policies, and a transcript of its own. *cwd* is
-        its directory (none: this one's), *mode* can only be stricter, *agent* is what policies know
-        it by, *title* tells a person which one asks, *tools* says of each tool whether it has it.
-        *background* lets it go on after this call, with nobody to ask. *max_turns* (0: this
-        session's), *max_calls* and *max_tokens* (0: no limit) are its budget. Only a tool with
-        `composed_of=("*",)` opens sessions.
+        its directory (none: this one's). Only a tool with `composed_of=("*",)` opens sessions.
         Raises: ToolError (nested_session, too_many_sessions, undeclared_subtool), UsageError.
         """
         if self._child is None:
             raise RuntimeError("this context opens no sessions")
-        return self._child(
-            cwd=cwd,
-            model=model,
-            mode=mode,
-            agent=agent,
-            title=title,
-            background=background,
-            tools=tools,
-            max_turns=max_turns,
-            max_calls=max_calls,
-            max_tokens=max_tokens,
-        )
+        return self._child(cwd=cwd, **options)
 
 
-def _risk(value: str) -> Risk:
-    return Risk(value)
+class ChildOptions(TypedDict, total=False):
+    """The options of a child session.
+
+    *mode* can only be stricter, *agent* is what policies know it by, *title* tells a person which
+    one asks, *tools* says of each tool whether it has it. *background* lets it go on after this
+    call, with nobody to ask. *max_turns* (0: this session's), *max_calls* and *max_tokens* (0: no
+    limit) are its budget.
+    """
+
+    model: str
+    mode: Mode | str | None
+    agent: str
+    title: str
+    background: bool
+    tools: "Callable[[Tool[..., Any]], bool] | None"
+    max_turns: int
+    max_calls: int
+    max_tokens: int
 
 
 def _effects(values: Iterable[str]) -> frozenset[Effect]:
@@ -193,7 +183,7 @@ class Tool(Shown, Generic[P, R]):
     description: str = field(metadata=IN_MANIFEST)
     handler: Callable[P, R]
     signature: Signature
-    risk: Risk = field(default=Risk.MEDIUM, converter=_risk, metadata=IN_MANIFEST)
+    risk: Risk = field(default=Risk.MEDIUM, converter=Risk, metadata=IN_MANIFEST)
     effects: frozenset[Effect] = field(default=(), converter=_effects, metadata=IN_MANIFEST)
     composed_of: tuple[str, ...] = field(default=(), converter=_names, metadata=IN_MANIFEST)
     single_confirmation: bool = field(default=False, metadata=IN_MANIFEST)
