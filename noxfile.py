@@ -184,6 +184,14 @@ def write_pins(pins: list[str]) -> None:
 
 
 @nox.session
+def models(session: nox.Session) -> None:
+    """Write the tables that plugins generate from other packages, such as that of prices."""
+    sync(session, "--all-groups")
+    for script in sorted(ROOT.glob("plugins/*/tests/generate.py")):
+        session.run("python", str(script))
+
+
+@nox.session
 def version(session: nox.Session) -> None:
     """Write one version everywhere: `nox -s version -- 1.2.0`."""
     (new,) = session.posargs

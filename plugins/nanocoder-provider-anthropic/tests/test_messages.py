@@ -134,7 +134,7 @@ def test_text_is_streamed_and_usage_counts_the_cache(play):
         TextDelta("lo"),
         Finished(
             "Hello",
-            usage=Usage(5, 3, 7),
+            usage=Usage(5, 3, 7, cost=0.0),
             native={"anthropic": [{"type": "text", "text": "Hello"}]},
         ),
     ]
@@ -362,7 +362,7 @@ def test_a_whole_body_from_a_server_that_does_not_stream_is_one_reply(play):
     }
     provider, server = play(refusal(200, body))
     last = reply(provider)[-1]
-    assert (last.text, last.usage) == ("ok", Usage(1, 2))
+    assert (last.text, last.usage) == ("ok", Usage(1, 2, cost=0.0))
     assert last.calls == (ToolCall("a", "x", {"n": 1}),)
     assert len(server.seen) == 1
 
@@ -469,11 +469,41 @@ def test_a_cancel_ends_a_silent_reply_within_a_second(play):
 def test_models_are_asked_for(play):
     listed = [{"id": "claude-x", "display_name": "Claude X", "max_input_tokens": 200_000}, None]
     provider, server = play(refusal(200, {"data": listed}))
-    assert provider.models() == [ModelInfo("claude-x", 200_000, "Claude X")]
+    assert provider.models() == [ModelInfo("claude-x", 200_000, "Claude X", 0.0, 0.0)]
     assert server.seen[0].path == "/v1/models?limit=1000"
     provider, _ = play(refusal(200, []))
     with pytest.raises(ProviderError, match="list of models"):
         provider.models()
+
+
+@pytest.mark.contract("F8")
+def test_a_request_costs_what_the_table_or_the_person_says(play):
+    prices = {"m": {"input": 3.0, "output": 15.0, "cache_read": 0.3, "context": 1000.0}}
+    provider, _ = play(events(START, *text(0, "ok"), *end(output_tokens=100)), models=prices)
+    usage = reply(provider)[-1].usage
+    assert usage.cost == pytest.approx((5 * 3 + 7 * 0.3 + 100 * 15) / 1e6)
+    assert (provider.has_price, provider.context) == (True, 1000)
+
+
+@pytest.mark.contract("F9")
+def test_a_known_model_of_the_vendor_has_a_price_and_another_has_none(monkeypatch):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-1")
+    monkeypatch.delenv("ANTHROPIC_BASE_URL", raising=False)
+    known = open_provider("claude-sonnet-4-6", None)
+    assert (known.has_price, known.context) == (True, 1_000_000)
+    assert not open_provider("claude-of-tomorrow", None).has_price
+    elsewhere = nanocoder_settings()(base_url="https://gateway.example")
+    assert not open_provider("claude-sonnet-4-6", elsewhere).has_price
+
+
+def test_effort_lets_the_model_decide_and_betas_are_a_header(play):
+    provider, server = play(OK, effort="high", betas=("a-2026-01-01", "b-2026-01-01"))
+    reply(provider, temperature=0.5)
+    sent = server.seen[0]
+    assert sent.json["output_config"] == {"effort": "high"}
+    assert sent.json["thinking"] == {"type": "adaptive"}
+    assert "temperature" not in sent.json
+    assert sent.headers["anthropic-beta"] == "a-2026-01-01,b-2026-01-01"
 
 
 def test_the_address_comes_from_the_environment_with_or_without_its_version(play, monkeypatch):

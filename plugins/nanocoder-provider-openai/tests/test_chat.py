@@ -109,7 +109,7 @@ def test_text_is_streamed_and_the_whole_reply_comes_last(play):
     assert reply(provider) == [
         TextDelta("Hel"),
         TextDelta("lo"),
-        Finished("Hello", usage=Usage(6, 2, 4)),
+        Finished("Hello", usage=Usage(6, 2, 4, cost=0.0)),
     ]
     assert server.seen[0].path == "/chat/completions"
     assert server.seen[0].json == {
@@ -453,7 +453,7 @@ def test_a_whole_body_from_a_server_that_does_not_stream_is_one_reply(play):
     provider, server = play(refusal(200, body))
     assert reply(provider) == [
         TextDelta("ok"),
-        Finished("ok", (ToolCall("c", "x", {"n": 1}),), Usage(3, 4)),
+        Finished("ok", (ToolCall("c", "x", {"n": 1}),), Usage(3, 4, cost=0.0)),
     ]
     assert len(server.seen) == 1
 
@@ -563,11 +563,41 @@ def test_the_beginning_of_the_request_stays_the_same_bytes(play):
 def test_models_are_asked_for(play):
     listed = [{"id": "b", "owned_by": "me", "max_model_len": 4096}, {"id": "a"}, None]
     provider, server = play(refusal(200, {"data": listed}))
-    assert provider.models() == [ModelInfo("a"), ModelInfo("b", 4096, "me")]
+    assert provider.models() == [
+        ModelInfo("a", 0, "", 0.0, 0.0),
+        ModelInfo("b", 4096, "me", 0.0, 0.0),
+    ]
     assert server.seen[0].path == "/models"
     provider, _ = play(refusal(200, []))
     with pytest.raises(ProviderError, match="list of models"):
         provider.models()
+
+
+@pytest.mark.contract("F8")
+def test_a_request_costs_what_the_table_or_the_person_says(play):
+    prices = {"m": {"input": 2.0, "output": 8.0, "cache_read": 0.5, "context": 1000.0}}
+    usage = {
+        "prompt_tokens": 10,
+        "completion_tokens": 5,
+        "prompt_tokens_details": {"cached_tokens": 4},
+    }
+    last = chunk("stop", content="ok") | {"usage": usage}
+    provider, _ = play(events(last, DONE), models=prices)
+    assert reply(provider)[-1].usage.cost == pytest.approx((6 * 2 + 4 * 0.5 + 5 * 8) / 1e6)
+    assert (provider.has_price, provider.context) == (True, 1000)
+
+
+@pytest.mark.contract("F9")
+def test_a_price_is_promised_only_where_it_is_known_and_tokens_are_counted(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    known = open_provider("gpt-5.5", None)
+    assert (known.has_price, known.context) == (True, 1_000_000)
+    assert not open_provider("gpt-of-tomorrow", None).has_price
+    uncounted = nanocoder_settings()(stream_usage=False)
+    assert not open_provider("gpt-5.5", uncounted).has_price
+    elsewhere = nanocoder_settings()(base_url="https://gateway.example/v1")
+    assert not open_provider("gpt-5.5", elsewhere).has_price
 
 
 def test_the_plugin_offers_openai_and_imports_no_http_client():

@@ -118,11 +118,18 @@ class Finished(Value):
 
 @frozen(eq=False, repr=False)
 class ModelInfo(Value):
-    """A model that a provider knows of. *context* is in tokens, 0 when unknown."""
+    """A model that a provider knows of. *context* is in tokens, 0 when unknown.
+
+    The prices are in US dollars for a million tokens, None when unknown; *abilities* are words such
+    as "images", "pdf" and "thinking".
+    """
 
     name: str
     context: int = 0
     description: str = ""
+    input_price: float | None = None
+    output_price: float | None = None
+    abilities: tuple[str, ...] = ()
 
 
 @runtime_checkable
@@ -133,7 +140,8 @@ class Provider(Protocol):
 
     *profile* "small" asks the core for short descriptions, a small tool set and the files named in
     the request. An attribute `has_price`, where it is true, promises that `Finished.usage.cost` is
-    known: without it a session with a limit on money does not start.
+    known: without it a session with a limit on money does not start. An attribute `context` is the
+    model's window in tokens, 0 when unknown.
     """
 
     profile: Profile

@@ -25,6 +25,7 @@ from nanocoder_kit_http import (
     read_key,
     read_reply,
 )
+from nanocoder_kit_models import Catalog
 
 from nanocoder_provider_anthropic.reply import MessageReply
 from nanocoder_provider_anthropic.settings import Settings
@@ -53,13 +54,21 @@ class AnthropicProvider:
             raise ProviderError(f"no key for Anthropic: set {settings.api_key_env}", kind="auth")
         self._client = Client(
             base_url,
-            headers={"anthropic-version": API_VERSION} | ({"x-api-key": key} if key else {}),
+            headers=_headers(key, settings.betas),
             timeouts=settings.timeouts(),
             proxy=settings.proxy,
             secrets=[key],
             key_from=settings.api_key_env,
         )
-        self.has_price = self._client.is_local  # a server on this machine costs nothing
+        self._catalog = Catalog(
+            "anthropic" if base_url == VENDOR_URL else "",
+            settings.models,
+            plugin="provider-anthropic",
+            is_free=self._client.is_local,
+        )
+        known = self._catalog.find(model)
+        self.has_price = known.price is not None
+        self.context = known.context
         self._key = key
         self._retry = settings.retry()
         self._encoded = EncodedMessages(encode_message)
@@ -71,10 +80,11 @@ class AnthropicProvider:
     ) -> Iterator[TextDelta | ThinkingDelta | Retrying | Finished]:
         """Ask the model and yield its reply, `Finished` last; raises ProviderError, Cancelled."""
         body = self._body(request)
+        model = self._catalog.find(request.model or self._model)
 
         def attempt() -> Any:
             batches = self._client.stream_events("/v1/messages", body, cancel)
-            reply = MessageReply(self._client.host, self._ids, [self._key])
+            reply = MessageReply(self._client.host, self._ids, [self._key], model.priced)
             return read_reply(batches, reply, request)
 
         return self._retry.run(attempt, cancel)
@@ -88,7 +98,7 @@ class AnthropicProvider:
                 f"{self._client.host} did not answer with a list of models", kind="protocol"
             )
         infos = [_model_info(entry) for entry in entries if isinstance(entry, dict)]
-        return [info for info in infos if info.name]
+        return [self._catalog.find(info.name).info(info) for info in infos if info.name]
 
     def close(self) -> None:
         """Close the connections."""
@@ -112,11 +122,15 @@ class AnthropicProvider:
             "max_tokens": limit,
             "stream": True,
         }
-        budget = self._settings.thinking_budget_tokens
+        budget, effort = self._settings.thinking_budget_tokens, self._settings.effort
+        if effort:
+            head["output_config"] = {"effort": effort}
         if budget:
             # The API requires a limit above the budget, and refuses a temperature with it.
             head["max_tokens"] = limit if limit > budget else budget + limit
             head["thinking"] = {"type": "enabled", "budget_tokens": budget}
+        elif effort:
+            head["thinking"] = {"type": "adaptive"}
         elif request.temperature is not None:
             head["temperature"] = request.temperature
         return head
@@ -138,6 +152,15 @@ class AnthropicProvider:
             for place in islice(ours, _MARKED_MESSAGES):
                 parts[place] = with_cache_mark(parts[place])
         return b",".join(filter(None, parts))
+
+
+def _headers(key: str, betas: Sequence[str]) -> dict[str, str]:
+    headers = {"anthropic-version": API_VERSION}
+    if key:
+        headers["x-api-key"] = key
+    if betas:
+        headers["anthropic-beta"] = ",".join(betas)
+    return headers
 
 
 def _model_info(entry: dict[str, Any]) -> ModelInfo:

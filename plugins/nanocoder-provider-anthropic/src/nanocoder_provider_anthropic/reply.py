@@ -38,11 +38,18 @@ class Block:
 class MessageReply:
     """Decode one reply. Only `message_stop` completes it."""
 
-    def __init__(self, host: str, used_ids: set[str], secrets: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        host: str,
+        used_ids: set[str],
+        secrets: Sequence[str] = (),
+        priced: Callable[[Usage], Usage] = lambda usage: usage,
+    ) -> None:
         self.is_complete = False
         self._host = host
         self._used_ids = used_ids
         self._secrets = secrets
+        self._priced = priced
         self._deltas = Deltas()
         self._blocks: dict[int, Block] = {}
         self._stop_reason = ""
@@ -191,11 +198,14 @@ class MessageReply:
         raise failure_in_stream(data.get("error") or data, host=self._host, secrets=self._secrets)
 
     def _total(self) -> Usage:
-        return Usage(
-            input_tokens=self._usage.get("input_tokens", 0),
-            output_tokens=self._usage.get("output_tokens", 0),
-            cache_read_tokens=self._usage.get("cache_read_input_tokens", 0),
-            cache_write_tokens=self._usage.get("cache_creation_input_tokens", 0),
+        count = self._usage.get
+        return self._priced(
+            Usage(
+                input_tokens=count("input_tokens", 0),
+                output_tokens=count("output_tokens", 0),
+                cache_read_tokens=count("cache_read_input_tokens", 0),
+                cache_write_tokens=count("cache_creation_input_tokens", 0),
+            )
         )
 
 

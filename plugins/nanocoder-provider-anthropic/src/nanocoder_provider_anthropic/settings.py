@@ -4,6 +4,7 @@ from typing import Literal
 
 from attrs import field, frozen
 from nanocoder_kit_http import HttpSettings
+from nanocoder_kit_models import MODELS_SETTING
 
 
 @frozen(kw_only=True)
@@ -21,6 +22,17 @@ class Settings(HttpSettings):
         default=0,
         metadata={"description": "Tokens for extended thinking, at least 1024; 0 is off."},
     )
+    effort: Literal["", "low", "medium", "high", "xhigh", "max"] = field(
+        default="",
+        metadata={
+            "description": "How much the model thinks, where it decides itself; empty: as usual."
+        },
+    )
+    betas: tuple[str, ...] = field(
+        default=(),
+        metadata={"description": "Names for the header anthropic-beta, for functions on trial."},
+    )
+    models: dict[str, dict[str, float]] = field(factory=dict, metadata=MODELS_SETTING)
     prompt_caching: bool = field(
         default=True,
         metadata={"description": "Mark the unchanging beginning of each request for the cache."},

@@ -23,6 +23,7 @@ from nanocoder_kit_http import (
     read_key,
     read_reply,
 )
+from nanocoder_kit_models import Catalog
 
 from nanocoder_provider_openai.reply import ChatReply
 from nanocoder_provider_openai.settings import Settings
@@ -55,7 +56,16 @@ class OpenAIProvider:
             secrets=[key],
             key_from=settings.api_key_env,
         )
-        self.has_price = self._client.is_local  # a server on this machine costs nothing
+        self._catalog = Catalog(
+            "openai" if self._is_vendor else "",
+            settings.models,
+            plugin="provider-openai",
+            is_free=self._client.is_local,
+        )
+        known = self._catalog.find(model)
+        is_counted = settings.stream_usage or self._client.is_local
+        self.has_price = known.price is not None and is_counted
+        self.context = known.context
         self._key = key
         self._retry = settings.retry()
         self._encoded = EncodedMessages(
@@ -69,11 +79,16 @@ class OpenAIProvider:
     ) -> Iterator[TextDelta | ThinkingDelta | Retrying | Finished]:
         """Ask the model and yield its reply, `Finished` last; raises ProviderError, Cancelled."""
         body = self._body(request)
+        model = self._catalog.find(request.model or self._model)
 
         def attempt() -> Any:
             batches = self._client.stream_events("/chat/completions", body, cancel)
             reply = ChatReply(
-                self._client.host, self._ids, [self._key], echo=self._settings.echo_reasoning
+                self._client.host,
+                self._ids,
+                [self._key],
+                model.priced,
+                echo=self._settings.echo_reasoning,
             )
             return read_reply(batches, reply, request)
 
@@ -88,7 +103,8 @@ class OpenAIProvider:
                 f"{self._client.host} did not answer with a list of models", kind="protocol"
             )
         infos = [info for info in map(_model_info, entries) if info.name]
-        return sorted(infos, key=lambda info: info.name)
+        completed = [self._catalog.find(info.name).info(info) for info in infos]
+        return sorted(completed, key=lambda info: info.name)
 
     def close(self) -> None:
         """Close the connections."""

@@ -1,7 +1,7 @@
 """From the chunks of Chat Completions to one reply."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from nanocoder import Finished, ProviderError, TextDelta, ThinkingDelta, Usage
@@ -27,12 +27,19 @@ class ChatReply:
     """Decode one reply; it is complete with a finish reason, `[DONE]` alone is not enough."""
 
     def __init__(
-        self, host: str, used_ids: set[str], secrets: Sequence[str] = (), *, echo: bool = False
+        self,
+        host: str,
+        used_ids: set[str],
+        secrets: Sequence[str] = (),
+        priced: Callable[[Usage], Usage] = lambda usage: usage,
+        *,
+        echo: bool = False,
     ) -> None:
         self.is_complete = False
         self._host = host
         self._used_ids = used_ids
         self._secrets = secrets
+        self._priced = priced
         self._echo = echo
         self._deltas = Deltas()
         self._calls = CallTable()
@@ -73,7 +80,7 @@ class ChatReply:
         return Finished(
             text or (f"({refusal})" if refusal and not calls else ""),
             calls,
-            self._usage,
+            self._priced(self._usage),
             native={NATIVE: {"reasoning_content": thinking}} if thinking else None,
             truncated=self._finish == "length",
             refusal=refusal,

@@ -4,6 +4,7 @@ from typing import Literal
 
 from attrs import field, frozen
 from nanocoder_kit_http import HttpSettings
+from nanocoder_kit_models import MODELS_SETTING
 
 
 @frozen(kw_only=True)
@@ -25,6 +26,7 @@ class Settings(HttpSettings):
         default=False,
         metadata={"description": "Send reasoning_content back, for the servers that demand it."},
     )
+    models: dict[str, dict[str, float]] = field(factory=dict, metadata=MODELS_SETTING)
     stream_usage: bool = field(
         default=True,
         metadata={"description": "Ask for token counts; off for servers that refuse the option."},

@@ -3,11 +3,13 @@
 import argparse
 import os
 
+from attrs import asdict, evolve
 from nanocoder_schema import did_you_mean
 
 from nanocoder.cli.command_host import CommandHost
 from nanocoder.cli.output import print_json, print_line, print_table
 from nanocoder.errors import PersonError, UsageError
+from nanocoder.provider import ModelInfo
 from nanocoder.session.models import (
     NO_MODEL,
     Chosen,
@@ -91,19 +93,22 @@ def _of_provider(host: CommandHost, name: str, output: str) -> int:
     finally:
         provider.close()
     if output == "json":
-        print_json(
-            [
-                {
-                    "name": f"{name}/{model.name}",
-                    "context": model.context,
-                    "description": model.description,
-                }
-                for model in models
-            ]
-        )
+        print_json([asdict(evolve(model, name=f"{name}/{model.name}")) for model in models])
     else:
-        print_table(
-            ("model", "context", "description"),
-            [(f"{name}/{model.name}", model.context or "", model.description) for model in models],
-        )
+        rows = [
+            (
+                f"{name}/{model.name}",
+                model.context or "",
+                *_prices(model),
+                ", ".join(model.abilities),
+                model.description,
+            )
+            for model in models
+        ]
+        print_table(("model", "context", "$/M in", "$/M out", "abilities", "description"), rows)
     return 0
+
+
+def _prices(model: ModelInfo) -> list[str]:
+    prices = (model.input_price, model.output_price)
+    return ["" if price is None else f"{price:g}" for price in prices]

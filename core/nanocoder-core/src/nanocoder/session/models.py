@@ -132,13 +132,12 @@ def open_provider(plugins: Plugins, chosen: Chosen) -> Provider:
         raise UsageError(f"there is no provider {chosen.provider!r}")
     plugin, spec = found
     try:
-        provider: Any = spec.open(chosen.model, plugins.settings(plugin))
+        return spec.open(chosen.model, plugins.settings(plugin))
     except ProviderError:
         raise
     except Exception as error:
         problem = styles.problem_of(error)
         raise ProviderError(f"{chosen} could not be opened: {problem}") from error
-    return provider  # type: ignore[no-any-return]
 
 
 def refuse_unknown_price(core: CoreSettings, provider: Provider, model: str) -> None:

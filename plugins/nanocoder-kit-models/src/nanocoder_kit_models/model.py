@@ -1,0 +1,67 @@
+"""One model: how much it reads, what it costs, what it can do."""
+
+from typing import Final
+
+from attrs import evolve, frozen
+from nanocoder import ModelInfo, Usage
+
+PER_TOKENS: Final = 1_000_000
+"""Prices are in US dollars for this many tokens."""
+
+
+@frozen
+class Price:
+    """US dollars for a million tokens of each kind.
+
+    A request with more than *above_tokens* input tokens costs *above* altogether; 0: no such step.
+    """
+
+    input: float
+    output: float
+    cache_read: float
+    cache_write: float
+    above_tokens: int = 0
+    above: "Price | None" = None
+
+    def cost(self, usage: Usage) -> float:
+        """Return what one request with *usage* costs."""
+        sent = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
+        if self.above is not None and sent > self.above_tokens:
+            return self.above.cost(usage)
+        dollars = (
+            usage.input_tokens * self.input
+            + usage.output_tokens * self.output
+            + usage.cache_read_tokens * self.cache_read
+            + usage.cache_write_tokens * self.cache_write
+        )
+        return dollars / PER_TOKENS
+
+
+FREE: Final = Price(0.0, 0.0, 0.0, 0.0)
+
+
+@frozen
+class Model:
+    """What is known of a model; 0, empty and None where nothing is."""
+
+    name: str
+    context: int = 0
+    price: Price | None = None
+    abilities: tuple[str, ...] = ()
+
+    def priced(self, usage: Usage) -> Usage:
+        """Return *usage* with its cost; None where price or tokens are not known."""
+        if self.price is None or usage.cost is not None or usage == Usage():
+            return usage
+        return evolve(usage, cost=self.price.cost(usage))
+
+    def info(self, served: ModelInfo) -> ModelInfo:
+        """Return what a server says of itself, completed from here."""
+        price = self.price
+        return evolve(
+            served,
+            context=served.context or self.context,
+            input_price=price.input if price else None,
+            output_price=price.output if price else None,
+            abilities=served.abilities or self.abilities,
+        )

@@ -1,0 +1,121 @@
+"""The table of models, and how a name finds its row."""
+
+import json
+import re
+import time
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+from attrs import evolve
+from nanocoder import ConfigError
+
+from nanocoder_kit_models.model import FREE, Model, Price
+
+TABLE: Final = Path(__file__).with_name("models.json")
+_PRICES: Final = ("input", "output", "cache_read", "cache_write")
+_KEYS: Final = ("context", *_PRICES)
+
+
+class Catalog:
+    """The models of one vendor, as a person's settings change them.
+
+    *vendor* is a name in the table, or "" for a server that nothing is known of; *is_free* is true
+    for a server whose models cost nothing. *overrides* is the setting `models` of *plugin*.
+    """
+
+    def __init__(
+        self,
+        vendor: str,
+        overrides: Mapping[str, Mapping[str, float]],
+        *,
+        plugin: str,
+        is_free: bool = False,
+    ) -> None:
+        self._vendor = vendor
+        self._is_free = is_free
+        self._plugin = plugin
+        self._overrides = {name: self._checked(name, row) for name, row in overrides.items()}
+        self._models: dict[str, Model] = {}
+
+    def find(self, name: str) -> Model:
+        """Return what is known of the model *name*, which may be nothing."""
+        model = self._models.get(name)
+        if model is None:
+            model = self._models[name] = self._look_up(name)
+        return model
+
+    def _look_up(self, name: str) -> Model:
+        row = _row(self._vendor, name) if self._vendor else None
+        model = Model(name) if row is None else _model(name, row)
+        if self._is_free:
+            model = evolve(model, price=FREE)
+        own = self._overrides.get(name)
+        return model if own is None else _overridden(model, own)
+
+    def _checked(self, name: str, row: Mapping[str, float]) -> Mapping[str, float]:
+        where = f'[plugins.{self._plugin}.models."{name}"]'
+        for key, value in row.items():
+            if key not in _KEYS:
+                raise ConfigError(f"{where}: {key!r} is not a setting; use {', '.join(_KEYS)}")
+            if not 0 <= value < float("inf"):
+                raise ConfigError(f"{where}: {key} is {value}; use a number of 0 or more")
+        if ("input" in row) != ("output" in row):
+            raise ConfigError(f"{where}: a price needs both input and output")
+        return row
+
+
+def source_of_table() -> str:
+    """Return where the table comes from, and the day it was made."""
+    table = _table()
+    return f"{table['source']}, {table['date']}"
+
+
+def _overridden(model: Model, own: Mapping[str, float]) -> Model:
+    price = model.price
+    if "input" in own:
+        price = _price(own)
+    elif price is not None:
+        cached: dict[str, Any] = {name: own[name] for name in _PRICES if name in own}
+        price = evolve(price, **cached)
+    return evolve(model, context=int(own.get("context", model.context)), price=price)
+
+
+def _model(name: str, row: Mapping[str, Any]) -> Model:
+    abilities = tuple(row.get("abilities", ()))
+    return Model(name, row.get("context", 0), _price(_current(row)), abilities)
+
+
+def _current(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the prices that hold today: those of the row, or of the last change before today."""
+    today = time.strftime("%Y-%m-%d", time.gmtime())
+    changes = [change for change in row.get("later", ()) if change["from"] <= today]
+    return changes[-1] if changes else row
+
+
+def _price(row: Mapping[str, Any]) -> Price:
+    """Return a row's price; what is said of the cache nowhere costs as much as other input."""
+    above = row.get("above")
+    return Price(
+        row["input"],
+        row["output"],
+        row.get("cache_read", row["input"]),
+        row.get("cache_write", row["input"]),
+        above["tokens"] if above else 0,
+        _price(above) if above else None,
+    )
+
+
+def _row(vendor: str, name: str) -> Mapping[str, Any] | None:
+    rows: Sequence[Mapping[str, Any]] = _table()["models"].get(vendor, ())
+    lower = name.lower()
+    exact = (row for row in rows if lower in row["names"])
+    fitting = (row for row in rows if "pattern" in row and re.search(row["pattern"], lower))
+    return next(exact, None) or next(fitting, None)
+
+
+@cache
+def _table() -> dict[str, Any]:
+    table: dict[str, Any] = json.loads(TABLE.read_text(encoding="utf-8"))
+    return table
