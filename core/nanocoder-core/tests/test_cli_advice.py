@@ -44,7 +44,7 @@ def test_a_refused_model_is_blamed_on_the_line_of_the_file_or_on_the_flag(nanoco
     [
         ("ollama/llama3", "OPENAI_BASE_URL=http://localhost:11434/v1"),
         ("Ollama/llama3", "OPENAI_BASE_URL=http://localhost:11434/v1"),
-        ("vllm/llama3", "OPENAI_BASE_URL=http://localhost:8000/v1"),
+        ("litellm/llama3", "OPENAI_BASE_URL=http://localhost:4000/v1"),
     ],
 )
 def test_a_server_that_a_provider_talks_to_is_no_provider_and_what_to_set_is_said(

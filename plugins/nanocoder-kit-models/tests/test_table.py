@@ -4,6 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import genai_prices
 import pytest
 from nanocoder import ConfigError, ModelInfo, Usage
 from nanocoder_kit_models import MODELS_SETTING, Catalog, Model, Price, source_of_table
@@ -132,7 +133,6 @@ def test_importing_the_kit_reads_no_table():
 @pytest.mark.contract("F8")
 def test_costs_are_those_that_the_package_behind_the_table_computes():
     """Ask genai-prices itself, with every name of the three big vendors, below and above a step."""
-    genai_prices = pytest.importorskip("genai_prices")
     table = json.loads(TABLE.read_text(encoding="utf-8"))
     day = dt.datetime.fromisoformat(f"{table['date']}T12:00:00+00:00")
     different = []
@@ -142,7 +142,7 @@ def test_costs_are_those_that_the_package_behind_the_table_computes():
             for usage in (Usage(1_000, 500, 200, 100), Usage(300_000, 500, 20_000, 100)):
                 cost = models.find(row["names"][0]).priced(usage).cost
                 expected = genai_prices.calc_price(
-                    theirs(genai_prices, usage),
+                    theirs(usage),
                     row["names"][0],
                     provider_id=vendor,
                     genai_request_timestamp=day,
@@ -152,7 +152,7 @@ def test_costs_are_those_that_the_package_behind_the_table_computes():
     assert different == []
 
 
-def theirs(genai_prices, usage):
+def theirs(usage):
     """Return a usage as genai-prices counts it: all input tokens together, and which are cached."""
     return genai_prices.Usage(
         input_tokens=usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens,

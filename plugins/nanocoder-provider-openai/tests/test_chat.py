@@ -601,7 +601,7 @@ def test_a_price_is_promised_only_where_it_is_known_and_tokens_are_counted(monke
 
 
 def test_the_plugin_offers_openai_and_imports_no_http_client():
-    (spec,) = nanocoder_providers()
+    spec = nanocoder_providers()[0]
     assert (spec.name, spec.key_variables) == ("openai", ("OPENAI_API_KEY",))
     code = "import sys, nanocoder_provider_openai as p; p.nanocoder_providers();"
     code += "assert not {'httpx', 'httpcore', 'ssl', 'asyncio'} & set(sys.modules), sys.modules"

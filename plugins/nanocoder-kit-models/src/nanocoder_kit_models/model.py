@@ -42,7 +42,7 @@ FREE: Final = Price(0.0, 0.0, 0.0, 0.0)
 
 @frozen
 class Model:
-    """What is known of a model; 0, empty and None where nothing is."""
+    """One model; 0, empty and None where nothing is known of it."""
 
     name: str
     context: int = 0

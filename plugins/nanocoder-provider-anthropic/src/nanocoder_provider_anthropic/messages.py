@@ -66,9 +66,9 @@ class AnthropicProvider:
             plugin="provider-anthropic",
             is_free=self._client.is_local,
         )
-        known = self._catalog.find(model)
-        self.has_price = known.price is not None
-        self.context = known.context
+        entry = self._catalog.find(model)
+        self.has_price = entry.price is not None
+        self.context = entry.context
         self._key = key
         self._retry = settings.retry()
         self._encoded = EncodedMessages(encode_message)

@@ -1,17 +1,22 @@
-"""OpenAI, and every server that speaks its Chat Completions, as a provider.
+"""OpenAI, and the vendors and servers that speak its protocols, as providers.
 
-The HTTP client is imported when the provider is opened, not to describe the plugin.
+The HTTP client is imported when a provider is opened, not to describe the plugin.
 """
 
 import os
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from nanocoder import ProviderSpec, hookimpl
+from nanocoder import ProviderError, ProviderSpec, hookimpl
 
 from nanocoder_provider_openai.settings import Settings
+from nanocoder_provider_openai.vendors import OPENAI, OTHERS, SERVERS, Vendor
 
 if TYPE_CHECKING:
     from nanocoder import Provider
+
+LOOK_S: Final = 0.2
+"""How long to look for a server on this machine that nobody named."""
 
 
 @hookimpl
@@ -20,59 +25,77 @@ def nanocoder_settings() -> type:
     return Settings
 
 
-DEFAULT_MODEL: Final = "gpt-5.5"
-SERVERS: Final = {
-    "ollama": "OPENAI_BASE_URL=http://localhost:11434/v1",
-    "lmstudio": "OPENAI_BASE_URL=http://localhost:1234/v1",
-    "lm-studio": "OPENAI_BASE_URL=http://localhost:1234/v1",
-    "llamacpp": "OPENAI_BASE_URL=http://localhost:8080/v1",
-    "llama.cpp": "OPENAI_BASE_URL=http://localhost:8080/v1",
-    "vllm": "OPENAI_BASE_URL=http://localhost:8000/v1",
-    "litellm": "OPENAI_BASE_URL=http://localhost:4000/v1",
-    "openrouter": "OPENAI_BASE_URL=https://openrouter.ai/api/v1 and OPENAI_API_KEY",
-    "groq": "OPENAI_BASE_URL=https://api.groq.com/openai/v1 and OPENAI_API_KEY",
-    "deepseek": "OPENAI_BASE_URL=https://api.deepseek.com/v1 and OPENAI_API_KEY",
-    "mistral": "OPENAI_BASE_URL=https://api.mistral.ai/v1 and OPENAI_API_KEY",
-}
-"""Servers that people name as providers, at their usual addresses."""
-
-
 @hookimpl
 def nanocoder_providers() -> list[ProviderSpec]:
-    """Offer `openai/MODEL`."""
-    return [
-        ProviderSpec(
-            name="openai",
-            open=open_provider,
-            description="OpenAI, or any server that speaks Chat Completions.",
-            default_model=DEFAULT_MODEL,
-            key_variables=("OPENAI_API_KEY",),
-            rank=11,
-            hint="set OPENAI_API_KEY, or OPENAI_BASE_URL for a server that needs no key",
-            servers=SERVERS,
-            probe=served_model,
-        )
-    ]
+    """Offer `openai/MODEL`, and each row of the table of vendors."""
+    openai = ProviderSpec(
+        name=OPENAI.name,
+        open=open_provider,
+        description=OPENAI.description,
+        default_model=OPENAI.default_model,
+        key_variables=(OPENAI.key_variable,),
+        rank=OPENAI.rank,
+        hint="set OPENAI_API_KEY, or OPENAI_BASE_URL for a server that needs no key",
+        servers=SERVERS,
+        probe=partial(served_model, OPENAI),
+    )
+    return [openai, *map(_spec, OTHERS)]
 
 
-def served_model(settings: Settings | None) -> str:
-    """Return the model that the server at the configured address serves, "" without an address.
+def served_model(vendor: Vendor, settings: Settings | None) -> str:
+    """Return the model that the vendor's server serves, "" where no address leads to one.
 
-    Raises ProviderError without an answer, or with several models to choose from.
+    Without an address, a server on this machine is looked for at its usual one. Raises
+    ProviderError where the address is set and nothing answers, or several models do.
     """
     settings = settings or Settings()
-    base_url = settings.base_url or os.environ.get("OPENAI_BASE_URL", "")
-    if not base_url or "//api.openai.com/" in f"{base_url}/":
+    own = settings.base_url if vendor is OPENAI else ""
+    address = own or os.environ.get(vendor.address_variable, "")
+    if "//api.openai.com/" in f"{address}/":
         return ""
-    from nanocoder_provider_openai.served import model_at  # brings the HTTP kit
+    if not address and not (vendor.is_local and is_listening(vendor.address)):
+        return ""
+    from nanocoder_provider_openai.served import model_of  # brings the HTTP kit
 
-    return model_at(base_url, settings, DEFAULT_MODEL)
+    try:
+        return model_of(vendor, settings)
+    except ProviderError:
+        if address:
+            raise
+        return ""  # nobody asked for this server
 
 
-def open_provider(model: str, settings: Settings | None) -> "Provider":
-    """Open *model*; raises ProviderError (no key for OpenAI itself), ConfigError (address)."""
-    from nanocoder_provider_openai.chat import OpenAIProvider  # brings the HTTP kit
+def is_listening(address: str) -> bool:
+    """Tell whether something listens at *address*, which is on this machine."""
+    import socket  # only a look for servers needs it
+    from urllib.parse import urlsplit
 
-    settings = settings or Settings()
-    base_url = settings.base_url or os.environ.get("OPENAI_BASE_URL", "")
-    return OpenAIProvider(model, settings, base_url)
+    parts = urlsplit(address)
+    try:
+        with socket.create_connection((parts.hostname, parts.port), LOOK_S):
+            return True
+    except OSError:
+        return False
+
+
+def open_provider(model: str, settings: Settings | None, *, vendor: Vendor = OPENAI) -> "Provider":
+    """Open *model*; raises ProviderError (no key for a vendor), ConfigError (address)."""
+    from nanocoder_provider_openai.provider import OpenAIProvider  # brings the HTTP kit
+
+    return OpenAIProvider(model, settings or Settings(), vendor)
+
+
+def _spec(vendor: Vendor) -> ProviderSpec:
+    hint = f"set {vendor.address_variable}" if vendor.is_local else f"set {vendor.key_variable}"
+    if not vendor.address:
+        hint = f"set {vendor.key_variable} and {vendor.address_variable}"
+    return ProviderSpec(
+        name=vendor.name,
+        open=partial(open_provider, vendor=vendor),
+        description=vendor.description,
+        default_model=vendor.default_model,
+        key_variables=() if vendor.is_local else (vendor.key_variable,),
+        rank=vendor.rank,
+        hint=hint,
+        probe=partial(served_model, vendor) if vendor.is_local else None,
+    )

@@ -1,7 +1,7 @@
 """From the chunks of Chat Completions to one reply."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nanocoder import Finished, ProviderError, TextDelta, ThinkingDelta, Usage
@@ -17,6 +17,7 @@ from nanocoder_kit_http import (
     parse_arguments,
 )
 
+from nanocoder_provider_openai.replies import ReplyContext
 from nanocoder_provider_openai.wire import NATIVE
 
 _END_MARKER_BYTES = 16
@@ -26,20 +27,10 @@ _INDEX_DIGITS = 9  # Python refuses to read thousands of them
 class ChatReply:
     """Decode one reply; it is complete with a finish reason, `[DONE]` alone is not enough."""
 
-    def __init__(
-        self,
-        host: str,
-        used_ids: set[str],
-        secrets: Sequence[str] = (),
-        priced: Callable[[Usage], Usage] = lambda usage: usage,
-        *,
-        echo: bool = False,
-    ) -> None:
+    def __init__(self, context: ReplyContext, *, echo: bool = False) -> None:
         self.is_complete = False
-        self._host = host
-        self._used_ids = used_ids
-        self._secrets = secrets
-        self._priced = priced
+        self._context = context
+        self._host = context.host
         self._echo = echo
         self._deltas = Deltas()
         self._calls = CallTable()
@@ -74,13 +65,13 @@ class ChatReply:
                 f"{self._host} ended the reply without a finish reason: it was cut", kind="network"
             )
         text = self._deltas.text_of(TextDelta)
-        calls = close_calls(self._calls.in_order(), self._used_ids)
+        calls = close_calls(self._calls.in_order(), self._context.used_ids)
         refusal = self._refusal()
         thinking = self._deltas.text_of(ThinkingDelta) if self._echo else ""
         return Finished(
             text or (f"({refusal})" if refusal and not calls else ""),
             calls,
-            self._priced(self._usage),
+            self._context.priced(self._usage),
             native={NATIVE: {"reasoning_content": thinking}} if thinking else None,
             truncated=self._finish == "length",
             refusal=refusal,
@@ -96,7 +87,7 @@ class ChatReply:
             return
         if chunk.get("error") or event == "error":
             raise failure_in_stream(
-                chunk.get("error") or chunk, host=self._host, secrets=self._secrets
+                chunk.get("error") or chunk, host=self._host, secrets=self._context.secrets
             )
         choices = chunk.get("choices")
         if choices and isinstance(choices, list) and isinstance(choices[0], dict):
@@ -198,8 +189,10 @@ def _usage(usage: Any) -> Usage:
         return Usage()
     details = usage.get("prompt_tokens_details")
     cached = as_int(details.get("cached_tokens")) if isinstance(details, dict) else 0
+    cost = usage.get("cost")  # gateways name it, and know it best
     return Usage(
         input_tokens=max(0, as_int(usage.get("prompt_tokens")) - cached),
         output_tokens=as_int(usage.get("completion_tokens")),
         cache_read_tokens=cached,
+        cost=float(cost) if isinstance(cost, int | float) and cost >= 0 else None,
     )

@@ -6,8 +6,9 @@ from typing import Final
 from attrs import evolve
 from nanocoder import ProviderError
 
-from nanocoder_provider_openai.chat import OpenAIProvider
+from nanocoder_provider_openai.provider import OpenAIProvider, located
 from nanocoder_provider_openai.settings import Settings
+from nanocoder_provider_openai.vendors import Vendor
 
 WAIT_S: Final = 3.0
 """A running server lists its models at once; a start must not wait for an absent one."""
@@ -15,8 +16,8 @@ NAMED: Final = 4
 """The number of models that a message names."""
 
 
-def model_at(base_url: str, settings: Settings, default: str) -> str:
-    """Return *default* if the server has it, or its only model.
+def model_of(vendor: Vendor, settings: Settings) -> str:
+    """Return the vendor's default model if the server has it, or its only model.
 
     "" stands for a server that has a key and lists no models. Raises ProviderError without an
     answer, or with several models to choose from.
@@ -24,15 +25,17 @@ def model_at(base_url: str, settings: Settings, default: str) -> str:
     impatient = evolve(
         settings, connect_timeout_s=WAIT_S, header_timeout_s=WAIT_S, idle_timeout_s=WAIT_S
     )
-    provider = OpenAIProvider(default, impatient, base_url)
+    _, address, key_from = located(vendor, settings)
+    default = vendor.default_model
+    provider = OpenAIProvider(default, impatient, vendor)
     try:
         names = [model.name for model in provider.models()]
     except ProviderError as error:
-        if os.environ.get(settings.api_key_env):
+        if os.environ.get(key_from):
             return ""  # with a key the server is probably usable; the first request will show it
         raise ProviderError(
-            f"the server at {base_url} does not list its models ({error}); start it, name a model:"
-            " --model openai/MODEL, or unset OPENAI_BASE_URL",
+            f"the server at {address} does not list its models ({error}); start it, name a model:"
+            f" --model {vendor.name}/MODEL, or unset {vendor.address_variable}",
             kind=error.kind,
         ) from error
     finally:
@@ -40,10 +43,14 @@ def model_at(base_url: str, settings: Settings, default: str) -> str:
     if default in names or len(names) == 1:
         return default if default in names else names[0]
     if not names:
-        raise ProviderError(f"the server at {base_url} is there, but it has no model to ask")
+        raise ProviderError(f"the server at {address} is there, but it has no model to ask")
+    raise ProviderError(_question(vendor.name, address, names))
+
+
+def _question(vendor: str, address: str, names: list[str]) -> str:
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    named = ", ".join(f"openai/{name}" for name in names[:NAMED])
-    raise ProviderError(
-        f"the server at {base_url} is there; name a model: --model {named}{more}"
-        " (`nanocoder models openai` lists all)"
+    listed = ", ".join(f"{vendor}/{name}" for name in names[:NAMED])
+    return (
+        f"the server at {address} is there; name a model: --model {listed}{more}"
+        f" (`nanocoder models {vendor}` lists all)"
     )

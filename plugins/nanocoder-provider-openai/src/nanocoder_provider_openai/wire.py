@@ -6,6 +6,8 @@ from typing import Any
 from nanocoder import Attachment, Message, ToolCall, ToolDefinition, ToolResult
 from nanocoder_kit_http import encode_json
 
+from nanocoder_provider_openai.strict import strict_schema
+
 NATIVE = "openai"
 """The key of our part in a message's native data."""
 
@@ -19,13 +21,16 @@ def encode_message(message: Message, echo_reasoning: bool) -> bytes:  # noqa: FB
     return encode_json({"role": "user", "content": _content(message.text, message.attachments)})
 
 
-def tool_definition(tool: ToolDefinition) -> dict[str, Any]:
-    """Return a tool in the shape of function calling."""
-    function = {
+def tool_definition(tool: ToolDefinition, *, strict: bool = False) -> dict[str, Any]:
+    """Return a tool in the shape of function calling; *strict* where its schema allows that."""
+    schema = strict_schema(tool.parameters) if strict else None
+    function: dict[str, Any] = {
         "name": tool.name,
         "description": tool.description,
-        "parameters": dict(tool.parameters),
+        "parameters": dict(tool.parameters) if schema is None else schema,
     }
+    if schema is not None:
+        function["strict"] = True
     return {"type": "function", "function": function}
 
 
@@ -50,15 +55,30 @@ def _results(results: tuple[ToolResult, ...]) -> list[dict[str, Any]]:
     messages: list[dict[str, Any]] = []
     pictures: list[Attachment] = []
     for result in results:
-        text = result.output
-        if result.is_error and not text.startswith("Error"):
-            text = f"Error: {text}"
+        text = result_text(result)
         messages.append({"role": "tool", "tool_call_id": result.call_id, "content": text})
         pictures += result.attachments
     if pictures:  # a tool message holds text only; a user message may follow all of them
         content = _content("Attached to the results above:", tuple(pictures))
         messages.append({"role": "user", "content": content})
     return messages
+
+
+def result_text(result: ToolResult) -> str:
+    """Return what the model reads of a result; the protocols have no mark for errors."""
+    if result.is_error and not result.output.startswith("Error"):
+        return f"Error: {result.output}"
+    return result.output
+
+
+def data_url(attachment: Attachment) -> str:
+    """Return an attachment as a data URL."""
+    return f"data:{attachment.media_type};base64,{b64encode(attachment.data).decode()}"
+
+
+def cannot_be_shown(attachment: Attachment) -> str:
+    """Return what a model reads in place of a file that it cannot be sent."""
+    return f"[{attachment.name or 'a file'} ({attachment.media_type}) cannot be shown here]"
 
 
 def _content(text: str, attachments: tuple[Attachment, ...]) -> str | list[dict[str, Any]]:
@@ -69,9 +89,6 @@ def _content(text: str, attachments: tuple[Attachment, ...]) -> str | list[dict[
 
 
 def _part(attachment: Attachment) -> dict[str, Any]:
-    if not attachment.media_type.startswith("image/"):
-        name = attachment.name or "a file"
-        return {"type": "text", "text": f"[{name} ({attachment.media_type}) cannot be shown here]"}
-    data = b64encode(attachment.data).decode()
-    url = f"data:{attachment.media_type};base64,{data}"
-    return {"type": "image_url", "image_url": {"url": url}}
+    if attachment.media_type.startswith("image/"):
+        return {"type": "image_url", "image_url": {"url": data_url(attachment)}}
+    return {"type": "text", "text": cannot_be_shown(attachment)}

@@ -47,14 +47,12 @@ def run(arguments: argparse.Namespace) -> int:
     # A provider that is ready needs nothing; for the others their authors' hints say most.
     cells = [(*row[:4], "" if row[3] else hints[row[0]] or row[4]) for row in rows]
     print_table(("provider", "default model", "plugin", "status", "needs"), cells)
+    print_line()
     if default_model:
-        print_line()
         print_line("--model PROVIDER/MODEL takes another; `nanocoder models PROVIDER` lists them.")
     elif problem:
-        print_line()
         print_line(problem)
     else:
-        print_line()
         print_line("No model is configured. Any of these gives you one:")
         for line in ways_to_a_model(host.plugins).splitlines():
             print_line(line)
@@ -84,9 +82,8 @@ def _of_provider(host: CommandHost, name: str, output: str) -> int:
     names = [offer["name"] for _, offer in host.plugins.offers("providers")]
     if name not in names:
         hint = did_you_mean(name, names, ".")
-        raise UsageError(
-            f"there is no provider {name!r}{hint} Providers: {', '.join(names) or 'none'}"
-        )
+        have = ", ".join(names) or "none"
+        raise UsageError(f"there is no provider {name!r}{hint} Providers: {have}")
     provider = open_provider(host.plugins, Chosen(name, ""))
     try:
         models = list(provider.models())

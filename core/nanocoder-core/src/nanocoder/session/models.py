@@ -116,7 +116,7 @@ def usable(
 
     Raises ProviderError when its server is there and a person has to name one of its models.
     """
-    if not offer["default_model"]:
+    if not (offer["default_model"] or offer["probe"]):
         return None
     found = _probed(plugins, plugin, offer["name"]) if offer["probe"] else False
     has_key = any(environment.get(variable) for variable in offer["key_variables"])

@@ -1,0 +1,151 @@
+"""One model behind a server that speaks one of OpenAI's protocols."""
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, Literal, Protocol
+
+from attrs import evolve
+from nanocoder import (
+    Cancel,
+    Finished,
+    ModelInfo,
+    ProviderError,
+    Request,
+    Retrying,
+    TextDelta,
+    ThinkingDelta,
+)
+from nanocoder_kit_http import Client, ReplyDecoder, as_int, as_str, read_key, read_reply
+from nanocoder_kit_models import Catalog, Model
+
+from nanocoder_provider_openai.chat import ChatWire
+from nanocoder_provider_openai.replies import ReplyContext
+from nanocoder_provider_openai.responses import ResponsesWire
+from nanocoder_provider_openai.settings import Settings
+from nanocoder_provider_openai.strict import without_nulls
+from nanocoder_provider_openai.vendors import OPENAI, Vendor, vendor_at
+
+_CONTEXT_FIELDS: Final = ("context_length", "max_model_len", "context_window", "max_context_length")
+_SERVED_FIELDS: Final = ("n_ctx", "n_ctx_train")  # llama.cpp's server, below "meta"
+
+
+class Wire(Protocol):
+    """One of the protocols: what is sent where, and how the answer is read."""
+
+    path: str
+
+    def body(self, request: Request, model: Model) -> bytes:
+        """Return the body of one request."""
+        ...
+
+    def reply(self, context: ReplyContext) -> ReplyDecoder:
+        """Return the decoder of one reply."""
+        ...
+
+
+class OpenAIProvider:
+    """Speaks to one server about one model; without a key it sends none."""
+
+    def __init__(self, model: str, settings: Settings, vendor: Vendor = OPENAI) -> None:
+        self.profile: Literal["full", "small"] = settings.profile
+        self._model = model
+        self._settings = settings
+        vendor, base_url, key_from = located(vendor, settings)
+        key = read_key(key_from)
+        if not key and vendor.address.startswith("https:"):
+            raise ProviderError(_missing_key(vendor, key_from), kind="auth")
+        value = f"Bearer {key}" if vendor.key_header == "authorization" else key
+        self._client = Client(
+            base_url,
+            headers={vendor.key_header: value} if key else {},
+            timeouts=settings.timeouts(),
+            proxy=settings.proxy,
+            secrets=[key],
+            key_from=key_from,
+        )
+        self._catalog = Catalog(
+            vendor.prices,
+            settings.models,
+            plugin="provider-openai",
+            is_free=self._client.is_local,
+        )
+        entry = self._catalog.find(model)
+        is_counted = settings.stream_usage or vendor.counts_unasked or self._client.is_local
+        self.has_price = entry.price is not None and is_counted
+        self.context = entry.context
+        self._secrets = [key]
+        self._retry = settings.retry()
+        self._wire = open_wire(vendor, settings)
+        self._ids: set[str] = set()
+
+    def stream(
+        self, request: Request, cancel: Cancel
+    ) -> Iterator[TextDelta | ThinkingDelta | Retrying | Finished]:
+        """Ask the model and yield its reply, `Finished` last; raises ProviderError, Cancelled."""
+        request = evolve(request, model=request.model or self._model)
+        model = self._catalog.find(request.model)
+        body = self._wire.body(request, model)
+
+        def attempt() -> Any:
+            batches = self._client.stream_events(self._wire.path, body, cancel)
+            context = ReplyContext(self._client.host, self._ids, self._secrets, model.priced)
+            return read_reply(batches, self._wire.reply(context), request)
+
+        pieces = self._retry.run(attempt, cancel)
+        return without_nulls(pieces, request.tools) if self._settings.strict_tools else pieces
+
+    def models(self) -> Sequence[ModelInfo]:
+        """Ask the server for its models; raises ProviderError."""
+        answer = self._client.get_json("/models")
+        entries = answer.get("data") if isinstance(answer, dict) else answer
+        if not isinstance(entries, list) or (isinstance(answer, list) and not answer):
+            raise ProviderError(
+                f"{self._client.host} did not answer with a list of models", kind="protocol"
+            )
+        infos = [info for info in map(_model_info, entries) if info.name]
+        completed = [self._catalog.find(info.name).info(info) for info in infos]
+        return sorted(completed, key=lambda info: info.name)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+
+def located(vendor: Vendor, settings: Settings) -> tuple[Vendor, str, str]:
+    """Return the vendor that is really asked, its address, and the variable that has its key.
+
+    The settings `base_url` and `api_key_env` are those of `openai/MODEL`. Raises ProviderError for
+    a vendor without an address.
+    """
+    own = settings.base_url if vendor is OPENAI else ""
+    named = os.environ.get(vendor.address_variable, "").rstrip("/")
+    address = own or (named and named.removesuffix(vendor.suffix) + vendor.suffix) or vendor.address
+    if not address:
+        raise ProviderError(
+            f"no address for {vendor.name}: set {vendor.address_variable}", kind="unavailable"
+        )
+    if vendor is OPENAI:
+        return vendor_at(address), address, settings.api_key_env
+    moved = evolve(vendor, address=address) if address != vendor.address else vendor
+    return moved, address, vendor.key_variable
+
+
+def open_wire(vendor: Vendor, settings: Settings) -> Wire:
+    """Return the protocol to speak: the person's choice, or the vendor's best."""
+    api = settings.api or vendor.api
+    return (ResponsesWire if api == "responses" else ChatWire)(vendor, settings)
+
+
+def _missing_key(vendor: Vendor, key_from: str) -> str:
+    if vendor is OPENAI:
+        return f"no key for OpenAI: set {key_from}, or OPENAI_BASE_URL for a server that needs none"
+    return f"no key for {vendor.name}: set {key_from}"
+
+
+def _model_info(entry: Any) -> ModelInfo:
+    fields = entry if isinstance(entry, dict) else {}
+    meta = fields.get("meta")
+    places = [(fields, _CONTEXT_FIELDS), (meta if isinstance(meta, dict) else {}, _SERVED_FIELDS)]
+    sizes = (as_int(place.get(name)) for place, names in places for name in names)
+    context = next(filter(None, sizes), 0)
+    return ModelInfo(as_str(fields.get("id")), context, as_str(fields.get("owned_by")))

@@ -1,0 +1,16 @@
+"""What the decoders of both protocols share."""
+
+from collections.abc import Callable, Sequence
+
+from attrs import frozen
+from nanocoder import Usage
+
+
+@frozen
+class ReplyContext:
+    """What a decoder needs to know: the server, the ids of the session, secrets, and the price."""
+
+    host: str
+    used_ids: set[str]
+    secrets: Sequence[str] = ()
+    priced: Callable[[Usage], Usage] = lambda usage: usage

@@ -1,0 +1,219 @@
+"""From the events of Responses to one reply."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from attrs import define
+from nanocoder import Finished, ProviderError, TextDelta, ThinkingDelta, ToolCall, Usage
+from nanocoder_kit_http import (
+    CallParts,
+    Deltas,
+    SseEvent,
+    as_int,
+    as_str,
+    decode_json,
+    failure_in_stream,
+)
+
+from nanocoder_provider_openai.replies import ReplyContext
+
+NATIVE_ITEMS: Final = "openai-items"
+"""The key of our part in a message's native data: the items to send back unchanged."""
+_ECHOED: Final = frozenset({"message", "function_call", "reasoning"})
+
+
+@define
+class Item:
+    """An item that arrives in pieces; *body* is its latest form, complete when *is_closed*."""
+
+    body: Mapping[str, Any]
+    parts: CallParts
+    has_text: bool = False
+    is_closed: bool = False
+
+
+class ResponsesReply:
+    """Decode one reply. Only the response's own last event completes it."""
+
+    def __init__(self, context: ReplyContext) -> None:
+        self.is_complete = False
+        self._context = context
+        self._deltas = Deltas()
+        self._items: dict[int, Item] = {}
+        self._usage = Usage()
+        self._cut_by = ""
+        self._refused = False
+        self._takers: dict[str, Callable[[Mapping[str, Any]], object]] = {
+            "response.output_item.added": self._take_item,
+            "response.output_item.done": self._take_whole_item,
+            "response.output_text.delta": self._take_text,
+            "response.refusal.delta": self._take_refusal,
+            "response.function_call_arguments.delta": self._take_arguments,
+            "response.reasoning_summary_text.delta": self._take_thinking,
+            "response.reasoning_text.delta": self._take_thinking,
+            "response.completed": self._take_end,
+            "response.incomplete": self._take_end,
+            "response.failed": self._take_failure,
+            "error": self._take_failure,
+        }
+
+    @property
+    def begun(self) -> bool:
+        """Tell whether a part of the answer has arrived."""
+        return bool(self._items) or self.is_complete
+
+    @property
+    def partial(self) -> str:
+        """Return the text so far."""
+        return self._deltas.text_of(TextDelta)
+
+    def feed(self, events: Sequence[SseEvent]) -> list[TextDelta | ThinkingDelta]:
+        """Take the events of one read; raises ProviderError for errors and damaged events."""
+        for event in events:
+            if self.is_complete:
+                break
+            data = decode_json(event.data) if event.data.strip() != b"[DONE]" else None
+            if isinstance(data, dict):
+                self._take(data, event.event)
+        return self._deltas.take()
+
+    def finished(self) -> Finished:
+        """Return the whole reply; raises ProviderError when its last event did not come."""
+        if not self.is_complete:
+            raise ProviderError(
+                f"{self._context.host} ended the reply without response.completed: it was cut",
+                kind="network",
+            )
+        calls: list[ToolCall] = []
+        native = [self._close(item, calls) for _, item in sorted(self._items.items())]
+        echoed = [item for item in native if item]
+        text = self._deltas.text_of(TextDelta)
+        refusal = self._refusal()
+        return Finished(
+            text or (f"({refusal})" if refusal and not calls else ""),
+            tuple(calls),
+            self._context.priced(self._usage),
+            native={NATIVE_ITEMS: echoed} if echoed else None,
+            truncated=self._cut_by == "max_output_tokens",
+            refusal=refusal,
+        )
+
+    def _refusal(self) -> str:
+        if self._cut_by == "content_filter":
+            return f"{self._context.host} stopped the reply: content filter"
+        return f"the model of {self._context.host} refused to answer" if self._refused else ""
+
+    def _close(self, item: Item, calls: list[ToolCall]) -> Mapping[str, Any] | None:
+        """Return *item* in the form to send back, and add its call to *calls*."""
+        kind = item.body.get("type")
+        if kind == "function_call":
+            problem = "" if item.is_closed else "the call was cut before its end"
+            call = item.parts.close(self._context.used_ids, problem)
+            calls.append(call)
+            if problem or call.error:
+                return {
+                    "type": kind,
+                    "call_id": call.id,
+                    "name": call.name,
+                    "arguments": "{}",
+                }
+            return {**item.body, "call_id": call.id}
+        return item.body if item.is_closed and kind in _ECHOED else None
+
+    def _take(self, data: Mapping[str, Any], event: str) -> None:
+        if data.get("object") == "response":  # one body, from a server that does not stream
+            self._take_end({"response": data, "type": f"response.{data.get('status')}"})
+            return
+        take = self._takers.get(as_str(data.get("type")) or event)
+        if take:  # events of other kinds, and of the future, change nothing
+            take(data)
+
+    def _take_item(self, data: Mapping[str, Any]) -> Item | None:
+        body = data.get("item")
+        if not isinstance(body, dict):
+            return None
+        index = as_int(data.get("output_index"))
+        item = self._items.get(index)
+        if item is None:
+            item = self._items[index] = Item(body, CallParts())
+        item.body = body
+        item.parts.call_id = item.parts.call_id or as_str(body.get("call_id"))
+        item.parts.name = item.parts.name or as_str(body.get("name"))
+        return item
+
+    def _take_whole_item(self, data: Mapping[str, Any]) -> None:
+        item = self._take_item(data)
+        if item is None:
+            return
+        item.is_closed = True
+        arguments = as_str(item.body.get("arguments"))
+        if arguments:
+            item.parts.pieces = [arguments]  # the pieces before were the same text
+        if item.body.get("type") == "message" and not item.has_text:
+            self._take_whole_message(item)
+
+    def _take_whole_message(self, item: Item) -> None:
+        content = item.body.get("content")
+        for part in content if isinstance(content, list) else []:
+            if isinstance(part, dict):
+                self._deltas.add(TextDelta, as_str(part.get("text")) or as_str(part.get("refusal")))
+                self._refused = self._refused or bool(part.get("refusal"))
+
+    def _item_of(self, data: Mapping[str, Any], kind: str) -> Item:
+        index = as_int(data.get("output_index"))
+        # Some servers leave out the beginning of an item; its pieces show what it is.
+        return self._items.setdefault(index, Item({"type": kind}, CallParts()))
+
+    def _take_text(self, data: Mapping[str, Any]) -> None:
+        self._item_of(data, "message").has_text = True
+        self._deltas.add(TextDelta, as_str(data.get("delta")))
+
+    def _take_refusal(self, data: Mapping[str, Any]) -> None:
+        self._refused = True
+        self._take_text(data)
+
+    def _take_thinking(self, data: Mapping[str, Any]) -> None:
+        self._item_of(data, "reasoning")
+        self._deltas.add(ThinkingDelta, as_str(data.get("delta")))
+
+    def _take_arguments(self, data: Mapping[str, Any]) -> None:
+        self._item_of(data, "function_call").parts.pieces.append(as_str(data.get("delta")))
+
+    def _take_end(self, data: Mapping[str, Any]) -> None:
+        response = data.get("response")
+        response = response if isinstance(response, dict) else {}
+        if response.get("status") == "failed" or data.get("type") == "response.failed":
+            self._take_failure(data)
+        output = response.get("output")
+        for index, item in enumerate(output if isinstance(output, list) else []):
+            earlier = self._items.get(index)
+            if earlier is None or not earlier.is_closed:
+                is_done = not isinstance(item, dict) or item.get("status") != "incomplete"
+                take = self._take_whole_item if is_done else self._take_item
+                take({"item": item, "output_index": index})
+        details = response.get("incomplete_details")
+        self._cut_by = as_str(details.get("reason")) if isinstance(details, dict) else ""
+        self._usage = _usage(response.get("usage"))
+        self.is_complete = True
+
+    def _take_failure(self, data: Mapping[str, Any]) -> None:
+        response = data.get("response")
+        nested = response.get("error") if isinstance(response, dict) else None
+        raise failure_in_stream(
+            nested or data.get("error") or data,
+            host=self._context.host,
+            secrets=self._context.secrets,
+        )
+
+
+def _usage(usage: Any) -> Usage:
+    fields = usage if isinstance(usage, dict) else {}
+    details = fields.get("input_tokens_details")
+    details = details if isinstance(details, dict) else {}
+    read, stored = as_int(details.get("cached_tokens")), as_int(details.get("cache_write_tokens"))
+    return Usage(
+        input_tokens=max(0, as_int(fields.get("input_tokens")) - read - stored),
+        output_tokens=as_int(fields.get("output_tokens")),
+        cache_read_tokens=read,
+        cache_write_tokens=stored,
+    )

@@ -1,0 +1,161 @@
+"""The vendors and servers that speak OpenAI's protocols, one row each."""
+
+from typing import Final, Literal
+
+from attrs import evolve, frozen
+
+
+@frozen(kw_only=True)
+class Vendor:
+    """One vendor, or a server that people run themselves.
+
+    *address_variable* and *key_variable* are environment variables; an address of the first is
+    completed by *suffix*. *prices* is the vendor's name in the table of models, "" where it has
+    none. *counts_unasked* is true where a reply has token counts without a request for them, which
+    some vendors refuse. *rank* is that of ProviderSpec.
+    """
+
+    name: str
+    description: str
+    address: str = ""
+    address_variable: str
+    suffix: str = ""
+    key_variable: str
+    key_header: Literal["authorization", "api-key"] = "authorization"
+    default_model: str = ""
+    prices: str = ""
+    api: Literal["chat", "responses"] = "chat"
+    limit_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    counts_unasked: bool = False
+    echo_reasoning: bool = False
+    rank: int = 20
+
+    @property
+    def is_local(self) -> bool:
+        """Tell whether it is a server on this machine, which needs no key."""
+        return self.address.startswith("http://localhost:")
+
+
+OPENAI: Final = Vendor(
+    name="openai",
+    description="OpenAI, or any server that speaks Chat Completions or Responses.",
+    address="https://api.openai.com/v1",
+    address_variable="OPENAI_BASE_URL",
+    key_variable="OPENAI_API_KEY",
+    default_model="gpt-5.5",
+    prices="openai",
+    api="responses",
+    limit_field="max_completion_tokens",
+    rank=11,
+)
+CUSTOM: Final = evolve(OPENAI, address="", prices="", api="chat", limit_field="max_tokens")
+"""A server at an address of one's own: what most servers understand, and no price."""
+
+OTHERS: Final = (
+    Vendor(
+        name="openrouter",
+        description="OpenRouter, a gateway to the models of many vendors.",
+        address="https://openrouter.ai/api/v1",
+        address_variable="OPENROUTER_BASE_URL",
+        key_variable="OPENROUTER_API_KEY",
+        default_model="openrouter/auto",
+        prices="openrouter",
+    ),
+    Vendor(
+        name="azure",
+        description="Models of OpenAI in Azure; the model is the name of your deployment.",
+        address_variable="AZURE_OPENAI_ENDPOINT",
+        suffix="/openai/v1",
+        key_variable="AZURE_OPENAI_API_KEY",
+        key_header="api-key",
+        prices="azure",
+        limit_field="max_completion_tokens",
+    ),
+    Vendor(
+        name="groq",
+        description="Groq.",
+        address="https://api.groq.com/openai/v1",
+        address_variable="GROQ_BASE_URL",
+        key_variable="GROQ_API_KEY",
+        default_model="openai/gpt-oss-120b",
+        prices="groq",
+        limit_field="max_completion_tokens",
+    ),
+    Vendor(
+        name="together",
+        description="Together AI.",
+        address="https://api.together.xyz/v1",
+        address_variable="TOGETHER_BASE_URL",
+        key_variable="TOGETHER_API_KEY",
+        default_model="openai/gpt-oss-120b",
+        prices="together",
+    ),
+    Vendor(
+        name="mistral",
+        description="Mistral.",
+        address="https://api.mistral.ai/v1",
+        address_variable="MISTRAL_BASE_URL",
+        key_variable="MISTRAL_API_KEY",
+        default_model="mistral-medium-latest",
+        prices="mistral",
+        counts_unasked=True,
+    ),
+    Vendor(
+        name="deepseek",
+        description="DeepSeek.",
+        address="https://api.deepseek.com/v1",
+        address_variable="DEEPSEEK_BASE_URL",
+        key_variable="DEEPSEEK_API_KEY",
+        default_model="deepseek-chat",
+        prices="deepseek",
+        echo_reasoning=True,
+    ),
+    Vendor(
+        name="xai",
+        description="xAI.",
+        address="https://api.x.ai/v1",
+        address_variable="XAI_BASE_URL",
+        key_variable="XAI_API_KEY",
+        default_model="grok-4.7",
+        prices="x-ai",
+    ),
+    Vendor(
+        name="vllm",
+        description="A server of vLLM on this machine.",
+        address="http://localhost:8000/v1",
+        address_variable="VLLM_BASE_URL",
+        key_variable="VLLM_API_KEY",
+        rank=52,
+    ),
+    Vendor(
+        name="lmstudio",
+        description="LM Studio on this machine.",
+        address="http://localhost:1234/v1",
+        address_variable="LMSTUDIO_BASE_URL",
+        key_variable="LMSTUDIO_API_KEY",
+        rank=53,
+    ),
+    Vendor(
+        name="llamacpp",
+        description="llama.cpp's server on this machine.",
+        address="http://localhost:8080/v1",
+        address_variable="LLAMACPP_BASE_URL",
+        key_variable="LLAMACPP_API_KEY",
+        rank=54,
+    ),
+)
+
+SERVERS: Final = {
+    "ollama": "OPENAI_BASE_URL=http://localhost:11434/v1",
+    "lm-studio": "OPENAI_BASE_URL=http://localhost:1234/v1",
+    "llama.cpp": "OPENAI_BASE_URL=http://localhost:8080/v1",
+    "litellm": "OPENAI_BASE_URL=http://localhost:4000/v1",
+}
+"""Other names of servers, at their usual addresses."""
+
+
+def vendor_at(address: str) -> Vendor:
+    """Return the vendor behind *address*; a server of one's own for any other."""
+    plain = address.rstrip("/")
+    rows = (row for row in (OPENAI, *OTHERS) if plain == row.address)
+    return next(rows, CUSTOM)

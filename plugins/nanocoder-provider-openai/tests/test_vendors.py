@@ -1,0 +1,121 @@
+"""The table of vendors: addresses, keys, and servers on this machine."""
+
+import json
+
+import pytest
+from attrs import evolve
+from nanocoder import Cancel, Message, ProviderError, Request
+from nanocoder_kit_http.testing import ScriptedServer, events, refusal
+from nanocoder_provider_openai import (
+    nanocoder_providers,
+    open_provider,
+    served_model,
+)
+from nanocoder_provider_openai.vendors import OPENAI, OTHERS, vendor_at
+
+ROWS = {row.name: row for row in (OPENAI, *OTHERS)}
+END = {"choices": [{"index": 0, "delta": {"content": "ok"}, "finish_reason": "stop"}]}
+
+
+@pytest.fixture(autouse=True)
+def _no_variables(monkeypatch):
+    for row in ROWS.values():
+        monkeypatch.delenv(row.key_variable, raising=False)
+        monkeypatch.delenv(row.address_variable, raising=False)
+
+
+def ask(provider, **request):
+    try:
+        return list(provider.stream(Request("", "", [Message("user", "hi")], **request), Cancel()))
+    finally:
+        provider.close()
+
+
+@pytest.mark.contract("F1")
+@pytest.mark.parametrize("row", OTHERS, ids=lambda row: row.name)
+def test_each_vendor_is_asked_at_its_address_with_its_key(row, monkeypatch):
+    monkeypatch.setenv(row.key_variable, "sk-1")
+    with ScriptedServer(events(END, b"[DONE]")) as server:
+        monkeypatch.setenv(row.address_variable, server.url + "/")
+        ask(open_provider("m", None, vendor=row), max_tokens=5)
+        (seen,) = server.seen
+    assert seen.path == f"{row.suffix}/chat/completions"
+    assert seen.headers[row.key_header].endswith("sk-1")
+    assert seen.json[row.limit_field] == 5
+    assert seen.json["model"] == "m"
+    assert ("stream_options" in seen.json) is not row.counts_unasked
+
+
+@pytest.mark.parametrize("spec", nanocoder_providers(), ids=lambda spec: spec.name)
+def test_each_vendor_says_what_to_set(spec):
+    row = ROWS[spec.name]
+    if row.is_local:
+        assert (spec.key_variables, spec.hint) == ((), f"set {row.address_variable}")
+        return
+    assert spec.key_variables == (row.key_variable,)
+    with pytest.raises(ProviderError, match=f"set {row.key_variable}|set {row.address_variable}"):
+        spec.open("m", None)
+
+
+# openrouter/auto costs what the model costs that it chooses.
+PRICED = [row for row in ROWS.values() if row.default_model and row.name != "openrouter"]
+
+
+@pytest.mark.parametrize("row", PRICED, ids=lambda row: row.name)
+def test_the_default_model_of_a_vendor_has_a_price(row, monkeypatch):
+    monkeypatch.setenv(row.key_variable, "sk-1")
+    assert open_provider(row.default_model, None, vendor=row).has_price
+
+
+def test_a_known_address_of_openai_base_url_is_that_vendor():
+    assert vendor_at("https://api.groq.com/openai/v1/").name == "groq"
+    assert vendor_at("http://localhost:9/v1").prices == ""
+
+
+def test_a_gateway_that_names_the_cost_is_believed(monkeypatch):
+    usage = {"prompt_tokens": 1, "completion_tokens": 1, "cost": 0.25}
+    with ScriptedServer(events(END | {"usage": usage}, b"[DONE]")) as server:
+        monkeypatch.setenv("OPENROUTER_BASE_URL", server.url)
+        provider = open_provider("m", None, vendor=ROWS["openrouter"])
+        assert ask(provider)[-1].usage.cost == 0.25
+
+
+def test_deepseek_gets_its_reasoning_back(monkeypatch):
+    thought = {"choices": [{"index": 0, "delta": {"reasoning_content": "hm"}}]}
+    with ScriptedServer(events(thought, END, b"[DONE]")) as server:
+        monkeypatch.setenv("DEEPSEEK_BASE_URL", server.url)
+        provider = open_provider("m", None, vendor=ROWS["deepseek"])
+        last = ask(provider)[-1]
+    assert json.loads(json.dumps(last.native)) == {"openai": {"reasoning_content": "hm"}}
+
+
+@pytest.mark.contract("F12")
+@pytest.mark.parametrize(("names", "expected"), [(["a"], "a"), (["a", "b"], ""), ([], "")])
+def test_a_server_on_this_machine_is_found_where_it_usually_listens(names, expected):
+    listed = {"data": [{"id": name} for name in names]}
+    with ScriptedServer(refusal(200, listed)) as server:
+        row = evolve(ROWS["vllm"], address=f"http://localhost:{server.port}")
+        assert served_model(row, None) == expected
+
+
+def test_nothing_is_asked_where_nothing_listens():
+    with ScriptedServer(refusal(500)) as server:
+        row = evolve(ROWS["vllm"], address=f"http://localhost:{server.port}")
+    assert served_model(row, None) == ""
+
+
+def test_a_named_server_with_several_models_is_asked_about(monkeypatch):
+    listed = {"data": [{"id": "a"}, {"id": "b"}]}
+    with ScriptedServer(refusal(200, listed)) as server:
+        monkeypatch.setenv("VLLM_BASE_URL", server.url)
+        with pytest.raises(ProviderError, match="--model vllm/a, vllm/b"):
+            served_model(ROWS["vllm"], None)
+
+
+def test_the_window_that_a_server_names_is_shown(monkeypatch):
+    listed = {"data": [{"id": "q", "meta": {"n_ctx_train": 32768, "n_ctx": 8192}}]}
+    with ScriptedServer(refusal(200, listed)) as server:
+        monkeypatch.setenv("LLAMACPP_BASE_URL", server.url)
+        provider = open_provider("q", None, vendor=ROWS["llamacpp"])
+        assert provider.models()[0].context == 8192
+        provider.close()
