@@ -41,7 +41,7 @@ _KINDS_BY_CODE: Final = {
     "server_error": "unavailable",
     "timeout_error": "unavailable",
 }
-# Servers report these two as plain bad requests or rate limits; only the text tells them apart.
+# Servers report these as plain bad requests or rate limits; only the text tells them apart.
 _OVERFLOW_WORDS: Final = (
     "prompt is too long",
     "maximum context length",
@@ -49,6 +49,7 @@ _OVERFLOW_WORDS: Final = (
     "context size",
     "context length",
 )
+_AUTH_WORDS: Final = ("api key not valid", "api key expired")
 _QUOTA_WORDS: Final = ("credit balance", "insufficient_quota", "exceeded your current quota")
 _ADVICE: Final = {
     "auth": "; check the key and its permissions",
@@ -206,6 +207,8 @@ def _kind(status: int, code: str, message: str) -> str:
         by_code = _KINDS_BY_CODE.get(code, "")
         if by_code == "context_overflow" or any(word in lower for word in _OVERFLOW_WORDS):
             return "context_overflow"
+        if any(word in lower for word in _AUTH_WORDS):
+            return "auth"
     if kind:
         return kind
     if _FIRST_ERROR_STATUS <= status < _FIRST_SERVER_ERROR:

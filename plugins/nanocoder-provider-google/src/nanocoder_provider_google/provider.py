@@ -1,0 +1,153 @@
+"""One model behind generateContent."""
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, Literal
+from urllib.parse import quote
+
+from nanocoder import (
+    Cancel,
+    Finished,
+    ModelInfo,
+    ProviderError,
+    Request,
+    Retrying,
+    TextDelta,
+    ThinkingDelta,
+    ToolDefinition,
+)
+from nanocoder_kit_http import (
+    Client,
+    EncodedMessages,
+    as_int,
+    as_str,
+    encode_json,
+    read_key,
+    read_reply,
+)
+from nanocoder_kit_models import Catalog, Model
+
+from nanocoder_provider_google.contents import ContentEncoder, tool_declarations
+from nanocoder_provider_google.reply import ContentReply
+from nanocoder_provider_google.settings import KEY_VARIABLES, Settings
+
+VENDOR_URL: Final = "https://generativelanguage.googleapis.com"
+VERSION: Final = "/v1beta"
+
+
+class GoogleProvider:
+    """Speaks to one server about one model."""
+
+    def __init__(self, model: str, settings: Settings, base_url: str) -> None:
+        self.profile: Literal["full", "small"] = settings.profile
+        self._model = model
+        self._settings = settings
+        base_url = (base_url or VENDOR_URL).rstrip("/").removesuffix(VERSION)
+        key_from = _key_variable(settings)
+        key = read_key(key_from)
+        if base_url == VENDOR_URL and not key:
+            raise ProviderError(f"no key for Google: set {key_from}", kind="auth")
+        self._client = Client(
+            base_url,
+            headers={"x-goog-api-key": key} if key else {},
+            timeouts=settings.timeouts(),
+            proxy=settings.proxy,
+            secrets=[key],
+            key_from=key_from,
+        )
+        self._catalog = Catalog(
+            "google" if base_url == VENDOR_URL else "",
+            settings.models,
+            plugin="provider-google",
+            is_free=self._client.is_local,
+        )
+        entry = self._catalog.find(model)
+        self.has_price = entry.price is not None
+        self.context = entry.context
+        self._secrets = [key]
+        self._retry = settings.retry()
+        self._encoded = EncodedMessages(ContentEncoder().encode)
+        self._tools: tuple[Sequence[ToolDefinition], bytes] = ((), b"")
+        self._ids: set[str] = set()
+
+    def stream(
+        self, request: Request, cancel: Cancel
+    ) -> Iterator[TextDelta | ThinkingDelta | Retrying | Finished]:
+        """Ask the model and yield its reply, `Finished` last; raises ProviderError, Cancelled."""
+        model = self._catalog.find(request.model or self._model)
+        path = f"{VERSION}/models/{quote(model.name)}:streamGenerateContent?alt=sse"
+        body = self._body(request, model)
+
+        def attempt() -> Any:
+            batches = self._client.stream_events(path, body, cancel)
+            reply = ContentReply(self._client.host, self._ids, self._secrets, model.priced)
+            return read_reply(batches, reply)
+
+        return self._retry.run(attempt, cancel)
+
+    def models(self) -> Sequence[ModelInfo]:
+        """Ask the server for its models; raises ProviderError."""
+        answer = self._client.get_json(f"{VERSION}/models?pageSize=1000")
+        entries = answer.get("models") if isinstance(answer, dict) else None
+        if not isinstance(entries, list):
+            raise ProviderError(
+                f"{self._client.host} did not answer with a list of models", kind="protocol"
+            )
+        infos = [_model_info(entry) for entry in entries if _is_asked(entry)]
+        return [self._catalog.find(info.name).info(info) for info in infos if info.name]
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def _body(self, request: Request, model: Model) -> bytes:
+        parts = []
+        if request.system:
+            system = {"parts": [{"text": request.system}]}
+            parts.append(b'"systemInstruction":' + encode_json(system))
+        if request.tools:
+            parts.append(self._tools_part(request.tools))
+        if options := self._options(request, model):
+            parts.append(b'"generationConfig":' + encode_json(options))
+        parts.append(b'"contents":[' + self._encoded.join(request.messages) + b"]")
+        return b"{" + b",".join(parts) + b"}"
+
+    def _options(self, request: Request, model: Model) -> dict[str, Any]:
+        options: dict[str, Any] = {}
+        if request.max_tokens:
+            options["maxOutputTokens"] = request.max_tokens
+        if request.temperature is not None:
+            options["temperature"] = request.temperature
+        thinking: dict[str, Any] = {}
+        if "thinking" in model.abilities:  # other models refuse it
+            thinking["includeThoughts"] = True
+        if self._settings.thinking_level:
+            thinking["thinkingLevel"] = self._settings.thinking_level
+        if self._settings.thinking_budget_tokens:
+            thinking["thinkingBudget"] = self._settings.thinking_budget_tokens
+        return options | ({"thinkingConfig": thinking} if thinking else {})
+
+    def _tools_part(self, tools: Sequence[ToolDefinition]) -> bytes:
+        if self._tools[0] is not tools:
+            declared = [{"functionDeclarations": tool_declarations(tools)}]
+            self._tools = (tools, b'"tools":' + encode_json(declared))
+        return self._tools[1]
+
+
+def _key_variable(settings: Settings) -> str:
+    named = (name for name in KEY_VARIABLES if os.environ.get(name))
+    return settings.api_key_env or next(named, KEY_VARIABLES[0])
+
+
+def _is_asked(entry: Any) -> bool:
+    """Tell whether a model of the list answers to generateContent."""
+    methods = entry.get("supportedGenerationMethods") if isinstance(entry, dict) else None
+    return isinstance(methods, list) and "generateContent" in methods
+
+
+def _model_info(entry: dict[str, Any]) -> ModelInfo:
+    return ModelInfo(
+        as_str(entry.get("name")).removeprefix("models/"),
+        as_int(entry.get("inputTokenLimit")),
+        as_str(entry.get("displayName")),
+    )
