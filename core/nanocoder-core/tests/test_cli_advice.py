@@ -42,8 +42,8 @@ def test_a_refused_model_is_blamed_on_the_line_of_the_file_or_on_the_flag(nanoco
 @pytest.mark.parametrize(
     ("model", "setting"),
     [
-        ("ollama/llama3", "OPENAI_BASE_URL=http://localhost:11434/v1"),
-        ("Ollama/llama3", "OPENAI_BASE_URL=http://localhost:11434/v1"),
+        ("lm-studio/llama3", "OPENAI_BASE_URL=http://localhost:1234/v1"),
+        ("LM-Studio/llama3", "OPENAI_BASE_URL=http://localhost:1234/v1"),
         ("litellm/llama3", "OPENAI_BASE_URL=http://localhost:4000/v1"),
     ],
 )

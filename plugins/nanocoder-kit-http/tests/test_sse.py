@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from nanocoder import ProviderError
-from nanocoder_kit_http import SseEvent, SseParser
+from nanocoder_kit_http.sse import LineParser, SseEvent, SseParser
 
 STREAM = (
     '\ufeffevent: first\ndata: {"text": "a\u2028b\u0085c\x0b\x0c\x1c\u00e9\U0001f600"}\n\n'
@@ -80,3 +80,21 @@ def test_an_event_of_several_megabytes_comes_through():
     line = b"data: " + b"x" * 8_000_000 + b"\n\n"
     chunks = [line[at : at + 65536] for at in range(0, len(line), 65536)]
     assert [len(event.data) for event in parse(chunks)] == [8_000_000]
+
+
+def test_lines_are_events_wherever_they_are_cut():
+    text = '{"a": "\u2028"}\n\n{"b": 2}\r\n{"c"'.encode()
+    for cut in range(len(text)):
+        parser = LineParser()
+        events = [*parser.feed(text[:cut]), *parser.feed(text[cut:]), *parser.finish()]
+        assert [event.data.strip() for event in events] == [
+            '{"a": "\u2028"}'.encode(),
+            b'{"b": 2}',
+            b'{"c"',
+        ]
+
+
+def test_a_line_without_an_end_is_given_up():
+    parser = LineParser(limit_bytes=10)
+    with pytest.raises(ProviderError, match="over 10 bytes"):
+        parser.feed(b"x" * 11)

@@ -12,6 +12,7 @@ from nanocoder_kit_http.json_text import (
     parse_arguments,
     replace_surrogates,
 )
+from nanocoder_kit_http.listening import is_listening
 from nanocoder_kit_http.replies import (
     CallParts,
     Deltas,
@@ -47,6 +48,7 @@ __all__ = [
     "encode_json",
     "failure_in_stream",
     "failure_of_status",
+    "is_listening",
     "parse_arguments",
     "read_key",
     "read_reply",

@@ -11,7 +11,7 @@ from nanocoder import Cancel, ConfigError, ProviderError, without_password
 
 from nanocoder_kit_http.failures import FinalError, failure_of_status, one_line, words_of_page
 from nanocoder_kit_http.json_text import decode_json
-from nanocoder_kit_http.sse import EVENT_LIMIT_BYTES, SseEvent, SseParser
+from nanocoder_kit_http.sse import EVENT_LIMIT_BYTES, LineParser, SseEvent, SseParser
 from nanocoder_kit_http.timers import RequestTimers, Timeouts
 
 if TYPE_CHECKING:
@@ -85,13 +85,24 @@ class Client:
             self._refuse_page(response.headers.get("content-type", ""), first, chunks)
             # Proxies drop the content type; no event begins with one of these.
             if first.lstrip()[:1] not in {b"{", b"["}:
-                yield from _events(first, chunks, timers)
+                yield from _events(SseParser(), first, chunks, timers)
             else:
                 yield [SseEvent(WHOLE_REPLY, _read_up_to(first, chunks, EVENT_LIMIT_BYTES))]
 
-    def get_json(self, path: str, cancel: Cancel | None = None) -> Any:
-        """Return the JSON at *path*; raises ProviderError, Cancelled."""
-        with self._exchange("GET", path, None, cancel or Cancel()) as (response, _):
+    def stream_lines(
+        self, path: str, body: bytes, cancel: Cancel
+    ) -> Generator[list[SseEvent], None, None]:
+        """Post *body* and yield lines as `stream_events` yields events: newline-delimited JSON."""
+        with self._exchange("POST", path, body, cancel) as (response, timers):
+            chunks = response.iter_raw()
+            first = _first_chunk(chunks)
+            self._refuse_page(response.headers.get("content-type", ""), first, chunks)
+            yield from _events(LineParser(), first, chunks, timers)
+
+    def get_json(self, path: str, cancel: Cancel | None = None, body: bytes | None = None) -> Any:
+        """Return the JSON at *path*, or the answer to a *body*; raises ProviderError, Cancelled."""
+        method = "GET" if body is None else "POST"
+        with self._exchange(method, path, body, cancel or Cancel()) as (response, _):
             return decode_json(_read_up_to(b"", response.iter_raw(), EVENT_LIMIT_BYTES))
 
     def close(self) -> None:
@@ -276,9 +287,8 @@ def _read_up_to(first: bytes, chunks: Iterator[bytes], limit: int) -> bytes:
 
 
 def _events(
-    first: bytes, chunks: Iterator[bytes], timers: RequestTimers
+    parser: LineParser | SseParser, first: bytes, chunks: Iterator[bytes], timers: RequestTimers
 ) -> Iterator[list[SseEvent]]:
-    parser = SseParser()
     try:
         for chunk in chain([first], chunks):
             events = parser.feed(chunk)

@@ -15,6 +15,30 @@ class SseEvent(NamedTuple):
     data: bytes
 
 
+class LineParser:
+    """Turn the bytes of a stream into an event for each line, as newline-delimited JSON wants."""
+
+    def __init__(self, limit_bytes: int = EVENT_LIMIT_BYTES) -> None:
+        self._limit = limit_bytes
+        self._tail = bytearray()  # the line that has no end yet
+
+    def feed(self, chunk: bytes) -> list[SseEvent]:
+        """Return the lines that *chunk* completes; raises ProviderError when one is too large."""
+        *lines, rest = chunk.split(b"\n")
+        if lines:
+            lines[0] = bytes(self._tail) + lines[0]
+            self._tail.clear()
+        self._tail += rest
+        if len(self._tail) > self._limit:
+            raise _too_large(self._limit)
+        return [SseEvent("", line) for line in lines if line.strip()]
+
+    def finish(self) -> list[SseEvent]:
+        """Return the last line of a stream that ended without a line end."""
+        line = bytes(self._tail)
+        return [SseEvent("", line)] if line.strip() else []
+
+
 class SseParser:
     """Turn the bytes of a stream, cut anywhere, into events; the work is linear in the bytes."""
 
@@ -62,10 +86,7 @@ class SseParser:
     def _grow(self, added: int) -> None:
         self._size += added
         if self._size > self._limit:
-            raise ProviderError(
-                f"the server sent an event of over {self._limit:,} bytes; the reply was abandoned",
-                kind="protocol",
-            )
+            raise _too_large(self._limit)
 
     def _take(self, lines: list[bytes]) -> list[SseEvent]:
         if self._at_start:
@@ -92,3 +113,10 @@ class SseParser:
             self._data.append(value.removeprefix(b" "))
         elif name == b"event":
             self._event = value.removeprefix(b" ").decode("utf-8", "replace")
+
+
+def _too_large(limit: int) -> ProviderError:
+    return ProviderError(
+        f"the server sent an event of over {limit:,} bytes; the reply was abandoned",
+        kind="protocol",
+    )

@@ -5,18 +5,16 @@ The HTTP client is imported when a provider is opened, not to describe the plugi
 
 import os
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from nanocoder import ProviderError, ProviderSpec, hookimpl
+from nanocoder_kit_http import is_listening
 
 from nanocoder_provider_openai.settings import Settings
 from nanocoder_provider_openai.vendors import OPENAI, OTHERS, SERVERS, Vendor
 
 if TYPE_CHECKING:
     from nanocoder import Provider
-
-LOOK_S: Final = 0.2
-"""How long to look for a server on this machine that nobody named."""
 
 
 @hookimpl
@@ -63,19 +61,6 @@ def served_model(vendor: Vendor, settings: Settings | None) -> str:
         if address:
             raise
         return ""  # nobody asked for this server
-
-
-def is_listening(address: str) -> bool:
-    """Tell whether something listens at *address*, which is on this machine."""
-    import socket  # only a look for servers needs it
-    from urllib.parse import urlsplit
-
-    parts = urlsplit(address)
-    try:
-        with socket.create_connection((parts.hostname, parts.port), LOOK_S):
-            return True
-    except OSError:
-        return False
 
 
 def open_provider(model: str, settings: Settings | None, *, vendor: Vendor = OPENAI) -> "Provider":

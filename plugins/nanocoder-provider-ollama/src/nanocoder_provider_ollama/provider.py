@@ -1,0 +1,204 @@
+"""One model behind Ollama's /api/chat."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, Literal
+
+from attrs import evolve, frozen
+from nanocoder import (
+    Cancel,
+    Finished,
+    ModelInfo,
+    Notice,
+    ProviderError,
+    Request,
+    Retrying,
+    TextDelta,
+    ThinkingDelta,
+)
+from nanocoder_kit_http import (
+    Client,
+    EncodedMessages,
+    as_int,
+    as_str,
+    encode_json,
+    read_key,
+    read_reply,
+)
+
+from nanocoder_provider_ollama.messages import MessageEncoder, tool_definition
+from nanocoder_provider_ollama.reply import ChatReply
+from nanocoder_provider_ollama.settings import Settings, address
+
+WAIT_S: Final = 3.0
+"""A running server lists its models at once; a start must not wait for an absent one."""
+DESCRIBED: Final = 50
+"""The number of models that the list describes; each takes a request."""
+NAMED: Final = 4
+"""The number of models that a message names."""
+_WORDS: Final = {"vision": "images", "thinking": "thinking", "tools": "tools"}
+
+
+@frozen
+class ModelDetails:
+    """What the server says of one model; a server that says nothing of abilities has all."""
+
+    context: int = 0
+    abilities: tuple[str, ...] = ("tools",)
+
+
+class OllamaProvider:
+    """Speaks to one server about one model."""
+
+    has_price = True  # people pay for the machine, not for tokens
+
+    def __init__(self, model: str, settings: Settings) -> None:
+        self.profile: Literal["full", "small"] = settings.profile
+        self.context = settings.context
+        self._model = model
+        self._settings = settings
+        self._address = address(settings)
+        key = read_key(settings.api_key_env)
+        self._client = Client(
+            self._address,
+            headers={"authorization": f"Bearer {key}"} if key else {},
+            timeouts=settings.timeouts(),
+            proxy=settings.proxy,
+            secrets=[key],
+            key_from=settings.api_key_env if key else "",
+        )
+        self._retry = settings.retry()
+        self._encoded = EncodedMessages(MessageEncoder().encode)
+        self._details: dict[str, ModelDetails] = {}
+        self._ids: set[str] = set()
+
+    def stream(
+        self, request: Request, cancel: Cancel
+    ) -> Iterator[TextDelta | ThinkingDelta | Notice | Retrying | Finished]:
+        """Ask the model and yield its reply, `Finished` last; raises ProviderError, Cancelled."""
+        model = request.model or self._model
+        is_first = model not in self._details
+        details = self._show(model, cancel)
+        self.context = min(self._settings.context, details.context or self._settings.context)
+        if is_first and request.tools and "tools" not in details.abilities:
+            yield Notice(f"{model} cannot call tools: it can only answer")
+        body = self._body(request, model, details)
+
+        def attempt() -> Any:
+            batches = self._client.stream_lines("/api/chat", body, cancel)
+            return read_reply(batches, ChatReply(self._client.host, self._ids))
+
+        yield from self._retry.run(attempt, cancel)
+
+    def models(self) -> Sequence[ModelInfo]:
+        """Ask the server for its models, and for the context of the first 50."""
+        infos = sorted(self._listed(), key=lambda info: info.name)
+        cancel = Cancel()
+        return [*(self._described(info, cancel) for info in infos[:DESCRIBED]), *infos[DESCRIBED:]]
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def _listed(self) -> list[ModelInfo]:
+        answer = self._client.get_json("/api/tags")
+        entries = answer.get("models") if isinstance(answer, dict) else None
+        if not isinstance(entries, list):
+            raise ProviderError(
+                f"{self._client.host} did not answer with a list of models; is it Ollama?",
+                kind="protocol",
+            )
+        infos = [_model_info(entry) for entry in entries if isinstance(entry, dict)]
+        return [info for info in infos if info.name]
+
+    def _described(self, info: ModelInfo, cancel: Cancel) -> ModelInfo:
+        details = self._show(info.name, cancel)
+        return evolve(info, context=details.context, abilities=details.abilities)
+
+    def _show(self, model: str, cancel: Cancel) -> ModelDetails:
+        if model not in self._details:
+            try:
+                answer = self._client.get_json("/api/show", cancel, encode_json({"model": model}))
+            except ProviderError as error:
+                if error.kind != "not_found":
+                    raise
+                raise self._missing(model) from error
+            self._details[model] = _details_of(answer)
+        return self._details[model]
+
+    def _missing(self, model: str) -> ProviderError:
+        try:
+            have = _listing([info.name for info in self._listed()])
+        except ProviderError:
+            have = ""
+        instead = f", or name one that it has: {have}" if have else ""
+        return ProviderError(
+            f"{self._client.host} has no model {model!r}: run `ollama pull {model}`{instead}",
+            kind="not_found",
+        )
+
+    def _body(self, request: Request, model: str, details: ModelDetails) -> bytes:
+        options: dict[str, Any] = {"num_ctx": self.context}
+        if request.max_tokens:
+            options["num_predict"] = request.max_tokens
+        if request.temperature is not None:
+            options["temperature"] = request.temperature
+        head: dict[str, Any] = {"model": model, "stream": True, "options": options}
+        if "thinking" in details.abilities:
+            think = self._settings.think
+            head["think"] = think if think not in {"", "off"} else not think
+        if self._settings.keep_alive:
+            head["keep_alive"] = self._settings.keep_alive
+        if request.tools and "tools" in details.abilities:
+            head["tools"] = [tool_definition(tool) for tool in request.tools]
+        messages = self._encoded.join(request.messages)
+        if request.system:
+            system = encode_json({"role": "system", "content": request.system})
+            messages = system + b"," + messages if messages else system
+        return b'%s,"messages":[%s]}' % (encode_json(head)[:-1], messages)
+
+
+def only_model(settings: Settings) -> str:
+    """Return the server's only model; raises ProviderError without an answer, or with several."""
+    impatient = evolve(
+        settings, connect_timeout_s=WAIT_S, header_timeout_s=WAIT_S, idle_timeout_s=WAIT_S
+    )
+    provider = OllamaProvider("", impatient)
+    try:
+        names = sorted(info.name for info in provider._listed())  # noqa: SLF001 - its own module
+    finally:
+        provider.close()
+    if len(names) == 1:
+        return names[0]
+    if not names:
+        raise ProviderError(
+            f"Ollama at {address(settings)} has no model yet: `ollama pull NAME` brings one"
+        )
+    raise ProviderError(
+        f"Ollama at {address(settings)} is there; name a model: --model {_listing(names)}"
+        " (`nanocoder models ollama` lists all)"
+    )
+
+
+def _listing(names: Sequence[str]) -> str:
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(f"ollama/{name}" for name in names[:NAMED]) + more
+
+
+def _details_of(answer: Any) -> ModelDetails:
+    fields = answer if isinstance(answer, dict) else {}
+    sizes = fields.get("model_info")
+    sizes = sizes if isinstance(sizes, dict) else {}
+    family = as_str(sizes.get("general.architecture"))
+    context = as_int(sizes.get(f"{family}.context_length"))
+    listed = fields.get("capabilities")
+    if not isinstance(listed, list):
+        return ModelDetails(context)
+    return ModelDetails(context, tuple(word for name, word in _WORDS.items() if name in listed))
+
+
+def _model_info(entry: dict[str, Any]) -> ModelInfo:
+    details = entry.get("details")
+    details = details if isinstance(details, dict) else {}
+    words = [as_str(details.get(name)) for name in ("parameter_size", "quantization_level")]
+    name = as_str(entry.get("model")) or as_str(entry.get("name"))
+    return ModelInfo(name, 0, " ".join(filter(None, words)), 0.0, 0.0)
