@@ -81,7 +81,7 @@ class GoogleProvider:
         def attempt() -> Any:
             batches = self._client.stream_events(path, body, cancel)
             reply = ContentReply(self._client.host, self._ids, self._secrets, model.priced)
-            return read_reply(batches, reply)
+            return read_reply(batches, reply, request)
 
         return self._retry.run(attempt, cancel)
 

@@ -85,7 +85,7 @@ class OllamaProvider:
 
         def attempt() -> Any:
             batches = self._client.stream_lines("/api/chat", body, cancel)
-            return read_reply(batches, ChatReply(self._client.host, self._ids))
+            return read_reply(batches, ChatReply(self._client.host, self._ids), request)
 
         yield from self._retry.run(attempt, cancel)
 
