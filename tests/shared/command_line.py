@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from nanocoder import Record
-from nanocoder.session.records import read
+from nanocoder.session.journal import read
 
 COMMAND = str(Path(sys.executable).with_name("nanocoder"))
 RUN_TIMEOUT_S = 60

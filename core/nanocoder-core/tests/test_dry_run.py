@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from nanocoder import Effect, Plugins, ToolContext, hookimpl, tool
 from nanocoder.path.preview import DRY_RUN_RESULT, is_performed
-from nanocoder.session.records import read
+from nanocoder.session.journal import read
 from nanocoder_kit_sessions.file_history import History
 from nanocoder_testing import play
 

@@ -9,8 +9,8 @@ import threading
 
 import pytest
 from nanocoder.errors import UsageError
+from nanocoder.session.journal import Record, read
 from nanocoder.session.messages import encode, encode_message
-from nanocoder.session.records import Record, read
 from nanocoder.session.store import SessionStore
 from nanocoder.session.transcript import repaired
 from nanocoder.values import Message, ToolCall, ToolResult, Usage
@@ -247,7 +247,7 @@ FULL_DISK = """
 import resource, sys
 from pathlib import Path
 from nanocoder.session.store import SessionStore
-from nanocoder.session.records import read
+from nanocoder.session.journal import read
 said = []
 store = SessionStore(Path(sys.argv[1]), warn=said.append)
 _, journal = store.create(Path("/"))

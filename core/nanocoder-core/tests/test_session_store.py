@@ -7,8 +7,8 @@ import time
 
 import pytest
 from nanocoder.errors import UsageError
+from nanocoder.session.journal import read
 from nanocoder.session.messages import encode_message
-from nanocoder.session.records import read
 from nanocoder.session.store import SessionStore
 from nanocoder.session.transcript import repaired
 from nanocoder.values import Message

@@ -21,7 +21,7 @@ from nanocoder import (
     open_session,
     tool,
 )
-from nanocoder.session.records import read
+from nanocoder.session.journal import read
 from nanocoder.values import Decision
 from nanocoder_files import Workspace
 from nanocoder_kit_sessions.file_history import History

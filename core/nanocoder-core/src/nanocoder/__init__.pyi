@@ -61,13 +61,13 @@ from nanocoder.provider import ThinkingDelta as ThinkingDelta
 from nanocoder.provider import ToolDefinition as ToolDefinition
 from nanocoder.session.api import open_session as open_session
 from nanocoder.session.journal import Journal as Journal
+from nanocoder.session.journal import Record as Record
 from nanocoder.session.messages import encode_message as encode_message
 from nanocoder.session.messages import spoken as spoken
-from nanocoder.session.records import Record as Record
 from nanocoder.session.repetition import repeats_itself as repeats_itself
 from nanocoder.session.session import Session as Session
 from nanocoder.session.store import SessionStore as SessionStore
-from nanocoder.session.summary import SessionSummary as SessionSummary
+from nanocoder.session.store import SessionSummary as SessionSummary
 from nanocoder.session.transcript import Transcript as Transcript
 from nanocoder.text import OutputLimit as OutputLimit
 from nanocoder.text import brief as brief

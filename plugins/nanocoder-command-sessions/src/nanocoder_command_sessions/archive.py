@@ -33,7 +33,7 @@ def fork(store: SessionStore, origin: str, cwd: Path | None = None) -> str:
         Path(past.cwd) if cwd is None else cwd,
         past.model,
         past.mode,
-        about={**title, "forked_from": origin},
+        origin={**title, "forked_from": origin},
     )
     for message in past.messages:
         journal.append("message", encode_message(message, journal.artifact))

@@ -17,7 +17,7 @@ CONTEXT_FULL = (
     " context (--model)"
 )
 EXIT_BASE = 128
-"""What is added to the number of the signal that ended a run."""
+"""Added to the number of the signal that ended a run."""
 EXIT_CODES = {
     StopReason.DONE: 0,
     StopReason.FAILED: 1,
@@ -76,10 +76,8 @@ class Report(Shown):
                 self.denials.append({**row, "reason": result.output})
             tool = tools.get(call.name)
             if tool is not None and Effect.WRITE in tool.effects and not result.is_error:
-                self._note_files(result.metadata)
-
-    def _note_files(self, metadata: Mapping[str, Any]) -> None:
-        self.note_files([metadata.get("path"), *metadata.get("files_changed", ())])
+                metadata = result.metadata
+                self.note_files([metadata.get("path"), *metadata.get("files_changed", ())])
 
     def note_files(self, paths: Iterable[object]) -> None:
         """Take note of files that changed, each once; other values are passed over."""

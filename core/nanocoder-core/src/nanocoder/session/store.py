@@ -1,5 +1,6 @@
 """All sessions of a user: making, finding, locking and resuming them."""
 
+import json
 import os
 import re
 import time
@@ -8,13 +9,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from nanocoder_files import private_directory, replace_file
+from attrs import frozen
+from nanocoder_files import open_private, private_directory, replace_file
+from nanocoder_schema import Value
 
 from nanocoder.config.places import state_dir
 from nanocoder.errors import ConfigError, UsageError
-from nanocoder.session.journal import Journal, Warn, locked
-from nanocoder.session.records import Record, Scan, read, scan
-from nanocoder.session.summary import SessionSummary, summary_of
+from nanocoder.session.journal import Journal, Record, Scan, Warn, locked, read, scan, title_of
 from nanocoder.session.transcript import Transcript, repaired
 
 ALPHABET: Final = "abcdefghjkmnpqrstuvwxyz23456789"
@@ -24,6 +25,35 @@ TICK_S: Final = 0.001
 TIMESTAMP_CHARS: Final = len("20261121-224509")
 # A session from further ahead is a mistake, not a sign that the clock was put back.
 CLOCK_JUMP_S: Final = 7 * 86_400.0
+HEAD_BYTES: Final = 16_384
+TAIL_BYTES: Final = 8_192
+LONG_TAIL_BYTES: Final = 1_048_576  # for journals that end in a large record
+PROMPT: Final = re.compile(rb'"(?:prompt|role":"user","(?:typed|text))":("(?:[^"\\]|\\.)*)')
+
+
+@frozen(eq=False, repr=False)
+class SessionSummary(Value):
+    """One session; *started* and *updated* in seconds since the epoch, *size* in bytes.
+
+    *title* is the name it was given, else the first words of *prompt*, which is its first prompt as
+    far as it was read. *forked_from* is the id of the session whose messages it began with.
+    """
+
+    id: str
+    started: float
+    updated: float
+    cwd: str
+    model: str
+    title: str
+    turns: int
+    size: int
+    forked_from: str = ""
+    prompt: str = ""
+
+    def matches(self, words: Sequence[str]) -> bool:
+        """Tell whether the title or the first prompt has all *words*, in upper or lower case."""
+        text = f"{self.title}\n{self.prompt}".casefold()
+        return all(word.casefold() in text for word in words)
 
 
 class SessionStore:
@@ -44,11 +74,11 @@ class SessionStore:
             return cls(Path(os.devnull), warn=warn)
 
     def create(
-        self, cwd: Path, model: str = "", mode: str = "", *, about: Mapping[str, str] | None = None
+        self, cwd: Path, model: str = "", mode: str = "", *, origin: Mapping[str, str] | None = None
     ) -> tuple[str, Journal]:
         """Start a session; where nothing can be written, in memory alone, and *warn* is told.
 
-        *about* is what its first record says besides.
+        *origin* says in its first record where it comes from.
         """
         at = self._after_the_newest()
         try:
@@ -62,13 +92,13 @@ class SessionStore:
                 f"sessions cannot be kept in {self.folder}: {error.strerror}; this one is not saved"
             )
             journal = Journal(session_id)
-        origin = {"cwd": str(cwd.resolve()), "model": model, "mode": str(mode), "pid": os.getpid()}
-        journal.append("session.started", {**origin, **(about or {})})
+        start = {"cwd": str(cwd.resolve()), "model": model, "mode": str(mode), "pid": os.getpid()}
+        journal.append("session.started", {**start, **(origin or {})})
         return session_id, journal
 
     def list(self) -> Sequence[SessionSummary]:
         """Return all sessions, the last used first; reads the ends of each journal only."""
-        summaries = filter(None, (summary_of(self.path(name)) for name in self.ids()))
+        summaries = filter(None, (_summary_of(self.path(name)) for name in self.ids()))
         return sorted(summaries, key=lambda summary: (summary.updated, summary.id), reverse=True)
 
     def ids(self) -> Sequence[str]:
@@ -119,8 +149,8 @@ class SessionStore:
     def take(self, session_id: str, *, not_before: float = 0.0) -> tuple[Sequence[Record], Journal]:
         """Take over a session: return its whole records, and its journal, to continue after them.
 
-        What a crash left behind the last whole record is cut off; the file as it was stays beside
-        it as `.bak`. Raises: UsageError (session_in_use, session_unreadable).
+        Anything that a crash left behind the last whole record is cut off; the file as it was stays
+        beside it as `.bak`. Raises: UsageError (session_in_use, session_unreadable).
         """
         descriptor, path = self.lock(session_id), self.path(session_id)
         try:
@@ -166,7 +196,7 @@ class SessionStore:
         newest = next(reversed(self.ids()), "")
         if not _timestamp(now) < newest[:TIMESTAMP_CHARS] < _timestamp(now + CLOCK_JUMP_S):
             return now
-        summary = summary_of(self.path(newest))
+        summary = _summary_of(self.path(newest))
         return max(now, summary.updated + TICK_S) if summary else now
 
     def _new_file(self, at: float) -> tuple[str, int]:
@@ -226,3 +256,53 @@ def _not_found(message: str) -> UsageError:
 
 def _unreadable(message: str) -> UsageError:
     return UsageError(message, error_class="session_unreadable")
+
+
+def _summary_of(path: Path) -> SessionSummary | None:
+    """Summarise the journal at *path*; None when it is no journal, whatever else it is."""
+    try:
+        with os.fdopen(open_private(path), "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            head = os.pread(file.fileno(), HEAD_BYTES, 0)
+            first = Record.of_line(head[: head.find(b"\n") + 1])
+            last = first and _last(file.fileno(), size)
+    except OSError:
+        return None
+    if first is None:
+        return None
+    last, prompt = last or first, _prompt(head)
+    cwd, model, forked_from, title = (
+        str(first.data.get(name, "")) for name in ("cwd", "model", "forked_from", "title")
+    )
+    title = last.title or title or title_of(prompt)
+    return SessionSummary(
+        path.stem, first.at, last.at, cwd, model, title, last.turn, size, forked_from, prompt
+    )
+
+
+def _last(descriptor: int, size: int) -> Record | None:
+    """Return the last whole record."""
+    for length in (TAIL_BYTES, LONG_TAIL_BYTES):
+        tail = os.pread(descriptor, length, max(0, size - length))
+        for line in reversed(tail.splitlines(keepends=True)):
+            if (record := Record.of_line(line)) is not None:
+                return record
+        if length >= size:
+            break
+    return None
+
+
+def _prompt(head: bytes) -> str:
+    """Return the first prompt, or its beginning when it is longer than *head*."""
+    return next(filter(None, (_beginning(match.group(1)) for match in PROMPT.finditer(head))), "")
+
+
+def _beginning(text: bytes) -> str:
+    # A prompt that was cut may end within an escape or a character.
+    for cut in range(len(text), max(1, len(text) - 12), -1):
+        try:
+            prompt = json.loads(text[:cut] + b'"')
+        except ValueError:
+            continue
+        return str(prompt).encode("utf-8", "replace").decode()
+    return ""

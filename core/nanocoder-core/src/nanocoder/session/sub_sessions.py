@@ -239,7 +239,7 @@ class SubSessions:
             return None
         origin = {"parent": info.parent, "parent_call": caller.call.id, "agent": info.agent}
         store = SessionStore(ours.artifacts)
-        return store.create(info.cwd, info.model, str(info.mode), about=origin)[1]
+        return store.create(info.cwd, info.model, str(info.mode), origin=origin)[1]
 
 
 def stricter(mode: Mode, other: Mode) -> Mode:

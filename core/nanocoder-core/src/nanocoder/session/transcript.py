@@ -1,4 +1,4 @@
-"""What a journal says was said, made whole: every call of the model has exactly one result."""
+"""The transcript of a journal, repaired: every call of the model has exactly one result."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -7,8 +7,8 @@ from typing import Any, Final
 from attrs import define, evolve, field
 from nanocoder_schema import Shown
 
+from nanocoder.session.journal import Record, title_of
 from nanocoder.session.messages import decode, decode_message, spoken
-from nanocoder.session.records import Record, title_of
 from nanocoder.values import Message, ToolCall, ToolResult, Usage
 
 INTERRUPTED: Final = "interrupted: the program ended before this call finished"
@@ -105,10 +105,10 @@ class _Repair:
 
     def _answered(self, results: Iterable[ToolResult]) -> None:
         """Take the model's own view of the results; the journal's stands in for what it lacks."""
-        seen: dict[str, list[ToolResult]] = {}
+        by_call: dict[str, list[ToolResult]] = {}
         for result in results:
-            seen.setdefault(result.call_id, []).append(result)
-        self._results |= seen
+            by_call.setdefault(result.call_id, []).append(result)
+        self._results |= by_call
 
     def _finished(self, data: Mapping[str, Any]) -> None:
         result = data.get("result")
