@@ -11,7 +11,7 @@ from typing import Any
 import repository
 from attrs import frozen
 from nanocoder import Argument, Command
-from nanocoder.cli.arguments import BEFORE_A_COMMAND, COMMANDS, VERSION
+from nanocoder.cli.commands import BEFORE_A_COMMAND, COMMANDS
 from nanocoder.config.config import TABLES
 from nanocoder.config.settings import CoreSettings, keys_of, variable_of
 
@@ -79,7 +79,7 @@ def commands() -> dict[str, Command[Any]]:
 
 
 def _command_lines() -> Iterator[str]:
-    yield from _described("nanocoder", "", (VERSION, *BEFORE_A_COMMAND))
+    yield from _described("nanocoder", "", BEFORE_A_COMMAND)
     every = commands()
     ordered = (*COMMANDS, *(name for name in every if name not in COMMANDS))
     for name in ordered:

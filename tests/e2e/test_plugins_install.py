@@ -12,7 +12,9 @@ PLUGIN = "from nanocoder import hookimpl\n\n\n@hookimpl\ndef nanocoder_tools():\
     "name", ["nanocoder-tool-gerp", "tool-gerp", "nanocoder_tool_grepp", "tool-gerp[x]>=1"]
 )
 def test_a_slip_of_a_name_is_not_installed(tmp_path, name):
-    done = Place(tmp_path).run("plugins", "install", name)
+    place = Place(tmp_path)
+    place.bring("nanocoder-command-setup")
+    done = place.run("plugins", "install", name)
     assert done.returncode == 2
     assert "did you mean 'nanocoder-tool-grep'? Nothing was installed" in done.stderr
 

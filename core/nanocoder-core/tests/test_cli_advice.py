@@ -117,13 +117,6 @@ def test_where_shows_the_value_beside_the_place(nanocoder):
     assert json.loads(done.stdout) == {"key": "mode", "origin": "default", "value": "ask"}
 
 
-def test_a_folder_without_a_configuration_cannot_be_trusted(nanocoder):
-    done = nanocoder("config", "trust")
-    assert done.returncode == 2
-    assert f"nothing to trust: {nanocoder.cwd}/.nanocoder/config.toml does not" in done.stderr
-    assert not (nanocoder.home / ".local").exists()
-
-
 @pytest.mark.parametrize("home", ["/proc/nope", "file"])
 def test_the_doctor_tries_to_write_where_things_are_kept(nanocoder, home):
     (nanocoder.home / "file").touch()
@@ -139,32 +132,6 @@ def test_the_doctor_leaves_nothing_behind(nanocoder):
     before = sorted(nanocoder.home.rglob("*"))
     assert "cannot be written" not in nanocoder("doctor").stdout
     assert sorted(nanocoder.home.rglob("*")) == before
-
-
-# Installing and removing
-
-
-def test_an_installation_that_fails_says_what_to_do_without_an_index(nanocoder):
-    nowhere = {"UV_NO_INDEX": "1", "PIP_NO_INDEX": "1"}
-    done = nanocoder("plugins", "install", "tool-nowhere", env=nowhere)
-    assert done.returncode == 1
-    assert "nanocoder-tool-nowhere could not be installed: " in done.stderr
-    assert "nanocoder plugins install ./PATH" in done.stderr
-    assert "_FIND_LINKS to a folder of wheels" in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("tool-gerp", "no plugin 'tool-gerp' is installed; did you mean 'tool-grep'?"),
-        ("xyz", "no plugin 'xyz' is installed; `nanocoder plugins list`"),
-    ],
-)
-def test_what_is_not_installed_cannot_be_removed(nanocoder, name, said):
-    done = nanocoder("plugins", "remove", name)
-    assert done.returncode == 2
-    assert said in done.stderr
-    assert "Nothing was removed" in done.stderr
 
 
 # A tool that is not on offer

@@ -6,7 +6,8 @@ import subprocess
 
 import pytest
 from nanocoder import Plugins
-from nanocoder.cli.parser import build, command_of
+from nanocoder.cli.commands import build
+from nanocoder.cli.dispatch import command_of
 from nanocoder.errors import UsageError
 from nanocoder.session.store import SessionStore
 from nanocoder_schema import nearest
@@ -141,6 +142,12 @@ def test_a_command_whose_plugin_is_not_installed_names_the_package(monkeypatch, 
     monkeypatch.setattr(Plugins, "installed", lambda *_args, **_options: Plugins())
     with pytest.raises(UsageError, match="needs a package: nanocoder plugins install nanocoder-"):
         command_of(words)
+
+
+def test_what_installs_packages_is_itself_installed_with_pip(monkeypatch):
+    monkeypatch.setattr(Plugins, "installed", lambda *_args, **_options: Plugins())
+    with pytest.raises(UsageError, match="needs a package: pip install nanocoder-"):
+        command_of(["plugins", "install", "tool-grep"])
 
 
 @pytest.mark.finding("D29")

@@ -1,7 +1,8 @@
 """Options of a session may stand before a command or after it."""
 
 import pytest
-from nanocoder.cli.parser import build, command_of
+from nanocoder.cli.commands import build
+from nanocoder.cli.dispatch import command_of
 
 COMMANDS = [["run", "go"], ["call", "read_file"], ["policy", "explain", "read_file"]]
 

@@ -49,7 +49,7 @@ def test_a_folder_of_the_person_outside_the_workspace_stays_importable(tmp_path:
     own.mkdir()
     (own / "mine.py").write_text("print('mine')\n")
     code = (
-        "import sys, os; from nanocoder.cli.search_path import drop_untrusted_paths;"
+        "import sys, os; from nanocoder.cli import drop_untrusted_paths;"
         " drop_untrusted_paths(sys.path, os.environ['PYTHONPATH']); import mine"
     )
     environment = {"PYTHONPATH": f"{own}:", "PATH": os.environ["PATH"]}

@@ -11,6 +11,8 @@ _NAMES = {
     "nanocoder.session.api": "open_session",
     "nanocoder.cancel": "Cancel",
     "nanocoder.cli.host": "Host",
+    "nanocoder.cli.plugins": "installed_packages known_packages",
+    "nanocoder.config.document": "ConfigFile",
     "nanocoder.errors": """
         ApprovalNeeded Cancelled ConfigError Denied PersonError PluginError ProviderError TimedOut
         UnknownTool UsageError
@@ -43,7 +45,7 @@ _NAMES = {
     """,
     "nanocoder_schema": """
         BadArguments NanocoderError Param ToolError counted did_you_mean for_model for_terminal
-        one_line parse_json structure
+        nearest one_line parse_json structure
     """,
 }
 __all__, __getattr__, __dir__ = front_door(__name__, _NAMES)

@@ -24,12 +24,16 @@ from nanocoder_schema import counted as counted
 from nanocoder_schema import did_you_mean as did_you_mean
 from nanocoder_schema import for_model as for_model
 from nanocoder_schema import for_terminal as for_terminal
+from nanocoder_schema import nearest as nearest
 from nanocoder_schema import one_line as one_line
 from nanocoder_schema import parse_json as parse_json
 from nanocoder_schema import structure as structure
 
 from nanocoder.cancel import Cancel as Cancel
 from nanocoder.cli.host import Host as Host
+from nanocoder.cli.plugins import installed_packages as installed_packages
+from nanocoder.cli.plugins import known_packages as known_packages
+from nanocoder.config.document import ConfigFile as ConfigFile
 from nanocoder.errors import ApprovalNeeded as ApprovalNeeded
 from nanocoder.errors import Cancelled as Cancelled
 from nanocoder.errors import ConfigError as ConfigError

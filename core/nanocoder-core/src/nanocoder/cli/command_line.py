@@ -3,18 +3,26 @@
 import gc
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from functools import partial
-from typing import NoReturn
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
 
-from nanocoder.cli import INTERRUPTED
 from nanocoder.cli.output import answers, complain
-from nanocoder.errors import NanocoderError, PersonError
+from nanocoder.config.places import cache_dir, refusal
+from nanocoder.errors import ConfigError, NanocoderError, PersonError
+from nanocoder.version import VERSION
+
+if TYPE_CHECKING:
+    from nanocoder.cli.host import Host
 
 BROKEN = 1
 NO_OUTPUT = 2
+INTERRUPTED = 130
 MACHINE_FORMS = ("json", "jsonl")
+HELP_VARIABLES = ("COLUMNS", "FORCE_COLOR", "HOME", "NO_COLOR", "PYTHON_COLORS", "TERM")
+END_OF_SOURCES = "="
+"""The line between the sources of a text and the text."""
 
 
 def run(words: Sequence[str]) -> int:
@@ -27,11 +35,7 @@ def run(words: Sequence[str]) -> int:
         return NO_OUTPUT
     _speak_utf8()
     try:
-        command = _command_of(words)
-        if getattr(_arguments_of(command), "output", "text") in MACHINE_FORMS:
-            _keep_stdout()
-        _collect_garbage()
-        return command()
+        return _run(words)
     except BrokenPipeError:
         _forget_stdout()
         return BROKEN
@@ -44,14 +48,16 @@ def run(words: Sequence[str]) -> int:
         return _failed(error)
 
 
-def _command_of(words: Sequence[str]) -> Callable[[], int]:
+def _run(words: Sequence[str]) -> int:
     if list(words) in (["--help"], ["-h"]):
-        from nanocoder.cli.help_text import print_help
+        return print_help()
+    from nanocoder.cli.dispatch import command_of
 
-        return print_help
-    from nanocoder.cli.parser import command_of
-
-    return command_of(words)
+    command = command_of(words)
+    if getattr(command.args[0], "output", "text") in MACHINE_FORMS:
+        _keep_stdout()
+    _collect_garbage()
+    return command()
 
 
 def _collect_garbage() -> None:
@@ -76,11 +82,6 @@ def _failed(error: Exception) -> int:
         " (NANOCODER_DEBUG=1 shows where)"
     )
     return BROKEN
-
-
-def _arguments_of(command: Callable[[], int]) -> object:
-    """Return what the command line says of a command of ours; None of a plugin's."""
-    return command.args[0] if isinstance(command, partial) and command.args else None
 
 
 def _keep_stdout() -> None:
@@ -140,3 +141,82 @@ def _forget_stdout() -> None:
     """Point stdout at nothing, so that the flush on the way out does not fail again."""
     nothing = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nothing, 1)
+
+
+def print_help() -> int:
+    """Print `--help`, whose text is kept while nothing that it is made of changes.
+
+    Listing the commands of plugins takes the configuration and the manifest, which cost more than
+    the rest of a help.
+    """
+    file, state = _help_file(), _help_state()
+    sys.stdout.write((_kept_help(file, state) if file else "") or _new_help(file, state))
+    return 0
+
+
+def _help_file() -> Path | None:
+    """Return where the text is kept; None where that may be a project's place."""
+    try:
+        return None if refusal(Path.cwd(), os.environ) else cache_dir() / "help.txt"
+    except (ConfigError, OSError):
+        return None
+
+
+def _help_state() -> str:
+    """Return, on one line, what a text depends on besides files."""
+    size = ""
+    with suppress(OSError, ValueError, AttributeError):
+        size = str(os.get_terminal_size(sys.__stdout__.fileno()))  # type: ignore[union-attr]
+    names = sorted(name for name in os.environ if name.startswith(("NANOCODER_", "XDG_")))
+    variables = [(name, os.environ.get(name)) for name in (*HELP_VARIABLES, *names)]
+    return repr((VERSION, sys.version, sys.prefix, os.getcwd(), size, variables))
+
+
+def _kept_help(file: Path, state: str) -> str:
+    """Return the kept text, or nothing where one of its sources is another by now."""
+    try:
+        head, _, text = file.read_text(encoding="utf-8").partition(f"\n{END_OF_SOURCES}\n")
+        first, *stamps = head.split("\n")
+        is_current = first == state and all(line == _stamp(line[21:]) for line in stamps)
+    except (OSError, ValueError):
+        return ""
+    return text if is_current else ""
+
+
+def _stamp(path: str) -> str:
+    try:
+        return f"{os.stat(path).st_mtime_ns:20} {path}"
+    except OSError:
+        return f"{0:20} {path}"
+
+
+def _new_help(file: Path | None, state: str) -> str:
+    """Make the text and keep it."""
+    from nanocoder.cli.commands import build
+    from nanocoder.cli.host import Host
+
+    host = Host()
+    commands, problem = host.commands()
+    text = build(commands, ()).format_help()
+    if file is not None and problem is None:
+        from nanocoder_files import replace_file
+
+        stamps = map(_stamp, _help_sources(host, file.with_name("plugins.json")))
+        with suppress(OSError):
+            replace_file(file, "\n".join([state, *stamps, END_OF_SOURCES, text]).encode())
+    return text
+
+
+def _help_sources(host: "Host", manifest: Path) -> Iterator[str]:
+    """Yield the files and folders that decide which commands there are."""
+    from nanocoder.config.document import project_file
+    from nanocoder.config.places import user_config_dir
+    from nanocoder.plugins.discovery import site_paths
+
+    yield from site_paths()
+    settings = user_config_dir()
+    for path in (manifest, settings / "config.toml", settings / "plugins.lock"):
+        yield str(path)
+    yield str(project_file(host.cwd))
+    for entry in host.plugins.entries.values():
+        yield from (path for path, _ in entry.description.get("files", ()))

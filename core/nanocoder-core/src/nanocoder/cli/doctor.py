@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from nanocoder.cli.command_host import CommandHost
+from nanocoder.cli.host import Host
 from nanocoder.cli.output import print_json, print_line, print_table
 from nanocoder.errors import NanocoderError, PersonError
 from nanocoder.plugins.discovery import find_plugins, site_paths
@@ -21,9 +21,9 @@ NO_TOOLS = "none installed; nanocoder plugins install set-default adds the usual
 Row = tuple[str, str, str]
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace, host: Host) -> int:
     """Print the checks and return 1 when one of them failed. A missing model is no failure."""
-    rows = list(_checks(CommandHost(arguments.cwd)))
+    rows = list(_checks(host))
     failed = any(status == "wrong" for _, status, _ in rows)
     if arguments.output == "json":
         checks = [
@@ -49,7 +49,7 @@ def _folded(rows: Sequence[Row]) -> Iterator[Row]:
             yield "plugins", "ok", f"{len(sound)} loaded; `nanocoder plugins list` names them"
 
 
-def _checks(host: CommandHost) -> Iterator[tuple[str, str, str]]:
+def _checks(host: Host) -> Iterator[tuple[str, str, str]]:
     yield "nanocoder", "ok", f"{VERSION}, Python {sys.version.split()[0]}, {sys.prefix}"
     try:
         config = host.config
@@ -74,7 +74,7 @@ def _checks(host: CommandHost) -> Iterator[tuple[str, str, str]]:
     yield from _home_checks()
 
 
-def _search_path_checks(host: CommandHost) -> Iterator[Row]:
+def _search_path_checks(host: Host) -> Iterator[Row]:
     """Name the entries of PYTHONPATH by which a folder's files run before nanocoder does."""
     variable = os.environ.get("PYTHONPATH")
     if not variable:
@@ -93,7 +93,7 @@ def _search_path_checks(host: CommandHost) -> Iterator[Row]:
             yield "PYTHONPATH", "wrong", detail
 
 
-def _plugin_checks(host: CommandHost) -> Iterator[tuple[str, str, str]]:
+def _plugin_checks(host: Host) -> Iterator[tuple[str, str, str]]:
     plugins = host.plugins
     for name in sorted({*plugins.entries, *plugins.set_aside}):
         problem = plugins.set_aside.get(name) or _loading_problem(host, name)
@@ -112,7 +112,7 @@ def _plugin_checks(host: CommandHost) -> Iterator[tuple[str, str, str]]:
             yield "configuration", "note", line
 
 
-def _choice_checks(host: CommandHost) -> Iterator[Row]:
+def _choice_checks(host: Host) -> Iterator[Row]:
     """Say what the configuration names and nobody has: sessions, or calls, would end over it."""
     core, plugins = host.config.core, host.plugins
     for what, key, name in (
@@ -128,7 +128,7 @@ def _choice_checks(host: CommandHost) -> Iterator[Row]:
             yield key, "wrong", f"{where}: the sandbox {name!r} cannot be used: {why}"
 
 
-def _idle_names(host: CommandHost, reported: Sequence[str]) -> Iterator[str]:
+def _idle_names(host: Host, reported: Sequence[str]) -> Iterator[str]:
     """Yield a line for each name in the configuration that is of nothing that is installed.
 
     Lines that *reported* has already are left out.
@@ -148,7 +148,7 @@ def _idle_names(host: CommandHost, reported: Sequence[str]) -> Iterator[str]:
         yield f"{config.where('plugins.disable')}: plugins.disable names {name!r}: no such plugin"
 
 
-def _loading_problem(host: CommandHost, name: str) -> str:
+def _loading_problem(host: Host, name: str) -> str:
     """Load the plugin and its settings, as a session would; returns what went wrong."""
     try:
         for hook in host.plugins.entries[name].hooks:
@@ -159,7 +159,7 @@ def _loading_problem(host: CommandHost, name: str) -> str:
     return host.plugins.set_aside.get(name, "")
 
 
-def _model_check(host: CommandHost) -> tuple[str, str, str]:
+def _model_check(host: Host) -> tuple[str, str, str]:
     model = host.config.core.model
     try:
         info = SessionInfo("doctor", host.cwd)
@@ -172,7 +172,7 @@ def _model_check(host: CommandHost) -> tuple[str, str, str]:
     return "model", "wrong" if problem else "ok", problem or str(chosen)
 
 
-def _price_problem(host: CommandHost, chosen: Chosen) -> str:
+def _price_problem(host: Host, chosen: Chosen) -> str:
     """Say why no run could begin under the limit on money, or that the model cannot be opened."""
     try:
         provider = open_provider(host.plugins, chosen)

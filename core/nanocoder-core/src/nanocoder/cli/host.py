@@ -1,128 +1,297 @@
-"""The host of a command: the command line as a plugin's command sees it."""
+"""The command line as commands work with it, those of the core and those of plugins."""
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+import os
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final
+
+from nanocoder.cli import output
+from nanocoder.cli.commands import COMMANDS
+from nanocoder.config.config import Config
+from nanocoder.config.document import (
+    ConfigFile,
+    UnreadableError,
+    project_file,
+    read_project_bytes,
+    read_user_file,
+)
+from nanocoder.config.places import state_dir, user_config_dir
+from nanocoder.config.trust import trust, untrust
+from nanocoder.errors import ConfigError, NanocoderError, PersonError, UsageError
+from nanocoder.hooks.contributions import Argument, Command
+from nanocoder.plugins import Plugins
+from nanocoder.session.installed import installed_plugins
+from nanocoder.session.workspaces import existing_directory, open_workspace
 
 if TYPE_CHECKING:
-    from argparse import Action, ArgumentParser
-
     from nanocoder_files import Workspace
 
+    from nanocoder.cli.commands import Note
     from nanocoder.cli.signals import Signals
-    from nanocoder.config.config import Config
-    from nanocoder.hooks.contributions import Argument
-    from nanocoder.plugins import Plugins
     from nanocoder.session.journal import Journal
     from nanocoder.session.models import ServedModels
     from nanocoder.session.session import Session
     from nanocoder.session.store import SessionStore
 
-Note = Callable[["Action", "Argument"], object]
+FLAGS: Final = ("model", "mode", "max_turns", "dialect")
+"""Options that go before every other configuration."""
+INTERRUPTED, TERMINATED = "interrupted", "terminated"
+NO_SCREEN: Final = """conversations need a plugin; nanocoder plugins install ui-terminal adds it.
+Without it: nanocoder run "PROMPT" does one task, nanocoder --help lists every command."""
 
 
-class Host(Protocol):
+class Host:
     """One directory with its configuration and plugins, the person's sessions, and the output.
 
     Configuration and plugins are read when they are first asked for.
     """
 
-    cwd: Path
+    def __init__(self, cwd: str = ".", **flags: Any) -> None:
+        self._cwd = cwd
+        self.flags = {name: value for name, value in flags.items() if value not in ("", None)}
+        self._has_news = True
+        self._notices_told = 0
 
-    @property
-    def config(self) -> "Config":
+    @classmethod
+    def of(cls, arguments: Namespace) -> "Host":
+        """Return the host for parsed *arguments*."""
+        return cls(arguments.cwd, **{name: getattr(arguments, name, None) for name in FLAGS})
+
+    @cached_property
+    def cwd(self) -> Path:
+        """The directory; raises UsageError when there is no such directory."""
+        if not self._cwd:
+            # An unset variable of a script must not mean the directory here.
+            raise UsageError("--cwd is empty; name a directory, or leave it out to work here")
+        return existing_directory(self._cwd)
+
+    @cached_property
+    def config(self) -> Config:
         """The configuration of the directory, flags included; raises ConfigError."""
-        ...
+        return Config.load(self.cwd, flags=self.flags)
 
-    @property
-    def plugins(self) -> "Plugins":
+    @cached_property
+    def plugins(self) -> Plugins:
         """The installed plugins, configured."""
-        ...
+        return installed_plugins(self.config)
 
-    @property
+    @cached_property
     def sessions(self) -> "SessionStore":
         """The person's sessions, of every directory."""
-        ...
+        from nanocoder.session.store import SessionStore  # listing plugins needs no session
 
-    @property
+        return SessionStore.of_user(warn=self.say)
+
+    @cached_property
     def signals(self) -> "Signals":
         """The signals that end a command, from the moment that this is entered."""
-        ...
+        from nanocoder.cli.signals import Signals  # only sessions need them
+
+        return Signals()
 
     @property
     def state_dir(self) -> Path:
         """The directory of the person's own state; raises ConfigError without a home directory."""
-        ...
+        return state_dir()
 
     @property
     def is_interactive(self) -> bool:
         """Tell whether a person is at both ends: a terminal to read and one to write."""
-        ...
+        return _is_terminal(sys.stdin) and _is_terminal(sys.stdout)
 
     @property
     def columns(self) -> int:
         """The width of the terminal at standard output; 0 where it is no terminal."""
-        ...
+        return output.terminal_width()
 
-    def print_line(self, text: str = "") -> None:
-        """Print one line, with anything that could steer a terminal made visible."""
-        ...
+    print_line = staticmethod(output.print_line)
+    print_table = staticmethod(output.print_table)
+    print_json = staticmethod(output.print_json)
+    say = staticmethod(output.complain)
+    agrees = staticmethod(output.is_agreed)
 
-    def print_table(self, head: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-        """Print rows below their heads, aligned; numbers to the right."""
-        ...
+    def commands(self) -> tuple[Mapping[str, Command[Any]], NanocoderError | None]:
+        """Return every command by its name, the core's first, without importing a plugin.
 
-    def print_json(self, value: Any) -> None:
-        """Print *value* as one JSON document."""
-        ...
+        Where plugins cannot be listed, the core's commands are all there are, and the reason stands
+        beside them.
+        """
+        try:
+            offers = [offer for _, offer in self.plugins.offers("commands")]
+        except NanocoderError as error:
+            return COMMANDS, error
+        declared = {offer["name"]: _declared(offer) for offer in offers}
+        return {**COMMANDS, **declared, **COMMANDS}, None
 
-    def say(self, message: str) -> None:
-        """Tell a person something beside the output."""
-        ...
-
-    def agrees(self, question: str) -> bool:
-        """Ask the person for a yes; anything else is a no, an end of input too."""
-        ...
-
-    def parser(self, note: "Note") -> "ArgumentParser":
+    def parser(self, note: "Note") -> ArgumentParser:
         """Return the parser of every command; *note* gets each of its arguments."""
-        ...
+        from nanocoder.cli.commands import build  # to complete words is a command of a plugin
 
-    def chat(self, resume: str = "") -> int:
+        return build(self.commands()[0], note=note)
+
+    def chat(self, resume: str = "", prompt: str = "") -> int:
         """Start a conversation, or go on with the session *resume*; returns the exit code."""
-        ...
+        offer = self.plugins.offered("commands", "chat")
+        if offer is None:
+            raise UsageError(NO_SCREEN)
+        return int(offer[1].run(Namespace(resume=resume, prompt=prompt), self))
 
+    def settings_classes(self) -> dict[str, type]:
+        """Return the settings class of every plugin that has one, loading them."""
+        classes = {name: self.plugins.settings_class(name) for name in list(self.plugins.entries)}
+        return {name: cls for name, cls in classes.items() if cls is not None}
+
+    @property
+    def config_path(self) -> Path:
+        """The person's configuration file, which need not exist; raises ConfigError."""
+        self.refuse_foreign_places()
+        return user_config_dir() / "config.toml"
+
+    def config_file(self) -> ConfigFile:
+        """Return the person's configuration file, an empty one if there is none."""
+        return read_user_file(self.config_path) or ConfigFile(self.config_path, b"")
+
+    def save_config(self, file: ConfigFile) -> None:
+        """Write the person's configuration file, unless it is wrong; raises ConfigError."""
+        try:
+            Config.of_user(file).check(self.settings_classes())
+        except ConfigError as error:
+            raise ConfigError(
+                f"nothing was changed, because this would be wrong: {error}"
+            ) from error
+        file.save()
+
+    @property
+    def project_config(self) -> Path:
+        """The project's configuration file, which need not exist."""
+        return project_file(self.cwd)
+
+    def read_project_config(self) -> bytes | None:
+        """Return what the project's file has, None if there is none; raises ConfigError."""
+        try:
+            return read_project_bytes(self.cwd)
+        except UnreadableError as error:
+            raise ConfigError(f"{self.project_config}: {error}") from None
+
+    def trust(self, reviewed: bytes | None) -> None:
+        """Trust the directory, unless its file is another than the *reviewed* one by now."""
+        trust(self.cwd, reviewed=reviewed)
+
+    def untrust(self) -> None:
+        """Take the trust in the directory back."""
+        untrust(self.cwd)
+
+    def refuse_foreign_places(self) -> None:
+        """Raise ConfigError where our own directories may be a project's, not the person's."""
+        if self.config.refusal:
+            raise ConfigError(self.config.refusal)
+
+    @contextmanager
     def session(
         self,
         *,
-        interactive: bool = ...,
-        output: str = ...,
-        resume: str = ...,
-        dry_run: bool = ...,
-        persist: bool = ...,
-    ) -> AbstractContextManager["Session"]:
+        interactive: bool = False,
+        output: str = "text",
+        resume: str = "",
+        dry_run: bool = False,
+        persist: bool = True,
+    ) -> Iterator["Session"]:
         """Open a session with the host's configuration and plugins, as `open_session` does.
 
         A signal interrupts its run, and a second one ends the process.
         """
-        ...
+        from nanocoder.session.api import open_session  # most commands open no session
+
+        with self.signals:
+            opened = open_session(
+                self.cwd,
+                config=self.config,
+                plugins=self.plugins,
+                warn=self.say,
+                interactive=interactive,
+                output=output,
+                resume=resume,
+                dry_run=dry_run,
+                persist=persist,
+            )
+            self.tell_news()
+            with opened, self.signals.obeyed_by(partial(stop, opened)):
+                yield opened
+        self._tell_ignored()  # a plugin's table is read at its first call
 
     def open_workspace(self, root: Path, journal: "Journal") -> "Workspace":
         """Open the workspace at *root* of a stored session, whose *journal* gets its changes.
 
         Raises: ConfigError where a project may have chosen our own directories.
         """
-        ...
-
-    def tell_start_files(self) -> None:
-        """Name what plugins have put into every start of Python: few people look there."""
-        ...
+        self.refuse_foreign_places()
+        return open_workspace(root, journal, self.config)
 
     def notices(self, session: "Session") -> Sequence[str]:
         """Return what the first run or call of *session* will say of rules that do not hold."""
-        ...
+        from nanocoder.session.installed import start_notices
 
-    def models(self, session: "Session") -> Sequence["ServedModels"]:
+        return start_notices(session.config, session.plugins)
+
+    def models(self, session: "Session") -> "Sequence[ServedModels]":
         """Return the models that each provider can name, for *session* to choose from."""
-        ...
+        from nanocoder.session.models import served_models  # few conversations look at them
+
+        try:
+            current = session.chosen
+        except PersonError:
+            current = None
+        return served_models(session.plugins, current)
+
+    def tell_start_files(self) -> None:
+        """Name what plugins have put into every start of Python: few people look there."""
+        from nanocoder.plugins.discovery import find_plugins, site_paths, start_files
+
+        plugins = {plugin.distribution: plugin for plugin in find_plugins(site_paths())}
+        for distribution, plugin in sorted(plugins.items()):
+            for file in start_files(plugin):
+                self.say(
+                    f"{distribution} contains {file}, which runs code whenever Python starts, with"
+                    " or without nanocoder; review it"
+                )
+
+    def tell_news(self) -> None:
+        """Say once what is new, set aside, or was ignored."""
+        if not self._has_news:
+            return
+        self._has_news = False
+        self._tell_ignored()
+        if self.plugins.fresh:
+            self.say(f"new or changed plugins: {', '.join(self.plugins.fresh)}")
+        for name, reason in self.plugins.set_aside.items():
+            self.say(f"plugin {name!r} is set aside: {reason} (nanocoder doctor)")
+
+    def _tell_ignored(self) -> None:
+        """Say what of the configuration was ignored, each line once."""
+        notices = self.config.notices
+        for notice in notices[self._notices_told :]:
+            self.say(notice)
+        self._notices_told = len(notices)
+
+
+def stop(session: "Session", number: int) -> None:
+    """Interrupt *session* because of a signal."""
+    import signal
+
+    session.interrupt(INTERRUPTED if number == signal.SIGINT else TERMINATED, signal=number)
+
+
+def _declared(offer: Mapping[str, Any]) -> Command[Any]:
+    arguments = tuple(Argument(**argument) for argument in offer["arguments"])
+    return Command(offer["name"], offer["help"], None, arguments)
+
+
+def _is_terminal(stream: Any) -> bool:
+    try:
+        return stream is not None and os.isatty(stream.fileno())
+    except (OSError, ValueError):
+        return False

@@ -135,6 +135,18 @@ def _cells(letter: str) -> int:
     return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
 
 
+def is_agreed(question: str) -> bool:
+    """Ask for a yes; anything else is a no, an end of input too."""
+    try:
+        return input(f"{question} [y/N] ").strip().casefold() in {"y", "yes"}
+    except EOFError:
+        print_line()  # what comes next would stand behind the question
+        return False
+    except KeyboardInterrupt:
+        print_line()
+        raise
+
+
 def complain(message: str) -> None:
     """Write a message for a person to stderr, made safe for a terminal.
 

@@ -1,17 +1,15 @@
-"""`nanocoder plugins …`: what is installed, what it offers, and how to get more or make one."""
+"""`nanocoder plugins …`, and the packages that plugins come in: ours, installed ones, and sets."""
 
 import argparse
+import os
 import re
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from nanocoder_schema import did_you_mean, nearest
+from nanocoder_schema import did_you_mean
 
-from nanocoder.cli.command_host import CommandHost
-from nanocoder.cli.inside import refuse_in_a_call
-from nanocoder.cli.output import complain, print_json, print_line, print_table
-from nanocoder.cli.packages import installed_sets, known_packages
+from nanocoder.cli.host import Host
+from nanocoder.cli.output import print_json, print_line, print_table
 from nanocoder.config.places import user_config_dir
 from nanocoder.errors import UsageError
 from nanocoder.plugins import Entry, Plugins
@@ -25,19 +23,13 @@ from nanocoder.plugins.discovery import (
     write_lock,
 )
 
-CHANGING = frozenset(("install", "remove", "lock", "sync"))
+SET = "nanocoder-set-"
+SET_FOLDERS = "nanocoder_set_"
 OFFERED = ("tools", "providers", "commands", "screens", "dialects", "sandboxes")
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Do the action that was named."""
-    if arguments.action in CHANGING:
-        refuse_in_a_call()
-    return ACTIONS[arguments.action](arguments)
-
-
-def _list(arguments: argparse.Namespace) -> int:
-    host = CommandHost(arguments.cwd)
+def show(arguments: argparse.Namespace, host: Host) -> int:
+    """List the plugins, or show those that are named."""
     plugins = host.plugins
     names = sorted({name.removeprefix(PREFIX) for name in arguments.names} or plugins.entries)
     _refuse_unknown(names, plugins)
@@ -105,94 +97,8 @@ def _data(entry: Entry, problem: str) -> dict[str, Any]:
     }
 
 
-def _package(name: str) -> str:
-    """Return the package of a plugin that may be named without its prefix: tool-grep."""
-    is_place = name in {".", ".."} or "/" in name or name.endswith((".whl", ".tar.gz"))
-    is_whole = name.lower().replace("_", "-").startswith(PREFIX)
-    return name if is_place or is_whole else PREFIX + name
-
-
-def _install(arguments: argparse.Namespace) -> int:
-    packages = [_package(name) for name in arguments.names]
-    for package in packages:
-        _refuse_slip(package)
-    tool, code = _pip("install", *packages)
-    if not code:
-        CommandHost().tell_start_files()
-        return 0
-    complain(
-        f"{' '.join(packages)} could not be installed: {tool} ended with {code}, see above."
-        " If the package is not on your index, name a folder or a wheel, as in nanocoder plugins"
-        f" install ./PATH, or set {tool.upper()}_FIND_LINKS to a folder of wheels"
-    )
-    return 1
-
-
-def _refuse_slip(package: str) -> None:
-    """Raise UsageError for a name that is nearly one of ours: anybody may own that package."""
-    name = re.split(r"[\[<>=!~; @]", package, maxsplit=1)[0].lower().replace("_", "-")
-    packages = known_packages()
-    kind, _, rest = name.removeprefix(PREFIX).partition("-")
-    start = f"{PREFIX}{kind}-"
-    others = [other.removeprefix(start) for other in packages if other.startswith(start)]
-    close = nearest(rest, others, limit=1, cutoff=0.75)
-    is_known = name in packages or name in _installed().values()
-    if name.startswith(PREFIX) and not is_known and close:
-        hint = did_you_mean(name, [start + close[0]])
-        raise UsageError(
-            f"{name!r} is not a package of nanocoder{hint} Nothing was installed; to install it"
-            f" anyway: pip install {name}"
-        )
-
-
-def _remove(arguments: argparse.Namespace) -> int:
-    packages = _installed()
-    gone = [name for name in arguments.names if _normal(name) not in packages]
-    if gone:
-        hint = did_you_mean(_normal(gone[0]), packages, ";", cutoff=0.75)
-        raise UsageError(
-            f"no plugin {gone[0]!r} is installed{hint}"
-            " `nanocoder plugins list` names them. Nothing was removed"
-        )
-    tool, code = _pip("uninstall", *{packages[_normal(name)]: "" for name in arguments.names})
-    if code:
-        complain(f"nothing was removed: {tool} ended with {code}, see above")
-    return 1 if code else 0
-
-
-def _normal(name: str) -> str:
-    return name.lower().replace("_", "-").removeprefix(PREFIX)
-
-
-def _installed() -> dict[str, str]:
-    """Return the packages of the installed plugins and sets, by each name that they go by."""
-    sets = {f"set-{name}": f"{PREFIX}set-{name}" for name in installed_sets()}
-    plugins = find_plugins(site_paths())
-    packages = {_normal(plugin.distribution): plugin.distribution for plugin in plugins}
-    return {**packages, **{_normal(plugin.name): plugin.distribution for plugin in plugins}, **sets}
-
-
-def _pip(action: str, *packages: str) -> tuple[str, int]:
-    """Run pip, or uv where there is none, on this environment; returns which and its exit code."""
-    import importlib.util
-    import shutil
-    import subprocess
-
-    yes = ["-y"] if action == "uninstall" else []
-    tool = "pip" if importlib.util.find_spec("pip") else "uv"
-    if tool == "pip":
-        command = [sys.executable, "-P", "-m", "pip", action, *yes, *packages]
-    elif uv := shutil.which("uv"):
-        command = [uv, "pip", action, "--python", sys.executable, *packages]
-    else:
-        raise UsageError(
-            f"neither pip nor uv is available to {action} {' '.join(packages)} in {sys.prefix}:"
-            " install one of them first"
-        )
-    return tool, subprocess.run(command, check=False).returncode
-
-
-def _lock(_: argparse.Namespace) -> int:
+def lock(_arguments: argparse.Namespace, _host: Host) -> int:
+    """Record what is installed as trusted."""
     path = user_config_dir() / "plugins.lock"
     now = installed_now()
     write_lock(path, now)
@@ -201,7 +107,8 @@ def _lock(_: argparse.Namespace) -> int:
     return 0
 
 
-def _sync(_: argparse.Namespace) -> int:
+def sync(_arguments: argparse.Namespace, _host: Host) -> int:
+    """Compare what is installed with the lock; returns 1 where they differ."""
     changed = differences(read_lock(user_config_dir() / "plugins.lock"), installed_now())
     for name, difference in changed.items():
         print_line(f"{name} {difference}")
@@ -210,10 +117,73 @@ def _sync(_: argparse.Namespace) -> int:
     return 1 if changed else 0
 
 
-ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {
-    "list": _list,
-    "install": _install,
-    "remove": _remove,
-    "lock": _lock,
-    "sync": _sync,
-}
+def installed_sets() -> dict[str, str]:
+    """Return each installed set's name and its METADATA file."""
+    metadata: dict[str, str] = {}
+    for site in site_paths():
+        if not os.path.isdir(site):
+            continue
+        for name in sorted(os.listdir(site)):
+            if name.startswith(SET_FOLDERS) and name.endswith(".dist-info"):
+                short = name.removeprefix(SET_FOLDERS).split("-")[0].replace("_", "-")
+                metadata.setdefault(short, os.path.join(site, name, "METADATA"))
+    return metadata
+
+
+def installed_packages() -> dict[str, str]:
+    """Return the packages of the installed plugins and sets, by each name that they go by."""
+    packages = {f"set-{name}": f"{SET}{name}" for name in installed_sets()}
+    plugins = find_plugins(site_paths())
+    for name, distribution in [(plugin.name, plugin.distribution) for plugin in plugins]:
+        own = distribution.lower().replace("_", "-").removeprefix("nanocoder-")
+        packages |= {own: distribution, name: distribution}
+    return packages
+
+
+def known_packages() -> dict[str, list[tuple[str, str]]]:
+    """Return the packages that nanocoder's own index has, each with the kinds and names it offers.
+
+    None of them need be installed. `nox -s table` writes the file.
+    """
+    packages: dict[str, list[tuple[str, str]]] = {}
+    with open(os.path.join(os.path.dirname(__file__), "packages.txt"), encoding="utf-8") as file:
+        for line in file.read().splitlines():
+            package, *offer = line.split("\t")
+            packages.setdefault(package, []).extend([(offer[0], offer[1])] if offer else [])
+    return packages
+
+
+def package_with(what: str, name: str) -> str:
+    """Return the package of ours that offers *name* among its "tools", "commands" …, or nothing."""
+    packages = known_packages().items()
+    return next((package for package, offers in packages if (what, name) in offers), "")
+
+
+def members_of(name: str) -> frozenset[str]:
+    """Return the distributions that the set *name* requires, those of sets among them included.
+
+    Raises UsageError when it is not installed.
+    """
+    sets = installed_sets()
+    if name not in sets:
+        hint = did_you_mean(name, sets, ".")
+        raise UsageError(f"there is no set {name!r}{hint} Installed: {', '.join(sets) or 'none'}")
+    members: set[str] = set()
+    waiting = {f"{SET}{name}"}
+    while waiting:
+        distribution = waiting.pop()
+        members.add(distribution)
+        # Only sets are followed: what a plugin needs may be a plugin that the set leaves out.
+        metadata = sets.get(distribution.removeprefix(SET), "")
+        if distribution.startswith(SET) and metadata:
+            waiting |= _required(metadata) - members
+    return frozenset(members)
+
+
+def _required(metadata: str) -> set[str]:
+    """Return the distributions that a METADATA file requires, those of its extras included."""
+    with open(metadata, encoding="utf-8") as file:
+        lines = file.read().partition("\n\n")[0].splitlines()
+    required = (line.partition("Requires-Dist: ")[2] for line in lines)
+    names = (re.split(r"[ ;<>=!~\[(]", text, maxsplit=1)[0] for text in required if text)
+    return {name.lower().replace("_", "-") for name in names}

@@ -1,59 +1,77 @@
-"""`nanocoder run PROMPT`: one prompt, one answer."""
+"""What opens a session: `nanocoder run`, `chat`, `call`, and `policy explain`."""
 
 import argparse
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
-from nanocoder_schema import did_you_mean, for_terminal, one_line
+from attrs import evolve
+from nanocoder_schema import did_you_mean, for_terminal, one_line, parse_json
 
-from nanocoder.cli.command_host import CommandHost, stop
-from nanocoder.cli.output import answers, complain
+from nanocoder.cli.host import Host, stop
+from nanocoder.cli.output import answers, complain, print_json, print_line, print_table
 from nanocoder.cli.piped import prompt_of
 from nanocoder.cli.signals import Signals
-from nanocoder.errors import UsageError
+from nanocoder.errors import BadArguments, Cancelled, UnknownTool, UsageError
 from nanocoder.hooks.contributions import Display
+from nanocoder.path.approval import verdict_data
 from nanocoder.session.report import Report
 from nanocoder.session.session import Session
 from nanocoder.text import brief
 from nanocoder.tools.session_info import SessionInfo
-from nanocoder.values import Event
+from nanocoder.values import Event, ToolCall, Verdict
+from nanocoder.version import VERSION
 
 MACHINE_FORMS = ("json", "jsonl")
+EXIT_CODES = {
+    "": 0,
+    "configuration": 2,
+    "approval_needed": 3,
+    "denied": 6,
+    "read_denied": 6,
+    "cancelled": 130,
+}
+"""By error class; whatever else goes wrong is 1."""
+TABLE = (
+    "no installed plugin has it; docs/reference/plugins.md lists the packages with their tools,"
+    " and nanocoder plugins install NAME adds one"
+)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace, host: Host) -> int:
     """Run one prompt and return the exit code of its outcome."""
     displays: list[Display] = []
     try:
-        return _run(arguments, displays)
+        return _run(arguments, host, displays)
     except Exception as error:
         if not displays:  # else it has shown the report
             print_failure(error, arguments.output)
         raise
 
 
-def _run(arguments: argparse.Namespace, displays: list[Display]) -> int:
-    host = CommandHost(
-        arguments.cwd,
-        model=arguments.model,
-        mode=arguments.mode,
-        max_turns=arguments.max_turns,
-        dialect=arguments.dialect,
-    )
+def chat(arguments: argparse.Namespace, host: Host) -> int:
+    """Start the conversation that a plugin offers."""
+    if arguments.version:
+        print_line(f"nanocoder {VERSION}")
+        return 0
+    resume = arguments.resume and host.sessions.find(arguments.resume, cwd=host.cwd)
+    return host.chat(resume, " ".join(getattr(arguments, "prompt", ())))
+
+
+def _run(arguments: argparse.Namespace, host: Host, displays: list[Display]) -> int:
     with host.signals:
         if arguments.set:
             restrict_to_set(host, arguments.set)
         check_output(host, arguments.output)
         is_taken = arguments.stdin is None and _reads_stdin(host, arguments.output)
         prompt, typed = prompt_of(arguments.prompt, wait=False if is_taken else arguments.stdin)
-        options = {
-            "output": arguments.output,
-            "interactive": host.is_interactive and arguments.output == "text",
-            "resume": arguments.resume or "",
-            "dry_run": arguments.dry_run,
-        }
-        with host.session(**options) as session:
+        with host.session(
+            output=arguments.output,
+            interactive=host.is_interactive and arguments.output == "text",
+            resume=arguments.resume or "",
+            dry_run=arguments.dry_run,
+        ) as session:
             displays.append(open_display(host, session.info))
             _show(session, session.run(prompt, typed=typed), displays[0], host.signals)
     for report in host.plugins.reports:
@@ -91,14 +109,14 @@ def print_failure(error: Exception, form: str) -> None:
     answers().write(json.dumps(data) + "\n")
 
 
-def check_output(host: CommandHost, form: str) -> None:
+def check_output(host: Host, form: str) -> None:
     """Raise UsageError when nothing installed can show a session as *form*."""
     if form == "text":
         return
     have = sorted({"text", *(offer["name"] for _, offer in host.plugins.offers("screens"))})
     if form in have:
         return
-    from nanocoder.cli.packages import package_with  # only mistakes need it
+    from nanocoder.cli.plugins import package_with  # only mistakes need it
 
     if package := package_with("screens", form):
         raise UsageError(f"--output {form} needs a package: nanocoder plugins install {package}")
@@ -106,13 +124,13 @@ def check_output(host: CommandHost, form: str) -> None:
     raise UsageError(f"there is no output format {form!r}{hint} Formats: {', '.join(have)}")
 
 
-def _reads_stdin(host: CommandHost, form: str) -> bool:
+def _reads_stdin(host: Host, form: str) -> bool:
     """Tell whether standard input is for the answers of a program that reads *form*."""
     offer = None if form == "text" else host.plugins.offered("screens", form)
     return offer is not None and bool(offer[1].reads_stdin)
 
 
-def open_display(host: CommandHost, info: SessionInfo) -> Display:
+def open_display(host: Host, info: SessionInfo) -> Display:
     """Return what shows the session: a plugin's screen, or plain text where nobody watches."""
     offer = None
     if info.output != "text" or host.is_interactive:
@@ -182,12 +200,12 @@ def _chatter(line: str) -> None:
         return
 
 
-def restrict_to_set(host: CommandHost, name: str) -> None:
+def restrict_to_set(host: Host, name: str) -> None:
     """Keep only the plugins that the set *name* depends on.
 
     Raises UsageError when it is not installed.
     """
-    from nanocoder.cli.packages import members_of
+    from nanocoder.cli.plugins import members_of
 
     members = members_of(name)
     for plugin in list(host.plugins.entries):
@@ -195,3 +213,90 @@ def restrict_to_set(host: CommandHost, name: str) -> None:
         # A set may leave out tools, never a policy that the person has installed.
         if entry.distribution not in members and not entry.is_policy:
             host.plugins.remove(plugin, f"does not belong to the set {name!r}")
+
+
+def call(arguments: argparse.Namespace, host: Host) -> int:
+    """Run one call and print its result; a refusal by policy is exit code 6."""
+    values = _parsed(arguments.arguments)
+    interactive = host.is_interactive and arguments.output == "text"
+    with host.signals as signals:
+        with host.session(output=arguments.output, interactive=interactive) as session:
+            for event in session.call(arguments.tool, values):
+                last = event
+                if event.kind == "notice":
+                    host.say(event.data["text"])
+                if signals.number:  # it may have come just before the call began
+                    stop(session, signals.number)
+        _show_result(last.data, session, arguments)
+    error_class = last.data["error_class"]
+    if error_class == Cancelled.error_class and signals.number:
+        return signals.exit_code
+    return EXIT_CODES.get(error_class, 1)
+
+
+def explain(arguments: argparse.Namespace, host: Host) -> int:
+    """Judge the call as a session would, without running it."""
+    values = _parsed(arguments.arguments)
+    with host.session(persist=False) as session:
+        tool = session.plugins.tool(arguments.tool).real()
+        tool.signature.check(values)
+        session.approvals.session = evolve(session.info, agent=arguments.agent)
+        explained = ToolCall("explained", tool.name, values)
+        verdict = _placed(host, session.approvals.verdict(explained, tool))
+        everyone = [
+            _placed(host, verdict) for verdict in session.approvals.verdicts(explained, tool)
+        ]
+    if arguments.output == "json":
+        data = {"tool": tool.name, **verdict_data(verdict)}
+        print_json({**data, "verdicts": [verdict_data(each) for each in everyone]})
+        return 0
+    print_line(f"{verdict.decision}: {verdict.reason}")
+    rows = [
+        (
+            each.plugin or "core",
+            str(each.decision),
+            each.rule or "-",
+            each.source or "-",
+            each.reason,
+        )
+        for each in everyone
+    ]
+    print_table(("plugin", "verdict", "rule", "where", "reason"), rows)
+    return 0
+
+
+def _placed(host: Host, verdict: Verdict) -> Verdict:
+    """Say where a rule stands: the file and line of the setting that its source names."""
+    if not verdict.source.startswith("plugins."):
+        return verdict
+    return evolve(verdict, source=str(host.config.where(verdict.source)))
+
+
+def _show_result(data: Mapping[str, Any], session: Session, arguments: argparse.Namespace) -> None:
+    if arguments.output == "json":
+        answers().write(json.dumps(data) + "\n")
+        return
+    _print(data)
+    is_unknown = data["error_class"] == UnknownTool.error_class
+    if is_unknown and not session.plugins.why_missing(arguments.tool):
+        complain(TABLE)
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    """Read the JSON object of arguments; raises UsageError."""
+    try:
+        values = parse_json(text) if text.strip() else {}
+    except BadArguments as error:
+        raise UsageError(f"the arguments are not JSON: {error}") from error
+    if not isinstance(values, dict):
+        raise UsageError(
+            f"""the arguments must be a JSON object, as in '{{"path": "a.py"}}', not {text!r:.80}"""
+        )
+    return values
+
+
+def _print(data: Any) -> None:
+    if data["status"] != "ok":
+        complain(data["output"])
+        return
+    sys.stdout.write(for_terminal(data["output"]).rstrip("\n") + "\n")

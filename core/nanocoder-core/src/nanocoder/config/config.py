@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from attrs import Attribute
 
 from nanocoder.config.document import (
-    Document,
+    ConfigFile,
     UnreadableError,
     project_file,
     read_project_bytes,
@@ -65,7 +65,7 @@ class Config:
             path: self._resolve(cls, path, checked, layers) for path, cls in TABLES.items()
         }
         self._settings: dict[str, Any] = {}
-        self._again: Callable[[], Config] | None = None
+        self._again: Callable[..., Config] | None = None
         self.trusted = trusted
         self.refusal = ""
         self.warning = ""
@@ -115,7 +115,7 @@ class Config:
         return config
 
     @classmethod
-    def of_user(cls, document: Document) -> "Config":
+    def of_user(cls, document: ConfigFile) -> "Config":
         """Return what a user's file says by itself; raises ConfigError for one that is wrong."""
         return cls([Layer("user", document.data, document)])
 
@@ -124,12 +124,14 @@ class Config:
         for plugin, settings_class in plugin_classes.items():
             self.settings(plugin, settings_class)
 
-    def reread(self) -> "Config":
+    def reread(self, **changes: Any) -> "Config":
         """Read the same layers as they are now; one that was not read from files stays as it is.
+
+        *changes* are arguments of `load` that are to be others.
 
         Raises: ConfigError, as `load` does.
         """
-        return self if self._again is None else self._again()
+        return self if self._again is None else self._again(**changes)
 
     @property
     def notices(self) -> tuple[str, ...]:
@@ -266,7 +268,7 @@ def _project_layer(cwd: Path, notices: list[str], *, trusted: bool) -> Layer | N
     if content is None:
         return None
     try:
-        document = Document(path, content)
+        document = ConfigFile(path, content)
     except ConfigError as error:
         if trusted:
             raise

@@ -3,11 +3,13 @@
 import errno
 import os
 import re
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
-from nanocoder_files import open_private
+from attrs import frozen
+from nanocoder_files import open_private, replace_file
 
 from nanocoder.errors import ConfigError
 
@@ -25,7 +27,23 @@ class UnreadableError(Exception):
     """The file is there and must not, or cannot, be read; the message says why."""
 
 
-class Document:
+@frozen
+class Statement:
+    """A setting, or the header of a table: its lines, its text, its key, and its comments."""
+
+    first: int
+    last: int
+    text: str
+    key: tuple[str, ...]
+    comments: tuple[str, ...]
+
+    @property
+    def is_header(self) -> bool:
+        """Tell whether a table begins here."""
+        return self.text.startswith("[")
+
+
+class ConfigFile:
     """A parsed file: *data* is its content, nested like the tables."""
 
     def __init__(self, path: Path, content: bytes) -> None:
@@ -46,20 +64,34 @@ class Document:
         return 0
 
     @cached_property
+    def statements(self) -> tuple[Statement, ...]:
+        """The settings and headers of the file, from its first line to its last."""
+        return tuple(_statements(self.text))
+
+    def save(self) -> None:
+        """Write the file in one step, through a link to where it is; raises ConfigError."""
+        path = os.path.realpath(self.path)
+        try:
+            replace_file(Path(path), self.text.encode())
+        except OSError as error:
+            raise ConfigError(
+                f"cannot write {path}: {error.strerror}; nothing was changed"
+            ) from None
+
+    @cached_property
     def _lines(self) -> dict[tuple[str, ...], int]:
         """Map each key to its line; tomllib keeps none."""
         lines: dict[tuple[str, ...], int] = {}
         table: tuple[str, ...] = ()
-        for line, _, statement in statements(self.text):
-            if statement.startswith("["):
-                table = key_of(statement.lstrip("["))
-                lines.setdefault(table, line)
-            else:
-                lines.setdefault(table + key_of(statement), line)
+        for statement in self.statements:
+            if statement.is_header:
+                table = statement.key
+            key = table if statement.is_header else table + statement.key
+            lines.setdefault(key, statement.first)
         return lines
 
 
-def read_user_file(path: Path) -> Document | None:
+def read_user_file(path: Path) -> ConfigFile | None:
     """Read the user's file, None when there is none; raises ConfigError.
 
     It may be a link: people keep their dotfiles elsewhere. One that leads nowhere is no missing
@@ -70,7 +102,7 @@ def read_user_file(path: Path) -> Document | None:
     except UnreadableError as error:
         raise ConfigError(f"{path}: {error}") from None
     if content is not None:
-        return Document(path, content)
+        return ConfigFile(path, content)
     for place in (path, path.parent):
         if os.path.lexists(place) and not place.is_dir():
             what = "is a broken symbolic link" if place.is_symlink() else "is not a directory"
@@ -150,23 +182,25 @@ def _parsed(path: Path, text: str) -> dict[str, Any]:
         raise ConfigError(f"{path}:1:1: tables and arrays are nested too deeply") from None
 
 
-def statements(text: str) -> list[tuple[int, int, str]]:
-    """Split a document that is known to be valid: first line, last line, statement."""
-    parts = []
+def _statements(text: str) -> Iterator[Statement]:
+    """Split a document that is known to be valid."""
     start, depth, line, first = 0, 0, 1, 1
+    comments: list[str] = []
     for token in TOKENS.finditer(text + "\n"):
         symbol = token.group()
         depth += (symbol in ("[", "{")) - (symbol in ("]", "}"))
         line += symbol.count("\n")
+        if symbol.startswith("#"):
+            comments.append(symbol)
         if symbol == "\n" and depth == 0:
             statement = text[start : token.start()].strip()
             if statement and not statement.startswith("#"):
-                parts.append((first, line - 1, statement))
-            start, first = token.end(), line
-    return parts
+                key = _key_of(statement.lstrip("["))
+                yield Statement(first, line - 1, statement, key, tuple(comments))
+            start, first, comments = token.end(), line, []
 
 
-def key_of(statement: str) -> tuple[str, ...]:
+def _key_of(statement: str) -> tuple[str, ...]:
     """Return the dotted key that *statement* begins with."""
     parts, position = [], 0
     while match := KEY_PART.match(statement, position):

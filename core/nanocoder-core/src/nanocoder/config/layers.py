@@ -6,7 +6,7 @@ from typing import Any, Final
 from attrs import Attribute, frozen
 from nanocoder_schema import Shown
 
-from nanocoder.config.document import Document
+from nanocoder.config.document import ConfigFile
 from nanocoder.config.origin import LayerName, Origin
 from nanocoder.config.settings import keys_of
 from nanocoder.errors import ConfigError, PersonError, UsageError
@@ -24,7 +24,7 @@ class Layer(Shown):
 
     name: LayerName
     data: Mapping[str, Any]
-    document: Document | None = None
+    document: ConfigFile | None = None
     trusted: bool = True
     names: Mapping[str, str] = {}
 

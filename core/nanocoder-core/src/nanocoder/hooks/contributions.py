@@ -56,13 +56,15 @@ class Command(Value, Generic[HostT]):
     A name of two words is an action of a group: "plugins new". *run* gets the values of
     *arguments*, and the host, through which it opens sessions; it returns the exit code. A command
     named like a group, without *run*, gives the group its help. The command named "chat" is what
-    `nanocoder` alone starts.
+    `nanocoder` alone starts. *outside_calls* refuses the command in processes that a tool starts: a
+    session must not loosen its own rules.
     """
 
     name: str
     help: str
     run: "Callable[[Namespace, HostT], int] | None" = None
     arguments: tuple[Argument, ...] = ()
+    outside_calls: bool = False
 
 
 class Display(Protocol):

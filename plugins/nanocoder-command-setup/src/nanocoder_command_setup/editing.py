@@ -1,63 +1,49 @@
 """Changing one value in a configuration file; every other line stays as it is."""
 
 import json
-import os
 import tomllib
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from pathlib import Path
 from typing import Any, Final
 
 from attrs import frozen
-from nanocoder_files import replace_file
-
-from nanocoder.config.document import TOKENS, Document, key_of, statements
-from nanocoder.errors import ConfigError
+from nanocoder import ConfigError, ConfigFile
 
 BARE: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
 
 
-def with_value(document: Document, key: tuple[str, ...], value: Any) -> Document:
+def with_value(document: ConfigFile, key: tuple[str, ...], value: Any) -> ConfigFile:
     """Return *document* with *key* set to *value*; raises ConfigError if only a person can."""
     expected = _updated(document.data, key, value)
-    texts = _candidates(document.text, key, written(value))
-    return _first_right(document, key, texts, expected, f"set it to {written(value)}")
+    texts = _candidates(document, key, as_toml(value))
+    return _first_right(document, key, texts, expected, f"set it to {as_toml(value)}")
 
 
-def without_value(document: Document, key: tuple[str, ...]) -> Document:
+def without_value(document: ConfigFile, key: tuple[str, ...]) -> ConfigFile:
     """Return *document* without *key*; raises ConfigError if it is not there, or hard to remove."""
     expected = _updated(document.data, key, None)
     if expected == document.data:
         raise ConfigError(f"{document.path} does not set {'.'.join(key)}")
     lines = document.text.splitlines(keepends=True)
-    if place := _place_of(document.text, key):
+    if place := _place_of(document, key):
         lines[place.first - 1 : place.last] = []
     return _first_right(document, key, ["".join(lines)], expected, "remove it")
 
 
-def written(value: Any) -> str:
+def as_toml(value: Any) -> str:
     """Return *value* as TOML; raises ConfigError for what has no line of its own."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
         return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, list | tuple):
-        return f"[{', '.join(map(written, value))}]"
+        return f"[{', '.join(map(as_toml, value))}]"
     if isinstance(value, int | float):
         return repr(value)
     if isinstance(value, dict):
-        pairs = (f"{_written_key((name,))} = {written(item)}" for name, item in value.items())
+        pairs = (f"{_key_as_toml((name,))} = {as_toml(item)}" for name, item in value.items())
         return f"{{ {', '.join(pairs)} }}" if value else "{}"
     raise ConfigError(f"{value!r} cannot be written on one line; edit the file instead")
-
-
-def save(document: Document) -> None:
-    """Write the file in one step, through a link to where it is; raises ConfigError."""
-    path = Path(os.path.realpath(document.path))
-    try:
-        replace_file(path, document.text.encode())
-    except OSError as error:
-        raise ConfigError(f"cannot write {path}: {error.strerror}; nothing was changed") from None
 
 
 @frozen
@@ -71,54 +57,52 @@ class _Place:
     has_notes: bool
 
 
-def _candidates(text: str, key: tuple[str, ...], value: str) -> Iterator[str]:
-    """Yield *text* with *key* set: in its place, in its table, a new one, or by a dotted key."""
-    lines = text.splitlines(keepends=True)
+def _candidates(document: ConfigFile, key: tuple[str, ...], value: str) -> Iterator[str]:
+    """Yield the text with *key* set: in its place, in its table, a new one, or by a dotted key."""
+    lines = document.text.splitlines(keepends=True)
     if lines and not lines[-1].endswith("\n"):
         lines[-1] += "\n"
-    place = _place_of(text, key)
+    place = _place_of(document, key)
     if place is not None:
         new = f"{place.name} = {value}{place.comment}\n"
         if not place.has_notes:  # comments between the items of a list would be lost
             yield "".join([*lines[: place.first - 1], new, *lines[place.last :]])
         return
-    new = f"{_written_key(key[-1:])} = {value}\n"
-    header = _header_line(text, key[:-1])
+    new = f"{_key_as_toml(key[-1:])} = {value}\n"
+    header = _header_line(document, key[:-1])
     if header is not None:
         gap = ["\n"] if len(key) == 1 and not header and lines else []
         yield "".join([*lines[:header], new, *gap, *lines[header:]])
     else:
         gap = ["\n"] if lines else []
-        yield "".join([*lines, *gap, f"[{_written_key(key[:-1])}]\n", new])
-    top = _header_line(text, ()) or 0
-    yield "".join([*lines[:top], f"{_written_key(key)} = {value}\n", *lines[top:]])
+        yield "".join([*lines, *gap, f"[{_key_as_toml(key[:-1])}]\n", new])
+    top = _header_line(document, ()) or 0
+    yield "".join([*lines[:top], f"{_key_as_toml(key)} = {value}\n", *lines[top:]])
 
 
-def _header_line(text: str, table: tuple[str, ...]) -> int | None:
+def _header_line(document: ConfigFile, table: tuple[str, ...]) -> int | None:
     """Return after which line a new key of *table* belongs; None when there is no such table."""
     last_own = 0
-    for first, last, statement in statements(text):
-        is_header = statement.startswith("[")
-        if is_header and not table:
+    for statement in document.statements:
+        if statement.is_header and not table:
             return last_own
-        if is_header and key_of(statement.lstrip("[")) == table:
-            return first
-        last_own = last
+        if statement.is_header and statement.key == table:
+            return statement.first
+        last_own = statement.last
     return None if table else last_own
 
 
-def _place_of(text: str, key: tuple[str, ...]) -> _Place | None:
+def _place_of(document: ConfigFile, key: tuple[str, ...]) -> _Place | None:
     """Return where *key* is set by a statement of its own."""
     table: tuple[str, ...] = ()
-    for first, last, statement in statements(text):
-        if statement.startswith("["):
-            table = key_of(statement.lstrip("["))
-        elif table + key_of(statement) == key:
-            name = statement[: statement.index("=", len(_own_key(statement)))].rstrip()
-            tokens = [token.group() for token in TOKENS.finditer(statement)]
-            comment = f"  {tokens.pop()}" if tokens and tokens[-1].startswith("#") else ""
-            has_notes = any(token.startswith("#") for token in tokens)
-            return _Place(first, last, name, comment, has_notes)
+    for statement in document.statements:
+        if statement.is_header:
+            table = statement.key
+        elif table + statement.key == key:
+            text, comments = statement.text, list(statement.comments)
+            name = text[: text.index("=", len(_own_key(text)))].rstrip()
+            comment = f"  {comments.pop()}" if comments and text.endswith(comments[-1]) else ""
+            return _Place(statement.first, statement.last, name, comment, bool(comments))
     return None
 
 
@@ -128,7 +112,7 @@ def _own_key(statement: str) -> str:
     return statement[: statement.index(quote, 1) + 1] if quote in {'"', "'"} else ""
 
 
-def _written_key(key: tuple[str, ...]) -> str:
+def _key_as_toml(key: tuple[str, ...]) -> str:
     return ".".join(
         part if part and BARE.issuperset(part) else json.dumps(part, ensure_ascii=False)
         for part in key
@@ -151,17 +135,17 @@ def _updated(data: Any, key: tuple[str, ...], value: Any) -> dict[str, Any]:
 
 
 def _first_right(
-    document: Document,
+    document: ConfigFile,
     key: tuple[str, ...],
     texts: Iterable[str],
     expected: dict[str, Any],
     task: str,
-) -> Document:
+) -> ConfigFile:
     """Return the first of *texts* that sets just that; raises ConfigError."""
     for text in texts:
         with suppress(tomllib.TOMLDecodeError):
             if _filled(tomllib.loads(text)) == _filled(expected):
-                return Document(document.path, text.encode())
+                return ConfigFile(document.path, text.encode())
     line = document.line(key)
     place = f"{document.path}:{line}" if line else str(document.path)
     raise ConfigError(f"{place}: {'.'.join(key)}: too tangled for this command; {task} by hand")

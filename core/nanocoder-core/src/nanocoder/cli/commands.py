@@ -1,0 +1,318 @@
+"""The core's commands and what each of them takes, and argparse made of such declarations."""
+
+import re
+from argparse import (
+    SUPPRESS,
+    Action,
+    ArgumentParser,
+    BooleanOptionalAction,
+    Namespace,
+    RawDescriptionHelpFormatter,
+)
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
+from importlib import import_module
+from typing import Any, Final, NoReturn
+
+from nanocoder_schema import did_you_mean
+
+from nanocoder.errors import UsageError
+from nanocoder.hooks.contributions import Argument, Command
+
+MODES: Final = ("plan", "ask", "edits", "auto")
+
+OUTPUT: Final = Argument("--output", "output format", default="text", choices=("text", "json"))
+DIRECTORY: Final = Argument("--cwd", "the directory (default: this one)", metavar="DIR")
+TOOL: Final = Argument("tool", "the tool's name", completes="tools")
+TOOL_ARGUMENTS: Final = Argument("arguments", "its arguments as JSON", count="?", default="{}")
+KEY: Final = Argument("key", "a dotted key, for example plugins.strict")
+SESSION: Final = (
+    Argument(
+        "--model", "the model, as provider/model", metavar="P/M", default="", completes="models"
+    ),
+    Argument("--mode", "how much nanocoder may do without asking", choices=MODES),
+    Argument("--cwd", "the workspace (default: this directory)", metavar="DIR", default="."),
+)
+RESUME: Final = (
+    Argument(
+        ("-c", "--continue"),
+        "continue this directory's last session",
+        kind="flag",
+        constant="last",
+        target="resume",
+        rival_group="resume",
+    ),
+    Argument(
+        ("--resume", "--session"),
+        "continue a session (default: the last one here)",
+        count="?",
+        constant="last",
+        metavar="ID",
+        target="resume",
+        rival_group="resume",
+        completes="sessions",
+    ),
+)
+VERSION: Final = Argument(("-V", "--version"), "print the version", kind="flag")
+BEFORE_A_COMMAND: Final = (VERSION, *SESSION, *RESUME)
+"""These options may stand before a command, too."""
+
+
+def _command(
+    name: str, text: str, place: str, *arguments: Argument, outside_calls: bool = False
+) -> Command[Any]:
+    """Declare a command that the function at *place* runs: "module:function"."""
+    return Command(name, text, partial(_run, place), arguments, outside_calls)
+
+
+def _run(place: str, values: Namespace, host: Any) -> int:
+    module, _, function = place.partition(":")
+    return int(getattr(import_module(f"nanocoder.cli.{module}"), function)(values, host))
+
+
+_ALL: Final[tuple[Command[Any], ...]] = (
+    _command(
+        "chat",
+        "start a conversation; the same as no command",
+        "run:chat",
+        Argument("prompt", "the first prompt", count="*"),
+        *SESSION,
+        *RESUME,
+    ),
+    _command(
+        "run",
+        "work on one prompt and print the answer",
+        "run:run",
+        Argument("prompt", 'what to do; "-" reads it from standard input', count="?"),
+        *SESSION,
+        Argument("--output", "text, json or jsonl", default="text", metavar="FORMAT"),
+        Argument("--max-turns", "stop after N turns", kind="integer", metavar="N"),
+        *RESUME,
+        Argument(
+            "--stdin",
+            "add standard input to the prompt, however long it takes; or never do"
+            " (default: if it is a file, or a pipe that sends something within 3 seconds)",
+            kind="switch",
+        ),
+        Argument("--dry-run", "show each change as a diff, and make none", kind="flag"),
+        Argument("--dialect", "offer the tools in a dialect", metavar="D", default=""),
+        Argument("--set", "use the plugins of one set only", metavar="NAME", default=""),
+    ),
+    _command(
+        "call",
+        "call one tool, checked like a call of the model",
+        "run:call",
+        TOOL,
+        TOOL_ARGUMENTS,
+        *SESSION,
+        OUTPUT,
+    ),
+    _command(
+        "tools",
+        "list the tools with their risks and costs",
+        "listings:tools",
+        Argument(
+            "tool", "show this tool and its parameters", count="?", default="", completes="tools"
+        ),
+        OUTPUT,
+        Argument("--dialect", "as this dialect offers them", metavar="D", default=""),
+    ),
+    Command("plugins", "list, install, create and check plugins"),
+    _command(
+        "plugins list",
+        "every plugin and what it offers",
+        "plugins:show",
+        Argument("names", "only these, in full", count="*", metavar="NAME", completes="plugins"),
+        OUTPUT,
+    ),
+    _command(
+        "plugins lock", "record what is installed as trusted", "plugins:lock", outside_calls=True
+    ),
+    _command(
+        "plugins sync",
+        "compare what is installed with the lock",
+        "plugins:sync",
+        outside_calls=True,
+    ),
+    _command("doctor", "check this installation", "doctor:run", OUTPUT),
+    Command("policy", "show whether a tool call would be allowed, and why"),
+    _command(
+        "policy explain",
+        "show the verdict on a call and its rule",
+        "run:explain",
+        TOOL,
+        TOOL_ARGUMENTS,
+        Argument("--agent", "as a sub-agent with this profile", metavar="NAME", default=""),
+        *SESSION,
+        OUTPUT,
+    ),
+    _command(
+        "models",
+        "list the models you can use",
+        "listings:models",
+        Argument("provider", "list the models of this provider", count="?", default=""),
+        OUTPUT,
+    ),
+    Command("config", "show and change the configuration"),
+    _command(
+        "config show", "every value and where it comes from", "listings:show", OUTPUT, DIRECTORY
+    ),
+    _command(
+        "config where", "where one value comes from", "listings:where", KEY, OUTPUT, DIRECTORY
+    ),
+    _command(
+        "config path",
+        "print the path of your configuration file",
+        "listings:path",
+        Argument("--project", "of this project's file instead", kind="flag"),
+        DIRECTORY,
+    ),
+)
+COMMANDS: Final = {command.name: command for command in _ALL}
+
+DESCRIPTION: Final = "A coding agent for the terminal in which every capability is a plugin."
+EPILOG: Final = """Without a command, starts an interactive session here.
+Exit codes: 0 done, 1 failed, 2 usage or configuration, 3 approval needed and nobody to ask,
+4 model unavailable, 5 turn or budget limit, 6 denied by policy (call), 130 interrupted."""
+
+HELP: Final = ("-h", "--help")
+DEFAULTS: Final = {"model": "", "mode": None, "cwd": ".", "resume": ""}
+"""Values of options that may stand before a command, where they are not given."""
+TYPES: Final = {"integer": int, "number": float}
+_CHOICE: Final = re.compile(r"^argument ([^:]*): invalid choice: '([^']*)' \(choose from (.*)\)$")
+_NUMBER: Final = re.compile(r"^argument ([^:]*): invalid (int|float) value: (.*)$")
+
+
+Commands = Mapping[str, Command[Any]]
+Note = Callable[[Action, Argument], object]
+
+
+class UnknownCommandError(UsageError):
+    """A command, or an action of *group*, that does not exist."""
+
+    def __init__(self, message: str, group: str, name: str, choices: Sequence[str]) -> None:
+        super().__init__(message)
+        self.group, self.name, self.choices = group, name, choices
+
+
+class Parser(ArgumentParser):
+    """Raises instead of leaving, and knows what was probably meant."""
+
+    action_names: Sequence[str] = ()
+
+    def error(self, message: str) -> NoReturn:
+        """Raise UsageError."""
+        see = f"; see `{self.prog} --help`"
+        if (choice := _CHOICE.search(message)) is not None:
+            name, value, listed = choice.groups()
+            choices = re.findall(r"'([^']*)'", listed)
+            hint = did_you_mean(value, choices, ".")
+            message = f"{name}: unknown value {value!r}{hint} Choose from {listed}"
+            if name in {"COMMAND", "ACTION"}:
+                group = self.prog.partition(" ")[2]
+                raise UnknownCommandError(message + see, group, value, choices)
+        if (number := _NUMBER.search(message)) is not None:
+            name, kind, value = number.groups()
+            message = f"{name}: expected {'a whole' if kind == 'int' else 'a'} number, got {value}"
+        if message.endswith("required: ACTION"):
+            message = f"name an action: {', '.join(self.action_names)}"
+        raise UsageError(message + see)
+
+
+def build(
+    commands: Commands = COMMANDS,
+    named: Collection[str] | None = None,
+    *,
+    note: Note = lambda _action, _argument: None,
+) -> Parser:
+    """Return the parser of *commands*; those that *named* leaves out have no arguments.
+
+    Making all of them is a good part of a start; where none is named, their names are enough.
+    *note* gets each argument as the parser has it and as it was declared.
+    """
+    parser = Parser(
+        "nanocoder",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=RawDescriptionHelpFormatter,
+    )
+    _add(parser, BEFORE_A_COMMAND, note)
+    parser.set_defaults(**DEFAULTS)
+    places: Any = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
+    for name in first_words(commands):
+        actions = {
+            command.name.partition(" ")[2]: command
+            for command in commands.values()
+            if command.name.startswith(f"{name} ")
+        }
+        text = commands[name].help if name in commands else ", ".join(actions)
+        if named is None or name in named:
+            inner = places.add_parser(name, help=text, description=text)
+            if actions:
+                _add_actions(inner, actions, note)
+            else:
+                _add(inner, commands[name].arguments, note, inherited=True)
+        elif not named:
+            places.add_parser(name, help=text)
+    return parser
+
+
+def first_words(commands: Collection[str]) -> list[str]:
+    """Return the names of commands, and of groups of them."""
+    return list(dict.fromkeys(name.split()[0] for name in commands))
+
+
+def options_of(arguments: Iterable[Argument]) -> list[str]:
+    """Return the spellings of every option among *arguments*."""
+    names = (name for argument in arguments for name in argument.names)
+    return [*HELP, *(name for name in names if name.startswith("-"))]
+
+
+def target_of(argument: Argument) -> str:
+    """Return the name under which the value of an argument is found."""
+    long = [name for name in argument.names if name.startswith("--")] or [*argument.names]
+    return argument.target or long[0].lstrip("-").replace("-", "_")
+
+
+def _add_actions(parser: Parser, actions: Commands, note: Note) -> None:
+    parser.action_names = list(actions)
+    places: Any = parser.add_subparsers(
+        dest="action", metavar="ACTION", required=True, parser_class=Parser
+    )
+    for name, action in actions.items():
+        _add(places.add_parser(name, help=action.help), action.arguments, note, inherited=True)
+
+
+def _add(
+    parser: Parser, arguments: Sequence[Argument], note: Note, *, inherited: bool = False
+) -> None:
+    """Add *arguments*; a default of an *inherited* one would hide a value before the command."""
+    rivals: dict[str, Any] = {"": parser}
+    for argument in arguments:
+        if argument.rival_group not in rivals:
+            rivals[argument.rival_group] = parser.add_mutually_exclusive_group()
+        details = _details(argument)
+        if inherited and target_of(argument) in DEFAULTS:
+            details["default"] = SUPPRESS
+        note(rivals[argument.rival_group].add_argument(*argument.names, **details), argument)
+
+
+def _details(argument: Argument) -> dict[str, Any]:
+    """Return what `add_argument` takes besides the names."""
+    details: dict[str, Any] = {"help": argument.help}
+    if argument.names[0].startswith("-"):
+        details["dest"] = target_of(argument)
+    if argument.kind == "switch":
+        return {**details, "action": BooleanOptionalAction}
+    if argument.kind == "flag" and not argument.constant:
+        return {**details, "action": "store_true"}
+    if argument.constant:
+        details["const"] = argument.constant
+    if argument.kind == "flag":
+        return {**details, "action": "store_const"}
+    details["metavar"] = argument.metavar or None
+    if argument.count != "+":
+        details["default"] = argument.default
+    details |= {"choices": argument.choices} if argument.choices else {}
+    details |= {"nargs": argument.count} if argument.count else {}
+    return details | ({"type": TYPES[argument.kind]} if argument.kind in TYPES else {})

@@ -1,0 +1,245 @@
+"""What is installed and configured: `nanocoder tools`, `models` and `config`."""
+
+import json
+import os
+from argparse import Namespace
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from attrs import asdict, evolve
+from nanocoder_schema import did_you_mean
+
+from nanocoder.cli.host import Host
+from nanocoder.cli.output import print_json, print_line, print_table
+from nanocoder.errors import PersonError, UsageError
+from nanocoder.provider import ModelInfo
+from nanocoder.tools.session_info import SessionInfo
+from nanocoder.tools.tool import Tool
+from nanocoder.values import manifest_of
+
+
+def tools(arguments: Namespace, host: Host) -> int:
+    """List the tools, or show one with its parameters."""
+    shown = list(host.plugins.tools().values())
+    if arguments.tool:
+        shown = [_named(host, arguments.tool)]
+    host.tell_news()
+    for report in host.plugins.reports:
+        host.say(str(report))
+    if arguments.dialect:
+        from nanocoder.session.api import find_dialect  # few listings are in a dialect
+
+        dialect = find_dialect(host.plugins, arguments.dialect)
+        # A dialect may know in which form its reference sends a tool; the protocol does not ask it.
+        wire = getattr(dialect, "wire", dict)
+        print_json([dict(wire(offer)) for offer in dialect.offer(shown)])
+    elif arguments.output == "json":
+        print_json([_tool_data(tool) for tool in shown])
+    elif arguments.tool:
+        _print_tool(shown[0])
+    elif shown:
+        head = ("tool", "plugin", "version", "risk", "effects", "tokens")
+        print_table(head, [_tool_row(tool) for tool in shown])
+    else:
+        print_line("No tool is installed. To add one: nanocoder plugins install tool-read")
+    return 0
+
+
+def models(arguments: Namespace, host: Host) -> int:
+    """List the providers, or with a provider's name the models that it offers."""
+    from nanocoder.session.models import ways_to_a_model  # the other listings need no model
+
+    if arguments.provider:
+        return _models_of(host, arguments.provider, arguments.output)
+    default_model, problem = _default_model(host)
+    offers = list(host.plugins.offers("providers"))
+    rows = [_provider_row(offer, entry.name, default_model) for entry, offer in offers]
+    if arguments.output == "json":
+        names = ("provider", "default", "plugin", "status", "needs")
+        print_json([dict(zip(names, row, strict=True)) for row in rows])
+        return 0
+    # A provider that is ready needs nothing; for the others their authors' hints say most.
+    hints = [offer["hint"] for _, offer in offers]
+    cells = [
+        (*row[:4], "" if row[3] else hint or row[4]) for row, hint in zip(rows, hints, strict=True)
+    ]
+    print_table(("provider", "default model", "plugin", "status", "needs"), cells)
+    print_line()
+    if default_model:
+        print_line("--model PROVIDER/MODEL takes another; `nanocoder models PROVIDER` lists them.")
+    else:
+        ways = ways_to_a_model(host.plugins)
+        advice = problem or f"No model is configured. Any of these gives you one:\n{ways}"
+        for line in advice.splitlines():
+            print_line(line)
+    return 0
+
+
+def show(arguments: Namespace, host: Host) -> int:
+    """Print every value and where it comes from."""
+    rows = [
+        (key, value, str(origin))
+        for key, value, origin in host.config.items(host.settings_classes())
+    ]
+    for notice in host.config.notices:
+        host.say(notice)
+    if arguments.output == "json":
+        print_json([{"key": key, "value": value, "origin": origin} for key, value, origin in rows])
+        return 0
+    print_table(
+        ("key", "value", "from"), [(key, _as_json(value), origin) for key, value, origin in rows]
+    )
+    print_line()
+    print_table(("file", "path", "status"), _files(host))
+    return 0
+
+
+def where(arguments: Namespace, host: Host) -> int:
+    """Print where one value comes from."""
+    key, classes = arguments.key, host.settings_classes()
+    origin = host.config.where(key, classes)
+    for notice in host.config.notices:
+        if f": {key}: " in notice:
+            host.say(notice)
+    # The keys of a plugin that is not installed have no value: only the plugin knows its defaults.
+    values = {name: value for name, value, _ in host.config.items(classes) if name == key}
+    if arguments.output == "json":
+        value = {"value": values[key]} if values else {}
+        print_json({"key": key, "origin": str(origin), **value})
+    else:
+        print_line(f"{key}{f' = {_as_json(values[key])}' if values else ''} ({origin})")
+    return 0
+
+
+def path(arguments: Namespace, host: Host) -> int:
+    """Print the path of the person's file, or of the project's."""
+    print_line(str(host.project_config if arguments.project else host.config_path))
+    return 0
+
+
+def _named(host: Host, name: str) -> Tool[..., Any]:
+    """Return the tool called *name*; raises UsageError."""
+    offered = host.plugins.tools()
+    if name not in offered:
+        why = host.plugins.why_missing(name)
+        hint = f": {why}" if why else did_you_mean(name, offered)
+        raise UsageError(f"there is no tool {name!r}{hint}")
+    return offered[name]
+
+
+def _print_tool(tool: Tool[..., Any]) -> None:
+    """Print what a tool does and what it takes."""
+    name, plugin, version, risk, effects, tokens = _tool_row(tool)
+    print_line(f"{name} ({plugin} {version}): risk {risk}, effects {effects}, {tokens} tokens")
+    print_line()
+    print_line(tool.description)
+    print_line()
+    rows = list(_parameters(tool.parameters, ""))
+    if rows:
+        print_table(("parameter", "type", "description"), rows)
+    else:
+        print_line("It takes no parameters.")
+
+
+def _parameters(schema: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, str, str]]:
+    """Yield name, type and meaning of each parameter, those inside of others after them."""
+    required = schema.get("required", ())
+    for name, field in schema.get("properties", {}).items():
+        kind = field.get("type", "any")
+        words = " or ".join(kind) if isinstance(kind, list) else str(kind)
+        if choices := field.get("enum"):
+            words = ", ".join(map(str, choices))
+        if name not in required:
+            words += f"; default {field['default']!r}" if "default" in field else "; optional"
+        yield f"{prefix}{name}", words, field.get("description", "")
+        inner = field.get("items", field)
+        if isinstance(inner, dict) and inner.get("properties"):
+            mark = "[]" if "items" in field else ""
+            yield from _parameters(inner, f"{prefix}{name}{mark}.")
+
+
+def _tool_row(tool: Tool[..., Any]) -> tuple[Any, ...]:
+    effects = " ".join(sorted(map(str, tool.effects))) or "undeclared"
+    return tool.name, tool.plugin, tool.version, str(tool.risk), effects, tool.tokens
+
+
+def _tool_data(tool: Tool[..., Any]) -> dict[str, Any]:
+    names = ("plugin", "version", "tokens", "parameters")
+    return {**manifest_of(tool), **{name: getattr(tool, name) for name in names}}
+
+
+def _default_model(host: Host) -> tuple[str, str]:
+    """Return the model that is the default, or why a person has to name one first."""
+    from nanocoder.session.models import NO_MODEL, choose_model, first_usable  # as above
+
+    model = host.config.core.model
+    try:
+        if not model:
+            return str(first_usable(host.plugins)), ""
+        choose_model(host.plugins, model, SessionInfo("models", host.cwd), config=host.config)
+    except PersonError as error:
+        if model:
+            host.say(str(error))
+        elif not str(error).startswith(NO_MODEL.partition("{")[0]):
+            return "", str(error)
+    return model, ""
+
+
+def _provider_row(offer: Mapping[str, Any], plugin: str, default_model: str) -> tuple[str, ...]:
+    """Return name, default model, plugin, status, and what is needed to use the provider."""
+    name, default = (
+        offer["name"],
+        offer["default_model"] and f"{offer['name']}/{offer['default_model']}",
+    )
+    is_default = name == default_model.partition("/")[0]
+    if is_default and "/" in default_model:
+        default = default_model
+    is_ready = any(os.environ.get(variable) for variable in offer["key_variables"])
+    status = "default" if is_default else "ready" if is_ready else ""
+    return name, default, plugin, status, " or ".join(offer["key_variables"]) or offer["hint"]
+
+
+def _models_of(host: Host, name: str, form: str) -> int:
+    """List the models of one provider; raises UsageError when there is none of that name."""
+    from nanocoder.session.models import Chosen, open_provider  # as above
+
+    names = [offer["name"] for _, offer in host.plugins.offers("providers")]
+    if name not in names:
+        hint = did_you_mean(name, names, ".")
+        known = ", ".join(names) or "none"
+        raise UsageError(f"there is no provider {name!r}{hint} Providers: {known}")
+    provider = open_provider(host.plugins, Chosen(name, ""))
+    try:
+        offered = [evolve(model, name=f"{name}/{model.name}") for model in provider.models()]
+    finally:
+        provider.close()
+    if form == "json":
+        print_json([asdict(model) for model in offered])
+    else:
+        head = ("model", "context", "$/M in", "$/M out", "abilities", "description")
+        print_table(head, [_model_row(model) for model in offered])
+    return 0
+
+
+def _model_row(model: ModelInfo) -> tuple[Any, ...]:
+    prices = ["" if p is None else f"{p:g}" for p in (model.input_price, model.output_price)]
+    abilities = ", ".join(model.abilities)
+    return model.name, model.context or "", *prices, abilities, model.description
+
+
+def _files(host: Host) -> Sequence[tuple[str, str, str]]:
+    """Return which files count here, and where those that are missing would be."""
+    try:
+        user = str(host.config_path)
+        mine = "read" if os.path.lexists(user) else "none yet; `nanocoder config set` creates it"
+    except PersonError as error:
+        user, mine = "none", str(error)
+    project = host.project_config
+    state = "trusted" if host.config.trusted else "not trusted: it can only tighten"
+    theirs = state if os.path.lexists(project) else "none"
+    return [("yours", user, mine), ("this project's", str(project), theirs)]
+
+
+def _as_json(value: Any) -> str:
+    """Return a value nearly as config.toml has it."""
+    return json.dumps(value, ensure_ascii=False, default=str)

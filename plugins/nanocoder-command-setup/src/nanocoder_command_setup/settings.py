@@ -1,0 +1,69 @@
+"""Changing one value in the person's configuration file, and saying what counts now."""
+
+import json
+import tomllib
+from argparse import Namespace
+from typing import Any
+
+from nanocoder import ConfigFile, Host, UsageError, did_you_mean
+
+from nanocoder_command_setup.editing import with_value, without_value
+
+
+def set_value(arguments: Namespace, host: Host) -> int:
+    """Set a value; returns the exit code."""
+    key = tuple(arguments.key.split("."))
+    value = _value(_current(host, key), arguments.value)
+    return _save(host, key, with_value(host.config_file(), key, value))
+
+
+def unset(arguments: Namespace, host: Host) -> int:
+    """Remove a value; returns the exit code."""
+    key = tuple(arguments.key.split("."))
+    return _save(host, key, without_value(host.config_file(), key))
+
+
+def as_json(value: Any) -> str:
+    """Return a value nearly as config.toml has it."""
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _save(host: Host, key: tuple[str, ...], changed: ConfigFile) -> int:
+    """Write the file, unless it would be wrong, and say what counts now."""
+    host.save_config(changed)
+    name = ".".join(key)
+    config = host.config.reread()
+    values = {
+        each: (value, origin) for each, value, origin in config.items(host.settings_classes())
+    }
+    if name not in values:
+        host.print_line(f"{changed.path} is changed.")
+        return 0
+    value, origin = values[name]
+    host.print_line(f"{name} = {as_json(value)} ({origin})")
+    if origin.layer not in {"user", "default"}:
+        host.say(f"{changed.path} is changed, but {origin} overrides it here")
+    return 0
+
+
+def _current(host: Host, key: tuple[str, ...]) -> Any:
+    """Return the value of *key*, or of an entry's kind in a table of entries."""
+    values = {name: value for name, value, _ in host.config.items(host.settings_classes())}
+    name = ".".join(key)
+    if name in values:
+        return values[name]
+    if isinstance(values.get(".".join(key[:-1])), dict):
+        return None
+    raise UsageError(f"unknown configuration key {name!r}{did_you_mean(name, values)}")
+
+
+def _value(current: Any, text: str) -> Any:
+    """Return what *text* means for a key whose value is like *current*."""
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except (tomllib.TOMLDecodeError, RecursionError):
+        value = text
+    if isinstance(current, str) and not isinstance(value, str):
+        return text  # a model called 1 is no number
+    is_list = isinstance(current, tuple | list | set | frozenset)
+    return [value] if is_list and not isinstance(value, list) else value

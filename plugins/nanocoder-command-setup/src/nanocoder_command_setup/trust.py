@@ -1,0 +1,65 @@
+"""Trusting a project: what its file would change, and the person's yes."""
+
+import os
+from argparse import Namespace
+from typing import Final
+
+from nanocoder import Host, UsageError
+
+from nanocoder_command_setup.settings import as_json
+
+NEEDS_PERSON: Final = 3
+"""The exit code where nobody is there to be asked."""
+NOT_CONFIRMED: Final = "Not trusted: no terminal to confirm on. Pass --yes to trust it anyway."
+
+
+def trust(arguments: Namespace, host: Host) -> int:
+    """Show what the project's file changes, and apply it if the person agrees."""
+    file = host.project_config
+    if not os.path.lexists(file):
+        # To trust what is not there would say nothing about the file that comes later.
+        raise UsageError(f"nothing to trust: {file} does not exist")
+    host.refuse_foreign_places()
+    if host.config.trusted:
+        host.print_line(f"{host.cwd} is trusted already.")
+        return 0
+    content = host.read_project_config()
+    for line in _loosened(host):
+        host.print_line(line)
+    if not arguments.yes:
+        if not host.is_interactive:
+            host.say(NOT_CONFIRMED)
+            return NEEDS_PERSON
+        if not host.agrees("Trust these settings?"):
+            host.print_line("Not trusted.")
+            return 0
+    host.trust(content)
+    host.print_line("Trusted. Its settings now apply; a change to the file revokes this.")
+    return 0
+
+
+def untrust(_: Namespace, host: Host) -> int:
+    """Let the project's file only tighten again."""
+    host.untrust()
+    host.print_line(f"{host.cwd} is not trusted: its settings can only tighten.")
+    return 0
+
+
+def _loosened(host: Host) -> list[str]:
+    """Say what the project's file changes as soon as it is trusted."""
+    classes = host.settings_classes()
+    # A variable of this shell may hide a setting today; the file will be trusted tomorrow, too.
+    lasting = {key: text for key, text in os.environ.items() if not key.startswith("NANOCODER_")}
+    before = host.config.reread(trusted=False, environment=lasting)
+    now = {key: value for key, value, _ in before.items(classes)}
+    then = host.config.reread(trusted=True, environment=lasting)
+    rows = [(key, value, now.get(key)) for key, value, _ in then.items(classes)]
+    notices = [f"  ignored: {notice}" for notice in then.notices]
+    lines = [
+        f"  {key} = {as_json(value)}" + ("" if before is None else f"  (now {as_json(before)})")
+        for key, value, before in rows
+        if value != before
+    ]
+    if not lines:
+        return [f"{host.project_config} sets nothing that needs trust.", *notices]
+    return [f"Once it is trusted, {host.project_config} sets:", *lines, *notices]

@@ -1,0 +1,96 @@
+"""Changing a value: where it goes, what stays, and what is refused."""
+
+import pytest
+from nanocoder import ConfigError, ConfigFile
+from nanocoder_command_setup.editing import with_value, without_value
+
+pytestmark = pytest.mark.timeout(60)
+
+
+def document(text, path):
+    return ConfigFile(path / "config.toml", text.encode())
+
+
+@pytest.mark.finding("F9")
+@pytest.mark.parametrize(
+    ("text", "key", "value", "expected"),
+    [
+        ("", "model", "a/b", 'model = "a/b"\n'),
+        ("", "tools.disable", ["bash"], '[tools]\ndisable = ["bash"]\n'),
+        ("# mine\nmodel = 'x'  # why\n", "model", "y", '# mine\nmodel = "y"  # why\n'),
+        ("# mine\n[tools]\n", "model", "y", 'model = "y"\n\n# mine\n[tools]\n'),
+        (
+            "[tools]\ndisable = [\n 'a',\n]\nalways = []\n",
+            "tools.disable",
+            ["b"],
+            '[tools]\ndisable = ["b"]\nalways = []\n',
+        ),
+        ("[tools]\n# c\n", "tools.always", ["a"], '[tools]\nalways = ["a"]\n# c\n'),
+        ("tools.disable = []", "tools.always", ["a"], 'tools.disable = []\ntools.always = ["a"]\n'),
+        ("max_turns = 1", "mode", 'q"\n', 'max_turns = 1\nmode = "q\\"\\n"\n'),
+    ],
+)
+def test_one_value_is_changed_and_every_other_line_stays(tmp_path, text, key, value, expected):
+    changed = with_value(document(text, tmp_path), tuple(key.split(".")), value)
+    assert changed.text == expected
+
+
+@pytest.mark.finding("F9")
+@pytest.mark.parametrize("text", ["tools = { disable = [] }\n", "tools.disable = [\n # why\n]\n"])
+def test_what_cannot_be_changed_without_loss_is_left_to_the_person(tmp_path, text):
+    key = ("tools", "disable")
+    if "why" not in text:
+        with pytest.raises(ConfigError, match=r"config.toml:1: tools.always: too tangled"):
+            with_value(document(text, tmp_path), ("tools", "always"), ["a"])
+    else:
+        with pytest.raises(ConfigError, match="by hand"):
+            with_value(document(text, tmp_path), key, ["a"])
+
+
+@pytest.mark.finding("F9")
+def test_a_value_is_removed_and_a_missing_one_named(tmp_path):
+    two = document("mode = 'plan'\n[tools]\ndisable = ['a']\n", tmp_path)
+    assert without_value(two, ("tools", "disable")).text == "mode = 'plan'\n[tools]\n"
+    with pytest.raises(ConfigError, match="does not set max_turns"):
+        without_value(two, ("max_turns",))
+
+
+@pytest.mark.finding("F9")
+def test_set_writes_the_persons_file(nanocoder):
+    file = nanocoder.home / ".config/nanocoder/config.toml"
+    done = nanocoder("config", "set", "mode", "plan")
+    assert (done.returncode, done.stdout) == (0, f'mode = "plan" ({file}:1)\n'), done.stderr
+    assert nanocoder("config", "set", "plugins.policy-rules.deny", "bash(rm *)").returncode == 0
+    assert nanocoder("config", "set", "max_turns", "20").returncode == 0
+    lines = file.read_text().splitlines()
+    assert lines[:2] == ['mode = "plan"', "max_turns = 20"]
+    assert lines[-2:] == ["[plugins.policy-rules]", 'deny = ["bash(rm *)"]']
+    assert nanocoder("config", "unset", "mode").stdout == 'mode = "ask" (default)\n'
+
+
+@pytest.mark.finding("F9")
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("modle", "x", "did you mean 'model'?"),
+        ("mode", "everything", "expected one of plan, ask, edits, auto"),
+        ("max_turns", "many", "expected a whole number"),
+        ("max_turns", "many", "nothing was changed, because this would be wrong"),
+        ("plugins.tool-gerp.x", "1", "unknown configuration key"),
+        ("plugins.policy-rules.deny", "((", "policy-rules"),
+    ],
+)
+def test_a_wrong_key_or_value_is_refused_and_nothing_is_written(nanocoder, key, value, message):
+    done = nanocoder("config", "set", key, value)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert not (nanocoder.home / ".config/nanocoder/config.toml").exists()
+
+
+@pytest.mark.finding("F9")
+def test_a_stronger_layer_is_named_and_a_call_of_a_tool_may_not_set_anything(nanocoder):
+    done = nanocoder("config", "set", "mode", "auto", env={"NANOCODER_MODE": "plan"})
+    assert "NANOCODER_MODE overrides it here" in done.stderr
+    inside = nanocoder("config", "set", "mode", "auto", env={"NANOCODER_CALL": "call_1"})
+    assert inside.returncode == 2
+    assert "a tool call may not" in inside.stderr
