@@ -14,11 +14,13 @@ from nanocoder.hooks.contributions import Dialect
 from nanocoder.path.approval import Approver, Asker
 from nanocoder.path.queue import Admission
 from nanocoder.plugins import Plugins
+from nanocoder.session.conversation import Conversation
 from nanocoder.session.installed import installed_plugins, refuse_misspelt
 from nanocoder.session.journal import Journal
 from nanocoder.session.runtime import Runtime, kept_in
 from nanocoder.session.session import Session
 from nanocoder.session.store import SessionStore
+from nanocoder.session.tool_list import ToolList
 from nanocoder.session.transcript import Transcript, repaired
 from nanocoder.session.workspaces import (
     existing_directory,
@@ -93,6 +95,7 @@ def open_session(  # noqa: PLR0913 - each is an option of its own, by name
         own_folders=own_folders(environment),
         dry_run=dry_run,
     )
+    name = config.core.dialect
     runtime = Runtime(
         plugins=plugins,
         config=config,
@@ -101,10 +104,10 @@ def open_session(  # noqa: PLR0913 - each is an option of its own, by name
         journal=journal,
         approve=approve,
         ask=ask,
-        messages=transcript.messages,
+        conversation=Conversation(transcript.messages),
+        tool_list=ToolList(find_dialect(plugins, name) if name else None),
         max_turns=config.core.max_turns,
         admission=Admission(config.core.concurrency, config.core.max_waiting_calls),
-        dialect=find_dialect(plugins, config.core.dialect) if config.core.dialect else None,
     )
     return Session(runtime)
 

@@ -1,7 +1,7 @@
 """What a session works with: plugins, configuration, journal, workspace and open resources."""
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
@@ -12,7 +12,7 @@ from nanocoder_files import Readable
 from nanocoder.config.config import Config
 from nanocoder.errors import ConfigError, PluginError, ToolError
 from nanocoder.hooks import styles
-from nanocoder.hooks.contributions import Dialect, Sandbox
+from nanocoder.hooks.contributions import Sandbox
 from nanocoder.path.approval import Approvals, Approver, Asker
 from nanocoder.path.queue import Admission
 from nanocoder.plugins import Plugins
@@ -26,7 +26,7 @@ from nanocoder.session.readable import SessionReadable
 from nanocoder.session.report import Report
 from nanocoder.session.tool_list import ToolList
 from nanocoder.tools.session_info import SessionInfo
-from nanocoder.values import Event, Message, Mode, Usage
+from nanocoder.values import Event, Mode, Usage
 
 if TYPE_CHECKING:
     from nanocoder_files import Workspace
@@ -72,8 +72,9 @@ class Parent(Protocol):
 class Runtime:
     """What one session works with; closed with the session.
 
-    *remembered_consent* is what a person answered with "always". *event_lock* is held while a
-    plugin hears an event, so that it hears one at a time, from child sessions, too.
+    *max_calls* and *max_tokens* are what one run may use (0: no limit). *remembered_consent* is
+    what a person answered with "always". *event_lock* is held while a plugin hears an event, so
+    that it hears one at a time, from child sessions, too. *report* is of the latest run.
     """
 
     plugins: Plugins
@@ -83,19 +84,17 @@ class Runtime:
     journal: Journal | None = None
     approve: Approver | None = None
     ask: Asker | None = None
-    messages: Sequence[Message] = ()
+    conversation: Conversation = field(factory=Conversation)
+    tool_list: ToolList = field(factory=ToolList)
     max_turns: int = 50
     admission: Admission = field(factory=Admission)
     max_calls: int = 0
     max_tokens: int = 0
-    dialect: Dialect | None = None
     parent: Parent | None = None
     remembered_consent: set[tuple[str, ...]] = field(factory=set)
     event_lock: AbstractContextManager[Any] = field(factory=threading.RLock)
     approvals: Approvals = field(init=False)
-    conversation: Conversation = field(init=False)
     report: Report = field(init=False)
-    tool_list: ToolList = field(init=False)
     _readable: SessionReadable = field(init=False)
     _chosen: Chosen | None = field(default=None, init=False)
     _provider: Provider | None = field(default=None, init=False)
@@ -110,9 +109,7 @@ class Runtime:
         self._readable = SessionReadable(self.plugins, self.info)
         self.info = self._readable.session = evolve(self.info, readable=self._readable)
         self.approvals = self._make_approvals()
-        self.conversation = Conversation(self.messages)
         self.report = Report(session_id=self.info.id)
-        self.tool_list = ToolList(self.dialect)
 
     def set_info(self, **changes: Any) -> None:
         """Change what policies, and everybody else, know of the session."""
