@@ -6,8 +6,9 @@ from nanocoder_schema import front_door
 _NAMES = {
     "nanocoder_files.content": "TextFile",
     "nanocoder_files.errors": "WorkspaceError",
-    "nanocoder_files.file_change": "FileChange apart_from",
+    "nanocoder_files.change": "Change",
     "nanocoder_files.kept_files": "keep_file",
+    "nanocoder_files.file_state": "FileKind FileState",
     "nanocoder_files.globs": "glob_expression",
     "nanocoder_files.path_arguments": "named_paths",
     "nanocoder_files.path_text": "escape_path unescape_path",
@@ -19,11 +20,10 @@ _NAMES = {
     "nanocoder_files.reader": "MAX_BYTES",
     "nanocoder_files.recovery": "discard_orphaned_logs recover",
     "nanocoder_files.resolution": "ResolvedPath resolver",
-    "nanocoder_files.restore": "Restored",
+    "nanocoder_files.restore": "Restore Restored",
     "nanocoder_files.rollback": "Rollback",
     "nanocoder_files.snapshot": "Snapshot",
     "nanocoder_files.tree": "Entry Files WalkRules",
-    "nanocoder_files.undo": "UndoPlan carry_out plan_undo",
     "nanocoder_files.workspace": "Workspace",
     "nanocoder_files.writing": "Written",
 }

@@ -1,7 +1,8 @@
+from nanocoder_files.change import Change as Change
 from nanocoder_files.content import TextFile as TextFile
 from nanocoder_files.errors import WorkspaceError as WorkspaceError
-from nanocoder_files.file_change import FileChange as FileChange
-from nanocoder_files.file_change import apart_from as apart_from
+from nanocoder_files.file_state import FileKind as FileKind
+from nanocoder_files.file_state import FileState as FileState
 from nanocoder_files.globs import glob_expression as glob_expression
 from nanocoder_files.kept_files import keep_file as keep_file
 from nanocoder_files.path_arguments import named_paths as named_paths
@@ -26,14 +27,12 @@ from nanocoder_files.recovery import discard_orphaned_logs as discard_orphaned_l
 from nanocoder_files.recovery import recover as recover
 from nanocoder_files.resolution import ResolvedPath as ResolvedPath
 from nanocoder_files.resolution import resolver as resolver
+from nanocoder_files.restore import Restore as Restore
 from nanocoder_files.restore import Restored as Restored
 from nanocoder_files.rollback import Rollback as Rollback
 from nanocoder_files.snapshot import Snapshot as Snapshot
 from nanocoder_files.tree import Entry as Entry
 from nanocoder_files.tree import Files as Files
 from nanocoder_files.tree import WalkRules as WalkRules
-from nanocoder_files.undo import UndoPlan as UndoPlan
-from nanocoder_files.undo import carry_out as carry_out
-from nanocoder_files.undo import plan_undo as plan_undo
 from nanocoder_files.workspace import Workspace as Workspace
 from nanocoder_files.writing import Written as Written

@@ -17,14 +17,16 @@ from typing import Any, Final
 
 from attrs import frozen
 
+from nanocoder_files.change import DAMAGED, Change
 from nanocoder_files.content import digest
-from nanocoder_files.file_change import DAMAGED, Change
 from nanocoder_files.private_files import (
+    append_all,
     create_locked,
     folder_for,
     lock_ownerless,
     open_private,
     remove_if_empty,
+    sync_directory,
 )
 
 SUFFIX: Final = ".changes"
@@ -120,14 +122,6 @@ class ChangeLog:
             raise OSError(errno.EIO, "its saved copy is damaged")
         return data
 
-    def root(self) -> str:
-        """Return the directory of the files, "" where it cannot be read; raises OSError."""
-        line = os.pread(self._fd, MAX_FIRST_LINE, 0).partition(b"\n")[0]
-        try:
-            return str(json.loads(line)["root"])
-        except DAMAGED:
-            return ""
-
     def remove(self) -> None:
         """Remove the log, and its folders where they are empty; raises OSError if it stays."""
         try:
@@ -146,17 +140,15 @@ class ChangeLog:
 
     def _append(self, fields: Mapping[str, Any], data: bytes = b"") -> int:
         line = json.dumps(fields).encode() + b"\n"
-        view = memoryview(line + data)
+        begin = self._end + len(line)
+        size = append_all(self._fd, line + data, self._end)
         try:
-            while view:
-                view = view[os.write(self._fd, view) :]
             os.fsync(self._fd)
         except OSError:
             with contextlib.suppress(OSError):
                 os.ftruncate(self._fd, self._end)
             raise
-        begin = self._end + len(line)
-        self._end = begin + len(data)
+        self._end = size
         return begin
 
     def read(self) -> None:
@@ -209,17 +201,19 @@ def take_over_logs(folder: Path) -> Iterator[ChangeLog]:
         yield log
 
 
-def discard_logs(folder: Path, is_over: Callable[[str], bool]) -> None:
-    """Remove the logs of dead processes in *folder* where *is_over* of the root of the files.
+def discard_files(folder: Path, is_over: Callable[[str], bool]) -> None:
+    """Remove what dead processes have left in *folder* where *is_over* of the root of the files.
 
     Raises: OSError.
     """
-    for path, fd in lock_ownerless(folder, SUFFIX):
-        log = ChangeLog(path, fd)
-        if is_over(log.root()):
-            log.remove()
-        else:
-            log.close()
+    for path, fd in lock_ownerless(folder, ""):
+        try:
+            line = os.pread(fd, MAX_FIRST_LINE, 0).partition(b"\n")[0]
+            with contextlib.suppress(*DAMAGED):
+                if not line or is_over(str(json.loads(line)["root"])):
+                    path.unlink(missing_ok=True)
+        finally:
+            os.close(fd)
 
 
 def _running_logs_beside(path: Path) -> Iterator[ChangeLog]:
@@ -248,8 +242,4 @@ def _logged(fields: Mapping[str, Any], line: int, offset: int) -> LoggedChange:
 
 def _sync(folder: Path) -> None:
     with contextlib.suppress(OSError):
-        fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(fd)
-        finally:
-            os.close(fd)
+        sync_directory(folder)

@@ -13,10 +13,10 @@ from attrs import define, field
 
 from nanocoder_files.backups import Backups
 from nanocoder_files.beneath import NewFolders, Place
+from nanocoder_files.change import Change, announcement
 from nanocoder_files.content import digest
 from nanocoder_files.errors import FULL, WorkspaceError
-from nanocoder_files.file_change import Change, announcement
-from nanocoder_files.file_state import DIRECTORY, FILE, FileState, state_of
+from nanocoder_files.file_state import FileKind, FileState, state_of
 from nanocoder_files.path_text import escape_path
 from nanocoder_files.protected import git_refused, is_git_name
 from nanocoder_files.reader import MAX_BYTES
@@ -65,7 +65,7 @@ class Changes:
     _snapshot: "Snapshot | None" = None
 
     def _new_folders(self) -> NewFolders:
-        folder = FileState(DIRECTORY)
+        folder = FileState(FileKind.DIRECTORY)
         return NewFolders(lambda path: self._log(Change(path, FileState(), folder)))
 
     def write(
@@ -98,7 +98,7 @@ class Changes:
 
             def log() -> str:
                 new = digest(*pieces)
-                change = Change(place.path, self._before(old), FileState(FILE, new, size))
+                change = Change(place.path, self._before(old), FileState(FileKind.FILE, new, size))
                 self._log(change, old, backup)
                 return new
 
@@ -231,15 +231,16 @@ class Changes:
         if self._rollback is not None or not mode_of.S_ISREG(status.st_mode):
             return state_of(place)
         digest_now = self._digest(place, status) if self._listener is not None else ""
-        return FileState(FILE, digest_now, status.st_size, mode=mode_of.S_IMODE(status.st_mode))
+        return FileState(
+            FileKind.FILE, digest_now, status.st_size, mode=mode_of.S_IMODE(status.st_mode)
+        )
 
     def _digest(self, place: Place, status: os.stat_result) -> str:
         """Return the digest of a small file that will be moved, "" of anything else."""
         if not mode_of.S_ISREG(status.st_mode) or status.st_size > DIGEST_BYTES:
             return ""
-        with contextlib.suppress(OSError, WorkspaceError):
-            old = self._old(place)
-            return old.digest if old else ""
+        with contextlib.suppress(OSError):
+            return state_of(place).digest
         return ""
 
     def _status(self, place: Place, raw: str) -> os.stat_result:

@@ -1,6 +1,7 @@
 """The state of a name in a directory: noted before a change, and put back."""
 
 import contextlib
+import enum
 import os
 import stat as mode_of
 from collections.abc import Iterator, Mapping
@@ -11,12 +12,35 @@ from nanocoder_schema import Value
 
 from nanocoder_files.beneath import LISTING, Place
 from nanocoder_files.private_files import open_private
-from nanocoder_files.writing import Metadata, Old, sync_directory, temporary_name, write_new
+from nanocoder_files.writing import (
+    Metadata,
+    Old,
+    replacing,
+    sync_directory,
+    temporary_name,
+    write_new,
+)
 
-NOTHING, FILE, LINK, DIRECTORY, OTHER = "nothing", "file", "link", "directory", "other"
 DIGEST_BYTES: Final = 50_000_000
 """A file that is larger is known by its size alone."""
 PIECE_BYTES: Final = 1 << 20
+
+
+class FileKind(enum.StrEnum):
+    """What is at a path, itself: links are not followed."""
+
+    NOTHING = "nothing"
+    FILE = "file"
+    LINK = "link"
+    DIRECTORY = "directory"
+    OTHER = "other"
+
+
+_KINDS: Final = {
+    mode_of.S_IFREG: FileKind.FILE,
+    mode_of.S_IFLNK: FileKind.LINK,
+    mode_of.S_IFDIR: FileKind.DIRECTORY,
+}
 
 
 @frozen(eq=False, repr=False)
@@ -27,13 +51,28 @@ class FileState(Value):
     *owner* is user and group by number.
     """
 
-    kind: str = NOTHING
+    kind: str = FileKind.NOTHING
     digest: str = ""
     size: int = 0
     target: str = ""
     mode: int = 0
     owner: tuple[int, int] = (-1, -1)
     attributes: tuple[tuple[str, bytes], ...] = ()
+
+    @property
+    def exists(self) -> bool:
+        """Whether anything is there."""
+        return self.kind != FileKind.NOTHING
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it is a regular file."""
+        return self.kind == FileKind.FILE
+
+    @property
+    def is_directory(self) -> bool:
+        """Whether it is a directory."""
+        return self.kind == FileKind.DIRECTORY
 
     def resembles(self, other: "FileState") -> bool:
         """Tell whether both hold the same; the mode does not count."""
@@ -80,7 +119,7 @@ class FileState(Value):
         """Return the state of a file that was read."""
         status = old.status
         return cls(
-            FILE,
+            FileKind.FILE,
             digest=old.digest,
             size=len(old.data),
             mode=mode_of.S_IMODE(status.st_mode),
@@ -89,10 +128,9 @@ class FileState(Value):
         )
 
 
-def kind_of(status: os.stat_result) -> str:
-    """Return FILE, LINK, DIRECTORY or OTHER."""
-    kinds = {mode_of.S_IFREG: FILE, mode_of.S_IFLNK: LINK, mode_of.S_IFDIR: DIRECTORY}
-    return kinds.get(mode_of.S_IFMT(status.st_mode), OTHER)
+def kind_of(status: os.stat_result) -> FileKind:
+    """Return what has *status*."""
+    return _KINDS.get(mode_of.S_IFMT(status.st_mode), FileKind.OTHER)
 
 
 def state_of(place: Place) -> FileState:
@@ -106,11 +144,11 @@ def state_of(place: Place) -> FileState:
         (status.st_uid, status.st_gid),
         kind_of(status),
     )
-    if kind == FILE:
+    if kind == FileKind.FILE:
         digest = _digest(place) if status.st_size <= DIGEST_BYTES else ""
-        return FileState(FILE, digest, status.st_size, mode=mode, owner=owner)
-    if kind == LINK:
-        return FileState(LINK, target=os.readlink(place.name, dir_fd=place.fd))
+        return FileState(FileKind.FILE, digest, status.st_size, mode=mode, owner=owner)
+    if kind == FileKind.LINK:
+        return FileState(FileKind.LINK, target=os.readlink(place.name, dir_fd=place.fd))
     return FileState(kind, mode=mode, owner=owner)
 
 
@@ -120,12 +158,13 @@ def put(place: Place, state: FileState, data: bytes) -> None:
     A file or a link is at every moment wholly the one or the other; a directory that stands in
     their way has to be empty. Raises OSError.
     """
-    if state.kind == NOTHING:
-        _remove(place)
-    elif state.kind == DIRECTORY:
+    if state.kind in {FileKind.FILE, FileKind.LINK}:
+        _replace(place, state, data)
+        return
+    if state.exists:
         _make_directory(place, state.metadata)
     else:
-        _replace(place, state, data)
+        _remove(place)
     sync_directory(place.fd)
 
 
@@ -176,13 +215,8 @@ def _make_directory(place: Place, metadata: Metadata) -> None:
 
 def _replace(place: Place, state: FileState, data: bytes) -> None:
     temporary = temporary_name(place.name)
-    try:
-        if state.kind == LINK:
+    with replacing(place, temporary):
+        if state.kind == FileKind.LINK:
             os.symlink(state.target, temporary, dir_fd=place.fd)
         else:
             write_new(place, temporary, [data], state.metadata, meanwhile=lambda: None)
-        os.rename(temporary, place.name, src_dir_fd=place.fd, dst_dir_fd=place.fd)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary, dir_fd=place.fd)
-        raise

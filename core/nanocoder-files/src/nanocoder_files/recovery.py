@@ -11,12 +11,12 @@ from typing import Final
 
 from nanocoder_files.backups import Backups
 from nanocoder_files.beneath import LISTING, Place
-from nanocoder_files.change_log import ChangeLog, discard_logs, take_over_logs
-from nanocoder_files.file_state import FILE, FileState
+from nanocoder_files.change_log import ChangeLog, discard_files, take_over_logs
+from nanocoder_files.file_state import FileState
 from nanocoder_files.private_files import folder_for, lock_file, remove_if_empty
 from nanocoder_files.restore import LogRestore
 from nanocoder_files.root import Root
-from nanocoder_files.write_note import discard_notes, remove_temporary, take_noted_paths
+from nanocoder_files.write_note import remove_temporary, take_noted_paths
 from nanocoder_files.writing import stray_owner, temporary_name
 
 MAX_COPIES: Final = 1_000
@@ -82,8 +82,7 @@ def discard_orphaned_logs(base: Path, folders: Iterable[Path]) -> None:
         roots = [base / entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
     for folder in roots:
         with suppress(FileNotFoundError):  # its owner has ended meanwhile
-            discard_logs(folder, is_over)
-            discard_notes(folder, is_over)
+            discard_files(folder, is_over)
             remove_if_empty(folder)
 
 
@@ -96,7 +95,7 @@ def _take_back(logs: list[ChangeLog], root: Root, copies_folder: Path) -> list[s
     for change, log in sorted(changes, key=lambda pair: pair[0].at, reverse=True):
         restore.undo(log, change)
         path = change.changed_path
-        if path in restore.lost and change.before.kind == FILE:
+        if path in restore.lost and change.before.is_file:
             try:
                 # The last copy that is made is of the oldest content.
                 copies[path] = backups.add(path, log.data(change))

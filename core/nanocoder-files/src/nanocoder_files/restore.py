@@ -16,10 +16,10 @@ from attrs import frozen
 from nanocoder_schema import Value
 
 from nanocoder_files.beneath import NewFolders, Place
+from nanocoder_files.change import Change
 from nanocoder_files.change_log import ChangeLog, LoggedChange
 from nanocoder_files.errors import WorkspaceError
-from nanocoder_files.file_change import Change
-from nanocoder_files.file_state import DIRECTORY, NOTHING, FileState, is_same, put, state_of
+from nanocoder_files.file_state import FileState, is_same, put, state_of
 from nanocoder_files.path_text import escape_path
 from nanocoder_files.root import Root
 
@@ -41,9 +41,9 @@ class Restore(Generic[P]):
 
     def _put_back(self, change: Change) -> None:
         try:
-            located = self._locate(change.path, make=change.before.kind != NOTHING)
+            located = self._locate(change.path, make=change.before.exists)
         except FOLDER_GONE:
-            if change.before.kind == NOTHING:
+            if not change.before.exists:
                 return
             raise
         with located as place:
@@ -52,7 +52,7 @@ class Restore(Generic[P]):
                 self._restored(change)
             elif (
                 self._is_left(now, change.after)
-                or now.kind == change.before.kind == DIRECTORY  # killed before it had its mode
+                or (now.is_directory and change.before.is_directory)  # killed before its mode
                 or self._may_replace(place, now, change)
             ):
                 self._put(place, change)
@@ -70,19 +70,19 @@ class Restore(Generic[P]):
             with located as there:
                 if not self._rename_back(here, there, state, change):
                     return
-                if change.before.kind != NOTHING and self._state(there).kind == NOTHING:
+                if change.before.exists and not self._state(there).exists:
                     self._put(there, change)
         self._restored(change)
 
     def _rename_back(self, here: P, there: P, state: FileState, change: Change) -> bool:
         """Give a thing its old name; False where something else is in the way."""
         now = self._state(there)
-        if state.kind != NOTHING:
+        if state.exists:
             if self._is_left(state, change.after):
-                if now.kind != NOTHING:
+                if now.exists:
                     self._drop_second_name(here, there)
                 return True
-        elif now.kind != NOTHING and (
+        elif now.exists and (
             self._is_left(now, change.after) or self._may_replace(there, now, change)
         ):
             self._rename(there, here, change)
@@ -190,7 +190,7 @@ class LogRestore(Restore[Place]):
             put(place, change.before, self._data())
         except OSError as error:
             # A directory that the call has made stays while others have something in it.
-            if error.errno not in NOT_EMPTY or change.after.kind != DIRECTORY:
+            if error.errno not in NOT_EMPTY or not change.after.is_directory:
                 raise
             return
         self._paths.append(change.changed_path)

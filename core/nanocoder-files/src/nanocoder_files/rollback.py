@@ -5,10 +5,10 @@ from pathlib import Path
 
 from nanocoder_files.backups import Backups
 from nanocoder_files.beneath import Place
+from nanocoder_files.change import Change
 from nanocoder_files.change_log import ChangeLog, LoggedChange, create_log
 from nanocoder_files.errors import FULL, WorkspaceError
-from nanocoder_files.file_change import Change
-from nanocoder_files.file_state import FILE, OTHER, FileState, read_bytes
+from nanocoder_files.file_state import FileKind, FileState, read_bytes
 from nanocoder_files.path_text import escape_path
 from nanocoder_files.private_files import folder_for
 from nanocoder_files.restore import LogRestore, Restored
@@ -51,7 +51,7 @@ class LiveRestore(LogRestore):
     def _may_replace(self, place: Place, now: FileState, change: Change) -> bool:
         if not self._processes:
             return super()._may_replace(place, now, change)
-        if self._backups is not None and now.kind == FILE:
+        if self._backups is not None and now.is_file:
             path = change.changed_path
             self._copies[path] = self._backups.add(path, read_bytes(place))
         return True
@@ -95,7 +95,7 @@ class Rollback:
         Raises: WorkspaceError, stale_read where another call may still undo its own change, and
         not_a_regular_file for what could not be made again.
         """
-        if change.before.kind == OTHER:
+        if change.before.kind == FileKind.OTHER:
             raise WorkspaceError(
                 f"{escape_path(change.path)!r} is a pipe, socket or device; a call that can be"
                 " undone does not delete it",

@@ -5,10 +5,11 @@ and empty between two writes. A later session in the same directory removes what
 """
 
 import contextlib
+import json
 import os
 import stat as mode_of
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -23,8 +24,6 @@ from nanocoder_files.private_files import (
 from nanocoder_files.writing import stray_owner, temporary_name
 
 SUFFIX: Final = ".writing"
-END: Final = b"\0"
-"""Ends the directory and the path in a note: no name has it."""
 MAX_NOTE_BYTES: Final = 65_536
 
 
@@ -62,7 +61,7 @@ class WriteNote:
         if self._fd < 0:
             folder = folder_for(self._base, self._root)
             self._path, self._fd = create_locked(folder, str(os.getpid()), SUFFIX)
-        os.write(self._fd, bytes(self._root) + END + os.fsencode(path) + END)
+        os.write(self._fd, json.dumps({"root": str(self._root), "path": path}).encode())
 
     def close(self) -> None:
         """Remove the note; a later write makes another."""
@@ -79,23 +78,9 @@ def take_noted_paths(folder: Path) -> Iterator[str]:
     A note is forgotten when the next one is asked for.
     """
     for path, fd in lock_ownerless(folder, SUFFIX):
-        root_and_path = _parse(fd)
-        if root_and_path is not None:
-            yield os.fsdecode(root_and_path[1])
+        with contextlib.suppress(ValueError, KeyError, TypeError):  # mostly it is empty
+            yield str(json.loads(os.pread(fd, MAX_NOTE_BYTES, 0))["path"])
         _remove(path, fd)
-
-
-def discard_notes(folder: Path, is_over: Callable[[str], bool]) -> None:
-    """Remove the notes of dead processes that name no file, or one of a root that is over.
-
-    Raises: OSError.
-    """
-    for path, fd in lock_ownerless(folder, SUFFIX):
-        root_and_path = _parse(fd)
-        if root_and_path is None or is_over(os.fsdecode(root_and_path[0])):
-            _remove(path, fd)
-        else:
-            os.close(fd)
 
 
 def remove_temporary(beneath: Beneath, path: str) -> None:
@@ -108,14 +93,6 @@ def remove_temporary(beneath: Beneath, path: str) -> None:
         is_file = mode_of.S_ISREG(place.stat().st_mode)
         if is_where_it_was and is_file and stray_owner(place.name):
             os.unlink(place.name, dir_fd=place.fd)
-
-
-def _parse(fd: int) -> tuple[bytes, bytes] | None:
-    """Return the directory and the path in a note; None where it names no file."""
-    match os.pread(fd, MAX_NOTE_BYTES, 0).split(END):
-        case [root, path, b""] if path:
-            return root, path
-    return None
 
 
 def _remove(path: Path, fd: int) -> None:

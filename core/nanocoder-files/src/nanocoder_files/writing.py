@@ -6,7 +6,7 @@ import os
 import re
 import stat as mode_of
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
@@ -101,18 +101,24 @@ def replace(
     when the file changed since *old* was read, OSError, what *meanwhile* raises; either way nothing
     has changed and no new file is left.
     """
-    try:
-        result = write_new(
-            place, temporary, pieces, old.metadata if old else None, mode, meanwhile=meanwhile
-        )
+    metadata = old.metadata if old else None
+    with replacing(place, temporary):
+        result = write_new(place, temporary, pieces, metadata, mode, meanwhile=meanwhile)
         check_unchanged(place, old)
+    return result
+
+
+@contextlib.contextmanager
+def replacing(place: Place, temporary: str) -> Iterator[None]:
+    """Rename what is made as *temporary* to *place*; remove it when that fails."""
+    try:
+        yield
         os.rename(temporary, place.name, src_dir_fd=place.fd, dst_dir_fd=place.fd)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(temporary, dir_fd=place.fd)
         raise
     sync_directory(place.fd)
-    return result
 
 
 def check_unchanged(place: Place, old: Old | None) -> None:

@@ -5,7 +5,8 @@ from typing import Any
 
 from attrs import define, evolve, field
 from nanocoder import Record
-from nanocoder_files import FileChange
+
+from nanocoder_kit_sessions.file_change import FileChange
 
 
 @define(eq=False)

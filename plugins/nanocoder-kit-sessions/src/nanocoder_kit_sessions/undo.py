@@ -16,9 +16,10 @@ from nanocoder import (
     UsageError,
     Workspace,
 )
-from nanocoder_files import FileChange, UndoPlan, apart_from, carry_out, plan_undo
 
+from nanocoder_kit_sessions.file_change import FileChange, apart_from
 from nanocoder_kit_sessions.file_history import History, Piece
+from nanocoder_kit_sessions.undo_plan import UndoPlan, carry_out, plan_undo
 from nanocoder_kit_sessions.work import sessions_with_work
 
 NOT_KEPT: Final = "this session is not kept, so its changes cannot be undone"

@@ -8,22 +8,18 @@ from pathlib import Path
 from typing import Final, Literal
 
 from attrs import define, evolve, field, frozen
-from nanocoder_schema import Shown, ToolError, Value, counted
+from nanocoder import ToolError, Workspace, counted
+from nanocoder_files import MAX_BYTES, Change, FileKind, FileState, Restore, open_private
 
-from nanocoder_files.content import digest
-from nanocoder_files.file_change import UNKNOWN, Change, FileChange
-from nanocoder_files.file_state import DIRECTORY, FILE, LINK, NOTHING, OTHER, FileState
-from nanocoder_files.private_files import open_private
-from nanocoder_files.reader import MAX_BYTES
-from nanocoder_files.restore import Restore
-from nanocoder_files.workspace import Workspace
+from nanocoder_kit_sessions.file_change import UNKNOWN, FileChange
 
 BACKUP: Final = re.compile(r"[0-9a-f]{32}/[A-Za-z0-9._-]+")
+KINDS: Final = {"": FileKind.NOTHING, "dir": FileKind.DIRECTORY}
 NOTHING_CHANGED: Final = "nothing was changed"
 
 
-@frozen(eq=False, repr=False)
-class Step(Value):
+@frozen
+class Step:
     """One thing to do: "write", "remove" or "move" a file, "make" or "clear" a directory.
 
     *expected* is the state that the path must be in, the digest of its content or "" for nothing;
@@ -45,8 +41,8 @@ class Step(Value):
         return f"{verbs[self.action]} {self.path}" if self.action in verbs else ""
 
 
-@define(eq=False, repr=False)
-class UndoPlan(Shown):
+@define
+class UndoPlan:
     """The *steps* that take *changes* back, in order; *problems* are reasons to do none of them.
 
     *blocked* are files that are no longer as the changes left them, each with the reason.
@@ -194,12 +190,14 @@ class _Planner(Restore[str]):
                 self._plan.problems.append(str(error))
 
     def _is_back(self, now: FileState, before: FileState) -> bool:
-        return now.resembles(before) or (now.kind == OTHER and before.kind == LINK)
+        return now.resembles(before) or (
+            now.kind == FileKind.OTHER and before.kind == FileKind.LINK
+        )
 
     def _is_left(self, now: FileState, after: FileState) -> bool:
         # The digest of a large file that was moved is not known.
         is_same_size = (now.kind, now.size) == (after.kind, after.size) and not after.digest
-        return self._is_back(now, after) or (now.kind == FILE and is_same_size)
+        return self._is_back(now, after) or (now.is_file and is_same_size)
 
     def _locate(self, path: str, *, make: bool) -> nullcontext[str]:  # noqa: ARG002
         return nullcontext(path)
@@ -212,14 +210,14 @@ class _Planner(Restore[str]):
     def _put(self, place: str, change: Change) -> None:
         """Plan *place* to become what it was before *change*; several writes become one."""
         path, before, now = place, change.before, self._state(place)
-        if before.kind in {LINK, OTHER}:
+        if before.kind in {FileKind.LINK, FileKind.OTHER}:
             raise ToolError(f"{path} was a link or a special file, and no copy of those is kept")
         self._states[path] = before
-        if DIRECTORY in {before.kind, now.kind}:
-            self._plan.steps.append(Step("make" if before.kind == DIRECTORY else "clear", path))
+        if FileKind.DIRECTORY in {before.kind, now.kind}:
+            self._plan.steps.append(Step("make" if before.is_directory else "clear", path))
             return
         self._copies.setdefault(before.digest, self._record)
-        action: Literal["write", "remove"] = "write" if before.kind == FILE else "remove"
+        action: Literal["write", "remove"] = "write" if before.is_file else "remove"
         self._add(Step(action, path, "", now.digest, before.digest, before.mode))
 
     def _add(self, step: Step) -> None:
@@ -249,9 +247,9 @@ class _Planner(Restore[str]):
         self._states[source], self._states[target] = moved, FileState()
 
     def _may_replace(self, place: str, now: FileState, change: Change) -> bool:
-        if change.target or DIRECTORY in {change.before.kind, change.after.kind}:
+        if change.target or FileKind.DIRECTORY in {change.before.kind, change.after.kind}:
             return False
-        if self._force and now.kind in {FILE, NOTHING}:
+        if self._force and now.kind in {FileKind.FILE, FileKind.NOTHING}:
             return True
         # A call that failed was taken back: the file is as an earlier change found it.
         if not any(
@@ -264,11 +262,11 @@ class _Planner(Restore[str]):
 
     def _lose_move(self, change: Change, state: FileState) -> None:
         here, there = change.path, change.target
-        is_here = state.kind != NOTHING
+        is_here = state.exists
         self._block(here if is_here else there, state if is_here else self._states[there])
 
     def _block(self, path: str, now: FileState) -> None:
-        reason = "has been removed since" if now.kind == NOTHING else "has been changed since"
+        reason = "has been removed since" if not now.exists else "has been changed since"
         self._plan.blocked[path] = reason
         self._plan.problems.append(f"{path} {reason}")
 
@@ -288,7 +286,7 @@ class _Planner(Restore[str]):
                 f"the earlier copy of {record.path} has {size:,} bytes; at most"
                 f" {MAX_BYTES:,} are restored"
             )
-        if digest(data) != record.before.digest:
+        if _digest(data) != record.before.digest:
             raise missing
         return data
 
@@ -304,13 +302,19 @@ class _Planner(Restore[str]):
         if not self._workspace.is_dir(folder or "."):
             return FileState()
         kinds = {entry.name: entry.kind for entry in self._workspace.scan(folder or ".")}
-        kind = kinds.get(name)
+        kind = kinds.get(name, "")
         if kind != "file":
-            return FileState({None: NOTHING, "dir": DIRECTORY}.get(kind, OTHER))
+            return FileState(KINDS.get(kind, FileKind.OTHER))
         data = self._workspace.read_bytes(path)
-        state = digest(data)
+        state = _digest(data)
         self._plan.contents[state] = data
-        return FileState(FILE, state, len(data))
+        return FileState(FileKind.FILE, state, len(data))
+
+
+def _digest(data: bytes) -> str:
+    from hashlib import sha256  # undo is rare, as is what it needs
+
+    return sha256(data).hexdigest()
 
 
 def _diff(path: str, old: bytes | None, new: bytes | None) -> Iterator[str]:

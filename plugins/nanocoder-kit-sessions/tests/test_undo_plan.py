@@ -3,7 +3,9 @@
 import os
 
 import pytest
-from nanocoder_files import FileChange, Workspace, plan_undo
+from nanocoder import Workspace
+from nanocoder_kit_sessions.file_change import FileChange
+from nanocoder_kit_sessions.undo_plan import plan_undo
 
 
 def announced(path="a.txt", **fields):

@@ -1,0 +1,59 @@
+"""A change of a file as the journal of a session has it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from attrs import frozen
+from nanocoder_files import Change, FileState
+
+UNKNOWN: Final = FileState("unknown")
+
+
+@frozen
+class FileChange(Change):
+    """A change as a session's journal has it; *seq* orders the changes.
+
+    *root* is the directory of the files, *backup* the copy of the content before, below the folder
+    of backups. Both states are UNKNOWN in a record of an earlier version.
+    """
+
+    seq: int = 0
+    root: str = ""
+    backup: str = ""
+    call_id: str = ""
+
+    @classmethod
+    def parse(cls, seq: int, data: Mapping[str, Any], call_id: str) -> "FileChange | None":
+        """Return the change that was announced as *data*; None where it is damaged."""
+        texts = [data.get(name, "") for name in ("root", "path", "backup")]
+        if not all(isinstance(text, str) for text in texts) or "" in texts[:2]:
+            return None
+        root, path, backup = texts
+        more = {"seq": seq, "root": root, "backup": backup, "call_id": call_id}
+        try:
+            return cls.of_data(data, **more)
+        except ValueError:
+            return cls(path, UNKNOWN, UNKNOWN, **more)
+
+
+def apart_from(changes: Sequence[FileChange], paths: Iterable[str]) -> list[FileChange]:
+    """Return the *changes* that neither touch *paths* nor where those were moved.
+
+    A directory that was made for one of them belongs to it.
+    """
+    tied = set(paths)
+    while True:
+        more = {
+            path
+            for change in changes
+            if change.target and {change.path, change.target} & tied
+            for path in (change.path, change.target)
+        }
+        if more <= tied:
+            return [change for change in changes if not _touches(change, tied)]
+        tied |= more
+
+
+def _touches(change: Change, paths: set[str]) -> bool:
+    is_above = change.is_new_folder and any(path.startswith(f"{change.path}/") for path in paths)
+    return is_above or bool({change.path, change.target} & paths)
