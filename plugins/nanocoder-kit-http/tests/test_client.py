@@ -7,7 +7,7 @@ from itertools import chain
 import pytest
 from nanocoder import Cancel, Cancelled, ConfigError, ProviderError
 from nanocoder_kit_http import WHOLE_REPLY, Client, FinalError, Retry, SseEvent, Timeouts
-from nanocoder_kit_http.testing import FOREVER, Answer, ScriptedServer, data, events, refusal
+from nanocoder_testing.server import FOREVER, Answer, ScriptedServer, data, events, refusal
 
 SMALL = Timeouts(connect_s=0.5, header_s=0.5, idle_s=0.4, progress_s=2.0)
 

@@ -33,7 +33,7 @@ def test_a_first_request_without_tls_loads_nothing_heavy_and_makes_no_tls_contex
         import ssl, sys
         from nanocoder import Cancel
         from nanocoder_kit_http import Client
-        from nanocoder_kit_http.testing import ScriptedServer, events
+        from nanocoder_testing.server import ScriptedServer, events
         def refuse(*_): raise AssertionError("a TLS context was made")
         ssl.SSLContext.__new__ = refuse
         with ScriptedServer(events(1)) as server:

@@ -9,7 +9,7 @@ import httpx
 import pytest
 from nanocoder import Cancel, Cancelled, ConfigError, ProviderError
 from nanocoder_kit_http import Client, FinalError, SseEvent, transport
-from nanocoder_kit_http.testing import ScriptedServer, data, events
+from nanocoder_testing.server import ScriptedServer, data, events
 
 
 def ask(client):

@@ -4,8 +4,8 @@ import json
 
 import pytest
 from nanocoder import Cancel, Finished, Message, ProviderError, Request, ToolCall
-from nanocoder_kit_http.testing import Answer, ScriptedServer, data, events, refusal
 from nanocoder_provider_anthropic import nanocoder_settings, open_provider
+from nanocoder_testing.server import Answer, ScriptedServer, data, events, refusal
 
 START = {"type": "message_start", "message": {"id": "m", "usage": {"input_tokens": 5}}}
 END = (

@@ -21,8 +21,8 @@ from nanocoder import (
     ToolResult,
     Usage,
 )
-from nanocoder_kit_http.testing import FOREVER, Answer, ScriptedServer, data, events, refusal
 from nanocoder_provider_anthropic import nanocoder_providers, nanocoder_settings, open_provider
+from nanocoder_testing.server import FOREVER, Answer, ScriptedServer, data, events, refusal
 
 READ = ToolDefinition("read_file", "Read a file.", {"type": "object", "properties": {}})
 START = {

@@ -6,9 +6,9 @@ import pytest
 from google import genai
 from google.genai import types
 from nanocoder import Attachment, Message, Request, ToolCall, ToolDefinition, ToolResult
-from nanocoder_kit_http.testing import ScriptedServer, events
 from nanocoder_kit_models import Model
 from nanocoder_provider_google import nanocoder_settings, open_provider
+from nanocoder_testing.server import ScriptedServer, events
 
 TOOL = ToolDefinition("read_file", "Read a file.", {"type": "object", "properties": {}})
 IMAGE = Attachment("image/png", b"png")

@@ -20,7 +20,6 @@ from nanocoder import (
     ToolResult,
     Usage,
 )
-from nanocoder_kit_http.testing import FOREVER, Answer, ScriptedServer, refusal
 from nanocoder_provider_ollama import (
     nanocoder_providers,
     nanocoder_settings,
@@ -28,6 +27,7 @@ from nanocoder_provider_ollama import (
     served_model,
 )
 from nanocoder_provider_ollama.settings import Settings, address
+from nanocoder_testing.server import FOREVER, Answer, ScriptedServer, refusal
 
 READ = ToolDefinition("read_file", "Read a file.", {"type": "object", "properties": {}})
 INFO = {"general.architecture": "qwen3", "qwen3.context_length": 40_960}

@@ -3,9 +3,9 @@
 import json
 
 import pytest
-from nanocoder_kit_http.testing import Answer, ScriptedServer, refusal
 from nanocoder_provider_ollama import nanocoder_settings, open_provider
 from nanocoder_testing.contract import *  # noqa: F403
+from nanocoder_testing.server import Answer, ScriptedServer, refusal
 
 
 @pytest.fixture

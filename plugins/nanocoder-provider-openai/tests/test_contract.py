@@ -1,9 +1,9 @@
 """The contract of every plugin, kept by this one, its stream included."""
 
 import pytest
-from nanocoder_kit_http.testing import ScriptedServer, events
 from nanocoder_provider_openai import nanocoder_settings, open_provider
 from nanocoder_testing.contract import *  # noqa: F403
+from nanocoder_testing.server import ScriptedServer, events
 
 
 def chunk(finish=None, **delta):

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 from nanocoder import open_session
-from nanocoder_kit_http.testing import Answer, ScriptedServer, data, events, refusal
+from nanocoder_testing.server import Answer, ScriptedServer, data, events, refusal
 
 DONE = b"data: [DONE]\n\n"
 KEY = "sk-secret"

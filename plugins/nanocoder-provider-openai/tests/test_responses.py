@@ -15,8 +15,8 @@ from nanocoder import (
     ToolResult,
     Usage,
 )
-from nanocoder_kit_http.testing import Answer, ScriptedServer, data, events, refusal
 from nanocoder_provider_openai import nanocoder_settings, open_provider
+from nanocoder_testing.server import Answer, ScriptedServer, data, events, refusal
 
 READ = ToolDefinition(
     "read_file",

@@ -9,12 +9,12 @@ import openai
 import pydantic
 import pytest
 from nanocoder import Attachment, Message, Request, ToolCall, ToolDefinition, ToolResult
-from nanocoder_kit_http.testing import ScriptedServer, events
 from nanocoder_kit_models import Model
 from nanocoder_provider_openai import nanocoder_settings
 from nanocoder_provider_openai.chat import ChatWire
 from nanocoder_provider_openai.responses import ResponsesWire
 from nanocoder_provider_openai.vendors import OPENAI
+from nanocoder_testing.server import ScriptedServer, events
 from openai.types.chat import completion_create_params as chat_params
 from openai.types.responses import response_create_params as responses_params
 

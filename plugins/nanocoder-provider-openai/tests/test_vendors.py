@@ -5,13 +5,13 @@ import json
 import pytest
 from attrs import evolve
 from nanocoder import Cancel, Message, ProviderError, Request
-from nanocoder_kit_http.testing import ScriptedServer, events, refusal
 from nanocoder_provider_openai import (
     nanocoder_providers,
     open_provider,
     served_model,
 )
 from nanocoder_provider_openai.vendors import OPENAI, OTHERS, vendor_at
+from nanocoder_testing.server import ScriptedServer, events, refusal
 
 ROWS = {row.name: row for row in (OPENAI, *OTHERS)}
 END = {"choices": [{"index": 0, "delta": {"content": "ok"}, "finish_reason": "stop"}]}

@@ -22,7 +22,7 @@ def heeded():
 @pytest.fixture
 def serve_busy():
     """Return the address of a server that has no time for half a minute."""
-    from nanocoder_kit_http.testing import ScriptedServer, refusal
+    from nanocoder_testing.server import ScriptedServer, refusal
 
     with ScriptedServer(refusal(429, retry_after="30")) as server:
         yield server.url

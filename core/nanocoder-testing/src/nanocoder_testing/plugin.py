@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from nanocoder_testing.subject import Subject
 
 CONTRACT = "nanocoder_testing.contract"
+# Asserts explain themselves only in modules that pytest is told of before their import.
+pytest.register_assert_rewrite("nanocoder_testing.provider_contract")
 OPTION = "--nanocoder-plugin"
 USUAL_CALLS = 25
 """How many calls the contract suite makes up for each tool."""

@@ -1,0 +1,67 @@
+"""What the conformance suite of providers asks of an author: replies in the words of a protocol."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, Protocol
+
+from attrs import frozen
+from nanocoder.provider import Provider
+
+Lack = Literal["thinking", "refusal", "cut-arguments", "bad-arguments", "cached-usage", "call-ids"]
+"""Something that a protocol has no words for."""
+
+
+@frozen
+class WireCall:
+    """A call as a model makes it; *arguments* is the JSON text, which may be damaged."""
+
+    name: str
+    arguments: str = "{}"
+    call_id: str = ""
+
+
+@frozen
+class WireReply:
+    """A reply to put into the words of a protocol: thinking, then text, then calls, then its end.
+
+    *text* comes in these pieces. With the end "length" the token limit cut the last call's
+    arguments, and nothing says that they are complete. *input_tokens* are all that were sent,
+    *cached_tokens* those of them that came from a cache.
+    """
+
+    text: Sequence[str] = ()
+    thinking: str = ""
+    calls: Sequence[WireCall] = ()
+    end: Literal["done", "length", "refusal"] = "done"
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    output_tokens: int = 0
+
+
+class ProviderWire(Protocol):
+    """One provider's protocol, for the suite; the fixture `provider_wire` returns one."""
+
+    lacks: frozenset[Lack]
+    """The protocol has no words for these; their tests are passed over."""
+
+    def open(self, address: str, retries: int) -> Provider:
+        """Open the provider on a server at *address*, with so many repetitions of a request."""
+        ...
+
+    def pieces(self, reply: WireReply) -> Sequence[bytes]:
+        """Return what a server sends for *reply*: the bytes of each event."""
+        ...
+
+    def side_answer(self, path: str) -> Any:
+        """Return the JSON for a request at *path* that is no question; None for a question."""
+        ...
+
+
+class Wire:
+    """A base for authors: nothing is lacking, and every request is a question."""
+
+    def __init__(self, lacks: Iterable[Lack] = ()) -> None:
+        self.lacks = frozenset(lacks)
+
+    def side_answer(self, path: str) -> Any:
+        """Return None: *path* is a question."""
+        del path
