@@ -18,8 +18,7 @@ from nanocoder.config.document import (
     read_project_bytes,
     read_user_file,
 )
-from nanocoder.config.layers import Check, Layer, Resolved, hint, resolve
-from nanocoder.config.origin import Origin
+from nanocoder.config.layers import Check, Layer, Origin, Resolved, hint, resolve
 from nanocoder.config.places import home_warning, refusal, user_config_dir
 from nanocoder.config.settings import (
     CoreSettings,

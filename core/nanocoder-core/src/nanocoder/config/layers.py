@@ -1,13 +1,12 @@
 """How layers become one value: who may set what, and which layer wins."""
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from attrs import Attribute, frozen
-from nanocoder_schema import Shown
+from nanocoder_schema import Shown, Value
 
 from nanocoder.config.document import ConfigFile
-from nanocoder.config.origin import LayerName, Origin
 from nanocoder.config.settings import keys_of
 from nanocoder.errors import ConfigError, PersonError, UsageError
 from nanocoder.values import Mode
@@ -16,6 +15,23 @@ MANY: Final = 8
 """How many keys a message still lists."""
 
 Check = Callable[["Attribute[Any]", Any], Any]
+LayerName = Literal["default", "user", "project", "environment", "flag"]
+
+
+@frozen(eq=False, repr=False)
+class Origin(Value):
+    """One value's layer, with *file* and *line*, or the *name* of a variable or a flag."""
+
+    layer: LayerName
+    file: str = ""
+    line: int = 0
+    name: str = ""
+
+    def __str__(self) -> str:
+        """Return it as messages show it: FILE:LINE, or the variable, or the flag."""
+        if self.file:
+            return f"{self.file}:{self.line}" if self.line else self.file
+        return self.name or self.layer
 
 
 @frozen(eq=False, repr=False)
@@ -29,26 +45,16 @@ class Layer(Shown):
     names: Mapping[str, str] = {}
 
     def table(self, path: tuple[str, ...]) -> Mapping[str, Any]:
-        """Return the table at *path*, empty when there is none.
-
-        Raises ConfigError for a value that is no table, unless the file is a stranger's.
-        """
+        """Return the table at *path*, empty when there is none, or something else."""
         value: Any = self.data
-        for depth, part in enumerate(path, 1):
-            value = value.get(part, {})
-            if not isinstance(value, dict):
-                if self.trusted:
-                    raise self.fault(path[:depth], f"expected a table, got {value!r}")
-                return {}
-        return value  # type: ignore[no-any-return]  # a dict, by the check above
+        for part in path:
+            value = value.get(part) if isinstance(value, dict) else None
+        return value if isinstance(value, dict) else {}
 
-    def misshapen(self, path: tuple[str, ...]) -> PersonError | None:
-        """Return what is wrong with the value at *path*, where a table belongs."""
-        if not path or path[-1] not in (above := self.table(path[:-1])):
-            return None
-        value = above[path[-1]]
-        is_table = isinstance(value, dict)
-        return None if is_table else self.fault(path, f"expected a table, got {value!r}")
+    def misshapen(self, path: tuple[str, ...]) -> str:
+        """Say what is wrong with the value at *path*, where a table belongs; "" if it is one."""
+        value = self.table(path[:-1]).get(path[-1], {}) if path else {}
+        return "" if isinstance(value, dict) else f"expected a table, got {value!r}"
 
     def origin(self, key: tuple[str, ...]) -> Origin:
         """Return where this layer sets *key*."""
@@ -91,23 +97,17 @@ def resolve(
     resolved = Resolved({}, {}, [])
     for layer in layers:
         # A plugin's table that is none was reported as an unknown key of `[plugins]`.
-        is_plugin = len(path) > 1 and path[0] == "plugins"
-        if not (layer.trusted or is_plugin) and (fault := layer.misshapen(path)):
-            resolved.notices.append(f"{fault}; ignored")
+        if not path[1:] and (problem := layer.misshapen(path)):
+            _refuse(layer, path, problem, resolved)
         for key, value in layer.table(path).items():
             if ignore(key, value):
                 continue
             if key not in fields:
-                _report_unknown(layer, (*path, key), [*fields, *tables], resolved)
+                problem = f"unknown key{hint(key, [*fields, *tables])}"
+                _refuse(layer, (*path, key), problem, resolved)
             else:
                 _take(layer, (*path, key), fields[key], value, resolved, check)
     return resolved
-
-
-def _report_unknown(
-    layer: Layer, key: tuple[str, ...], names: list[str], resolved: Resolved
-) -> None:
-    _refuse(layer, key, f"unknown key{hint(key[-1], names)}", resolved)
 
 
 def _refuse(layer: Layer, key: tuple[str, ...], problem: str, resolved: Resolved) -> None:

@@ -1,6 +1,6 @@
 """Which tools are on offer: who owns each name, what wraps them, and which are built soundly."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -90,18 +90,24 @@ def _why_weaker(wrapped: Tool[..., Any], tool: Tool[..., Any] | None) -> str:
 
 def unsound(steps: Steps) -> dict[str, str]:
     """Return what is wrong with each tool that can lead back to itself or nests too deep."""
-    problems = {}
-    for name in steps:
-        circles = (ways[name] for ways in _levels(name, steps, len(steps)) if name in ways)
-        if circle := next(circles, None):
-            problems[name] = f"tool {name!r} leads back to itself: {' -> '.join(circle)}"
+    problems = {
+        name: f"tool {name!r} leads back to itself: {' -> '.join(circle)}"
+        for name in steps
+        if (circle := _way_back(name, steps))
+    }
     straight = {
         name: [step for step in own if step in steps and step not in problems]
         for name, own in steps.items()
         if name not in problems
     }
-    for name in straight:
-        if len(list(_levels(name, straight, MAX_DEPTH + 1))) > MAX_DEPTH:
+    depth = dict.fromkeys(straight, 0)
+    for _ in range(MAX_DEPTH + 1):  # each round sees one level more
+        depth = {
+            name: 1 + max((depth[step] for step in own), default=-1)
+            for name, own in straight.items()
+        }
+    for name, levels in depth.items():
+        if levels > MAX_DEPTH:
             problems[name] = (
                 f"tool {name!r} nests deeper than {MAX_DEPTH} levels of composed_of;"
                 " let it call the innermost tools directly"
@@ -109,11 +115,18 @@ def unsound(steps: Steps) -> dict[str, str]:
     return problems
 
 
-def _levels(start: str, steps: Steps, most: int) -> Iterator[dict[str, list[str]]]:
-    """Yield the tools that one step, two steps … lead to, each with a way there from *start*."""
+def _way_back(start: str, steps: Steps) -> list[str]:
+    """Return the names from *start* to *start*, or nothing; each tool is looked at once."""
     ways = {start: [start]}
-    for _ in range(most):
-        ways = {step: [*way, step] for name, way in ways.items() for step in steps.get(name, ())}
-        if not ways:
-            return
-        yield ways
+    visited: set[str] = set()
+    while ways:
+        visited |= ways.keys() - {start}
+        ways = {
+            step: [*way, step]
+            for name, way in ways.items()
+            for step in steps.get(name, ())
+            if step not in visited
+        }
+        if start in ways:
+            return ways[start]
+    return []
