@@ -340,16 +340,12 @@ def _locked(installed: Installed) -> Locked:
 
 
 def _compiled(files: Iterable[Path]) -> Iterator[Path]:
-    """Yield the compiled files that this interpreter would run in place of *files*."""
-    from importlib.util import cache_from_source
-
-    prefix, sys.pycache_prefix = sys.pycache_prefix, None  # those beside the sources
-    try:
-        for path in files:
-            if path.suffix == ".py":
-                yield from (Path(cache_from_source(str(path), optimization=o)) for o in ("", 1, 2))
-    finally:
-        sys.pycache_prefix = prefix
+    """Yield the compiled files that this interpreter would run in place of those beside them."""
+    for path in files:
+        if path.suffix == ".py":
+            name = f"{path.stem}.{sys.implementation.cache_tag}"
+            names = (f"{name}{level}.pyc" for level in ("", ".opt-1", ".opt-2"))
+            yield from (path.parent / "__pycache__" / name for name in names)
 
 
 def _is_unchecked(path: Path) -> bool:
