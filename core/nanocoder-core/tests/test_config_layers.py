@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-from typing import Annotated
 
 import pytest
 from attrs import field, frozen
@@ -294,21 +293,6 @@ def test_an_unknown_key_is_answered_with_the_nearest(place):
         config.where("plugins.tool-x.timeout", {"tool-x": Settings})
 
 
-def test_the_schema_describes_core_and_plugins():
-    @frozen
-    class Other:
-        limits: Annotated[dict[str, int], "By name."] = field(factory=dict)
-
-    schema = Config.json_schema({"tool-x": Settings, "tool-y": Other})
-    schema = json.loads(json.dumps(schema))
-    assert schema["properties"]["mode"]["description"].startswith("How much a session may do")
-    plugins = schema["properties"]["plugins"]["properties"]
-    assert plugins["tool-x"]["properties"]["timeout_s"]["description"] == "A limit."
-    assert plugins["tool-x"]["additionalProperties"] is False
-    assert set(plugins["tool-y"]["properties"]) == {"limits"}
-    assert {"disable", "strict"} <= set(plugins)
-
-
 def test_every_core_setting_is_described_and_has_a_variable(place):
     for attribute in CoreSettings.__attrs_attrs__:
         assert attribute.metadata["description"].endswith(".")
@@ -565,19 +549,6 @@ def test_a_variable_that_is_nearly_one_of_ours_is_noticed(tmp_path):
     (notice,) = config.notices
     assert "NANOCODER_MAX_TURN" in notice
     assert notice.endswith("did you mean 'NANOCODER_MAX_TURNS'?")
-
-
-def test_what_is_no_setting_is_not_in_the_schema_for_editors():
-    class Clock:
-        """Of a type that no file can hold."""
-
-    @frozen
-    class WithState:
-        size: int = 1
-        clock: Clock = field(factory=Clock, init=False)
-
-    schema = Config.json_schema({"p": WithState})
-    assert set(schema["properties"]["plugins"]["properties"]["p"]["properties"]) == {"size"}
 
 
 @pytest.mark.finding("D31")

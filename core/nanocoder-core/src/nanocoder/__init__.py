@@ -44,8 +44,8 @@ _NAMES = {
         unescape_path
     """,
     "nanocoder_schema": """
-        BadArguments NanocoderError Param ToolError counted did_you_mean for_model for_terminal
-        nearest one_line parse_json structure
+        BadArguments NanocoderError Param Signature ToolError counted did_you_mean for_model
+        for_terminal nearest one_line parse_json structure
     """,
 }
 __all__, __getattr__, __dir__ = front_door(__name__, _NAMES)

@@ -19,6 +19,7 @@ from nanocoder_files import unescape_path as unescape_path
 from nanocoder_schema import BadArguments as BadArguments
 from nanocoder_schema import NanocoderError as NanocoderError
 from nanocoder_schema import Param as Param
+from nanocoder_schema import Signature as Signature
 from nanocoder_schema import ToolError as ToolError
 from nanocoder_schema import counted as counted
 from nanocoder_schema import did_you_mean as did_you_mean

@@ -97,7 +97,9 @@ def _unset(arguments: Namespace, host: Host) -> int:
 
 
 def _schema(_: Namespace, host: Host) -> int:
-    host.print_json(host.config.json_schema(host.settings_classes()))
+    from nanocoder_command_setup.schema import config_schema  # as above
+
+    host.print_json(config_schema(host.config.tables, host.settings_classes()))
     return 0
 
 

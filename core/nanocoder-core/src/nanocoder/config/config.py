@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from attrs import Attribute
 
@@ -35,12 +35,12 @@ from nanocoder.text import without_password
 
 T = TypeVar("T")
 
-TABLES: Mapping[tuple[str, ...], type] = {
+TABLES: Final[Mapping[tuple[str, ...], type]] = {
     (): CoreSettings,
     ("plugins",): PluginsTable,
     ("tools",): ToolsTable,
 }
-"""Tables of which there is one for each NAME."""
+"""The core's own tables; `[plugins]` has those of plugins, too."""
 SECRET_NAMES = ("key", "token", "secret", "password", "passwd", "credentials")
 MASK = "(hidden)"
 
@@ -51,8 +51,11 @@ class Config:
     *core* holds the core's settings, *strict* and *disabled_plugins* say what is loaded,
     *tool_owner*, *tool_rename* and *disabled_tools* what tools are offered, *trusted* whether the
     folder is trusted, so that its file counts in full. *refusal* says why no session may open in
-    this folder, *warning* what a person should know before one does.
+    this folder, *warning* what a person should know before one does. *tables* has the classes of
+    the core's tables.
     """
+
+    tables: Final = TABLES
 
     def __init__(
         self, layers: list[Layer], notices: tuple[str, ...] = (), *, trusted: bool = False
@@ -203,14 +206,6 @@ class Config:
         """Tell whether nobody but a project that is not trusted hides *tool*."""
         own = [layer.table(("tools",)) for layer in self._layers if layer.trusted]
         return not any(tool in table.get("disable", ()) for table in own)
-
-    @staticmethod
-    def json_schema(plugin_classes: Mapping[str, type]) -> dict[str, Any]:
-        """Return the JSON Schema of config.toml with a table for each of *plugin_classes*."""
-        # Only editors ask for a schema.
-        from nanocoder.config.config_schema import config_schema
-
-        return config_schema(TABLES, plugin_classes)
 
     def _structured(self, plugin: str, cls: type, layers: list[Layer]) -> Any:
         path = ("plugins", plugin)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from attrs import fields
-from nanocoder_schema import Signature
+from nanocoder import Signature
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
