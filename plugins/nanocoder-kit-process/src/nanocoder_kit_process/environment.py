@@ -7,6 +7,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
+from nanocoder_kit_process.secrets import SECRET_NAME, SECRET_VALUE
+
 NAMES: Final = frozenset(
     {
         *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "HOSTNAME", "TZ", "TMPDIR", "TMP", "TEMP"),
@@ -26,17 +28,6 @@ PREFIXES: Final = ("LC_", "XDG_")
 ADDRESSES: Final = re.compile(r".*_PROXY|PIP_INDEX_URL|UV_INDEX_URL|GOPROXY", re.IGNORECASE)
 """Variables with addresses; text before an @ in them is a user name or a token."""
 
-SECRET_NAME: Final = re.compile(
-    r"KEY|TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|COOKIE|AUTH|PRIVATE|SIGNATURE|_PAT$|_DSN$",
-    re.IGNORECASE,
-)
-SECRET_VALUE: Final = re.compile(
-    r"-----BEGIN [A-Z ]*PRIVATE KEY"
-    r"|://[^/\s:@]*:[^/\s@]+@"  # a password in an address
-    r"|\bgh[pousr]_\w{20}|\bgithub_pat_\w{20}|\bglpat-[\w-]{16}|\bnpm_\w{30}|\bpypi-\w{16}"
-    r"|\bsk-[\w-]{16}|\bsk_live_\w{16}|\bAKIA[0-9A-Z]{16}|\bASIA[0-9A-Z]{16}|\bAIza[\w-]{30}"
-    r"|\bxox[abeprs]-[\w-]{10}|\bhf_\w{30}|\beyJ[\w-]{10,}\.eyJ[\w-]{10,}\."
-)
 # These make a program load code before its own; a child never gets them, even in *allowed*.
 LOADERS: Final = re.compile(
     r"LD_.*|DYLD_.*|BASH_ENV|ENV|BASH_FUNC_.*|SHELLOPTS|BASHOPTS|PS4|IFS|CDPATH|GLOBIGNORE"

@@ -1,0 +1,122 @@
+"""`nanocoder sessions record` and `sessions to-test`: a session becomes a recording or a test."""
+
+import os
+import re
+from argparse import Namespace
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from nanocoder import Host, UsageError, encode_message, named_paths
+from nanocoder_kit_process import without_secrets
+
+from nanocoder_provider_replay.recording import Recording, as_json
+
+MAX_FILE_BYTES: Final = 1_000_000
+KEPT: Final = ("role", "text", "typed", "calls", "results", "native")
+TEST: Final = '''"""Session {session_id}, played again; made by `nanocoder sessions to-test`."""
+
+import shutil
+from pathlib import Path
+
+from nanocoder import open_session
+
+HERE = Path(__file__).parent
+PROMPTS = {prompts}
+
+
+def test_{name}(tmp_path):
+    shutil.copytree(HERE / "{name}", tmp_path, dirs_exist_ok=True)
+    model = f"replay/{{HERE / '{name}.json'}}"
+    environment = {{"HOME": str(tmp_path.parent / "home")}}
+    options = {{"mode": {mode!r}, "persist": False, "environment": environment}}
+    with open_session(tmp_path, model=model, **options) as session:
+        for prompt in PROMPTS:
+            for _ in session.run(prompt):
+                pass
+            assert session.report.stop_reason == "done", session.report.data()["error"]
+'''
+
+
+def record(arguments: Namespace, host: Host) -> int:
+    """Print the recording of a session."""
+    _, recording = _recording(arguments, host)
+    host.print_line(as_json(recording).rstrip("\n"))
+    host.say("Values that look secret were removed. Read the recording before you share it.")
+    return 0
+
+
+def to_test(arguments: Namespace, host: Host) -> int:
+    """Write a test, its recording, and the files that its calls name; raises UsageError."""
+    session_id, recording = _recording(arguments, host)
+    prompts = [
+        message.get("typed", message["text"])
+        for message in recording.messages
+        if message["role"] == "user" and message.get("typed", message["text"])
+    ]
+    if not recording.replies:
+        raise UsageError(f"in session {session_id} no model answered; nothing can be replayed")
+    folder = host.cwd / arguments.into
+    name = "session_" + re.sub(r"\W", "_", session_id)
+    mode = host.sessions.transcript(session_id).mode or "ask"
+    test = TEST.format(session_id=session_id, name=name, mode=mode, prompts=_written(prompts))
+    files = dict(_named_files(recording, Path(recording.cwd)))
+    _write(folder / f"{name}.json", as_json(recording))
+    _write(folder / f"test_{name}.py", test)
+    (folder / name).mkdir(exist_ok=True)
+    for path, content in files.items():
+        _write(folder / name / path, content)
+    host.print_line(str(folder / f"test_{name}.py"))
+    host.say(
+        f"{len(files)} files that the session named are in {folder / name}, as they are now. Put"
+        " those that it changed there as they were before (`nanocoder sessions undo` shows them)."
+    )
+    return 0
+
+
+def _recording(arguments: Namespace, host: Host) -> tuple[str, Recording]:
+    session_id = host.sessions.find(arguments.id, cwd=host.cwd)
+    transcript = host.sessions.transcript(session_id)
+    messages = [_without_secrets(encode_message(message)) for message in transcript.messages]
+    return session_id, Recording(session_id, transcript.cwd, arguments.profile, messages)
+
+
+def _without_secrets(message: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: _cleaned(message[name]) for name in KEPT if name in message}
+
+
+def _cleaned(value: Any) -> Any:
+    """Return *value* with every text in it without what looks secret."""
+    if isinstance(value, str):
+        return without_secrets(value, os.environ)
+    if isinstance(value, Mapping):
+        return {key: _cleaned(item) for key, item in value.items()}
+    return [_cleaned(item) for item in value] if isinstance(value, list) else value
+
+
+def _written(prompts: list[str]) -> str:
+    return "[\n" + "".join(f"    {prompt!r},\n" for prompt in prompts) + "]"
+
+
+def _named_files(recording: Recording, root: Path) -> Iterator[tuple[str, str]]:
+    """Yield the text files in the workspace that calls of the session name, as they are now."""
+    calls = [call for message in recording.messages for call in message.get("calls", ())]
+    paths = {path for call in calls for path in named_paths(call.get("arguments", {}))}
+    for path in sorted(paths):
+        place = (root / path).resolve()
+        if not place.is_relative_to(root.resolve()) or not place.is_file():
+            continue
+        if place.stat().st_size <= MAX_FILE_BYTES:
+            text = place.read_text(encoding="utf-8", errors="replace")
+            yield str(place.relative_to(root.resolve())), without_secrets(text, os.environ)
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise UsageError(
+            f"{path} exists already; remove it, or choose another --into DIR"
+        ) from None
