@@ -59,7 +59,7 @@ def to_test(arguments: Namespace, host: Host) -> int:
     folder = host.cwd / arguments.into
     name = "session_" + re.sub(r"\W", "_", session_id)
     mode = host.sessions.transcript(session_id).mode or "ask"
-    test = TEST.format(session_id=session_id, name=name, mode=mode, prompts=_written(prompts))
+    test = TEST.format(session_id=session_id, name=name, mode=mode, prompts=_as_list(prompts))
     files = dict(_named_files(recording, Path(recording.cwd)))
     _write(folder / f"{name}.json", as_json(recording))
     _write(folder / f"test_{name}.py", test)
@@ -94,7 +94,7 @@ def _cleaned(value: Any) -> Any:
     return [_cleaned(item) for item in value] if isinstance(value, list) else value
 
 
-def _written(prompts: list[str]) -> str:
+def _as_list(prompts: list[str]) -> str:
     return "[\n" + "".join(f"    {prompt!r},\n" for prompt in prompts) + "]"
 
 

@@ -56,8 +56,8 @@ class ReplayProvider:
         number = sum(message.role == "assistant" for message in request.messages)
         if number >= len(replies):
             raise self._diverged(number, f"the recording has {len(replies)} replies only")
-        asked = _since_last_reply(request)
-        if problem := difference(self._recording, replies[number], asked, self._may_differ):
+        new_messages = _since_last_reply(request)
+        if problem := difference(self._recording, replies[number], new_messages, self._may_differ):
             raise self._diverged(number, problem)
         message = self._recording.messages[replies[number]]
         text = str(message.get("text", ""))

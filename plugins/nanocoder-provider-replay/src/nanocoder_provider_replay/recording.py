@@ -20,7 +20,7 @@ VARYING: Final = (
     r"\b\d+(?:\.\d+)? ?(?:ns|µs|us|ms|s|sec|seconds|min)\b",  # a duration
     r"\b0x[0-9a-f]{6,16}\b",  # an address in memory
 )
-"""What differs from run to run, however a session is repeated."""
+"""Text that differs from run to run by itself."""
 _WORKSPACE: Final = "\0"
 _PATH: Final = r"(?P<workspace>/[^\s'\"`:;,()<>]*?)"
 
@@ -148,10 +148,10 @@ def _equal(old: str, new: str, cwd: str, may_differ: Sequence[str]) -> bool:
 
 
 def _diff(old: str, new: str) -> str:
-    lines = unified_diff(old.splitlines(), new.splitlines(), "recorded", "now", lineterm="", n=2)
-    shown = list(lines)
-    more = [f"[{len(shown) - MAX_DIFF_LINES} more lines]"] if len(shown) > MAX_DIFF_LINES else []
-    return "\n".join([*shown[:MAX_DIFF_LINES], *more])
+    diff = unified_diff(old.splitlines(), new.splitlines(), "recorded", "now", lineterm="", n=2)
+    lines = list(diff)
+    more = [f"[{len(lines) - MAX_DIFF_LINES} more lines]"] if len(lines) > MAX_DIFF_LINES else []
+    return "\n".join([*lines[:MAX_DIFF_LINES], *more])
 
 
 def as_json(recording: Recording) -> str:
