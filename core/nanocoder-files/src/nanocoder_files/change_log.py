@@ -140,16 +140,8 @@ class ChangeLog:
 
     def _append(self, fields: Mapping[str, Any], data: bytes = b"") -> int:
         line = json.dumps(fields).encode() + b"\n"
-        begin = self._end + len(line)
-        size = append_all(self._fd, line + data, self._end)
-        try:
-            os.fsync(self._fd)
-        except OSError:
-            with contextlib.suppress(OSError):
-                os.ftruncate(self._fd, self._end)
-            raise
-        self._end = size
-        return begin
+        self._end = append_all(self._fd, line + data, self._end, sync=True)
+        return self._end - len(data)
 
     def read(self) -> None:
         """Read up to the first entry that is not whole: its change was never begun."""

@@ -74,15 +74,18 @@ def _remove_leftovers(path: Path) -> None:
                 leftover.unlink()
 
 
-def append_all(descriptor: int, data: bytes, size: int) -> int:
+def append_all(descriptor: int, data: bytes, size: int, *, sync: bool = False) -> int:
     """Write *data* at the end of a file of *size* bytes, all of it or nothing; return the new size.
 
-    The file must be open for appending. Raises: OSError.
+    The file must be open for appending. With *sync* it is on the disk when this returns.
+    Raises: OSError.
     """
     rest = memoryview(data)
     try:
         while rest:
             rest = rest[os.write(descriptor, rest) :]
+        if sync:
+            os.fsync(descriptor)
     except OSError:
         with suppress(OSError):
             os.ftruncate(descriptor, size)
