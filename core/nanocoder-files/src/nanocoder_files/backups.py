@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from nanocoder_files.beneath import Place
-from nanocoder_files.private_files import open_private
+from nanocoder_files.private_files import open_private, write_private
 
 LINKED_BYTES: Final = 1_000_000
 """From this size on, a second name of a file costs less than a copy."""
@@ -30,7 +30,7 @@ class Backups:
     def add(self, path: str, data: bytes) -> Path:
         """Store *data* as the content that *path* had, and return where; raises OSError."""
         target = self._target(path)
-        _write_new(target, data)
+        write_private(target, data)
         self._prune(target.parent)
         return target
 
@@ -62,7 +62,7 @@ class Backups:
         with contextlib.suppress(OSError):  # the change has been made all the same
             if os.lstat(backup).st_nlink > 1 or _is_writable_to_others(backup):
                 copy = backup.with_name(f".{backup.name}")  # not among those that `of` returns
-                _write_new(copy, data)
+                write_private(copy, data)
                 copy.rename(backup)
 
     def drop(self, backup: Path) -> None:
@@ -98,16 +98,6 @@ class Backups:
 
 def _sorted(folder: Path) -> list[Path]:
     return sorted(path for path in folder.iterdir() if not path.name.startswith("."))
-
-
-def _write_new(target: Path, data: bytes) -> None:
-    fd = open_private(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
-    try:
-        with os.fdopen(fd, "wb") as file:
-            file.write(data)
-    except OSError:
-        target.unlink(missing_ok=True)
-        raise
 
 
 def _is_writable_to_others(path: Path) -> bool:

@@ -62,6 +62,7 @@ class Change(Value):
 
 def announcement(change: Change, root: Path, backup: Path | None) -> dict[str, Any]:
     """Return the record of *change* for the journal; *backup* has the content before."""
-    paths = {"path": escape_path(change.path), "target": escape_path(change.target)}
-    name = {"backup": f"{backup.parent.name}/{backup.name}"} if backup else {}
-    return {"root": str(root), **change.data(), **paths, **name}
+    data = change.data()
+    data |= {"path": escape_path(change.path), "target": escape_path(change.target)}
+    data |= {"root": str(root), "backup": "/".join(backup.parts[-2:]) if backup else ""}
+    return data

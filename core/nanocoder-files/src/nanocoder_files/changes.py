@@ -20,7 +20,7 @@ from nanocoder_files.file_state import FileKind, FileState, state_of
 from nanocoder_files.path_text import escape_path
 from nanocoder_files.protected import git_refused, is_git_name
 from nanocoder_files.reader import MAX_BYTES
-from nanocoder_files.root import READ, Root
+from nanocoder_files.root import READ, Root, check_regular
 from nanocoder_files.snapshot import KnownFiles
 from nanocoder_files.write_note import WriteNote
 from nanocoder_files.writing import (
@@ -255,18 +255,12 @@ class Changes:
             return None
         try:
             status = os.fstat(fd)
-            self._check_kind(place.path, status)
+            check_regular(place.path, status)
             if status.st_size > MAX_BYTES:
                 raise _too_large(place.path, MAX_BYTES)
             return read_old(fd, content_of(fd, status.st_size, expect), status)
         finally:
             os.close(fd)
-
-    def _check_kind(self, path: str, status: os.stat_result) -> None:
-        if mode_of.S_ISDIR(status.st_mode):
-            raise self._root.problem(OSError(errno.EISDIR, ""), path)
-        if not mode_of.S_ISREG(status.st_mode):
-            raise self._root.problem(OSError(errno.ENXIO, ""), path)
 
     def _replaced(self, place: Place) -> Old | None:
         with self._errors(place.path):

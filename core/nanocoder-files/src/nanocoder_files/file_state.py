@@ -85,17 +85,17 @@ class FileState(Value):
         return Metadata(self.mode, self.owner, self.attributes)
 
     def data(self) -> dict[str, Any]:
-        """Return it ready for JSON, without empty values."""
-        fields = {
-            "kind": self.kind,
-            "digest": self.digest,
-            "size": self.size,
-            "target": self.target,
-            "mode": self.mode,
-            "owner": list(self.owner) if self.owner != (-1, -1) else None,
-            "attributes": [[name, value.hex()] for name, value in self.attributes],
-        }
-        return {name: value for name, value in fields.items() if value}
+        """Return it ready for JSON."""
+        if not self.exists:
+            return {"kind": self.kind}
+        fields: dict[str, Any] = {"kind": self.kind, "mode": self.mode, "owner": self.owner}
+        if self.is_file:
+            fields |= {"digest": self.digest, "size": self.size}
+        if self.target:
+            fields["target"] = self.target
+        if self.attributes:
+            fields["attributes"] = [[name, value.hex()] for name, value in self.attributes]
+        return fields
 
     @classmethod
     def of_data(cls, data: Mapping[str, Any]) -> "FileState":

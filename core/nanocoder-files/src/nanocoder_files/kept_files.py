@@ -3,10 +3,11 @@
 import os
 import re
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from typing import Final
 
-from nanocoder_files.private_files import open_private, private_directory
+from nanocoder_files.private_files import private_directory, write_private
 
 ODD_CHARACTERS: Final = re.compile(r"[^A-Za-z0-9._-]+")
 MAX_NAME_CHARS: Final = 80
@@ -23,25 +24,13 @@ def keep_file(folder: Path, name: str, data: bytes, *, limit_bytes: int = 0) -> 
     private_directory(folder)
     if limit_bytes:
         _make_room(folder, limit_bytes - len(data))
-    path, descriptor = _create(folder, ODD_CHARACTERS.sub("_", name).strip("._")[:MAX_NAME_CHARS])
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-    except OSError:
-        path.unlink(missing_ok=True)
-        raise
-    return path
-
-
-def _create(folder: Path, stem: str) -> tuple[Path, int]:
-    """Create a file; a name that is taken gets a number."""
-    stem = stem or "artifact"
-    number = 0
-    while True:
+    stem = ODD_CHARACTERS.sub("_", name).strip("._")[:MAX_NAME_CHARS] or "artifact"
+    for number in count():  # a name that is taken gets a number
         path = folder / (f"{number}-{stem}" if number else stem)
         with suppress(FileExistsError):
-            return path, open_private(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
-        number += 1
+            write_private(path, data)
+            return path
+    return None
 
 
 def _make_room(folder: Path, limit_bytes: int) -> None:

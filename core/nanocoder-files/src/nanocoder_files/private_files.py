@@ -64,6 +64,17 @@ def replace_file(path: Path, content: bytes) -> None:
     _remove_leftovers(path)
 
 
+def write_private(path: Path, data: bytes) -> None:
+    """Write *data* to a new file; raises FileExistsError where there is one, OSError."""
+    descriptor = open_private(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+    except OSError:
+        path.unlink(missing_ok=True)
+        raise
+
+
 def _remove_leftovers(path: Path) -> None:
     """Remove what writers that were killed have left beside *path*."""
     for leftover in path.parent.glob(f".{path.name}.*"):
@@ -93,9 +104,9 @@ def append_all(descriptor: int, data: bytes, size: int, *, sync: bool = False) -
     return size + len(data)
 
 
-def sync_directory(path: Path) -> None:
+def sync_directory(path: Path | str, directory: int | None = None) -> None:
     """Put the names of the files in *path* on the disk; raises OSError."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=directory)
     try:
         os.fsync(descriptor)
     finally:

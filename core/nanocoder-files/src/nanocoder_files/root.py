@@ -126,9 +126,11 @@ class Root:
             raise self.problem(error, raw) from error
         status = os.fstat(fd)
         self.note(raw, status)
-        if not mode_of.S_ISREG(status.st_mode):
+        try:
+            check_regular(raw, status)
+        except WorkspaceError:
             os.close(fd)
-            raise _not_regular(raw, status)
+            raise
         return fd, canonical, status
 
     def open_directory(self, raw: str) -> int:
@@ -219,10 +221,13 @@ def _climbs(raw: str) -> bool:
     return False
 
 
-def _not_regular(raw: str, status: os.stat_result) -> WorkspaceError:
+def check_regular(raw: str, status: os.stat_result) -> None:
+    """Raise WorkspaceError unless *raw* is a regular file."""
+    if mode_of.S_ISREG(status.st_mode):
+        return
     path = escape_path(raw)
     if mode_of.S_ISDIR(status.st_mode):
-        return WorkspaceError(f"'{path}' is a directory, not a file", error_class="is_a_directory")
-    return WorkspaceError(
+        raise WorkspaceError(f"'{path}' is a directory, not a file", error_class="is_a_directory")
+    raise WorkspaceError(
         f"'{path}' is a pipe, socket or device, not a file", error_class="not_a_regular_file"
     )

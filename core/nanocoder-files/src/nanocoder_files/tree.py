@@ -112,8 +112,7 @@ class Sieve(Value):
         if self.rules is not None and (ruled_out := self.rules(folder, names, folders)):
             names = [name for name in names if name not in ruled_out]
             folders = [name for name in folders if name not in ruled_out]
-        names = [name for name in names if not self._is_skipped(name)]
-        folders = [name for name in folders if not self._is_skipped(name)]
+        names, folders = self._not_skipped(names), self._not_skipped(folders)
         refused = self.walk_filter.refused(folder, [*names, *folders])
         if refused:
             self.walk_filter.note(folder, refused.intersection(names))
@@ -122,10 +121,12 @@ class Sieve(Value):
             folders = [name for name in folders if name not in refused]
         return names, folders
 
-    def _is_skipped(self, name: str) -> bool:
-        if name in self.skip:
-            return True
-        return name.startswith(".") and (not self.hidden or is_git_name(unescape_path(name)))
+    def _not_skipped(self, names: list[str]) -> list[str]:
+        shown = [name for name in names if name not in self.skip] if self.skip else names
+        return [name for name in shown if not (name[0] == "." and self._hides(name))]
+
+    def _hides(self, name: str) -> bool:
+        return not self.hidden or is_git_name(unescape_path(name))
 
 
 class Tree:

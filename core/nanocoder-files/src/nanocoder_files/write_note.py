@@ -37,6 +37,7 @@ class WriteNote:
         self._base = base
         self._root = root
         self._path = Path()
+        self._beginning = f'{{"root": {json.dumps(str(root))}, "path": '
         self._fd = -1
         # A late thread may still write while the session closes.
         self._lock = threading.Lock()
@@ -61,7 +62,7 @@ class WriteNote:
         if self._fd < 0:
             folder = folder_for(self._base, self._root)
             self._path, self._fd = create_locked(folder, str(os.getpid()), SUFFIX)
-        os.write(self._fd, json.dumps({"root": str(self._root), "path": path}).encode())
+        os.write(self._fd, f"{self._beginning}{json.dumps(path)}}}".encode())
 
     def close(self) -> None:
         """Remove the note; a later write makes another."""

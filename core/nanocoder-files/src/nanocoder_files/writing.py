@@ -14,7 +14,8 @@ from typing import TypeVar
 from attrs import frozen
 from nanocoder_schema import Value
 
-from nanocoder_files.beneath import LISTING, Place
+from nanocoder_files import private_files
+from nanocoder_files.beneath import Place
 from nanocoder_files.content import digest
 from nanocoder_files.errors import WorkspaceError
 
@@ -146,11 +147,7 @@ def stale(path: str) -> WorkspaceError:
 def sync_directory(fd: int) -> None:
     """Flush the names in the open directory *fd* to the disk, where that is possible."""
     with contextlib.suppress(OSError):  # a directory without read permission cannot be synced
-        listing = os.open(".", LISTING, dir_fd=fd)
-        try:
-            os.fsync(listing)
-        finally:
-            os.close(listing)
+        private_files.sync_directory(".", fd)
 
 
 def content_of(fd: int, size: int, expected: bytes | None = None) -> bytes:
