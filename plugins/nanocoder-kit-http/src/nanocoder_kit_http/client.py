@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from attrs import evolve
 from nanocoder import Cancel, ConfigError, ProviderError, without_password
 
+from nanocoder_kit_http.breaker import breaker_of
 from nanocoder_kit_http.failures import FinalError, failure_of_status, one_line, words_of_page
 from nanocoder_kit_http.json_text import decode_json
 from nanocoder_kit_http.sse import EVENT_LIMIT_BYTES, LineParser, SseEvent, SseParser
@@ -61,6 +62,7 @@ class Client:
         self._secrets = tuple(secrets)
         self._key_from = key_from
         self._has_answered = False
+        self._breaker = breaker_of(self._base_url)
         self._transport = transport
         self._urls: dict[str, httpx.URL] = {}
         self._opened: tuple[httpx.Client, Bounds] | None = None
@@ -115,6 +117,7 @@ class Client:
     def _exchange(
         self, method: str, path: str, body: bytes | None, cancel: Cancel
     ) -> Iterator[tuple["httpx.Response", RequestTimers]]:
+        self._breaker.check(self.host)
         client, bounds = self._opened = self._opened or self._open()
         import httpx  # imported by _open, without its command line
 
@@ -131,12 +134,13 @@ class Client:
                 timers.progressed()
                 try:
                     self._check(response)
+                    self._breaker.succeeded()
                     yield response, timers
                 finally:
                     response.close()
             except (httpx.HTTPError, httpx.InvalidURL) as error:
                 cancel.check()
-                raise self._network_failure(error, timers) from error
+                raise self._breaker.counted(self._network_failure(error, timers)) from error
         cancel.check()  # a shut socket can look like the end of a reply
 
     def _open(self) -> "tuple[httpx.Client, Bounds]":
@@ -171,7 +175,7 @@ class Client:
                 status=status,
             )
         body = _read_up_to(b"", response.iter_raw(), ERROR_BYTES)
-        raise failure_of_status(
+        error = failure_of_status(
             status,
             body,
             host=self.host,
@@ -179,6 +183,7 @@ class Client:
             secrets=self._secrets,
             key_from=self._key_from,
         )
+        raise self._breaker.counted(error)
 
     def _refuse_page(self, content_type: str, first: bytes, chunks: Iterator[bytes]) -> None:
         if first.lstrip()[:1] != b"<" and not content_type.startswith("text/html"):

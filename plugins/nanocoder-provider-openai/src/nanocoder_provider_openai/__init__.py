@@ -71,7 +71,9 @@ def open_provider(model: str, settings: Settings | None, *, vendor: Vendor = OPE
 
 
 def _spec(vendor: Vendor) -> ProviderSpec:
-    hint = f"set {vendor.address_variable}" if vendor.is_local else f"set {vendor.key_variable}"
+    hint = f"set {vendor.key_variable}"
+    if vendor.is_local:
+        hint = f"start it on this machine, or set {vendor.address_variable}"
     if not vendor.address:
         hint = f"set {vendor.key_variable} and {vendor.address_variable}"
     return ProviderSpec(

@@ -1,0 +1,66 @@
+"""A stop for all clients of one server that fails again and again, so that they do not storm it."""
+
+import threading
+import time
+from collections.abc import Callable
+from functools import cache
+from typing import Final
+
+from nanocoder import ProviderError
+
+from nanocoder_kit_http.failures import FinalError
+from nanocoder_kit_http.retry import RETRIED_KINDS
+
+OPEN_AFTER: Final = 14
+"""Failures in a row, of all sessions together; one request alone makes at most seven."""
+OPEN_S: Final = 30.0
+FORGET_S: Final = 120.0
+"""After so long without a failure, earlier ones count no more."""
+
+
+class Breaker:
+    """Counts the failures of one server. *clock* is for tests."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._failures = 0
+        self._failed_at = 0.0
+        self._open_until = 0.0
+
+    def check(self, host: str) -> None:
+        """Raise ProviderError while the server is left alone; then let one request try it."""
+        with self._lock:
+            now = self._clock()
+            if now < self._open_until:
+                raise FinalError(
+                    f"{host} failed {self._failures} times in a row and is left alone for"
+                    f" {self._open_until - now:.0f} s more",
+                    kind="unavailable",
+                )
+            if self._failures >= OPEN_AFTER:
+                self._open_until = now + OPEN_S  # for the others, until this one knows more
+
+    def counted(self, error: ProviderError) -> ProviderError:
+        """Return *error*, counted where it is one that another try might not meet."""
+        if error.retry is not False and error.kind in RETRIED_KINDS:
+            with self._lock:
+                now = self._clock()
+                is_fresh = now - self._failed_at < FORGET_S
+                self._failures = self._failures + 1 if is_fresh else 1
+                self._failed_at = now
+                if self._failures >= OPEN_AFTER:
+                    self._open_until = now + OPEN_S
+        return error
+
+    def succeeded(self) -> None:
+        """Forget the failures: the server answers."""
+        with self._lock:
+            self._failures, self._open_until = 0, 0.0
+
+
+@cache
+def breaker_of(base_url: str) -> Breaker:
+    """Return the breaker that all clients of one server share."""
+    del base_url
+    return Breaker()
