@@ -1,4 +1,4 @@
-"""Who runs at once, who waits, who is told to come back, and how the limit follows the load."""
+"""Who runs at once, who waits, and who is told to come back."""
 
 import itertools
 import threading
@@ -7,6 +7,7 @@ from typing import Annotated
 
 import pytest
 from nanocoder import (
+    CallLimit,
     Cancel,
     Cancelled,
     Effect,
@@ -16,7 +17,7 @@ from nanocoder import (
     hookimpl,
     tool,
 )
-from nanocoder.path.queue import LEARNED_CALLS, Admission, Limiter
+from nanocoder.path.queue import Admission
 from nanocoder_testing import opened, play
 
 
@@ -47,141 +48,42 @@ class Tools:
         return list(self.tools)
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
+def admission_of(most: int, **options) -> Admission:
+    return Admission(CallLimit(most), **options)
 
 
 # The limit
 
 
-def taught(most: int = 8, usual_s: float = 1.0) -> Limiter:
-    """Return a limiter that knows a tool whose calls take *usual_s* seconds when alone."""
-    limiter = Limiter(most)
-    for at in range(LEARNED_CALLS):
-        limiter.learn("look", at, at + usual_s, 1)
-    return limiter
-
-
-def round_of(limiter: Limiter, began: float, seconds: float, calls: int | None = None, **how):
-    """Let as many calls as may end at once; returns the new limit."""
-    running_beside = calls or limiter.limit
-    for _ in range(running_beside):
-        limiter.learn("look", began, began + seconds, running_beside, **how)
-    return limiter.limit
-
-
-@pytest.mark.contract("NT-91")
-def test_the_limit_falls_when_calls_slow_each_other_down_and_recovers():
-    limiter = taught()
-    assert [round_of(limiter, 100.0 * n, 30.0) for n in range(1, 5)] == [5, 3, 2, 1]
-    assert round_of(limiter, 900.0, 30.0) == 2, "alone it is no sign, and it may rise"
-    limits = [round_of(limiter, 1_000.0 + n, 1.0) for n in range(9)]
-    assert limits == sorted(limits)
-    assert limits[-1] == 8
-
-
-@pytest.mark.contract("NT-91")
-def test_calls_that_ran_before_the_limit_fell_do_not_let_it_fall_again():
-    limiter = taught()
-    for ended in (130.0, 131.0, 132.0):
-        limiter.learn("look", 100.0, ended, 8)
-    assert limiter.limit == 5
-
-
-@pytest.mark.contract("NT-91")
-def test_a_call_that_times_out_beside_others_lets_the_limit_fall_and_one_alone_does_not():
-    limiter = Limiter(8)
-    limiter.learn("hang", 0.0, 1.0, 1, timed_out=True)
-    assert limiter.limit == 8
-    limiter.learn("hang", 2.0, 3.0, 8, timed_out=True)
-    assert limiter.limit == 5
-
-
-@pytest.mark.contract("NT-91")
-def test_each_tool_is_compared_with_itself():
-    limiter = taught(usual_s=0.01)
-    for at in range(20):
-        limiter.learn("build", at, at + 60.0, 8)
-    assert limiter.limit == 8, "slow tools are not slowed tools"
-    limiter.learn("look", 200.0, 201.0, 8)
-    assert limiter.limit == 5
-
-
-@pytest.mark.contract("NT-91")
-def test_a_tool_whose_calls_differ_widely_is_slow_only_far_beyond_that():
-    limiter = Limiter(8)
-    for at, seconds in enumerate([0.1, 20.0, 1.0, 40.0, 0.5, 30.0, 2.0] * 3):
-        limiter.learn("bash", at, at + seconds, 1)
-    limiter.learn("bash", 100.0, 150.0, 8)
-    assert limiter.limit == 8
-    limiter.learn("bash", 200.0, 900.0, 8)
-    assert limiter.limit == 5
-
-
-def test_what_nobody_would_notice_is_not_slow():
-    limiter = taught(usual_s=0.001)
-    assert round_of(limiter, 100.0, 0.09) == 8
-
-
-def test_a_tool_that_has_become_slow_for_good_is_learned_alone_and_the_limit_comes_back():
-    limiter = taught()
-    for at in range(400):
-        round_of(limiter, 100.0 * (at + 1), 30.0)
-    assert limiter.limit == 8
-
-
 @pytest.mark.contract("NT-91")
 def test_the_limit_of_a_session_is_what_it_admits():
-    clock = Clock()
-    admission = Admission(4, clock=clock)
-    for _ in range(LEARNED_CALLS):
-        with admission.slot(look, {}, is_step=False) as slot:
-            admission.learn(slot, "look", 1.0, "")
-    kind = [admission.slot(look, {}, is_step=False) for _ in range(4)]
-    clock.now += 60.0
-    for slot in kind:
-        admission.learn(slot, "look", 60.0, "")
+    limit = CallLimit(4)
+    admission = Admission(limit)
+    first = [admission.slot(look, {}, is_step=False) for _ in range(4)]
+    limit.lower_to(2)
+    for slot in first:
         admission.leave(slot)
     slots = [admission.slot(look, {}, is_step=False) for _ in range(4)]
     assert [slot.runs for slot in slots] == [True, True, False, False]
 
 
-def test_failures_and_composed_calls_say_nothing_about_the_load():
-    admission = Admission(2)
+def test_the_limit_stays_between_one_call_and_what_is_configured():
+    limit = CallLimit(4)
+    limits = []
+    for current in (9, 3, 0, -5, 4):
+        limit.lower_to(current)
+        limits.append(limit.current)
+    assert limits == [4, 3, 1, 1, 4]
+
+
+def test_a_slot_knows_how_many_calls_worked_beside_it_and_a_composed_call_works_not():
+    admission = admission_of(3)
     slots = [
         admission.slot(look, {}, is_step=False),
         admission.slot(boss, {}, is_step=False),
-        admission.slot(look, {}, is_step=False),
+        admission.slot(look, {}, is_step=True),
     ]
-    for _ in range(20):
-        admission.learn(slots[1], "boss", 100.0, "timeout")
-        admission.learn(slots[0], "look", 100.0, "file_not_found")
-        admission.learn(slots[0], "look", 100.0, "cancelled")
-    assert admission.limiter.limit == 2
-
-
-@tool(risk="safe", effects={Effect.READ})
-def pause(timeout: Annotated[float, "Seconds."] = 60.0) -> str:
-    """Wait for something, no longer than asked."""
-    return f"nothing in {timeout}"
-
-
-@pytest.mark.contract("NT-91")
-def test_a_call_that_ended_at_a_limit_of_its_own_choice_says_nothing_about_the_load():
-    admission = Admission(8)
-    slots = [admission.slot(pause, {"timeout": 1}, is_step=False) for _ in range(8)]
-    for slot in slots:
-        admission.learn(slot, "pause", 1.0, "timeout")
-        admission.leave(slot)
-    assert admission.limiter.limit == 8
-    slots = [admission.slot(pause, {}, is_step=False) for _ in range(8)]
-    for slot in slots:
-        admission.learn(slot, "pause", 60.0, "timeout")
-    assert admission.limiter.limit == 5
+    assert [admission.running_beside(slot) for slot in slots] == [2, 0, 2]
 
 
 # The queue
@@ -189,7 +91,7 @@ def test_a_call_that_ended_at_a_limit_of_its_own_choice_says_nothing_about_the_l
 
 @pytest.mark.contract("NT-92")
 def test_a_call_beyond_the_bound_is_told_how_many_wait():
-    admission = Admission(1, waiting=2)
+    admission = admission_of(1, waiting=2)
     slots = [admission.slot(look, {}, is_step=False) for _ in range(3)]
     assert [slot.position for slot in slots] == [0, 1, 2]
     with pytest.raises(ToolError, match="busy: 2 calls are waiting; send fewer at once") as caught:
@@ -202,7 +104,7 @@ def test_a_call_beyond_the_bound_is_told_how_many_wait():
 
 @pytest.mark.contract("NT-92")
 def test_a_waiting_call_ends_with_its_cancel_and_leaves_no_gap():
-    admission = Admission(1)
+    admission = admission_of(1)
     first, second, third = (admission.slot(look, {}, is_step=False) for _ in range(3))
     cancel = Cancel()
     threading.Timer(0.05, cancel.set).start()
@@ -214,7 +116,7 @@ def test_a_waiting_call_ends_with_its_cancel_and_leaves_no_gap():
 
 
 def test_who_came_first_goes_first():
-    admission = Admission(1)
+    admission = admission_of(1)
     slots = [admission.slot(look, {}, is_step=False) for _ in range(4)]
     for before, after in itertools.pairwise(slots):
         admission.leave(before)
@@ -223,7 +125,7 @@ def test_who_came_first_goes_first():
 
 # CONC-011
 def test_writers_of_one_path_go_one_after_the_other_and_hold_nobody_else_back():
-    admission = Admission(8)
+    admission = admission_of(8)
     first = admission.slot(change, {"path": "a"}, is_step=False)
     second = admission.slot(change, {"path": "./a"}, is_step=True)
     other = admission.slot(change, {"path": "b"}, is_step=False)
@@ -233,7 +135,7 @@ def test_writers_of_one_path_go_one_after_the_other_and_hold_nobody_else_back():
 
 
 def test_composed_calls_wait_for_their_like_alone_so_that_their_steps_never_wait_for_them():
-    admission = Admission(1)
+    admission = admission_of(1)
     outer = [admission.slot(boss, {}, is_step=False) for _ in range(2)]
     step, nested = admission.slot(look, {}, is_step=True), admission.slot(boss, {}, is_step=True)
     assert [slot.runs for slot in [*outer, step, nested]] == [True, False, True, True]
@@ -339,7 +241,7 @@ def test_two_names_of_one_file_have_one_writer_at_a_time(tmp_path, spelling):
     (tmp_path / "sub/deep").mkdir(parents=True)
     (tmp_path / "d").symlink_to("sub")
     session = SessionInfo("s", tmp_path)
-    admission = Admission(8)
+    admission = admission_of(8)
     first = admission.slot(change, {"path": "a"}, is_step=False, session=session)
     other = {"path": spelling.format(root=tmp_path)}
     second = admission.slot(change, other, is_step=False, session=session)
@@ -348,7 +250,7 @@ def test_two_names_of_one_file_have_one_writer_at_a_time(tmp_path, spelling):
 
 @pytest.mark.finding("C1")
 def test_one_name_in_two_workspaces_is_two_files(tmp_path):
-    admission = Admission(8)
+    admission = admission_of(8)
     slots = []
     for name in ("one", "two"):
         (tmp_path / name).mkdir()

@@ -31,7 +31,7 @@ _NAMES = {
     "nanocoder.session.store": "SessionStore SessionSummary",
     "nanocoder.session.transcript": "Transcript",
     "nanocoder.text": "OutputLimit brief clip clip_output count_tokens without_password",
-    "nanocoder.tools.session_info": "ChildSession SessionInfo",
+    "nanocoder.tools.session_info": "CallLimit ChildSession SessionInfo",
     "nanocoder.tools.tool": "Tool ToolContext ToolInfo tool",
     "nanocoder.values": """
         ApprovalAnswer ApprovalRequest Attachment Decision Effect Event Message Mode Question Risk

@@ -80,6 +80,7 @@ from nanocoder.text import clip as clip
 from nanocoder.text import clip_output as clip_output
 from nanocoder.text import count_tokens as count_tokens
 from nanocoder.text import without_password as without_password
+from nanocoder.tools.session_info import CallLimit as CallLimit
 from nanocoder.tools.session_info import ChildSession as ChildSession
 from nanocoder.tools.session_info import SessionInfo as SessionInfo
 from nanocoder.tools.tool import Tool as Tool

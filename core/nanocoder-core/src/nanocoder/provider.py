@@ -6,8 +6,8 @@ No HTTP client's type appears in any signature.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
-from attrs import field, frozen
-from nanocoder_schema import Value
+from attrs import field
+from nanocoder_schema import Value, lazy_frozen
 
 from nanocoder.values import EMPTY, IN_MANIFEST, Message, ToolCall, Usage
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Profile = Literal["full", "small"]
 
 
-@frozen(eq=False, repr=False)
+@lazy_frozen
 class ToolDefinition(Value):
     """A tool as a model reads it: *parameters* is a JSON Schema object without its bounds.
 
@@ -32,7 +32,7 @@ class ToolDefinition(Value):
     always_listed: bool = False
 
 
-@frozen(eq=False, repr=False)
+@lazy_frozen
 class Request(Value):
     """One request.
 
@@ -52,7 +52,7 @@ class Request(Value):
     session_id: str = ""
 
 
-@frozen(eq=False, repr=False)
+@lazy_frozen
 class TextDelta(Value):
     """A piece of the answer.
 
@@ -62,14 +62,14 @@ class TextDelta(Value):
     text: str
 
 
-@frozen(eq=False, repr=False)
+@lazy_frozen
 class ThinkingDelta(Value):
     """A piece of the model's reasoning, shown but never sent back as text."""
 
     text: str
 
 
-@frozen(eq=False, repr=False)
+@lazy_frozen
 class Notice(Value):
     """Something that the person should know of this request, such as what had to be left out.
 
@@ -79,7 +79,7 @@ class Notice(Value):
     text: str
 
 
-@frozen(eq=False, repr=False)
+@lazy_frozen
 class Retrying(Value):
     """The request failed and is about to be repeated: try number *attempt* of *of*.
 
@@ -97,7 +97,7 @@ class Retrying(Value):
 Piece = TextDelta | ThinkingDelta | Notice | Retrying
 
 
-@frozen(eq=False, repr=False)
+@lazy_frozen
 class Finished(Value):
     """The protocol's own end of the reply.
 
@@ -116,7 +116,7 @@ class Finished(Value):
     refusal: str = ""
 
 
-@frozen(eq=False, repr=False)
+@lazy_frozen
 class ModelInfo(Value):
     """A model that a provider knows of. *context* is in tokens, 0 when unknown.
 
@@ -169,7 +169,7 @@ class Provider(Protocol):
         ...
 
 
-@frozen(eq=False, repr=False)
+@lazy_frozen
 class ProviderSpec(Value):
     """What a plugin offers in `nanocoder_providers`.
 

@@ -8,8 +8,8 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
-from attrs import field, fields, frozen
-from nanocoder_schema import Shown, Value
+from attrs import field, fields
+from nanocoder_schema import Shown, Value, lazy_frozen
 
 EMPTY: Mapping[str, Any] = {}
 IN_MANIFEST: Final[Mapping[str, bool]] = {"in_manifest": True}
@@ -84,7 +84,7 @@ class StopReason(enum.StrEnum):
     FAILED = "failed"
 
 
-@frozen(eq=False, repr=False)
+@lazy_frozen
 class ToolCall(Value):
     """One call as it travels to a handler.
 
@@ -102,7 +102,7 @@ class ToolCall(Value):
     error: str = ""
 
 
-@frozen(eq=False, repr=False)
+@lazy_frozen
 class Attachment(Value):
     """A file that travels beside text: an image or a page, as bytes with its media type."""
 
@@ -111,7 +111,7 @@ class Attachment(Value):
     name: str = ""
 
 
-@frozen(eq=False, repr=False)
+@lazy_frozen
 class ToolResult(Value):
     """What a call came to; a failure is a result, too.
 
@@ -132,7 +132,7 @@ class ToolResult(Value):
     artifact: str = ""
 
 
-@frozen(eq=False, repr=False)
+@lazy_frozen
 class Message(Shown):
     """One message of the transcript.
 
@@ -153,7 +153,7 @@ class Message(Shown):
     typed: str | None = None
 
 
-@frozen(eq=False, repr=False)
+@lazy_frozen
 class Verdict(Value):
     """One policy's opinion of a call, and where it comes from.
 
@@ -172,7 +172,7 @@ class Verdict(Value):
     covers_steps: bool = False
 
 
-@frozen(eq=False, repr=False)
+@lazy_frozen
 class Usage(Value):
     """Tokens of one or several requests; *cost* in US dollars, None where the price is unknown."""
 
@@ -194,7 +194,7 @@ class Usage(Value):
         )
 
 
-@frozen(eq=False, repr=False)
+@lazy_frozen
 class Event(Value):
     """Something that happened, in the order in which it happened.
 
@@ -208,7 +208,7 @@ class Event(Value):
     at: float = field(factory=time.time)
 
 
-@frozen(eq=False, repr=False)
+@lazy_frozen
 class ApprovalRequest(Value):
     """A question to a person.
 
@@ -235,7 +235,7 @@ class ApprovalRequest(Value):
     always: str = ""
 
 
-@frozen(eq=False, repr=False)
+@lazy_frozen
 class ApprovalAnswer(Value):
     """A person's answer.
 
@@ -250,7 +250,7 @@ class ApprovalAnswer(Value):
     always: bool = False
 
 
-@frozen(eq=False, repr=False)
+@lazy_frozen
 class Question(Value):
     """What a tool asks the person, as text; it takes one answer.
 

@@ -13,7 +13,7 @@ _NAMES = {
         SURELY_MEANT counted did_you_mean for_model for_terminal is_hidden nearest one_line
     """,
     "nanocoder_schema.model_schema": "for_model_schema",
-    "nanocoder_schema.value": "Shown Value",
+    "nanocoder_schema.value": "Shown Value lazy_define lazy_frozen",
     "nanocoder_schema.call_forms": "normalise",
 }
 

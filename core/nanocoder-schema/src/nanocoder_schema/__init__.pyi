@@ -22,6 +22,8 @@ from nanocoder_schema.text import nearest as nearest
 from nanocoder_schema.text import one_line as one_line
 from nanocoder_schema.value import Shown as Shown
 from nanocoder_schema.value import Value as Value
+from nanocoder_schema.value import lazy_define as lazy_define
+from nanocoder_schema.value import lazy_frozen as lazy_frozen
 
 def front_door(
     package: str, names_of: Mapping[str, str]

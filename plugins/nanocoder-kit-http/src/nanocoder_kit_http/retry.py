@@ -23,7 +23,7 @@ def _sleep(cancel: Cancel, seconds: float) -> None:
     cancel.wait(seconds)
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Retry:
     """Up to *tries* requests; the pauses between them double from *first_s* to *cap_s*.
 

@@ -14,7 +14,7 @@ def _setting(default: Any, description: str, *, user_only: bool = False) -> Any:
     return field(default=default, metadata={"description": description, "user_only": user_only})
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, eq=False, repr=False)
 class HttpSettings:
     """Address, timers and retries; a provider's own settings class inherits from this one.
 

@@ -11,7 +11,7 @@ from nanocoder_kit_http.failures import FinalError
 _DRAIN_S: Final = 0.2
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Timeouts:
     """How long each phase may take, in seconds; *total_s* 0 means no limit.
 

@@ -1,17 +1,21 @@
-"""Limits for the number of calls of each risk, and for the failures of a tool.
+"""Limits for the number of calls of each risk, for the failures of a tool, and for calls at once.
 
-This policy can only deny.
+This policy can only deny, and lower how many calls work at once while they slow each other down.
 """
 
 import math
 from collections.abc import Mapping
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from attrs import field, frozen
-from nanocoder import Decision, Event, SessionInfo, Tool, ToolCall, Verdict, hookimpl
+from nanocoder import CallLimit, Decision, Event, SessionInfo, Tool, ToolCall, Verdict, hookimpl
 
+from nanocoder_policy_limits.adaptive import Limiter
 from nanocoder_policy_limits.breakers import Breakers
 from nanocoder_policy_limits.buckets import Buckets
+
+Limiters = WeakKeyDictionary[CallLimit, Limiter]
 
 FAULTS = (
     "broken_answer",
@@ -47,7 +51,7 @@ def _per_s(risk: str, default: float) -> Any:
 class Settings:
     """The table [plugins.policy-limits]. A project's file may lower each number but the cool-down.
 
-    *buckets* and *breakers* are no settings but state that lives as long as the settings.
+    *buckets*, *breakers* and *limiters* are no settings but state that lives as long as these.
     """
 
     safe_burst: int = _burst("safe", 200)
@@ -81,6 +85,7 @@ class Settings:
     )
     breakers: Breakers = field(factory=Breakers, init=False, repr=False, eq=False)
     buckets: Buckets = field(factory=Buckets, init=False, repr=False, eq=False)
+    limiters: Limiters = field(factory=WeakKeyDictionary, init=False, repr=False, eq=False)
 
 
 @hookimpl
@@ -102,18 +107,22 @@ def nanocoder_before_execute(
 @hookimpl
 def nanocoder_event(event: Event, session: SessionInfo, settings: Settings) -> None:
     """Learn how each call ended."""
-    if not settings.breaker_failures:
-        return
     if event.kind == "call.started" and any(map(_is_limit, event.data["arguments"])):
         settings.breakers.remember_own_limit((session.id, event.call_id))
     elif event.kind == "call.returned":
-        _learn(event, session, settings)
+        own_limit = settings.breakers.forget_own_limit((session.id, event.call_id))
+        limit = session.call_limit
+        limiter = settings.limiters.setdefault(limit, Limiter(limit.most))
+        limiter.take(event, own_limit=own_limit)
+        limit.lower_to(limiter.limit)
+        if settings.breaker_failures:
+            _learn(event, session, settings, own_limit=own_limit)
 
 
-def _learn(event: Event, session: SessionInfo, settings: Settings) -> None:
+def _learn(event: Event, session: SessionInfo, settings: Settings, *, own_limit: bool) -> None:
     key, threshold = (session.id, event.data["tool"]), settings.breaker_failures
     error_class = event.data["error_class"]
-    if settings.breakers.forget_own_limit((session.id, event.call_id)) and _is_own_timeout(event):
+    if own_limit and _is_own_timeout(event):
         settings.breakers.forget_trial(key, event.call_id)
     elif error_class in settings.breaker_faults:
         settings.breakers.record_failure(key, event.call_id, threshold, error_class)

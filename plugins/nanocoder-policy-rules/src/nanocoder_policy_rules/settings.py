@@ -21,7 +21,7 @@ def _all_allow_rules(_: object, __: object, texts: tuple[str, ...]) -> None:
 _RULES = {"tighten": "union", "tool_of": tool_of}
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Settings:
     """The table [plugins.policy-rules]. A project's file may add to *deny*, *ask* and *secrets*.
 

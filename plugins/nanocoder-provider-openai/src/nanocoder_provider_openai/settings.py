@@ -7,7 +7,7 @@ from nanocoder_kit_http import HttpSettings
 from nanocoder_kit_models import MODELS_SETTING
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, eq=False, repr=False)
 class Settings(HttpSettings):
     """`[plugins.provider-openai]`: the common HTTP settings and these."""
 

@@ -22,7 +22,7 @@ from nanocoder_tool_search.deferral import SessionTools, can_search
 TOOLS = "tools"
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Settings:
     """The keys of `[plugins.tool-search]`."""
 

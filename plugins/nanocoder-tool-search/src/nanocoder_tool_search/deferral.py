@@ -13,7 +13,7 @@ MAX_NAMED = 200
 Definitions = Mapping[str, ToolDefinition]
 
 
-@define
+@define(eq=False, repr=False)
 class SessionTools:
     """The tools of one session: which are deferred, and which the model has found or called."""
 

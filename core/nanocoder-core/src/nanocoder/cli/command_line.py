@@ -23,6 +23,8 @@ MACHINE_FORMS = ("json", "jsonl")
 HELP_VARIABLES = ("COLUMNS", "FORCE_COLOR", "HOME", "NO_COLOR", "PYTHON_COLORS", "TERM")
 END_OF_SOURCES = "="
 """The line between the sources of a text and the text."""
+NEW_OBJECTS = 5_000
+"""How many objects more than before start the collector. Imports make many and drop few."""
 
 
 def run(words: Sequence[str]) -> int:
@@ -64,6 +66,7 @@ def _collect_garbage() -> None:
     """Turn the collector on again where the start turned it off; it leaves out what there is."""
     if not gc.isenabled():
         gc.freeze()
+        gc.set_threshold(NEW_OBJECTS)
         gc.enable()
 
 

@@ -70,7 +70,7 @@ class CoreSettings(Value):
     )
     concurrency: int = setting(
         8,
-        "How many calls work at once; fewer while they slow each other down.",
+        "How many calls work at once.",
         tighten="min",
         minimum=1,
     )

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
 
-from attrs import field, frozen
-from nanocoder_schema import Value
+from attrs import field
+from nanocoder_schema import Value, lazy_frozen
 
 from nanocoder.tools.session_info import SessionInfo
 from nanocoder.tools.tool import Tool
@@ -25,7 +25,7 @@ def _texts(values: str | Iterable[str]) -> tuple[str, ...]:
     return (values,) if isinstance(values, str) else tuple(values)
 
 
-@frozen(eq=False, repr=False)
+@lazy_frozen
 class Argument(Value):
     """One argument of a command.
 
@@ -49,7 +49,7 @@ class Argument(Value):
     completes: str = ""
 
 
-@frozen(eq=False, repr=False)
+@lazy_frozen
 class Command(Value, Generic[HostT]):
     """A command of the command line: `nanocoder NAME …`.
 
@@ -79,7 +79,7 @@ class Display(Protocol):
         ...
 
 
-@frozen(eq=False, repr=False)
+@lazy_frozen
 class Screen(Value):
     """A way to show a session: *name* is a value of `--output` ("text" draws on a terminal).
 
@@ -93,7 +93,7 @@ class Screen(Value):
     reads_stdin: bool = False
 
 
-@frozen(eq=False, repr=False)
+@lazy_frozen
 class Resource(Value):
     """Something that a plugin keeps open for one session: a job table, a cache, a client.
 

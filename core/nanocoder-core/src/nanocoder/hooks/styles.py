@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, TypeVar
 
-from attrs import evolve, frozen
-from nanocoder_schema import Shown
+from attrs import evolve
+from nanocoder_schema import Shown, lazy_frozen
 
 from nanocoder.deadline import LateError, run_with_deadline
 from nanocoder.errors import NanocoderError, PluginError
@@ -36,7 +36,7 @@ OF_PLUGIN = frozenset({"settings", "resource"})
 STRICTNESS = {Decision.ALLOW: 0, Decision.ASK: 1, Decision.DENY: 2}
 
 
-@frozen(eq=False, repr=False)
+@lazy_frozen
 class Implementation(Shown):
     """One plugin's function for one hook, and the names of the arguments that it takes."""
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attrs import Factory, define, evolve, field
-from nanocoder_schema import Shown
+from attrs import Factory, evolve, field
+from nanocoder_schema import Shown, lazy_define
 
 from nanocoder.cancel import Cancel
 from nanocoder.errors import Cancelled, NanocoderError
@@ -24,7 +24,7 @@ RESTORED_CHARS = 2_000
 """How much the model reads about the files that were restored."""
 
 
-@define(eq=False, repr=False)
+@lazy_define
 class InFlight(Shown):
     """One call on its way down the path.
 
@@ -51,6 +51,7 @@ class InFlight(Shown):
     tmp_dir: Path | None = None
     result: ToolResult | None = None
     queued_s: float = 0.0
+    running_beside: int = 0
     asked_s: float = 0.0
     stages: list[list[Any]] = field(factory=list)
     _received: float = field(factory=time.perf_counter)
@@ -108,9 +109,9 @@ class InFlight(Shown):
         self.enter("")
         waits = {"queued_ms": self.queued_s, "asked_ms": self.asked_s}
         times = {name: milliseconds(seconds) for name, seconds in waits.items() if seconds}
-        data = result_data(self.call, self.result)
-        ran_ms = milliseconds(self.worker.ran_s)
-        return self.event("call.returned", **data, ran_ms=ran_ms, **times, stages=self.stages)
+        beside = {"running_beside": self.running_beside} if self.running_beside else {}
+        data = {**result_data(self.call, self.result), **times, **beside, "stages": self.stages}
+        return self.event("call.returned", ran_ms=milliseconds(self.worker.ran_s), **data)
 
     def make_tmp_dir(self) -> Path:
         """Return the call's private directory; it is made at first use."""

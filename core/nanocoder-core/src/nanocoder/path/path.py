@@ -16,8 +16,8 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve, field, frozen
-from nanocoder_schema import Value, copy_arguments, normalise
+from attrs import evolve, field
+from nanocoder_schema import Value, copy_arguments, lazy_frozen, normalise
 
 from nanocoder.cancel import Cancel
 from nanocoder.errors import BadArguments, Cancelled, NanocoderError, PluginError, ToolError
@@ -53,7 +53,7 @@ OUTWARD = frozenset({Effect.WRITE, Effect.EXECUTE, Effect.NETWORK})
 """Effects that others may notice."""
 
 
-@frozen(eq=False, repr=False)
+@lazy_frozen
 class Services(Value):
     """What a session offers to its tools.
 
@@ -161,7 +161,7 @@ class Executor:
 
         def work() -> None:
             # A call that only waits for its steps needs a thread beside theirs.
-            most = max(MIN_TURN_THREADS, 2 * self._admission.limiter.most)
+            most = max(MIN_TURN_THREADS, 2 * self._admission.limit.most)
             threads = [threading.Thread(target=perform_next, daemon=True) for _ in flights[:most]]
             for thread in threads:
                 thread.start()
@@ -256,16 +256,11 @@ class Executor:
     @contextlib.contextmanager
     def _running(self, flight: InFlight, slot: Slot) -> Iterator[Callable[[], ToolResult]]:
         """Yield what runs the handler; afterwards clean up behind it."""
-        tool, error_class = flight.tool, ""
         flight.begin(self._services.session_id, self._workspace)
         try:
-            yield partial(tool.invoke, self._context(flight), flight.arguments)
-            error_class = flight.result.error_class if flight.result else ""
-        except ToolError as error:
-            error_class = error.error_class
-            raise
+            yield partial(flight.tool.invoke, self._context(flight), flight.arguments)
         finally:
-            self._admission.learn(slot, tool.name, flight.worker.ran_s, error_class)
+            flight.running_beside = self._admission.running_beside(slot)
             flight.end(keep_tmp=self._services.keep_tmp)
             if flight.worker.is_left_behind and flight.worker.thread:
                 self._left_behind.append(flight.worker.thread)

@@ -4,8 +4,8 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from attrs import define, field, frozen
-from nanocoder_schema import Shown, Value
+from attrs import field
+from nanocoder_schema import Shown, Value, lazy_define, lazy_frozen
 
 from nanocoder.cancel import Cancel
 from nanocoder.deadline import LateError, run_with_deadline
@@ -40,7 +40,7 @@ def is_performed(tool: Tool[..., Any], arguments: Mapping[str, Any]) -> bool:
         return False
 
 
-@frozen(eq=False, repr=False)
+@lazy_frozen
 class Preview(Value):
     """What a call would do, in plain text; *obstacle* is why it cannot, and then *text* says so.
 
@@ -52,7 +52,7 @@ class Preview(Value):
     snapshot: "Snapshot | None" = None
 
 
-@define(eq=False, repr=False)
+@lazy_define
 class _PreviewRequest(Shown):
     """One preview that plugins on another thread are asked for."""
 

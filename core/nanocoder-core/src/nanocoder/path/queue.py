@@ -4,7 +4,6 @@ A call that works holds a slot. A composed call only waits for its steps, so it 
 only where it is not itself a step: those that work never wait for those that wait.
 """
 
-import math
 import threading
 import time
 from collections import Counter
@@ -13,99 +12,24 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from attrs import define, field
+from attrs import field
 from nanocoder_files import named_paths
-from nanocoder_schema import Shown
+from nanocoder_schema import Shown, lazy_define
 
 from nanocoder.cancel import Cancel
-from nanocoder.errors import Cancelled, TimedOut, ToolError
-from nanocoder.tools.session_info import SessionInfo
+from nanocoder.errors import Cancelled, ToolError
+from nanocoder.tools.session_info import CallLimit, SessionInfo
 from nanocoder.tools.tool import Tool
 from nanocoder.values import Effect
 
-LIMIT_ARGUMENT = "timeout_"
-"""How arguments begin by which a model sets the limit of its own call."""
 WORKING, COMPOSED = "working", "composed"
 
-BACKOFF = 0.7
-"""What is left of the limit after a sign that too much runs at once."""
-LEARNED_CALLS = 4
-"""How many calls of a tool are seen before one can be called slow."""
-NOISE_S = 0.1
-"""A call that takes less than this above what is usual is not slow."""
-MEAN_PART, SPREAD_PART, BESIDE_PART = 1 / 8, 1 / 4, 1 / 8
-"""How much one call changes what is usual, and how much less one that was slowed by others may."""
 
-
-@define(eq=False, repr=False)
-class Usual(Shown):
-    """How long the calls of one tool take, in seconds: their mean and how far they are from it."""
-
-    mean: float = 0.0
-    spread: float = 0.0
-    calls: int = 0
-
-    def bound(self) -> float:
-        """Return what no call exceeds by chance."""
-        if self.calls < LEARNED_CALLS:
-            return math.inf
-        return self.mean + max(4 * self.spread, self.mean, NOISE_S)
-
-    def learn(self, seconds: float, weight: float) -> None:
-        """Take one more call into account; the first one is all that is known."""
-        if self.calls == 0:
-            self.mean = seconds
-        off = seconds - self.mean
-        weight = 1.0 if off < 0 else weight
-        self.spread += (abs(off) - self.spread) * SPREAD_PART * weight
-        self.mean += off * MEAN_PART * weight
-        self.calls += 1
-
-
-class Limiter:
-    """How many calls may work at once: from 1 to *most*, by what they say about the load.
-
-    It rises by one for each round of calls that took no longer than their tool usually does, and
-    falls by a third when one took far longer beside others, or ran into its time limit there: at
-    most once for the calls of one round, as TCP does. A call that runs alone is never a reason to
-    fall; it teaches what is usual.
-    """
-
-    def __init__(self, most: int) -> None:
-        self.most = most
-        self._limit = float(most)
-        self._usual: dict[str, Usual] = {}
-        self._fell_at = -math.inf
-
-    @property
-    def limit(self) -> int:
-        """How many calls may work at once now."""
-        return max(1, int(self._limit + 1e-9))
-
-    def learn(
-        self, tool: str, began: float, ended: float, running_beside: int, *, timed_out: bool = False
-    ) -> None:
-        """Learn from a call that ran beside others: *running_beside* calls with itself."""
-        usual = self._usual.setdefault(tool, Usual())
-        seconds = ended - began
-        if running_beside > 1 and (timed_out or seconds > usual.bound()):
-            if began >= self._fell_at:
-                self._limit = max(1.0, min(self._limit, running_beside) * BACKOFF)
-                self._fell_at = ended
-            return
-        if timed_out:
-            return
-        usual.learn(seconds, BESIDE_PART if running_beside > 1 else 1.0)
-        if running_beside >= self.limit:
-            self._limit = min(float(self.most), self._limit + 1 / self._limit)
-
-
-@define(eq=False, repr=False)
+@lazy_define
 class Slot(Shown):
     """The place of one call: in the queue, then among those that run. A context manager.
 
-    *position* is its place in the queue when it came, 0 where it need not wait; *own_limit* tells
-    that the call says itself how long it may take.
+    *position* is its place in the queue when it came, 0 where it need not wait.
     """
 
     _admission: "Admission"
@@ -115,7 +39,6 @@ class Slot(Shown):
     position: int = 0
     runs: bool = False
     running_beside: int = 0
-    own_limit: bool = False
     turn: threading.Event = field(factory=threading.Event)
 
     def wait(self, cancel: Cancel) -> float:
@@ -147,18 +70,18 @@ class Slot(Shown):
 class Admission:
     """Admits the calls of one session, who came first first; methods may be called on any thread.
 
-    At most *concurrency* calls work at once, fewer where they slow each other down; at most
-    *waiting* wait for it. *clock* returns seconds and never goes back.
+    At most as many as *limit* says work at once; at most *waiting* wait for it. *clock* returns
+    seconds and never goes back.
     """
 
     def __init__(
         self,
-        concurrency: int = 8,
+        limit: CallLimit | None = None,
         waiting: int = 128,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.clock = clock
-        self.limiter = Limiter(concurrency)
+        self.limit = limit or CallLimit()
         self._waiting = waiting
         self._lock = threading.Lock()
         self._running: Counter[str] = Counter()
@@ -183,7 +106,6 @@ class Admission:
         kind = WORKING if not composed else "" if is_step else COMPOSED
         paths = _paths_of(arguments, session) if writes else frozenset()
         slot = Slot(self, kind, paths, self.clock())
-        slot.own_limit = any(f"{name}_".startswith(LIMIT_ARGUMENT) for name in arguments)
         with self._lock:
             self._queue.append(slot)
             self._admit()
@@ -206,21 +128,12 @@ class Admission:
                 self._queue.remove(slot)
             self._admit()
 
-    def learn(self, slot: Slot, tool: str, seconds: float, error_class: str) -> None:
-        """Take into account how long the handler of a seated call ran.
+    def running_beside(self, slot: Slot) -> int:
+        """Return how many calls worked beside the call of *slot*, with itself.
 
-        What failed, was interrupted, ran into a limit of its own choice, or only waited for its
-        steps says nothing about the load.
+        0 for a call that only waits for its steps.
         """
-        timed_out = error_class == TimedOut.error_class
-        if slot.kind != WORKING or (error_class and not timed_out):
-            return
-        if timed_out and slot.own_limit:
-            return
-        with self._lock:
-            running_beside = max(slot.running_beside, self._running[WORKING])
-            ended = self.clock()
-            self.limiter.learn(tool, ended - seconds, ended, running_beside, timed_out=timed_out)
+        return max(slot.running_beside, self._running[WORKING]) if slot.kind == WORKING else 0
 
     def _admit(self) -> None:
         taken = set(self._paths)
@@ -235,7 +148,7 @@ class Admission:
             taken |= slot.paths  # whoever waits for a path comes before those behind it
 
     def _has_room(self, kind: str) -> bool:
-        limit = self.limiter.limit if kind == WORKING else self.limiter.most
+        limit = self.limit.current if kind == WORKING else self.limit.most
         return not kind or self._running[kind] < limit
 
 

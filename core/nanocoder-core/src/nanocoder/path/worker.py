@@ -12,8 +12,8 @@ from collections.abc import Callable, Generator
 from contextlib import closing
 from typing import Any, TypeVar
 
-from attrs import define, field
-from nanocoder_schema import Shown
+from attrs import field
+from nanocoder_schema import Shown, lazy_define
 
 from nanocoder.cancel import Cancel
 from nanocoder.errors import Cancelled, TimedOut
@@ -25,7 +25,7 @@ GRACE_S = 1.0
 """How long a cancelled handler may take to end by itself before it is left behind."""
 
 
-@define(eq=False, repr=False)
+@lazy_define
 class Ask(Shown):
     """A request to the person, on its way to the thread that can put it to them.
 
@@ -42,13 +42,13 @@ Emitted = Event | Ask
 Steps = Generator[Emitted, None, None]
 
 
-@define(eq=False, repr=False)
+@lazy_define
 class _Forward(Shown):
     item: Emitted
     is_taken: threading.Event = field(factory=threading.Event)
 
 
-@define(eq=False, repr=False)
+@lazy_define
 class _Returned(Shown):
     value: Any = None
     error: BaseException | None = None

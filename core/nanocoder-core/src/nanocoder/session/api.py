@@ -27,7 +27,7 @@ from nanocoder.session.workspaces import (
     open_workspace,
     restore_interrupted_changes,
 )
-from nanocoder.tools.session_info import SessionInfo
+from nanocoder.tools.session_info import CallLimit, SessionInfo
 from nanocoder.values import Mode
 
 Warn = Callable[[str], None]
@@ -94,6 +94,7 @@ def open_session(  # noqa: PLR0913 - each is an option of its own, by name
         output=output,
         own_folders=own_folders(environment),
         dry_run=dry_run,
+        call_limit=CallLimit(config.core.concurrency),
     )
     name = config.core.dialect
     runtime = Runtime(
@@ -107,7 +108,7 @@ def open_session(  # noqa: PLR0913 - each is an option of its own, by name
         conversation=Conversation(transcript.messages),
         tool_list=ToolList(find_dialect(plugins, name) if name else None),
         max_turns=config.core.max_turns,
-        admission=Admission(config.core.concurrency, config.core.max_waiting_calls),
+        admission=Admission(info.call_limit, config.core.max_waiting_calls),
     )
     return Session(runtime)
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, Self
 
-from attrs import field, frozen
+from attrs import field
 from nanocoder_files import Readable
-from nanocoder_schema import Value
+from nanocoder_schema import Value, lazy_frozen
 
 from nanocoder.values import Event, Mode, StopReason, Usage
 
@@ -14,7 +14,18 @@ if TYPE_CHECKING:
     from nanocoder_files import ResolvedPath
 
 
-@frozen(eq=False, repr=False)
+class CallLimit:
+    """How many calls of a session and its sub-agents may work at once."""
+
+    def __init__(self, most: int = 8) -> None:
+        self.most = self.current = most
+
+    def lower_to(self, current: int) -> None:
+        """Let *current* calls work at once from now on: at least 1, at most as configured."""
+        self.current = max(1, min(self.most, current))
+
+
+@lazy_frozen
 class SessionInfo(Value):
     """What plugins may know of a session.
 
@@ -27,7 +38,8 @@ class SessionInfo(Value):
     *origin* is the parent's directory where a sub-agent works in another: what is said of a place
     below it holds for the same place below *cwd*. None for all others. *own_folders* are where
     nanocoder keeps its settings, sessions and caches. *readable* says which paths of the workspace
-    may be read: what all policies say in `nanocoder_readable`. In a *dry_run* calls that would
+    may be read: what all policies say in `nanocoder_readable`. With *call_limit* a plugin lowers
+    how many calls work at once. In a *dry_run* calls that would
     change something are shown and not done.
     """
 
@@ -46,6 +58,7 @@ class SessionInfo(Value):
     own_folders: tuple[Path, ...] = ()
     readable: Readable = field(factory=Readable, eq=False, repr=False)
     dry_run: bool = False
+    call_limit: CallLimit = field(factory=CallLimit, eq=False, repr=False)
 
     @property
     def changes_nothing_by(self) -> str:

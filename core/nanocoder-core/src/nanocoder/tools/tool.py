@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypedDict, TypeVar, Unpack, overload
 
-from attrs import define, evolve, field, frozen
-from nanocoder_schema import Shown, Signature, Value
+from attrs import evolve, field
+from nanocoder_schema import Shown, Signature, Value, lazy_define, lazy_frozen
 
 from nanocoder.cancel import Cancel
 from nanocoder.errors import PluginError
@@ -27,7 +27,7 @@ MAX_DEPTH = 4
 MAX_NAME_CHARS = 64
 
 
-@frozen(eq=False, repr=False)
+@lazy_frozen
 class ToolInfo(Value):
     """What one tool may know of another that is on offer.
 
@@ -40,7 +40,7 @@ class ToolInfo(Value):
     risk: Risk = Risk.MEDIUM
 
 
-@define(eq=False, repr=False)
+@lazy_define
 class ToolContext(Shown):
     """What a handler gets besides its arguments: its session, and its ways to touch the world.
 
@@ -165,7 +165,7 @@ def _examples(values: Iterable[Mapping[str, Any]]) -> tuple[Mapping[str, Any], .
     return tuple(values)
 
 
-@frozen(eq=False, repr=False)
+@lazy_frozen
 class Tool(Shown, Generic[P, R]):
     """One tool. Effects drive parallelism, plan mode, retry, undo, risk display and the sandbox.
 

@@ -1,0 +1,93 @@
+"""How many calls may work at once, by what their durations say about the load."""
+
+import math
+
+from attrs import define
+from nanocoder import Event
+
+BACKOFF = 0.7
+"""The part of the limit that remains after a sign that too much runs at once."""
+LEARNED_CALLS = 4
+"""How many calls of a tool are seen before one can be called slow."""
+NOISE_S = 0.1
+"""A call that takes less than this above what is usual is not slow."""
+MEAN_PART, SPREAD_PART, BESIDE_PART = 1 / 8, 1 / 4, 1 / 8
+"""How much one call changes what is usual, and how much less one that was slowed by others may."""
+
+
+@define
+class Usual:
+    """How long the calls of one tool take, in seconds: their mean and how far they are from it."""
+
+    mean: float = 0.0
+    spread: float = 0.0
+    calls: int = 0
+
+    def bound(self) -> float:
+        """Return what no call exceeds by chance."""
+        if self.calls < LEARNED_CALLS:
+            return math.inf
+        return self.mean + max(4 * self.spread, self.mean, NOISE_S)
+
+    def learn(self, seconds: float, weight: float) -> None:
+        """Take one more call into account; the first one is all that is known."""
+        if self.calls == 0:
+            self.mean = seconds
+        off = seconds - self.mean
+        weight = 1.0 if off < 0 else weight
+        self.spread += (abs(off) - self.spread) * SPREAD_PART * weight
+        self.mean += off * MEAN_PART * weight
+        self.calls += 1
+
+
+class Limiter:
+    """How many calls may work at once: from 1 to *most*, by what they say about the load.
+
+    It rises by one for each round of calls that took no longer than their tool usually does, and
+    falls by a third when one took far longer beside others, or ran into its time limit there: at
+    most once for the calls of one round, as TCP does. A call that runs alone is never a reason to
+    fall; it teaches what is usual.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self._limit = float(most)
+        self._usual: dict[str, Usual] = {}
+        self._fell_at = -math.inf
+
+    @property
+    def limit(self) -> int:
+        """How many calls may work at once now."""
+        return max(1, int(self._limit + 1e-9))
+
+    def learn(
+        self, tool: str, began: float, ended: float, running_beside: int, *, timed_out: bool = False
+    ) -> None:
+        """Learn from a call that ran beside others: *running_beside* calls with itself."""
+        usual = self._usual.setdefault(tool, Usual())
+        seconds = ended - began
+        if running_beside > 1 and (timed_out or seconds > usual.bound()):
+            if began >= self._fell_at:
+                self._limit = max(1.0, min(self._limit, running_beside) * BACKOFF)
+                self._fell_at = ended
+            return
+        if timed_out:
+            return
+        usual.learn(seconds, BESIDE_PART if running_beside > 1 else 1.0)
+        if running_beside >= self.limit:
+            self._limit = min(float(self.most), self._limit + 1 / self._limit)
+
+    def take(self, event: Event, *, own_limit: bool) -> None:
+        """Learn from how a call ended, as `call.returned` says.
+
+        A call that failed, was interrupted, ran into a limit of its own choice (*own_limit*), or
+        only waited for its steps says nothing about the load.
+        """
+        data = event.data
+        timed_out = data["error_class"] == "timeout"
+        if "running_beside" not in data or (data["error_class"] and not timed_out):
+            return
+        if timed_out and own_limit:
+            return
+        began = event.at - data["ran_ms"] / 1_000
+        self.learn(data["tool"], began, event.at, data["running_beside"], timed_out=timed_out)
