@@ -207,13 +207,20 @@ def nanocoder_screens() -> "list[Screen]":  # type: ignore[empty-body]
 
 
 @hookspec
-def nanocoder_select_provider(session: "SessionInfo", settings: Any) -> str | None:
-    """Choose the model of a session that names none, as "provider/model".
+def nanocoder_select_provider(
+    session: "SessionInfo", settings: Any, failed: Sequence[str]
+) -> str | None:
+    """Choose the model of a session that names none, or one in place of a model that failed.
 
-    Called: once per session, when neither flag, environment nor configuration names a model.
-    Results: the first answer wins; without one the core takes the first usable provider by rank.
+    A model is written "provider/model". *failed* holds the models that could not answer the
+    current request, the latest last; it is empty when the session has no model yet.
+
+    Called: once per session, when neither flag, environment nor configuration names a model; and
+    when a request failed because its model was overloaded, limited, unreachable or too small.
+    Results: the first answer wins; without one the core takes the first usable provider by rank,
+    or the run ends with the error. The next prompt goes to the session's own model again.
     Raises: counts as no answer and is reported.
-    Example: `return "acme/large" if inside_the_company() else None`
+    Example: `return next((model for model in settings.models if model not in failed), None)`
     """
 
 

@@ -9,7 +9,7 @@ from nanocoder_schema import Shown
 
 from nanocoder.cancel import Cancel
 from nanocoder.deadline import preload
-from nanocoder.errors import Cancelled, NanocoderError, ToolError
+from nanocoder.errors import Cancelled, NanocoderError, ProviderError, ToolError
 from nanocoder.hooks import styles
 from nanocoder.path.path import Executor
 from nanocoder.provider import Finished, Request
@@ -26,6 +26,10 @@ from nanocoder.values import Decision, Event, Message, StopReason, ToolCall, Usa
 LAST_WORDS = "The turn limit is reached. Answer now with what you have; no more tools will run."
 MAX_CALLS = 128
 """How many calls of one reply run; a model that sends more does not read results."""
+FALLS_BACK = frozenset(
+    {"rate_limit", "quota", "overloaded", "unavailable", "network", "context_overflow"}
+)
+"""What another model may be able to do; the kinds of `ProviderError`."""
 TOO_MANY = f"too many calls in one reply; only the first {MAX_CALLS} run"
 
 Events = Generator[Event, None, Any]
@@ -56,6 +60,7 @@ class Run(Shown):
             yield conversation.add_results(not_run(conversation.open_calls, "it was interrupted"))
         typed, _ = spoken(message)
         yield Event("run.started", {"prompt": typed})
+        self.runtime.return_to_preferred()
         if info.profile == "small":
             text = for_small_model(message.text, self._small_file, info.mode)
             message = evolve(message, text=text, typed=typed)
@@ -153,6 +158,26 @@ class Run(Shown):
         return min(MAX_CALLS, may), why
 
     def _ask(self) -> Generator[Event, None, Reply]:
+        """Ask the model; when it cannot answer, the next one that a plugin names."""
+        failed: list[str] = []
+        while True:
+            try:
+                return (yield from self._ask_model())
+            except ProviderError as error:
+                if error.kind not in FALLS_BACK or self._has_begun_to_answer():
+                    raise
+                failed.append(str(self.runtime.chosen))
+                model = self.runtime.fall_back(failed)
+                if not model:
+                    raise
+                text = f"{failed[-1]} could not answer ({error}); {model} answers instead"
+                yield Event("notice", {"text": text})
+
+    def _has_begun_to_answer(self) -> bool:
+        """Whether the latest message is the beginning of a reply: only its own model goes on."""
+        return self.runtime.conversation.messages[-1].role == "assistant"
+
+    def _ask_model(self) -> Generator[Event, None, Reply]:
         """Ask the model once; the reply is added to the transcript before its calls run."""
         runtime, conversation = self.runtime, self.runtime.conversation
         provider, plugins = runtime.open_provider(), runtime.plugins

@@ -3,7 +3,7 @@
 import os
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from attrs import frozen
@@ -51,7 +51,7 @@ def choose_model(
     *config* knows who named it. Raises: UsageError for a provider that is not there, ProviderError
     when nothing can be used; both say what can.
     """
-    named = wanted or _chosen_by_plugin(plugins, session)
+    named = wanted or selected_by_plugin(plugins, session)
     if not named:
         return first_usable(plugins, environment)
     name, _, model = named.partition("/")
@@ -170,14 +170,15 @@ def ways_to_a_model(plugins: Plugins) -> str:
     return "\n".join(lines)
 
 
-def _chosen_by_plugin(plugins: Plugins, session: SessionInfo) -> str:
+def selected_by_plugin(plugins: Plugins, session: SessionInfo, failed: Sequence[str] = ()) -> str:
+    """Return the model that a plugin chooses, in place of those that *failed*, or nothing."""
     answer = styles.choose(
         plugins.implementations("nanocoder_select_provider"),
         plugins.report,
-        {"session": session, "settings": plugins.settings},
+        {"session": session, "settings": plugins.settings, "failed": tuple(failed)},
         str,
     )
-    return answer or ""
+    return "" if answer in failed else answer or ""
 
 
 def _probed(plugins: Plugins, plugin: str, name: str) -> bool | str:

@@ -1,8 +1,8 @@
 """What a session works with: plugins, configuration, journal, workspace and open resources."""
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -10,7 +10,7 @@ from attrs import define, evolve, field
 from nanocoder_files import Readable
 
 from nanocoder.config.config import Config
-from nanocoder.errors import ConfigError, PluginError, ToolError
+from nanocoder.errors import ConfigError, PluginError, ProviderError, ToolError
 from nanocoder.hooks import styles
 from nanocoder.hooks.contributions import Sandbox
 from nanocoder.path.approval import Approvals, Approver, Asker
@@ -20,7 +20,13 @@ from nanocoder.provider import Provider
 from nanocoder.session.conversation import Conversation
 from nanocoder.session.installed import configure, refuse_misspelt
 from nanocoder.session.journal import Journal
-from nanocoder.session.models import Chosen, choose_model, open_provider, refuse_unknown_price
+from nanocoder.session.models import (
+    Chosen,
+    choose_model,
+    open_provider,
+    refuse_unknown_price,
+    selected_by_plugin,
+)
 from nanocoder.session.prompt import system_prompt
 from nanocoder.session.readable import SessionReadable
 from nanocoder.session.report import Report
@@ -97,6 +103,7 @@ class Runtime:
     report: Report = field(init=False)
     _readable: SessionReadable = field(init=False)
     _chosen: Chosen | None = field(default=None, init=False)
+    _preferred: Chosen | None = field(default=None, init=False)
     _provider: Provider | None = field(default=None, init=False)
     _system: str = field(default="", init=False)
     _failed_listeners: set[str] = field(factory=set, init=False)
@@ -139,12 +146,33 @@ class Runtime:
         """Talk to another model; raises UsageError and changes nothing if there is none."""
         self._open(choose_model(self.plugins, model, self.info))
 
+    def fall_back(self, failed: Sequence[str]) -> str:
+        """Talk to the model that a plugin names in place of those that *failed*; return its name.
+
+        Empty when no plugin names one that opens. Raises: UsageError.
+        """
+        preferred, unusable = self._preferred or self.chosen, list(failed)
+        while model := selected_by_plugin(self.plugins, self.info, unusable):
+            with suppress(ProviderError):
+                self.set_model(model)
+                self._preferred = preferred
+                return model
+            unusable.append(model)
+        return ""
+
+    def return_to_preferred(self) -> None:
+        """Talk to the session's own model again, after another one answered in its place."""
+        if self._preferred is not None:
+            self._open(self._preferred)
+
     def _open(self, chosen: Chosen) -> Provider:
         provider = open_provider(self.plugins, chosen)
         refuse_unknown_price(self.config.core, provider, str(chosen))
         if self._provider is not None:
             self._provider.close()
-        self._chosen, self._provider = chosen, provider
+        if self.info.profile != provider.profile:
+            self._system = ""
+        self._chosen, self._provider, self._preferred = chosen, provider, None
         self.set_info(model=str(chosen), profile=provider.profile)
         return provider
 
