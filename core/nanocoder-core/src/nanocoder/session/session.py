@@ -7,6 +7,7 @@ from typing import Any, Self
 from nanocoder.cancel import Cancel
 from nanocoder.config.config import Config
 from nanocoder.path.path import Executor, Services
+from nanocoder.provider import Provider
 from nanocoder.session.installed import start_notices
 from nanocoder.session.loop import Run
 from nanocoder.session.models import Chosen
@@ -94,6 +95,11 @@ class Session:
     def chosen(self) -> Chosen:
         """The provider and model; raises UsageError or ProviderError."""
         return self._runtime.chosen
+
+    @property
+    def provider(self) -> Provider:
+        """The provider, opened at first use; raises UsageError or ProviderError."""
+        return self._runtime.open_provider()
 
     @property
     def system(self) -> str:
