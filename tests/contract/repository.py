@@ -13,7 +13,10 @@ from attrs import frozen
 ROOT = Path(__file__).resolve().parents[2]
 CORE = ROOT / "core/nanocoder-core"
 PACKAGE_FOLDERS = ("core/*", "plugins/*", "contrib/examples/*", "contrib/integrations/*")
-KINDS = ("tool", "provider", "policy", "ui", "command", "sandbox", "dialect", "kit", "set")
+KINDS = (
+    *("tool", "provider", "policy", "ui", "command", "compact", "context"),
+    *("sandbox", "dialect", "kit", "set"),
+)
 KINDS_WITHOUT_ENTRY_POINT = ("kit", "set")
 
 

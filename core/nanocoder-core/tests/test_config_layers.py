@@ -556,3 +556,29 @@ def test_a_number_below_the_least_one_is_refused_in_plugins_tables_too(place):
     with pytest.raises(ConfigError, match=r"timeout_s: expected a number of at least 0, got -3"):
         place.load(user="[plugins.tool-x]\ntimeout_s = -3\n").settings("tool-x", Settings)
     assert place.load(user="[plugins.tool-x]\ntimeout_s = 0\n").settings("tool-x", Settings)
+
+
+@pytest.mark.contract("M2")
+def test_a_profile_goes_before_the_files_and_after_variables_and_flags(place):
+    folder = place.user_file.parent / "profiles"
+    folder.mkdir()
+    (folder / "ci.toml").write_text('mode = "auto"\nmax_turns = 9\n\n[tools]\ndisable = ["bash"]\n')
+    config = place.load(user="max_turns = 3", flags={"profile": "ci"})
+    assert (config.core.mode, config.core.max_turns) == (Mode.AUTO, 9)
+    assert config.disabled_tools == {"bash"}
+    assert str(config.where("max_turns")).endswith("profiles/ci.toml:2")
+    environment = place.environment | {"NANOCODER_MAX_TURNS": "5"}
+    both = {"profile": "ci", "mode": "plan"}
+    config = place.load(user="max_turns = 3", flags=both, environment=environment)
+    assert (config.core.mode, config.core.max_turns) == (Mode.PLAN, 5)
+    assert place.load(user="max_turns = 3").core.max_turns == 3
+
+
+@pytest.mark.contract("M2")
+@pytest.mark.parametrize("name", ["cj", "../config", "/etc/x"])
+def test_a_profile_that_is_not_there_is_a_slip_of_the_command_line(place, name):
+    folder = place.user_file.parent / "profiles"
+    folder.mkdir()
+    (folder / "ci.toml").write_text("")
+    with pytest.raises(UsageError, match=f"there is no profile '{name}'"):
+        place.load(flags={"profile": name})

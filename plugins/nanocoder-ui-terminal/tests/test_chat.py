@@ -436,3 +436,63 @@ def test_a_rule_that_does_not_hold_is_told_with_the_greeting(chat, tmp_path):
     assert talk.text.count("not installed") == 1
     config.write_text('[plugins.policy-rules]\ndeny = ["acme_ship"]\n')
     talk.type("/reload").see("'acme_ship', which is not installed")
+
+
+@pytest.mark.contract("H9")
+def test_what_fills_the_window_is_shown_by_source(chat):
+    talk = chat(call("read_file", path="hello.py"), HI, rows=60).type("look").see("Hello there.")
+    talk.type("/context").see("together").see("% of 32,768")
+    for part in ("system prompt", "tools", "conversation", "results of calls", "· read_file"):
+        talk.see(part)
+
+
+@pytest.mark.contract("G5")
+def test_a_conversation_is_compacted_shown_before_and_restored_after(chat, workspace):
+    (workspace / "long.txt").write_text("a line of words\n" * 400)
+    reads = [call("read_file", path="long.txt"), {"text": "Read."}]
+    talk = chat(*reads, *reads, HI, rows=60).type("read").see("Read.")
+    talk.type("again").see("Read.", times=2)
+    talk.type("/compact preview").see("compact-trim would shorten the conversation from")
+    talk.type("/compact").see("compact-trim shortened the conversation from")
+    talk.type("/compact restore").see("restored the conversation")
+    talk.type("/compact restore").see("nothing was compacted")
+    talk.type("go on").see("Hello there.")
+
+
+@pytest.mark.contract("H3")
+def test_a_command_from_a_file_gets_arguments_shell_output_and_files(chat, workspace, state):
+    commands = workspace / ".nanocoder/commands"
+    commands.mkdir(parents=True)
+    (commands / "review.md").write_text(
+        "---\ndescription: look at one file\nargument-hint: FILE\n---\n"
+        "Review $1 as $2. Today: !`echo from the shell`. See @hello.py\n"
+    )
+    talk = chat(HI).type("/help").see("/review FILE").see("look at one file")
+    talk.type("/review hello.py 'a stranger'").see("Hello there.")
+    (journal,) = (state / "sessions").glob("*.jsonl")
+    (sent,) = [
+        record["data"]
+        for record in map(json.loads, journal.read_text().splitlines())
+        if record["kind"] == "message" and record["data"]["role"] == "user"
+    ]
+    assert sent["typed"] == "/review hello.py 'a stranger'"
+    assert "Review hello.py as a stranger. Today: from the shell" in sent["text"]
+    assert "print('hello')" in sent["text"]
+
+
+@pytest.mark.contract("H3")
+def test_a_command_of_the_person_goes_before_the_projects_and_is_found_when_misspelt(
+    chat, workspace, tmp_path
+):
+    own = tmp_path / "config/nanocoder/commands"
+    for folder, text in ((workspace / ".nanocoder/commands", "theirs"), (own, "mine")):
+        folder.mkdir(parents=True)
+        (folder / "greet.md").write_text(f"# {text}\n")
+    talk = chat(HI).type("/help").see("/greet").type("/gret").see("did you mean '/greet'?")
+    assert "mine" in talk.text
+    assert "theirs" not in talk.text
+
+
+def test_a_note_is_kept_for_every_session(chat, state):
+    chat(HI).type("/remember I like  tabs").see("Kept in").type("hi").see("Hello there.")
+    assert (state / "notes.md").read_text() == "- I like tabs\n"

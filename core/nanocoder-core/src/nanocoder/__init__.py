@@ -29,6 +29,7 @@ _NAMES = {
     "nanocoder.session.messages": "encode_message spoken",
     "nanocoder.session.journal": "Journal Record",
     "nanocoder.session.store": "SessionStore SessionSummary",
+    "nanocoder.session.prompt": "message_tokens",
     "nanocoder.session.transcript": "Transcript",
     "nanocoder.text": "OutputLimit brief clip clip_output count_tokens without_password",
     "nanocoder.tools.session_info": "CallLimit ChildSession SessionInfo",

@@ -69,6 +69,7 @@ from nanocoder.session.journal import Journal as Journal
 from nanocoder.session.journal import Record as Record
 from nanocoder.session.messages import encode_message as encode_message
 from nanocoder.session.messages import spoken as spoken
+from nanocoder.session.prompt import message_tokens as message_tokens
 from nanocoder.session.repetition import repeats_itself as repeats_itself
 from nanocoder.session.session import Session as Session
 from nanocoder.session.store import SessionStore as SessionStore

@@ -80,6 +80,7 @@ class LocalProvider:
     def __init__(self, model: str, engine: Engine, settings: Settings) -> None:
         self._model = model
         self._engine = engine
+        self.context = settings.context
         self._settings = settings
         self._window = Window(settings)
         self._cached_actions: tuple[Sequence[ToolDefinition], Actions] | None = None

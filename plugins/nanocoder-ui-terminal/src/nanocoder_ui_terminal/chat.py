@@ -73,6 +73,7 @@ class Chat:
         self._session = conversation.session
         self._terminal = conversation.terminal
         commands = {name: command.meaning for name, command in COMMANDS.items()}
+        commands |= {name: each.meaning for name, each in conversation.file_commands.items()}
         completer = ChatCompleter(
             commands, lambda name: values_for(conversation, name), Files(self._session.info.cwd)
         )

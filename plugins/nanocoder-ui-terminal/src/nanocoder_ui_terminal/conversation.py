@@ -1,6 +1,6 @@
 """One session as the person sees it: messages, prompts and their runs."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from signal import SIGINT
 from typing import Any
@@ -18,6 +18,7 @@ from nanocoder import (
 )
 
 from nanocoder_ui_terminal.choices import Models, Sessions
+from nanocoder_ui_terminal.file_commands import FileCommand, find_file_commands, run_shell_parts
 from nanocoder_ui_terminal.mentioned_files import Typed, attach_files
 from nanocoder_ui_terminal.prompt_queue import PromptQueue
 from nanocoder_ui_terminal.screen import TextScreen, conversation_tokens
@@ -50,6 +51,7 @@ class Conversation:
         """Whether the latest run ended by itself, so that queued prompts may follow."""
         self.models = Models(lambda: host.models(session))
         self.sessions = Sessions(partial(_sessions_of, host), session.id)
+        self._preview: tuple[int, Any] | None = None
         self._is_running = False
         self._settings = settings
         self._news: list[str] = []
@@ -99,9 +101,24 @@ class Conversation:
         """Show lines that are safe and fit, and an empty one below."""
         self.terminal.write("".join(f"{line}\n" for line in lines) + "\n")
 
+    @property
+    def file_commands(self) -> Mapping[str, FileCommand]:
+        """The commands that are there as files now."""
+        return find_file_commands(self.session)
+
     def tell_model(self, news: str) -> None:
         """Send *news* along with the next prompt."""
         self._news.append(news)
+
+    def prepare(self, shortened: Any) -> None:
+        """Let the next compaction do what was shown, if nothing is said before it."""
+        self._preview = len(self.session.messages), shortened
+
+    @property
+    def prepared(self) -> Any:
+        """The compaction that was shown, None if the conversation went on since."""
+        preview, self._preview = self._preview, None
+        return preview[1] if preview and preview[0] == len(self.session.messages) else None
 
     def obey(self, number: int) -> None:
         """React to a signal: Ctrl-C stops a run, every other signal ends the conversation."""
@@ -145,10 +162,16 @@ class Conversation:
                 screen.show(event)  # the others were said at the start
 
         prompt = attach_files(typed, self.session, show, lambda text: screen.say(text, "yellow"))
-        text = "\n\n".join([*self._news, prompt.text])
+        text = prompt.text
+        if typed.command:  # what was attached below it comes from other files, and is not run
+            own = run_shell_parts(typed.text, self.session, show)
+            text = own + text.removeprefix(typed.text)
+        text = "\n\n".join([*self._news, text])
         self._news.clear()
         attachments = prompt.attachments
-        for event in self.session.run(text, attachments=attachments, typed=typed.text):
+        for event in self.session.run(
+            text, attachments=attachments, typed=typed.command or typed.text
+        ):
             if self.host.signals.number:  # it may have come just before the run began
                 self.session.interrupt(signal=self.host.signals.number)
             show(event)

@@ -16,10 +16,14 @@ MAX_MENTIONS: Final = 10
 
 @frozen
 class Typed:
-    """A prompt that was entered; *pasted* are the parts that came from a clipboard."""
+    """A prompt that was entered; *pasted* are the parts that came from a clipboard.
+
+    *command* is what was typed where *text* is a file's: the shell commands in it are run.
+    """
 
     text: str
     pasted: Sequence[str] = ()
+    command: str = ""
 
 
 @frozen

@@ -128,6 +128,7 @@ class TextScreen:
             "thinking": self._on_thinking,
             "text": self._on_text,
             "notice": self._on_notice,
+            "transcript.compacted": self._on_compacted,
             "call.received": self._on_call_received,
             "call.started": self._on_call_started,
             "call.progress": self._on_call_progress,
@@ -164,6 +165,10 @@ class TextScreen:
     def _on_notice(self, event: Event) -> None:
         self._finish_answer()
         self.say(use_chat_commands(event.data["text"]), "yellow")
+
+    def _on_compacted(self, event: Event) -> None:
+        self._finish_answer()
+        self.say(event.data["message"], "dim")
 
     def _on_request_retrying(self, event: Event) -> None:
         self._finish_answer()

@@ -7,6 +7,7 @@ from attrs import frozen
 from nanocoder import Mode, PersonError, UsageError, did_you_mean
 
 from nanocoder_ui_terminal.choices import TITLE_COLUMNS, Value
+from nanocoder_ui_terminal.context_commands import compact, show_context
 from nanocoder_ui_terminal.mentioned_files import Typed
 from nanocoder_ui_terminal.reload import reload_configuration
 from nanocoder_ui_terminal.text_lines import one_line, use_chat_commands
@@ -26,6 +27,8 @@ KEYS: Final = (
     ("Ctrl-R", "search what you typed before"),
     ("Ctrl-D", "leave"),
 )
+NOTES: Final = "notes.md"
+"""The file in the person's own folder for state that keeps what they want to be remembered."""
 FORCE: Final = "--force"
 """Put back files that were changed since, too."""
 GO_AHEAD: Final = "Go ahead with this plan."
@@ -56,7 +59,12 @@ def act(conversation: "Conversation", line: str) -> Next | None:
     name = name.casefold()
     command = COMMANDS.get(ALIASES.get(name, name))
     if command is None:
-        hint = did_you_mean(f"/{name}", map("/{}".format, COMMANDS), "; /help lists them")
+        files = conversation.file_commands
+        if name in files:
+            conversation.work(Typed(files[name].prompt(argument.strip()), command=line))
+            return None
+        names = map("/{}".format, [*COMMANDS, *files])
+        hint = did_you_mean(f"/{name}", names, "; /help lists them")
         conversation.say(f"unknown command /{one_line(name, 40)}{hint}", "yellow")
         return None
     try:
@@ -80,6 +88,10 @@ def values_for(conversation: "Conversation", name: str) -> Iterable[Value]:
 def _help(conversation: "Conversation", _argument: str) -> None:
     rows = [
         (f"/{name} {command.takes}".rstrip(), command.meaning) for name, command in COMMANDS.items()
+    ]
+    rows += [
+        (f"/{command.name} {command.takes}".rstrip(), command.meaning)
+        for command in conversation.file_commands.values()
     ]
     conversation.show_table([*rows, ("", ""), *KEYS])
 
@@ -187,6 +199,18 @@ def _redo(conversation: "Conversation", _argument: str) -> None:
     restore_files(conversation, redo=True)
 
 
+def _remember(conversation: "Conversation", argument: str) -> None:
+    if not argument:
+        conversation.say("To keep a note for every session: /remember TEXT")
+        return
+    path = conversation.host.state_dir / NOTES
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a", encoding="utf-8") as file:
+        file.write(f"- {' '.join(argument.split())}\n")
+    conversation.tell_model(f"[the user wants you to remember: {argument}]")
+    conversation.say(f"Kept in {path}")
+
+
 def _reload(conversation: "Conversation", _argument: str) -> None:
     reload_configuration(conversation)
 
@@ -206,9 +230,12 @@ COMMANDS: Final[Mapping[str, SlashCommand]] = {
     "go": SlashCommand("[MODE]", "leave plan mode and carry out the plan", _go),
     "tools": SlashCommand("", "the tools, their risks and owners", _tools),
     "cost": SlashCommand("", "tokens and money so far", _cost),
+    "context": SlashCommand("", "what fills the model's window", show_context),
+    "compact": SlashCommand("[WORDS]", "shorten it, keeping WORDS; preview, restore", compact),
     "sessions": SlashCommand("[WORDS]", "earlier sessions in this directory", _sessions),
     "resume": SlashCommand("[NUMBER]", "resume an earlier session, also by ID or words", _resume),
     "name": SlashCommand("TITLE", "give this session a title", _name),
+    "remember": SlashCommand("TEXT", "keep a note for every session", _remember),
     "undo": SlashCommand("[--force]", "put back the files that the last run changed", _undo),
     "redo": SlashCommand("", "revert the last undo", _redo),
     "reload": SlashCommand("", "read the configuration again", _reload),

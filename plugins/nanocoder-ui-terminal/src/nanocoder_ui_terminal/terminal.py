@@ -20,6 +20,7 @@ GLYPHS: Final[Mapping[str, tuple[str, str]]] = {
     "call": ("•", "*"),
     "failed": ("\u00d7", "x"),
     "bar": ("│", "|"),
+    "block": ("█", "#"),
     "dot": ("·", "-"),
     "more": ("…", "..."),
     "prompt": ("\u203a", ">"),

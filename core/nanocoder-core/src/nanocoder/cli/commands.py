@@ -31,6 +31,7 @@ SESSION: Final = (
         "--model", "the model, as provider/model", metavar="P/M", default="", completes="models"
     ),
     Argument("--mode", "how much nanocoder may do without asking", choices=MODES),
+    Argument("--profile", "also apply the configuration profiles/NAME.toml", metavar="NAME"),
     Argument("--cwd", "the workspace (default: this directory)", metavar="DIR", default="."),
 )
 RESUME: Final = (
@@ -176,7 +177,7 @@ Exit codes: 0 done, 1 failed, 2 usage or configuration, 3 approval needed and no
 4 model unavailable, 5 turn or budget limit, 6 denied by policy (call), 130 interrupted."""
 
 HELP: Final = ("-h", "--help")
-DEFAULTS: Final = {"model": "", "mode": None, "cwd": ".", "resume": ""}
+DEFAULTS: Final = {"model": "", "mode": None, "profile": None, "cwd": ".", "resume": ""}
 """Values of options that may stand before a command, where they are not given."""
 TYPES: Final = {"integer": int, "number": float}
 _CHOICE: Final = re.compile(r"^argument ([^:]*): invalid choice: '([^']*)' \(choose from (.*)\)$")

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from nanocoder.session.session import Session
     from nanocoder.session.store import SessionStore
 
-FLAGS: Final = ("model", "mode", "max_turns", "dialect")
+FLAGS: Final = ("model", "mode", "max_turns", "dialect", "profile")
 """Options that go before every other configuration."""
 INTERRUPTED, TERMINATED = "interrupted", "terminated"
 NO_SCREEN: Final = """conversations need a plugin; nanocoder plugins install ui-terminal adds it.

@@ -24,6 +24,8 @@ from nanocoder.values import Event, ToolCall, Verdict
 from nanocoder.version import VERSION
 
 MACHINE_FORMS = ("json", "jsonl")
+SENTENCES = {"notice": "text", "request.retrying": "message", "transcript.compacted": "message"}
+"""Events that say in one sentence what a person should know, and where."""
 EXIT_CODES = {
     "": 0,
     "configuration": 2,
@@ -166,12 +168,9 @@ class PlainText:
                 complain("the reply was cut off by the model's token limit")
         elif event.kind == "call.started":
             _chatter(f"- {event.data['tool']} {brief(event.data['arguments'])}")
-        elif event.kind == "notice":
+        elif event.kind in SENTENCES:
             self._end_line()
-            complain(event.data["text"])
-        elif event.kind == "request.retrying":
-            self._end_line()
-            complain(event.data["message"])
+            complain(event.data[SENTENCES[event.kind]])
         elif event.kind in {"call.denied", "call.failed"}:
             _chatter(f"  {event.data['message']}")
         elif event.kind == "run.finished" and event.data["files_changed"]:

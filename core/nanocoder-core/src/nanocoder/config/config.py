@@ -92,9 +92,9 @@ class Config:
     ) -> "Config":
         """Read every layer for *cwd*.
 
-        *flags* are core keys (None: not given); *trusted* overrides what the person said before.
-        Raises: ConfigError (exit code 2) for a file or variable that is wrong, UsageError for a
-        flag.
+        *flags* are core keys, and "profile" (None: not given); *trusted* overrides what the person
+        said before. Raises: ConfigError (exit code 2) for a file or variable that is wrong,
+        UsageError for a flag.
         """
         again = partial(cls.load, cwd, flags=flags, config_dir=config_dir, trusted=trusted)
         layers: list[Layer] = []
@@ -105,8 +105,9 @@ class Config:
         user = None if refused else _user_layer(environment, config_dir, notices)
         project = _project_layer(cwd, notices, trusted=trusted)
         options = {key: value for key, value in (flags or {}).items() if value is not None}
+        profile = _profile_layer(options.pop("profile", ""), environment, config_dir)
         names = {key: "--" + key.replace("_", "-") for key in options}
-        layers += [layer for layer in (user, project) if layer is not None]
+        layers += [layer for layer in (user, project, profile) if layer is not None]
         layers.append(_environment_layer(environment))
         notices += _odd_variables(environment)
         layers.append(Layer("flag", options, names=names))
@@ -249,6 +250,23 @@ def _user_layer(
         notices.append(f"{error}; nanocoder runs with its defaults and keeps nothing")
         return None
     document = read_user_file(folder / "config.toml")
+    return None if document is None else Layer("user", document.data, document)
+
+
+def _profile_layer(
+    name: str, environment: Mapping[str, str], config_dir: Path | None
+) -> Layer | None:
+    """Return the person's profile *name*; raises UsageError when there is none."""
+    if not name:
+        return None
+    folder = (config_dir or user_config_dir(environment)) / "profiles"
+    names = sorted(path.stem for path in folder.glob("*.toml"))
+    if name not in names:
+        from nanocoder_schema import did_you_mean  # only mistakes need it
+
+        hint = did_you_mean(name, names, f"; profiles are files such as {folder}/{name}.toml")
+        raise UsageError(f"there is no profile {name!r}{hint}")
+    document = read_user_file(folder / f"{name}.toml")
     return None if document is None else Layer("user", document.data, document)
 
 

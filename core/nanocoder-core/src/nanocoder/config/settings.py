@@ -53,6 +53,12 @@ class CoreSettings(Value):
         tighten="mode",
         choices=tuple(Mode),
     )
+    context: int = setting(
+        0,
+        "The model's context window, in tokens; 0: what its provider says.",
+        tighten="min",
+        unlimited=0,
+    )
     max_turns: int = setting(
         50, "How many turns a run may have; one more asks for the answer.", tighten="min", minimum=1
     )

@@ -254,13 +254,21 @@ def nanocoder_prompt(session: "SessionInfo", settings: Any) -> str | None:
 def nanocoder_compact(
     messages: "Sequence[Message]",
     limit_tokens: int,
+    focus: str,
+    ask_model: "Callable[[str, Sequence[Message]], str]",
     session: "SessionInfo",
     settings: Any,
 ) -> "Sequence[Message] | None":
-    """Shorten a transcript that is about to outgrow the model's context of *limit_tokens*.
+    """Shorten a transcript that is about to outgrow the model's window.
 
-    Called: before a request whose estimated size passes four fifths of the limit.
-    Results: the first answer replaces the transcript; every call must keep its result.
+    *limit_tokens* is what the window has for messages, *focus* what a person wants to be kept, ""
+    without such a wish. `ask_model(system, messages)` returns the answer of the session's model; it
+    costs what it costs, and may raise ProviderError or Cancelled.
+
+    Called: before a request whose estimated size passes four fifths of the window, after one that
+    the model refused as too long, and when a person asks for it.
+    Results: the first answer that is shorter replaces the transcript; every call must keep its
+    result, and the last message should stay. The journal keeps what was replaced.
     Raises: counts as no answer and is reported.
     Example: `return summarised(messages)`
     """

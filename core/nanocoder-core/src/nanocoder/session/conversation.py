@@ -1,19 +1,13 @@
-"""The messages of a session, and how they are kept short enough for the model."""
+"""The messages of a session, and about how many tokens they have."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from attrs import evolve
 
-from nanocoder.hooks import styles
-from nanocoder.plugins import Plugins
-from nanocoder.provider import Provider
 from nanocoder.session.messages import encode_message
-from nanocoder.session.prompt import size_of
+from nanocoder.session.prompt import message_tokens
 from nanocoder.values import Event, Message, ToolCall, ToolResult
-
-COMPACT_AT = 0.8
-"""The part of the model's context that may be used before the transcript is compacted."""
 
 
 class Conversation:
@@ -21,7 +15,8 @@ class Conversation:
 
     def __init__(self, messages: Iterable[Message] = ()) -> None:
         self.messages: list[Message] = list(messages)
-        self._size = sum(map(size_of, self.messages))
+        self.tokens = sum(map(message_tokens, self.messages))
+        """About how many tokens the messages have."""
 
     @property
     def open_calls(self) -> Sequence[ToolCall]:
@@ -31,7 +26,7 @@ class Conversation:
     def add(self, message: Message) -> Event:
         """Add a message."""
         self.messages.append(message)
-        self._size += size_of(message)
+        self.tokens += message_tokens(message)
         return Event("message", encode_message(message))
 
     def add_results(self, results: Sequence[ToolResult], recorded: Collection[str] = ()) -> Event:
@@ -44,19 +39,8 @@ class Conversation:
         data = encode_message(Message("tool", results=tuple(new)))
         return evolve(event, data={**data, "call_ids": [item.call_id for item in results]})
 
-    def compact(
-        self, plugins: Plugins, provider: Provider, context: Mapping[str, Any]
-    ) -> Iterator[Event]:
-        """Let a plugin shorten messages that nearly fill the context of *provider*'s model."""
-        limit = getattr(provider, "context", 0)
-        if not limit or self._size < limit * COMPACT_AT:
-            return
-        arguments = {"messages": tuple(self.messages), "limit_tokens": limit, **context}
-        shorter = styles.choose(
-            plugins.implementations("nanocoder_compact"), plugins.report, arguments, (list, tuple)
-        )
-        if shorter is not None:
-            self.messages = list(shorter)
-            self._size = sum(map(size_of, self.messages))
-            messages = [encode_message(message) for message in self.messages]
-            yield Event("transcript.compacted", {"messages": messages})
+    def replace(self, messages: Sequence[Message]) -> list[dict[str, Any]]:
+        """Put *messages* in place of all; return them ready for JSON."""
+        self.messages = list(messages)
+        self.tokens = sum(map(message_tokens, messages))
+        return [encode_message(message) for message in messages]

@@ -12,7 +12,8 @@ from nanocoder.deadline import preload
 from nanocoder.errors import Cancelled, NanocoderError, ProviderError, ToolError
 from nanocoder.hooks import styles
 from nanocoder.path.path import Executor
-from nanocoder.provider import Finished, Request
+from nanocoder.provider import Request
+from nanocoder.session.context import Context
 from nanocoder.session.messages import encode, spoken
 from nanocoder.session.prompt import NAMED_FILE_CHARS, for_small_model
 from nanocoder.session.repetition import RepetitionGuard
@@ -45,6 +46,7 @@ class Run(Shown):
 
     runtime: Runtime
     executor: Executor
+    context: Context
     children: SubSessions
     report: Report
     cancel: Cancel
@@ -180,22 +182,16 @@ class Run(Shown):
     def _ask_model(self) -> Generator[Event, None, Reply]:
         """Ask the model once; the reply is added to the transcript before its calls run."""
         runtime, conversation = self.runtime, self.runtime.conversation
-        provider, plugins = runtime.open_provider(), runtime.plugins
-        system = runtime.system
-        yield from conversation.compact(plugins, provider, runtime.hook_context())
-        request = self._request(system)
-        model = runtime.info.model
-        yield Event("request.started", {"turn": self.report.turns, "model": model})
+        runtime.open_provider()
+        yield from self.context.make_room()
+        turn = {"turn": self.report.turns, "model": runtime.info.model}
+        yield Event("request.started", turn)
         with preload(self._modules_of_first_calls()):
-            reply = yield from ask(
-                provider,
-                request,
-                model,
-                self.cancel,
-                lambda text: conversation.add(Message("assistant", text)),
-            )
+            reply = yield from self._reply()
         finished = reply.finished
-        self._count(finished)
+        runtime.add_usage(finished.usage)
+        self.context.correct(finished.usage)
+        self.report.text, self.report.truncated = finished.text, finished.truncated
         message = Message("assistant", finished.text, calls=finished.calls, native=finished.native)
         event = conversation.add(message)
         yield evolve(event, data={**event.data, "usage": encode(finished.usage)})
@@ -208,17 +204,28 @@ class Run(Shown):
         listed = [tool.name for tool in plugins.tools().values() if tool.always_listed]
         return plugins.modules(listed if self.report.turns == 1 else ())
 
-    def _count(self, finished: Finished) -> None:
-        self.report.usage += finished.usage
-        if self.runtime.parent is not None:
-            self.runtime.parent.add_usage(finished.usage)
-        self.report.text, self.report.truncated = finished.text, finished.truncated
+    def _reply(self) -> Generator[Event, None, Reply]:
+        """Ask the model; a request that is too long for it is shortened and sent once more."""
+        provider, model = self.runtime.open_provider(), self.runtime.info.model
+        is_shorter = False
+        while True:
+            try:
+                return (yield from ask(provider, self._request(), model, self.cancel, self._keep))
+            except ProviderError as error:
+                if is_shorter or error.kind != "context_overflow":
+                    raise
+                is_shorter = yield from self.context.after_overflow()
+                if not is_shorter:
+                    raise
 
-    def _request(self, system: str) -> Request:
+    def _keep(self, text: str) -> Event:
+        return self.runtime.conversation.add(Message("assistant", text))
+
+    def _request(self) -> Request:
         runtime = self.runtime
         request = Request(
             model=runtime.chosen.model,
-            system=system,
+            system=runtime.system,
             messages=runtime.conversation.messages,
             tools=runtime.tool_list.definitions(runtime.plugins.tools(), runtime.info),
             session_id=runtime.info.id,

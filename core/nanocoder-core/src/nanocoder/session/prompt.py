@@ -32,6 +32,8 @@ NAMED_FILE_CHARS = 1_500
 NAMED_FILES = 4
 _WORD = re.compile(r"[A-Za-z0-9_@%+=./-]++")
 _PATH = re.compile(r".*[A-Za-z0-9_-]\.[A-Za-z0-9]{1,8}\b")
+ATTACHMENT_TOKENS = 1_500
+"""About how much a picture or a page takes; providers scale large ones down."""
 PATH_CHARS = 500
 """A longer word is no path: a request may hold anything, encoded data for instance."""
 
@@ -80,6 +82,9 @@ def with_named_files(text: str, read: Callable[[str], str]) -> str:
     return "".join(shown) + text
 
 
-def size_of(message: Message) -> int:
+def message_tokens(message: Message) -> int:
     """Return about how many tokens a message takes."""
-    return count_tokens(message.text) + sum(count_tokens(one.output) for one in message.results)
+    texts = [message.text, *(result.output for result in message.results)]
+    texts += [f"{call.name}{dict(call.arguments)}" for call in message.calls]
+    attachments = [message.attachments, *(result.attachments for result in message.results)]
+    return sum(map(count_tokens, texts)) + sum(map(len, attachments)) * ATTACHMENT_TOKENS

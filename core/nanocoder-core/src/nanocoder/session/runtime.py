@@ -105,6 +105,7 @@ class Runtime:
     _chosen: Chosen | None = field(default=None, init=False)
     _preferred: Chosen | None = field(default=None, init=False)
     _provider: Provider | None = field(default=None, init=False)
+    additions: Sequence[tuple[str, str]] = field(default=(), init=False)
     _system: str = field(default="", init=False)
     _failed_listeners: set[str] = field(factory=set, init=False)
     _workspace: "Workspace | None" = field(default=None, init=False)
@@ -183,6 +184,7 @@ class Runtime:
             hooks = self.plugins.implementations("nanocoder_prompt")
             added = styles.collect(hooks, self.plugins.report, self.hook_context(), str)
             self._system = system_prompt(self.info, [text for _, text in added])
+            self.additions = added
         return self._system
 
     def set_mode(self, mode: Mode) -> None:
@@ -197,6 +199,12 @@ class Runtime:
                 self._readable.now()  # the policies are asked before the first file is opened
                 self._workspace = self.workspace_opener(self._readable)
             return self._workspace
+
+    def add_usage(self, usage: Usage) -> None:
+        """Count what a request used, for the latest run and for the sessions around this one."""
+        self.report.usage += usage
+        if self.parent is not None:
+            self.parent.add_usage(usage)
 
     def spent_limit(self, more: Usage) -> str:
         """Return which limit the latest run, with *more*, has reached, or nothing."""

@@ -8,6 +8,7 @@ from nanocoder.cancel import Cancel
 from nanocoder.config.config import Config
 from nanocoder.path.path import Executor, Services
 from nanocoder.provider import Provider
+from nanocoder.session.context import Context, Shortened
 from nanocoder.session.installed import start_notices
 from nanocoder.session.loop import Run
 from nanocoder.session.models import Chosen
@@ -51,6 +52,7 @@ class Session:
             is_inner=runtime.parent is not None,
         )
         self.executor = Executor(self.plugins, self.open_workspace, self.approvals, services)
+        self.context = Context(runtime)
         self._run: Run | None = None
         self._cancel = Cancel()
         self._signal = 0
@@ -149,6 +151,15 @@ class Session:
         call = ToolCall(f"call-{len(self.report.tool_calls) + 1}", name, dict(arguments))
         return self._runtime.deliver_all(self._called(call))
 
+    def compact(self, focus: str = "", prepared: Shortened | None = None) -> Iterator[Event]:
+        """Shorten the transcript now, keeping what *focus* names, or take what was *prepared*."""
+        self._next_cancel()
+        return self._runtime.deliver_all(self.context.shorten("asked", focus, prepared))
+
+    def restore(self) -> Iterator[Event]:
+        """Put back what the latest compaction replaced; raises UsageError when there was none."""
+        return self._runtime.deliver_all(self.context.restore())
+
     def interrupt(self, reason: str = "interrupted", *, signal: int = 0) -> None:
         """Stop the run; may be called from any thread, but not from a signal handler.
 
@@ -178,6 +189,7 @@ class Session:
         self._run = Run(
             runtime,
             self.executor,
+            self.context,
             self._sub_sessions,
             runtime.report,
             self._next_cancel(),
@@ -197,6 +209,7 @@ class Session:
     def _next_cancel(self) -> Cancel:
         if self._started:
             self._cancel = Cancel()
+        self.context.cancel = self._cancel
         return self._cancel
 
     def _begin(self) -> Events:

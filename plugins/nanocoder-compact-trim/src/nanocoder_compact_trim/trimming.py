@@ -1,0 +1,157 @@
+"""Leave out the oldest parts of a transcript, the least needed kind first, until the rest fits."""
+
+import re
+from collections.abc import Callable, Sequence
+
+from attrs import evolve
+from nanocoder import Message, ToolResult, clip, message_tokens
+from nanocoder_kit_context import add_note, first_kept, latest_request
+
+LEAST_SAVED = 0.6
+"""The most that stays of the transcript; a person may ask for it long before it is full."""
+SHORT_CHARS = 400
+"""A result up to this long costs hardly more than the note in its place."""
+OLD_REQUEST_CHARS = 2_000
+RECENT_RESULT_PART = 0.125
+"""A recent result longer than this part of the limit is cut, if nothing else helps."""
+CHARS_PER_TOKEN = 3
+LEFT_OUT = "[output left out to make room{}; run the tool again if you need it]"
+STEPS = "[{:,} earlier messages of this conversation were left out to make room]"
+_STEPS = re.compile(
+    r"\n\n\[([\d,]{1,12}) earlier messages of this conversation were left out [^\]]*\]"
+)
+
+
+def trim(
+    messages: Sequence[Message], limit_tokens: int, *, target: float, recent: float
+) -> list[Message] | None:
+    """Return a shorter transcript, or None when nothing can be left out."""
+    trimming = Trimming(messages, limit_tokens, target, recent)
+    for step in (
+        trimming.shorten_old_results,
+        trimming.drop_old_steps,
+        trimming.drop_old_talk,
+        trimming.clip_old_requests,
+        trimming.clip_recent_results,
+    ):
+        if trimming.is_short_enough:
+            break
+        step()
+    return trimming.result()
+
+
+class Trimming:
+    """A transcript that gets shorter; `None` stands for a message that was left out."""
+
+    def __init__(
+        self, messages: Sequence[Message], limit_tokens: int, target: float, recent: float
+    ) -> None:
+        self._messages: list[Message | None] = list(messages)
+        self._tokens = [message_tokens(message) for message in messages]
+        self._before = self._total = sum(self._tokens)
+        self._target = min(limit_tokens * target, self._total * LEAST_SAVED)
+        self._recent = first_kept(messages, min(limit_tokens * recent, self._target / 2))
+        self._request = latest_request(messages)
+        self._most_chars = int(limit_tokens * RECENT_RESULT_PART) * CHARS_PER_TOKEN
+        self._dropped = 0
+
+    @property
+    def is_short_enough(self) -> bool:
+        """Tell whether the target is reached."""
+        return self._total <= self._target
+
+    def shorten_old_results(self) -> None:
+        """Put a note in the place of old outputs."""
+        self._change_each(range(self._recent), _without_outputs)
+
+    def drop_old_steps(self) -> None:
+        """Leave out old calls with their results."""
+        for place in range(self._recent):
+            message = self._messages[place]
+            if self.is_short_enough:
+                return
+            if message is not None and message.calls:
+                self._drop(place)
+                self._drop(place + 1)
+
+    def drop_old_talk(self) -> None:
+        """Leave out old answers and requests, but for the first request and the latest."""
+        for place in range(1, self._recent):
+            if self.is_short_enough:
+                return
+            if place != self._request and self._messages[place] is not None:
+                self._drop(place)
+
+    def clip_old_requests(self) -> None:
+        """Cut the middle out of requests that were answered."""
+        self._change_each(range(min(self._recent, self._request)), _clip_request)
+
+    def clip_recent_results(self) -> None:
+        """Cut the middle out of long results that just came in."""
+
+        def clip_results(message: Message) -> Message:
+            return _clip_results(message, self._most_chars)
+
+        self._change_each(range(self._recent, len(self._messages)), clip_results)
+
+    def result(self) -> list[Message] | None:
+        """Return what stays, with a note of how much was left out; None if all does."""
+        if self._total >= self._before:
+            return None
+        remaining = [message for message in self._messages if message is not None]
+        if self._dropped and remaining[0].role == "user":
+            remaining[0] = _with_count(remaining[0], self._dropped)
+        return remaining
+
+    def _change_each(self, places: range, change: Callable[[Message], Message]) -> None:
+        for place in places:
+            message = self._messages[place]
+            if self.is_short_enough:
+                return
+            if message is None:
+                continue
+            changed = change(message)
+            tokens = message_tokens(changed)
+            if tokens < self._tokens[place]:
+                self._total -= self._tokens[place] - tokens
+                self._messages[place], self._tokens[place] = changed, tokens
+
+    def _drop(self, place: int) -> None:
+        self._messages[place] = None
+        self._total -= self._tokens[place]
+        self._dropped += 1
+
+
+def _without_outputs(message: Message) -> Message:
+    return evolve(message, results=tuple(map(_without_output, message.results)))
+
+
+def _without_output(result: ToolResult) -> ToolResult:
+    if len(result.output) <= SHORT_CHARS and not result.attachments:
+        return result
+    where = f"; whole output: {result.artifact}" if result.artifact else ""
+    return evolve(result, output=LEFT_OUT.format(where), data=None, attachments=())
+
+
+def _clip_request(message: Message) -> Message:
+    if message.role != "user" or len(message.text) <= OLD_REQUEST_CHARS:
+        return message
+    half = OLD_REQUEST_CHARS // 2
+    return evolve(message, text=clip(message.text, head=half, tail=half), attachments=())
+
+
+def _clip_results(message: Message, most_chars: int) -> Message:
+    half = most_chars // 2
+    results = (
+        evolve(result, output=clip(result.output, head=half, tail=half))
+        for result in message.results
+    )
+    return evolve(message, results=tuple(results)) if message.results else message
+
+
+def _with_count(first: Message, dropped: int) -> Message:
+    earlier = _STEPS.search(first.text)
+    if earlier is not None:
+        dropped += int(earlier[1].replace(",", ""))
+        first = evolve(first, text=_STEPS.sub("", first.text))
+    return add_note(first, STEPS.format(dropped))

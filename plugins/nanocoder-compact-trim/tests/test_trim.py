@@ -1,0 +1,163 @@
+"""What is left out of a long conversation, in which order, and what stays."""
+
+import nanocoder_compact_trim as plugin
+import pytest
+from nanocoder import (
+    Effect,
+    Finished,
+    Message,
+    Plugins,
+    ProviderError,
+    ToolCall,
+    ToolResult,
+    encode_message,
+    hookimpl,
+    message_tokens,
+    open_session,
+    spoken,
+    tool,
+)
+from nanocoder_compact_trim.trimming import trim
+from nanocoder_testing import Scripted, opened
+
+
+def step(number, words=400, **fields):
+    call = ToolCall(f"c{number}", "look", {"at": number})
+    result = ToolResult("word " * words, call_id=call.id, **fields)
+    return Message("assistant", calls=(call,)), Message("tool", results=(result,))
+
+
+def steps(count, words=400):
+    return [message for number in range(count) for message in step(number, words)]
+
+
+def tokens(messages):
+    return sum(map(message_tokens, messages))
+
+
+def pairs_are_whole(messages):
+    following = [*messages[1:], Message("user")]
+    return all(
+        [call.id for call in message.calls] == [result.call_id for result in after.results]
+        for message, after in zip(messages, following, strict=True)
+    )
+
+
+@pytest.mark.contract("G5")
+def test_old_results_go_first_and_their_calls_stay():
+    messages = [Message("user", "go"), *steps(20)]
+    shorter = trim(messages, 10_000, target=0.5, recent=0.25)
+    assert len(shorter) == len(messages)
+    assert shorter[2].results[0].output.startswith("[output left out")
+    assert shorter[-4:] == messages[-4:], "what is recent stays as it is"
+    assert tokens(shorter) <= 5_000
+    assert pairs_are_whole(shorter)
+
+
+def test_a_result_that_was_kept_in_a_file_names_it():
+    messages = [Message("user", "go"), *step(0, artifact="/s/out.txt"), *steps(9)]
+    shorter = trim(messages, 4_000, target=0.5, recent=0.2)
+    assert "whole output: /s/out.txt" in shorter[2].results[0].output
+
+
+@pytest.mark.contract("G5")
+def test_then_old_steps_go_and_a_note_counts_them_all():
+    messages = [Message("user", "build it"), *steps(400, words=5)]
+    shorter = trim(messages, 4_000, target=0.5, recent=0.25)
+    again = trim([*shorter, *steps(200, words=5)], 4_000, target=0.5, recent=0.25)
+    first = len(messages) - len(shorter)
+    second = len(shorter) + 400 - len(again)
+    assert again[0].text.endswith(
+        f"[{first + second:,} earlier messages of this conversation were left out to make room]"
+    )
+    assert again[0].text.count("left out") == 1
+    assert spoken(again[0])[0] == "build it"
+    assert pairs_are_whole(again)
+
+
+def test_the_first_and_the_latest_request_outlive_the_talk_between_them():
+    talk = [
+        message
+        for number in range(50)
+        for message in (Message("user", f"ask {number} " * 30), Message("assistant", "so " * 60))
+    ]
+    messages = [*talk, Message("user", "the latest"), *steps(3, words=300)]
+    shorter = trim(messages, 2_000, target=0.5, recent=0.2)
+    typed = [spoken(message)[0] for message in shorter if message.role == "user"]
+    assert (typed[0], typed[-1]) == (messages[0].text, "the latest")
+    assert len(typed) < 10
+
+
+def test_a_result_too_long_for_the_window_is_cut_at_last():
+    messages = [Message("user", "go"), *step(0, words=9_000)]
+    shorter = trim(messages, 4_000, target=0.5, recent=0.25)
+    assert "characters left out" in shorter[2].results[0].output
+    assert tokens(shorter) < 2_000
+
+
+def test_a_conversation_of_nothing_but_its_request_stays():
+    assert trim([Message("user", "word " * 9_000)], 4_000, target=0.5, recent=0.25) is None
+
+
+@tool(risk="safe", effects={Effect.READ})
+def look(at: int) -> str:
+    """Look there."""
+    return f"at {at}: " + "stone " * 200
+
+
+class Looking:
+    @hookimpl
+    def nanocoder_tools(self):
+        return [look]
+
+
+class Server(Scripted):
+    """Asks for one call after the other, and refuses what is too long for it, as servers do."""
+
+    def __init__(self, turns, window):
+        super().__init__([], context=window)
+        self.left, self.window, self.largest = turns, window, 0
+
+    def stream(self, request, _cancel):
+        size = tokens(request.messages)
+        self.largest = max(self.largest, size)
+        if size > self.window:
+            raise ProviderError("too long", kind="context_overflow")
+        assert pairs_are_whole(request.messages)
+        self.left -= 1
+        call = ToolCall(f"c{self.left}", "look", {"at": self.left})
+        yield Finished("", (call,)) if self.left else Finished("Done.")
+
+
+@pytest.mark.contract("G5")
+def test_many_turns_fit_a_small_window_and_resume_as_they_were(tmp_path):
+    server, plugins = Server(120, 4_096), Plugins()
+    for each, name in ((plugin, "compact-trim"), (Looking(), "looking"), (server, "script")):
+        plugins.add(each, name)
+    options = {"plugins": plugins, "environment": {"HOME": str(tmp_path)}, "model": "script"}
+    with open_session(tmp_path, max_turns=3_000, **options) as session:
+        compacted = [event for event in session.run("go") if event.kind == "transcript.compacted"]
+        assert session.report.text == "Done."
+        assert session.report.turns == 120
+        messages = session.messages
+    assert len(compacted) > 5
+    assert 0.6 * 4_096 < server.largest < 0.85 * 4_096
+    with open_session(tmp_path, resume=session.id, **options) as again:
+        assert list(map(encode_message, again.messages)) == list(map(encode_message, messages))
+        assert pairs_are_whole(again.messages)
+
+
+@pytest.mark.contract("G5")
+def test_a_server_with_a_smaller_window_than_declared_is_asked_once_more(tmp_path):
+    server = Server(30, 2_500)
+    server.context = 100_000
+    plugins = {"compact-trim": plugin, "looking": Looking()}
+    with opened(tmp_path, plugins=plugins, model=server) as (session, _):
+        reasons = [
+            event.data["reason"]
+            for event in session.run("go")
+            if event.kind == "transcript.compacted"
+        ]
+        assert session.report.text == "Done."
+    assert reasons.count("overflow") == 1, "one refusal shows how large the window is"
+    assert len(reasons) > 1

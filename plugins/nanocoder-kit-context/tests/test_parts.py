@@ -1,0 +1,59 @@
+"""The parts of a transcript, and what each source of a request takes."""
+
+import pytest
+from nanocoder import Message, ToolCall, ToolResult, hookimpl, spoken, tool
+from nanocoder_kit_context import add_note, first_kept, latest_request, sources_of
+from nanocoder_testing import opened
+
+CALL = Message("assistant", calls=(ToolCall("a", "look", {}),))
+RESULT = Message("tool", results=(ToolResult("word " * 500, call_id="a"),))
+
+
+@pytest.mark.parametrize(("tokens", "expected"), [(1, 2), (700, 0), (10_000, 0)])
+def test_the_last_messages_stay_and_a_call_keeps_its_result(tokens, expected):
+    messages = [Message("user", "go " * 50), CALL, RESULT, Message("assistant", "Done.")]
+    assert first_kept(messages, tokens) == (1 if expected == 2 else expected)
+
+
+def test_the_latest_request_is_what_a_person_typed():
+    messages = [Message("user", "one"), Message("user", "two"), Message("user", "note", typed="")]
+    assert latest_request(messages) == 1
+    assert latest_request(messages[2:]) == 0
+
+
+def test_a_note_is_not_what_was_typed():
+    noted = add_note(add_note(Message("user", "typed"), "after"), "before", before=True)
+    assert noted.text == "before\n\ntyped\n\nafter"
+    assert spoken(noted)[0] == "typed"
+
+
+@pytest.mark.contract("H9")
+def test_every_source_of_a_request_is_counted_under_its_name(tmp_path):
+    class Plugin:
+        @hookimpl
+        def nanocoder_tools(self):
+            return [look]
+
+        @hookimpl
+        def nanocoder_prompt(self):
+            return "Look before you leap. " * 10
+
+    turns = [[("look", {})], "There is a stone."]
+    with opened(tmp_path, turns, plugins={"looking": Plugin()}) as (session, _):
+        list(session.run("go"))
+        sources = sources_of(session)
+    assert [(source.kind, source.name) for source in sources] == [
+        ("prompt", "nanocoder"),
+        ("prompt", "looking"),
+        ("tools", "looking"),
+        ("history", "typed"),
+        ("history", "answers and calls"),
+        ("results", "look"),
+    ]
+    assert all(source.tokens > 0 for source in sources)
+
+
+@tool(risk="safe")
+def look() -> str:
+    """Look around."""
+    return "a stone " * 30

@@ -1,0 +1,80 @@
+"""The commands `/context` and `/compact`: what fills the model's window, and making room in it."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
+
+from attrs import asdict
+from nanocoder import Event, Usage
+from nanocoder_kit_context import aligned, sources_of, window_rows
+
+from nanocoder_ui_terminal.text_lines import use_chat_commands
+
+if TYPE_CHECKING:
+    from nanocoder_ui_terminal.conversation import Conversation
+
+PREVIEW: Final = "preview"
+RESTORE: Final = "restore"
+NOTHING: Final = "nothing was compacted: no plugin can make this conversation shorter"
+WAY_BACK: Final = "To take it back: /compact restore"
+
+
+def show_context(conversation: "Conversation", _argument: str) -> None:
+    """Show how many tokens each source takes in the next request."""
+    session = conversation.session
+    window = session.context.window
+    rows = window_rows(sources_of(session), window.tokens, conversation.terminal.sign("block"))
+    conversation.show_table(aligned(rows))
+    if window.is_assumed:
+        conversation.say("the window of this model is unknown; set `context`", "yellow")
+
+
+def compact(conversation: "Conversation", argument: str) -> None:
+    """Make the conversation shorter, show what would be done, or take it back."""
+    session = conversation.session
+    if argument == RESTORE:
+        _show_events(conversation, session.restore())
+        return
+    before = session.report.usage
+    focus = argument.removeprefix(PREVIEW).strip()
+    if argument.split(maxsplit=1)[:1] == [PREVIEW]:
+        _preview(conversation, focus)
+    elif not _show_events(conversation, session.compact(argument, conversation.prepared)):
+        conversation.say(NOTHING, "yellow")
+    else:
+        conversation.say(WAY_BACK)
+    conversation.usage += _difference(session.report.usage, before)
+
+
+def _preview(conversation: "Conversation", focus: str) -> None:
+    """Show what a compaction would do; `/compact` does the same then, and asks nobody again."""
+    shortened = conversation.session.context.propose(focus)
+    if shortened is None:
+        conversation.say(NOTHING, "yellow")
+        return
+    conversation.prepare(shortened)
+    for message in shortened.messages:
+        if message.typed is not None and message.role == "user":
+            conversation.say(message.text)
+    conversation.say(
+        f"{shortened.plugin} would shorten the conversation from {shortened.before_tokens:,} to"
+        f" {shortened.after_tokens:,} tokens, and from {len(conversation.session.messages)} to"
+        f" {len(shortened.messages)} messages; /compact does it"
+    )
+
+
+def _show_events(conversation: "Conversation", events: Iterable[Event]) -> bool:
+    is_changed = False
+    for event in events:
+        if event.kind == "transcript.compacted":
+            is_changed = True
+            conversation.context = event.data["after_tokens"]
+            conversation.say(event.data["message"])
+        elif event.kind == "notice":
+            conversation.say(use_chat_commands(event.data["text"]), "yellow")
+    return is_changed
+
+
+def _difference(after: Usage, before: Usage) -> Usage:
+    earlier = asdict(before)
+    more = {name: (value or 0) - (earlier[name] or 0) for name, value in asdict(after).items()}
+    return Usage(**more if after.cost is not None else {**more, "cost": None})
