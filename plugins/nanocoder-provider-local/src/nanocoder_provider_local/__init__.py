@@ -5,11 +5,11 @@
 nor a model.
 """
 
-from nanocoder import Provider, ProviderSpec, hookimpl
+from nanocoder import Provider, ProviderSpec, SessionInfo, hookimpl
 
 from nanocoder_provider_local.settings import DEFAULT_MODEL, Settings
 
-__all__ = ["Settings", "nanocoder_providers", "nanocoder_settings"]
+__all__ = ["Settings", "nanocoder_prompt", "nanocoder_providers", "nanocoder_settings"]
 
 
 @hookimpl
@@ -33,6 +33,16 @@ def nanocoder_providers() -> list[ProviderSpec]:
             " uv run --extra local nanocoder), or --model local//path/to/file.gguf",
         )
     ]
+
+
+@hookimpl
+def nanocoder_prompt(session: SessionInfo) -> str | None:
+    """Name the files of the folder to a small model, which makes names up otherwise."""
+    if session.profile != "small":
+        return None
+    from nanocoder_provider_local.folder import list_names
+
+    return list_names(session)
 
 
 def _open(model: str, settings: Settings | None) -> Provider:

@@ -55,7 +55,9 @@ def files_with(workspace: Workspace, name: str, *, beside: str) -> list[str]:
 
 
 def _small_files(workspace: Workspace) -> Iterator[str]:
-    entries = islice(workspace.walk(), MAX_FILES)
+    from nanocoder_kit_glob.git_ignore import walk  # only a small model's renaming needs it
+
+    entries = islice(walk(workspace), MAX_FILES)
     return (entry.path for entry in entries if entry.kind == "file" and entry.size <= MAX_BYTES)
 
 
