@@ -115,11 +115,11 @@ def test_help_and_completion_know_the_conversation(nanocoder):
 def test_help_follows_the_configuration_and_is_the_same_when_it_is_kept(nanocoder):
     first = nanocoder("--help").stdout
     assert nanocoder("--help").stdout == first
-    assert "\n    sessions " in first
+    assert "\n    stats " in first
     settings = nanocoder.home / ".config/nanocoder/config.toml"
     settings.parent.mkdir(parents=True)
-    settings.write_text('[plugins]\ndisable = ["command-sessions"]\n')
-    assert "\n    sessions " not in nanocoder("--help").stdout
+    settings.write_text('[plugins]\ndisable = ["command-observe"]\n')
+    assert "\n    stats " not in nanocoder("--help").stdout
     settings.write_text("this is no TOML")
     assert "\n    chat " in nanocoder("--help").stdout
     settings.unlink()
