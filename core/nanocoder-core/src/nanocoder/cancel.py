@@ -1,4 +1,4 @@
-"""Cancelling: one flag that whoever blocks can be woken by."""
+"""Cancelling: one flag that wakes what blocks."""
 
 import threading
 from collections.abc import Callable

@@ -9,7 +9,7 @@ from nanocoder_schema import one_line
 
 VALUE_COLUMNS = 60
 SLACK = 1 / 20
-"""What an output may have more than is shown of it: a cut of a few lines is not worth its note."""
+"""How much longer an output may be than the shown part: a small cut is not worth its note."""
 # Tokens for one byte of a class, by least squares against o200k; a pair of spaces counts back what
 # its spaces counted, since runs of spaces are one token.
 _TOKENS_OF_BYTES = (
@@ -66,8 +66,8 @@ def clip_output(
 
     Whole lines are kept where they are not too long. *where* is the file that holds all of it. An
     output that is not here as a whole has its last part in *end*, and *unseen* says how many lines
-    and characters lie between *text* and that. What was clipped before, and is clipped again, is
-    counted once, and its file is named.
+    and characters lie between *text* and that. A text that was clipped before
+    is counted once when it is clipped again, and its file is named.
     """
     if end is None and limit.holds(text):
         return text

@@ -113,7 +113,7 @@ class Attachment(Value):
 
 @lazy_frozen
 class ToolResult(Value):
-    """What a call came to; a failure is a result, too.
+    """The result of a call; a failure is a result, too.
 
     *output* is what the model reads, *data* is the same as structure (for dialects, renderers and
     scripts), *metadata* is about the call (path, lines, truncated …), *error_class* is set exactly
@@ -254,8 +254,8 @@ class ApprovalAnswer(Value):
 class Question(Value):
     """What a tool asks the person, as text; it takes one answer.
 
-    *choices* may be empty. With *custom* an answer in the person's own words is fine, too. Whoever
-    puts it gives up after *timeout_s* seconds.
+    *choices* may be empty. With *custom* an answer in the person's own words is fine, too. The tool
+    gives up after *timeout_s* seconds.
     """
 
     text: str

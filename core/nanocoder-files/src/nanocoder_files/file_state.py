@@ -27,7 +27,7 @@ PIECE_BYTES: Final = 1 << 20
 
 
 class FileKind(enum.StrEnum):
-    """What is at a path, itself: links are not followed."""
+    """The file or folder at a path: links are not followed."""
 
     NOTHING = "nothing"
     FILE = "file"

@@ -96,7 +96,7 @@ class Snapshot:
         now: Callable[[], str] = str,
     ) -> None:
         """Raise WorkspaceError (stale_read) unless *raw*, which is *path*, is what was sighting."""
-        for sighting in self._about(root, raw, path):
+        for sighting in self._sightings(root, raw, path):
             if not sighting.matches(path, status, now):
                 raise WorkspaceError(
                     f"{escape_path(path)!r} has changed since this call was shown for approval, so"
@@ -118,7 +118,7 @@ class Snapshot:
         with self._lock:
             self._seen = {}
 
-    def _about(self, root: str, raw: str, path: str) -> list[Sighting]:
+    def _sightings(self, root: str, raw: str, path: str) -> list[Sighting]:
         with self._lock:
             if (root, raw) in self._seen:
                 return [self._seen[root, raw]]

@@ -122,8 +122,8 @@ class Sieve(Value):
         return names, folders
 
     def _not_skipped(self, names: list[str]) -> list[str]:
-        shown = [name for name in names if name not in self.skip] if self.skip else names
-        return [name for name in shown if not (name[0] == "." and self._hides(name))]
+        remaining = [name for name in names if name not in self.skip] if self.skip else names
+        return [name for name in remaining if not (name[0] == "." and self._hides(name))]
 
     def _hides(self, name: str) -> bool:
         return not self.hidden or is_git_name(unescape_path(name))
@@ -250,7 +250,7 @@ class Tree:
                         continue
         except OSError as error:
             raise self._root.problem(error, unescape_path(level.path)) from error
-        return sorted(_shown(names)), sorted(_shown(folders))
+        return sorted(_escaped(names)), sorted(_escaped(folders))
 
     def _entries(self, fd: int, path: str, *, details: bool) -> list[Entry]:
         prefix = "" if path == "." else path + "/"
@@ -285,7 +285,7 @@ def _kind(item: "os.DirEntry[str]") -> Kind:
         return "other"
 
 
-def _shown(names: list[str]) -> list[str]:
+def _escaped(names: list[str]) -> list[str]:
     joined = "".join(names)
     if "\\" not in joined and joined.isprintable():
         return names

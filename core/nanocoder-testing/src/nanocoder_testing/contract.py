@@ -1,4 +1,4 @@
-"""The contract suite: what every plugin has to keep, whoever wrote it.
+"""The contract suite: what every plugin has to keep.
 
 A plugin's `tests/test_contract.py` is one line:
 

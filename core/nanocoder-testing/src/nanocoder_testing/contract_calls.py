@@ -15,7 +15,7 @@ from nanocoder.config.layers import Layer
 from nanocoder.tools.tool import Tool
 from nanocoder.values import Effect
 
-from nanocoder_testing.contract_marks import about, fail_for, needs
+from nanocoder_testing.contract_marks import fail_for, for_each_of, needs
 from nanocoder_testing.field import OUTSIDE, Field
 from nanocoder_testing.plugin import USUAL_CALLS
 from nanocoder_testing.subject import Subject
@@ -49,7 +49,7 @@ def contract_field(
     return Field(contract_workspace, around, tmp_path / "copy")
 
 
-@about("tools")
+@for_each_of("tools")
 @pytest.mark.timeout(120)
 def test_bad_arguments_become_results(subject: Subject, part: str, contract_field: Field) -> None:
     """Answer whatever a model sends with a result that it can act on, and reach nothing outside."""
@@ -61,7 +61,7 @@ def test_bad_arguments_become_results(subject: Subject, part: str, contract_fiel
     fail_for(_problems(subject, tool, contract_field, lambda call: _call_each(bad, call)))
 
 
-@about("tools")
+@for_each_of("tools")
 @needs(lambda *_: find_spec("hypothesis") is not None)
 @pytest.mark.parametrize("attended", [True, False], ids=["agreed", "unattended"])
 @pytest.mark.timeout(0)

@@ -9,7 +9,7 @@ import pytest
 from nanocoder.hooks.styles import problem_of
 from nanocoder.tools.tool import Tool
 
-from nanocoder_testing.contract_marks import NAME, about, fail_for, needs
+from nanocoder_testing.contract_marks import NAME, fail_for, for_each_of, needs
 from nanocoder_testing.subject import Subject
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from nanocoder.tools.session_info import SessionInfo
 
 
-@about("providers")
+@for_each_of("providers")
 def test_a_provider_says_what_it_is(subject: Subject, part: str) -> None:
     """Tell people what it is and how to get to use it."""
     spec = subject.spec(part)
@@ -34,7 +34,7 @@ def test_a_provider_says_what_it_is(subject: Subject, part: str) -> None:
     fail_for(problems)
 
 
-@about("providers")
+@for_each_of("providers")
 @pytest.mark.usefixtures("home")
 def test_a_provider_that_cannot_be_opened_says_so(
     subject: Subject, part: str, monkeypatch: pytest.MonkeyPatch
@@ -175,7 +175,7 @@ def test_additions_to_the_prompt_are_text(subject: Subject, contract_workspace: 
     )
 
 
-@about("screens")
+@for_each_of("screens")
 @pytest.mark.usefixtures("capsys")
 def test_a_screen_shows_every_event(subject: Subject, part: str, contract_workspace: Path) -> None:
     """Show a whole session with odd text in it, events of tomorrow included, and close."""

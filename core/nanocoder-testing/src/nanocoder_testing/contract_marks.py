@@ -21,7 +21,7 @@ SAMPLES = {
 Test = TypeVar("Test", bound=Callable[..., Any])
 
 
-def about(part: str) -> Callable[[Test], Test]:
+def for_each_of(part: str) -> Callable[[Test], Test]:
     """Run a test once for each of the plugin's tools, providers …; not at all without one."""
 
     def mark(test: Test) -> Test:

@@ -7,7 +7,7 @@ from typing import Any
 from nanocoder.tools.tool import Tool
 from nanocoder.values import Effect, Risk
 
-from nanocoder_testing.contract_marks import about, fail_for, needs
+from nanocoder_testing.contract_marks import fail_for, for_each_of, needs
 from nanocoder_testing.definitions import definition_problems
 from nanocoder_testing.subject import Subject
 
@@ -19,13 +19,13 @@ MODEL_TURNS = 8
 """How often the model answers in one example."""
 
 
-@about("tools")
+@for_each_of("tools")
 def test_a_model_understands_the_definition(subject: Subject, part: str) -> None:
     """Describe the tool and each parameter, and say more than the name does."""
     fail_for(definition_problems(subject.tool(part)))
 
 
-@about("tools")
+@for_each_of("tools")
 def test_the_schema_is_closed(subject: Subject, part: str) -> None:
     """Refuse parameters that do not exist, on every level."""
     schema = subject.tool(part).parameters
@@ -34,7 +34,7 @@ def test_the_schema_is_closed(subject: Subject, part: str) -> None:
     fail_for(problems)
 
 
-@about("tools")
+@for_each_of("tools")
 def test_the_definition_is_affordable(
     subject: Subject, part: str, record_property: Callable[[str, object], None]
 ) -> None:
@@ -46,13 +46,13 @@ def test_the_definition_is_affordable(
     fail_for([problem] if dear else [])
 
 
-@about("tools")
+@for_each_of("tools")
 def test_what_a_tool_does_is_declared(subject: Subject, part: str) -> None:
     """Declare risk and effects that go together; they decide who is asked and what runs at once."""
     fail_for(_declaration_problems(subject.tool(part)))
 
 
-@about("tools")
+@for_each_of("tools")
 def test_the_examples_fit_the_schema(subject: Subject, part: str) -> None:
     """Give at least one example, with arguments that the tool takes."""
     tool = subject.tool(part)
@@ -62,7 +62,7 @@ def test_the_examples_fit_the_schema(subject: Subject, part: str) -> None:
         tool.signature.check(dict(example))
 
 
-@about("tools")
+@for_each_of("tools")
 @needs(lambda subject, item: _is_runnable(subject.tool(item.callspec.params["part"])))
 def test_the_examples_work(subject: Subject, part: str, contract_workspace: Path) -> None:
     """Run each example through the whole path, in a workspace of samples."""
@@ -74,7 +74,7 @@ def test_the_examples_work(subject: Subject, part: str, contract_workspace: Path
     )
 
 
-@about("tools")
+@for_each_of("tools")
 @needs(lambda subject, item: _is_safe(subject.tool(item.callspec.params["part"])))
 def test_a_safe_tool_leaves_the_workspace_as_it_was(
     subject: Subject, part: str, contract_workspace: Path
@@ -89,7 +89,7 @@ def test_a_safe_tool_leaves_the_workspace_as_it_was(
     fail_for([problem] if changed else [])
 
 
-@about("tools")
+@for_each_of("tools")
 def test_a_cancelled_call_ends_at_once(
     subject: Subject, part: str, contract_workspace: Path
 ) -> None:

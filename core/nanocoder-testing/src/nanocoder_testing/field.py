@@ -66,7 +66,8 @@ class Field:
     ) -> Iterator[str]:
         """Say what is wrong with a call's *result*, and put the workspace back as it was.
 
-        Without anybody *attended* nothing may change. What a process did is not the tool's fault.
+        Without anybody *attended* nothing may change. The tool is not to
+        blame for what a command prints.
         """
         yield from _problems_of(result)
         yield from _problems_told(events)
@@ -91,7 +92,7 @@ class Field:
         threads = sorted(thread.name for thread in self._threads_left())
         if threads:
             yield f"it left the threads {_few(threads)}; look at ctx.cancelled while you wait"
-        processes = sorted(map(_said, set(_children()) - self._processes))
+        processes = sorted(map(_command_of, set(_children()) - self._processes))
         if len(processes) > RESIDENT:
             yield f"it left the processes {_few(processes)}; end what you start"
 
@@ -152,7 +153,7 @@ def _few(names: list[str]) -> str:
     return ", ".join(names[:MANY]) + rest
 
 
-def _said(process: str) -> str:
+def _command_of(process: str) -> str:
     try:
         command = Path(f"/proc/{process}/cmdline").read_bytes()
     except OSError:

@@ -257,10 +257,10 @@ def test_tools_of_every_shape_can_be_sent(provider_wire: ProviderWire) -> None:
 
 def test_bytes_may_come_in_any_pieces(provider_wire: ProviderWire) -> None:
     """Read a reply that comes byte by byte, and one that is cut in two anywhere."""
-    whole = b"".join(provider_wire.pieces(WORK))
-    cuts = range(1, len(whole), max(1, len(whole) // 40))
-    bytewise = Answer([whole[place : place + 1] for place in range(len(whole))])
-    halves = [Answer([whole[:cut], whole[cut:]]) for cut in cuts]
+    reply = b"".join(provider_wire.pieces(WORK))
+    cuts = range(1, len(reply), max(1, len(reply) // 40))
+    bytewise = Answer([reply[place : place + 1] for place in range(len(reply))])
+    halves = [Answer([reply[:cut], reply[cut:]]) for cut in cuts]
     with serving(provider_wire, bytewise, *halves) as (provider, _):
         expected = content(ask(provider)[-1])
         assert expected[0] == "I look."

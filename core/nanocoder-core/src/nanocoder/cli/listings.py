@@ -1,4 +1,4 @@
-"""What is installed and configured: `nanocoder tools`, `models` and `config`."""
+"""List what is installed and configured: `nanocoder tools`, `models` and `config`."""
 
 import json
 import os
@@ -20,9 +20,9 @@ from nanocoder.values import manifest_of
 
 def tools(arguments: Namespace, host: Host) -> int:
     """List the tools, or show one with its parameters."""
-    shown = list(host.plugins.tools().values())
+    listed = list(host.plugins.tools().values())
     if arguments.tool:
-        shown = [_named(host, arguments.tool)]
+        listed = [_named(host, arguments.tool)]
     host.tell_news()
     for report in host.plugins.reports:
         host.say(str(report))
@@ -32,14 +32,14 @@ def tools(arguments: Namespace, host: Host) -> int:
         dialect = find_dialect(host.plugins, arguments.dialect)
         # A dialect may know in which form its reference sends a tool; the protocol does not ask it.
         wire = getattr(dialect, "wire", dict)
-        print_json([dict(wire(offer)) for offer in dialect.offer(shown)])
+        print_json([dict(wire(offer)) for offer in dialect.offer(listed)])
     elif arguments.output == "json":
-        print_json([_tool_data(tool) for tool in shown])
+        print_json([_tool_data(tool) for tool in listed])
     elif arguments.tool:
-        _print_tool(shown[0])
-    elif shown:
+        _print_tool(listed[0])
+    elif listed:
         head = ("tool", "plugin", "version", "risk", "effects", "tokens")
-        print_table(head, [_tool_row(tool) for tool in shown])
+        print_table(head, [_tool_row(tool) for tool in listed])
     else:
         print_line("No tool is installed. To add one: nanocoder plugins install tool-read")
     return 0
@@ -206,8 +206,8 @@ def _models_of(host: Host, name: str, form: str) -> int:
     names = [offer["name"] for _, offer in host.plugins.offers("providers")]
     if name not in names:
         hint = did_you_mean(name, names, ".")
-        known = ", ".join(names) or "none"
-        raise UsageError(f"there is no provider {name!r}{hint} Providers: {known}")
+        available = ", ".join(names) or "none"
+        raise UsageError(f"there is no provider {name!r}{hint} Providers: {available}")
     provider = open_provider(host.plugins, Chosen(name, ""))
     try:
         offered = [evolve(model, name=f"{name}/{model.name}") for model in provider.models()]

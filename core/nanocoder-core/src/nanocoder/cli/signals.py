@@ -25,7 +25,7 @@ React = Callable[[int], object]
 class Signals:
     """SIGINT, SIGTERM and SIGHUP while it is entered, which may be done more than once.
 
-    The first signal is obeyed by whoever registered with `obeyed_by`. The second one ends the
+    The handler that `obeyed_by` registered obeys the first signal. The second one ends the
     process at once, whatever it is doing.
     """
 

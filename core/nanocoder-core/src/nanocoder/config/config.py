@@ -356,14 +356,14 @@ def _rows(
     return [
         (
             ".".join((*path, key)),
-            _shown(attribute, getattr(settings, attribute.name)),
+            _masked(attribute, getattr(settings, attribute.name)),
             origins.get(key, Origin("default")),
         )
         for key, attribute in keys_of(type(settings)).items()
     ]
 
 
-def _shown(attribute: "Attribute[Any]", value: Any) -> Any:
+def _masked(attribute: "Attribute[Any]", value: Any) -> Any:
     words = attribute.name.lower().split("_")
     is_secret = attribute.metadata.get("secret", words[-1] in SECRET_NAMES)
     if is_secret and value:

@@ -32,7 +32,7 @@ class Argument(Value):
     *names* are the spellings of an option ("-c", "--continue"), or the one name of an argument
     that is found by its place. A "switch" also has a `--no-` form. *constant* is what an option
     without a value stands for, *target* the attribute that holds the value if another name is
-    wanted. Of the arguments with the same *rival_group* at most one may be given. *completes* says
+    wanted. At most one of the arguments with the same *rival_group* may be given. *completes* says
     which names a shell offers: "sessions", "models", "plugins" or "tools".
     """
 
@@ -68,7 +68,7 @@ class Command(Value, Generic[HostT]):
 
 
 class Display(Protocol):
-    """What shows one session to whoever watches it."""
+    """Shows one session to a person or a program."""
 
     def show(self, event: Event) -> None:
         """Show an event; called in order, from one thread."""

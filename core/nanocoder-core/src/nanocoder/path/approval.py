@@ -206,8 +206,8 @@ class Approvals:
         # As a call that a person has seen: policies that count calls have counted it.
         verdict = self.verdict(evolve(flight.call, edited=True), flight.tool)
         _refuse_denied(verdict)
-        asked = flight.verdict
-        is_same = (verdict.rule, verdict.source) == (asked.rule, asked.source)
+        seen_verdict = flight.verdict
+        is_same = (verdict.rule, verdict.source) == (seen_verdict.rule, seen_verdict.source)
         return is_same or verdict.decision is Decision.ALLOW
 
     def ask(

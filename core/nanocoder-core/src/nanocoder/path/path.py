@@ -201,7 +201,7 @@ class Executor:
         yield flight.event("call.normalised", tool=flight.tool.name, plugin=flight.tool.plugin)
         if flight.depth > MAX_DEPTH:
             raise ToolError(f"{name}: composed tools may not nest deeper than {MAX_DEPTH}")
-        # What the policies judge is a copy that nothing else can change.
+        # The policies judge a copy that nothing else can change.
         judged = {key: value for key, value in arguments.items() if key not in flight.ignored}
         flight.call = evolve(call, name=name, arguments=copy_arguments(judged))
 

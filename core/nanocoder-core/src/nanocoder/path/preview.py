@@ -1,4 +1,4 @@
-"""What a plugin says a call would do, before a person is asked, or instead of doing it."""
+"""Previews: a plugin says what a call would do, before a person is asked or instead of doing it."""
 
 import threading
 from collections.abc import Mapping, Sequence
@@ -42,7 +42,7 @@ def is_performed(tool: Tool[..., Any], arguments: Mapping[str, Any]) -> bool:
 
 @lazy_frozen
 class Preview(Value):
-    """What a call would do, in plain text; *obstacle* is why it cannot, and then *text* says so.
+    """The effect of a call in plain text; *obstacle* is why it cannot, and then *text* says so.
 
     *snapshot* is of the files that the text was made from.
     """
@@ -60,7 +60,7 @@ class _PreviewRequest(Shown):
     report: Report
     arguments: Mapping[str, Any]
     snapshot: "Snapshot"
-    asked: list[Implementation] = field(factory=list)
+    consulted: list[Implementation] = field(factory=list)
     text: str | None = None
     obstacle: ToolError | None = None
     is_over: bool = False
@@ -70,7 +70,7 @@ class _PreviewRequest(Shown):
         with self.snapshot.recording():
             for implementation in self.implementations:
                 if not self.is_over and (self.text is None or self._is_owner(implementation)):
-                    self.asked.append(implementation)
+                    self.consulted.append(implementation)
                     text = self._rendered(implementation)
                     self.text = text if self.text is None else self.text
 
@@ -124,20 +124,20 @@ class Previews:
 
         call, tool = arguments["call"], arguments["tool"]
         # Before any plugin has the arguments and may change them.
-        written = "\n".join(f"{key}: {value}" for key, value in call.arguments.items())
-        able = [one for one in implementations if (one.plugin, tool.name) not in self._hung]
+        arguments_text = "\n".join(f"{key}: {value}" for key, value in call.arguments.items())
+        able = [hook for hook in implementations if (hook.plugin, tool.name) not in self._hung]
         request = _PreviewRequest(able, report, arguments, Snapshot())
         try:
             if able:
                 run_with_deadline(request.render, PREVIEW_TIMEOUT_S, cancel)
         except LateError:
-            if request.asked:
-                self._leave_out(request.asked[-1], tool.name, report)
+            if request.consulted:
+                self._leave_out(request.consulted[-1], tool.name, report)
         finally:
             request.is_over = True
         # A plugin that is late may still answer, between these lines too.
         text, obstacle = request.text, request.obstacle
-        text = text or written
+        text = text or arguments_text
         if obstacle is not None:
             text = f"[this call will fail: {obstacle}]\n{text}"
         text = clip(text, head=HEAD_CHARS, tail=TAIL_CHARS)

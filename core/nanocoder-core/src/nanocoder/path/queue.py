@@ -1,4 +1,4 @@
-"""Who may run now: a slot for each call, one writer at a time for each path, and a bounded queue.
+"""The queue of calls: a slot for each, one writer at a time for each path, and a bound.
 
 A call that works holds a slot. A composed call only waits for its steps, so it counts apart, and
 only where it is not itself a step: those that work never wait for those that wait.
@@ -136,16 +136,16 @@ class Admission:
         return max(slot.running_beside, self._running[WORKING]) if slot.kind == WORKING else 0
 
     def _admit(self) -> None:
-        taken = set(self._paths)
+        claimed = set(self._paths)
         for slot in tuple(self._queue):
-            if self._has_room(slot.kind) and not slot.paths & taken:
+            if self._has_room(slot.kind) and not slot.paths & claimed:
                 self._queue.remove(slot)
                 self._running[slot.kind] += 1
                 self._paths |= slot.paths
                 slot.running_beside = self._running[slot.kind]
                 slot.runs = True
                 slot.turn.set()
-            taken |= slot.paths  # whoever waits for a path comes before those behind it
+            claimed |= slot.paths  # a call that waits for a path comes before those behind it
 
     def _has_room(self, kind: str) -> bool:
         limit = self.limit.current if kind == WORKING else self.limit.most
@@ -153,8 +153,8 @@ class Admission:
 
 
 def _busy(waiting: int) -> ToolError:
-    said = f"busy: {waiting} calls are waiting; send fewer at once"
-    return ToolError(said, error_class="busy", data={"waiting": waiting})
+    message = f"busy: {waiting} calls are waiting; send fewer at once"
+    return ToolError(message, error_class="busy", data={"waiting": waiting})
 
 
 def _paths_of(arguments: Mapping[str, Any], session: SessionInfo | None) -> frozenset[str]:

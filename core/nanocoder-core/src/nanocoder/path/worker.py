@@ -192,8 +192,8 @@ class Worker:
 
 def inquiry(question: Question) -> Generator[Emitted, None, str | None]:
     """Put a tool's question on its way to the person and return the answer."""
-    asked = {"question": question.text, "choices": list(question.choices)}
-    item = Ask(question, Event("call.asked", asked, question.call_id))
+    data = {"question": question.text, "choices": list(question.choices)}
+    item = Ask(question, Event("call.asked", data, question.call_id))
     yield item
     answer = item.answer if isinstance(item.answer, str) else None
     yield Event("call.answered", {"answer": answer}, question.call_id)

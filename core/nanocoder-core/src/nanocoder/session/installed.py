@@ -69,8 +69,8 @@ def refuse_misspelt(config: Config, plugins: Plugins) -> None:
 
 def misspelt(config: Config, plugins: Plugins) -> list[str]:
     """Return a line for each name in the configuration that was probably meant otherwise."""
-    known = {*plugins.entries, *plugins.set_aside, *config.disabled_plugins}
-    lines = list(config.unknown_plugins(frozenset(known), surely=True))
+    plugin_names = {*plugins.entries, *plugins.set_aside, *config.disabled_plugins}
+    lines = list(config.unknown_plugins(frozenset(plugin_names), surely=True))
     lines += [unknown.line for unknown in unknown_tools(config, plugins) if unknown.is_slip]
     if not config.disabled_tools:
         return lines

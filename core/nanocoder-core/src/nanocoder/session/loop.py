@@ -113,7 +113,7 @@ class Run(Shown):
         reason = f"stopped at the limit of {turns} (max_turns, --max-turns)"
         return self.report.stopped(StopReason.TURN_LIMIT, reason)
 
-    def _answer(self, asked: Sequence[ToolCall]) -> Ending:
+    def _answer(self, model_calls: Sequence[ToolCall]) -> Ending:
         """Run the calls of one turn and give the model a result for each.
 
         Returns why the run ends, if it does.
@@ -121,19 +121,19 @@ class Run(Shown):
         conversation, tool_list = self.runtime.conversation, self.runtime.tool_list
         if self.spent:
             spent = f"its budget is spent: {self.spent}"
-            yield conversation.add_results(not_run(asked, spent))
+            yield conversation.add_results(not_run(model_calls, spent))
             return self.report.stopped(StopReason.BUDGET, spent)
-        calls = [tool_list.canonical(call) for call in asked]
+        calls = [tool_list.canonical(call) for call in model_calls]
         repeated = self.guard.repeated_result(calls[0])
-        known, new = ([], calls) if repeated is None else ([repeated], calls[1:])
+        repeated_results, new = ([], calls) if repeated is None else ([repeated], calls[1:])
         may, why = self._affordable(len(new))
         ran = yield from self.executor.turn(new[:may], self.cancel)
-        results = [*known, *ran, *not_run(new[may:], why)]
+        results = [*repeated_results, *ran, *not_run(new[may:], why)]
         self.report.note(calls, results, self.runtime.plugins.tools())
         self.children.settle(self.report)
-        shown = tool_list.rendered(asked, results)
+        rendered = tool_list.rendered(model_calls, results)
         recorded = [call.id for call in new[:may]] if tool_list.dialect is None else ()
-        yield conversation.add_results(shown, recorded)
+        yield conversation.add_results(rendered, recorded)
         if self.cancel.is_set():
             return StopReason.INTERRUPTED
         if stuck := self.guard.check_turn(calls, results):

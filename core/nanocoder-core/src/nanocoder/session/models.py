@@ -41,49 +41,49 @@ class Chosen(Value):
 
 def choose_model(
     plugins: Plugins,
-    wanted: str,
+    model_name: str,
     session: SessionInfo,
     environment: Mapping[str, str] = os.environ,
     config: Config | None = None,
 ) -> Chosen:
-    """Return the model to use: *wanted*, a plugin's choice, or the first usable provider's.
+    """Return the model to use: *model_name*, a plugin's choice, or the first usable provider's.
 
     *config* knows who named it. Raises: UsageError for a provider that is not there, ProviderError
     when nothing can be used; both say what can.
     """
-    named = wanted or selected_by_plugin(plugins, session)
+    named = model_name or selected_by_plugin(plugins, session)
     if not named:
         return first_usable(plugins, environment)
     name, _, model = named.partition("/")
     offers = {offer["name"]: (entry, offer) for entry, offer in plugins.offers("providers")}
     if name not in offers:
-        by_whom = _named_by(wanted, config) if wanted else "chosen by a plugin"
+        by_whom = _named_by(model_name, config) if model_name else "chosen by a plugin"
         why = plugins.why_missing(name, "providers")
-        known = {provider: offer for provider, (_, offer) in offers.items()}
-        instead = f": {why}" if why else _instead(named, known)
+        providers = {provider: offer for provider, (_, offer) in offers.items()}
+        instead = f": {why}" if why else _instead(named, providers)
         raise UsageError(f"there is no provider {name!r} ({by_whom}){instead}")
     entry, offer = offers[name]
     ready = None if model else usable(plugins, entry.name, offer, environment)
     return ready or Chosen(name, model or str(offer["default_model"]))
 
 
-def _named_by(wanted: str, config: Config | None) -> str:
+def _named_by(model_name: str, config: Config | None) -> str:
     """Return where the person named the model: a flag, a variable, or a file and its line."""
-    if config is None or config.core.model != wanted:
-        return f"model {wanted!r}"
+    if config is None or config.core.model != model_name:
+        return f"model {model_name!r}"
     origin = config.where("model")
-    return f"model {wanted!r} in {origin}" if origin.file else f"{origin} {wanted!r}"
+    return f"model {model_name!r} in {origin}" if origin.file else f"{origin} {model_name!r}"
 
 
-def _instead(wanted: str, offers: Mapping[str, Mapping[str, Any]]) -> str:
-    name, slash, model = wanted.partition("/")
+def _instead(model_name: str, offers: Mapping[str, Mapping[str, Any]]) -> str:
+    name, slash, model = model_name.partition("/")
     for provider, offer in offers.items():
         setting = offer["servers"].get(name.lower())
         if setting:
-            asked = f"--model {provider}/{model or 'MODEL'}"
-            return f": {name} is a server that {provider!r} talks to; set {setting} and use {asked}"
+            flag = f"--model {provider}/{model or 'MODEL'}"
+            return f": {name} is a server that {provider!r} talks to; set {setting} and use {flag}"
     have = f" Providers: {', '.join(sorted(offers)) or 'none'}"
-    close = nearest(wanted, [f"{provider}/" for provider in offers]) or nearest(name, offers)
+    close = nearest(model_name, [f"{provider}/" for provider in offers]) or nearest(name, offers)
     otherwise = "." if slash else ". A model is written PROVIDER/MODEL."
     best = [provider.rstrip("/") for provider in close[:1]]
     return did_you_mean(name, best, otherwise, cutoff=0.0) + have
@@ -118,19 +118,19 @@ def usable(
     """
     if not (offer["default_model"] or offer["probe"]):
         return None
-    found = _probed(plugins, plugin, offer["name"]) if offer["probe"] else False
+    probed = _probed(plugins, plugin, offer["name"]) if offer["probe"] else False
     has_key = any(environment.get(variable) for variable in offer["key_variables"])
-    if not (found or has_key):
+    if not (probed or has_key):
         return None
-    return Chosen(offer["name"], found if isinstance(found, str) else offer["default_model"])
+    return Chosen(offer["name"], probed if isinstance(probed, str) else offer["default_model"])
 
 
 def open_provider(plugins: Plugins, chosen: Chosen) -> Provider:
     """Open the provider of *chosen* with its plugin's settings; raises ProviderError."""
-    found = plugins.provider(chosen.provider)
-    if found is None:
+    owner = plugins.provider(chosen.provider)
+    if owner is None:
         raise UsageError(f"there is no provider {chosen.provider!r}")
-    plugin, spec = found
+    plugin, spec = owner
     try:
         return spec.open(chosen.model, plugins.settings(plugin))
     except ProviderError:
@@ -182,16 +182,16 @@ def selected_by_plugin(plugins: Plugins, session: SessionInfo, failed: Sequence[
 
 
 def _probed(plugins: Plugins, plugin: str, name: str) -> bool | str:
-    found = plugins.provider(name)
-    if found is None or found[1].probe is None:
+    owner = plugins.provider(name)
+    if owner is None or owner[1].probe is None:
         return False
     try:
-        answer = found[1].probe(plugins.settings(plugin))
+        answer = owner[1].probe(plugins.settings(plugin))
         return answer if isinstance(answer, str) else bool(answer)
     except ProviderError:
         raise
     except Exception as error:  # noqa: BLE001 - a probe that breaks only says that this provider is not usable
-        plugins.report(styles.Implementation(plugin, "probe", found[1].probe).error(error))
+        plugins.report(styles.Implementation(plugin, "probe", owner[1].probe).error(error))
         return False
 
 
@@ -258,8 +258,8 @@ def _ask_provider(
         problem = str(error)
     except Exception as error:  # noqa: BLE001 - a plugin's provider may raise anything
         problem = styles.problem_of(error)
-    known = (ModelInfo(chosen.model),) if chosen.model else ()
-    return ServedModels(name, known, problem)
+    models = (ModelInfo(chosen.model),) if chosen.model else ()
+    return ServedModels(name, models, problem)
 
 
 def _needs(offer: Mapping[str, Any]) -> str:

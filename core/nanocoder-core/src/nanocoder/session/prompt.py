@@ -61,14 +61,14 @@ def for_small_model(text: str, read: Callable[[str], str], mode: Mode) -> str:
 
 def named_files(text: str) -> Iterator[str]:
     """Yield what looks like a file's path in a request, each once."""
-    seen: set[str] = set()
+    paths: set[str] = set()
     for word in _WORD.finditer(text):
-        found = _PATH.match(word.group()) if len(word.group()) <= PATH_CHARS else None
-        path = found.group().removeprefix("./") if found is not None else ""
-        if path and path not in seen and not path.startswith(("/", "..")):
-            seen.add(path)
+        match = _PATH.match(word.group()) if len(word.group()) <= PATH_CHARS else None
+        path = match.group().removeprefix("./") if match is not None else ""
+        if path and path not in paths and not path.startswith(("/", "..")):
+            paths.add(path)
             yield path
-            if len(seen) == NAMED_FILES:
+            if len(paths) == NAMED_FILES:
                 return
 
 
@@ -77,9 +77,9 @@ def with_named_files(text: str, read: Callable[[str], str]) -> str:
 
     The best single help for a small model. *read* returns a file's content, or nothing.
     """
-    found = ((path, read(path)) for path in named_files(text))
-    shown = [f"The file {path} now reads:\n```\n{one}\n```\n\n" for path, one in found if one]
-    return "".join(shown) + text
+    files = ((path, read(path)) for path in named_files(text))
+    parts = [f"The file {path} now reads:\n```\n{body}\n```\n\n" for path, body in files if body]
+    return "".join(parts) + text
 
 
 def message_tokens(message: Message) -> int:

@@ -15,7 +15,7 @@ HOOK = "nanocoder_readable"
 
 
 class SessionReadable(Readable):
-    """What all policies of one session refuse; *session* is set anew when it changes."""
+    """All that the policies of one session refuse; *session* is set anew when it changes."""
 
     def __init__(self, plugins: Plugins, session: SessionInfo) -> None:
         super().__init__()
@@ -33,8 +33,8 @@ class SessionReadable(Readable):
         before, readable = self._current
         if len(before) == len(asked_with) and all(map(operator.is_, before, asked_with)):
             return readable
-        about = {"tools": tools, "session": self.session, "settings": self._plugins.settings}
-        filters = [(policy.plugin, self._filter(policy, about)) for policy in policies]
+        context = {"tools": tools, "session": self.session, "settings": self._plugins.settings}
+        filters = [(policy.plugin, self._filter(policy, context)) for policy in policies]
         own = OwnFolders(self.session)
         readable = Readable([("nanocoder", own), *filters] if own.are_inside else filters)
         self._current = (asked_with, readable)
@@ -52,9 +52,9 @@ class SessionReadable(Readable):
         """Return those of the *names* that a search leaves out; see `Readable`."""
         return self.now().left_out(folder, names, asks=asks)
 
-    def _filter(self, policy: Implementation, about: dict[str, Any]) -> PathFilter:
+    def _filter(self, policy: Implementation, context: dict[str, Any]) -> PathFilter:
         try:
-            value = attempt(policy, about)
+            value = attempt(policy, context)
             if value is None:
                 return PathFilter()
             if not isinstance(value, PathFilter):

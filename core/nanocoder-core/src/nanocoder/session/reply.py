@@ -22,7 +22,7 @@ from nanocoder.session.repetition import MAX_PERIOD_CHARS, REPEATS, repeats_itse
 from nanocoder.values import Event, ToolCall, Usage
 
 MAX_CHARS = 32 * 1024 * 1024
-"""Of the text and the thinking of one reply; no model means to write so much."""
+"""The limit for the text and the thinking of one reply; no model means to write so much."""
 MAX_REPLIES = 3
 """How often a reply is asked for that breaks off after it began."""
 PAUSE_S = 1.0
@@ -94,8 +94,8 @@ class Reply:
             for piece in provider.stream(request, cancel):
                 yield from self._add(piece)
                 if self.is_stuck:
-                    shown = self.text[:SHOWN_OF_REPETITION].rstrip()
-                    self.finished = Finished(f"{shown}\n{REPEATED}", truncated=True)
+                    beginning = self.text[:SHOWN_OF_REPETITION].rstrip()
+                    self.finished = Finished(f"{beginning}\n{REPEATED}", truncated=True)
                     return
         except NanocoderError:
             raise
@@ -119,8 +119,8 @@ class Reply:
             yield retrying(piece)
             return
         if not isinstance(piece, (TextDelta, ThinkingDelta, Notice, Finished)):
-            known = "TextDelta, ThinkingDelta, Notice, Retrying or Finished"
-            raise TypeError(f"yielded {type(piece).__name__}, not {known}")
+            types = "TextDelta, ThinkingDelta, Notice, Retrying or Finished"
+            raise TypeError(f"yielded {type(piece).__name__}, not {types}")
         if not isinstance(piece.text, str):
             raise TypeError(f"{type(piece).__name__}.text is {type(piece.text).__name__}, not str")
         if isinstance(piece, Finished):
@@ -171,15 +171,15 @@ def _sound(finished: Finished) -> Finished:
         raise TypeError(f"Finished.usage is {type(finished.usage).__name__}, not Usage")
     if not finished.calls:
         return finished
-    taken: set[str] = set()
-    calls = [_sound_call(call, taken) for call in finished.calls]
+    used_ids: set[str] = set()
+    calls = [_sound_call(call, used_ids) for call in finished.calls]
     if finished.truncated and not (calls[-1].arguments or calls[-1].error):
         # Arguments that were cut off whole look like none at all.
         calls[-1] = evolve(calls[-1], error=CUT_OFF)
     return evolve(finished, calls=tuple(calls))
 
 
-def _sound_call(call: ToolCall, taken: set[str]) -> ToolCall:
+def _sound_call(call: ToolCall, used_ids: set[str]) -> ToolCall:
     changes: dict[str, Any] = {}
     if not isinstance(call.arguments, Mapping):
         problem = f"the arguments must be an object, not {type(call.arguments).__name__}"
@@ -187,9 +187,9 @@ def _sound_call(call: ToolCall, taken: set[str]) -> ToolCall:
     if not isinstance(call.name, str):
         problem = f"the name of a tool must be text, not {type(call.name).__name__}"
         changes |= {"name": "", "error": call.error or problem}
-    if not isinstance(call.id, str) or not call.id or call.id in taken:
+    if not isinstance(call.id, str) or not call.id or call.id in used_ids:
         changes["id"] = f"call_{os.urandom(ID_BYTES).hex()}"
     if changes:
         call = evolve(call, **changes)
-    taken.add(call.id)
+    used_ids.add(call.id)
     return call

@@ -59,7 +59,7 @@ RECORDED = frozenset(
 
 
 class Parent(Protocol):
-    """What a child session reports to the session that it is inside of."""
+    """The session that a child session reports to."""
 
     def release(self, child_id: str) -> None:
         """Forget a child that was closed."""

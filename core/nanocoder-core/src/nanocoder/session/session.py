@@ -138,7 +138,7 @@ class Session:
         """Work on *prompt* until the model answers; yields events, the last is `run.finished`.
 
         *typed* is what a person typed of it, if not all: people are shown that. Raises: UsageError
-        or ProviderError when there is no model to ask. What goes wrong later is in the report.
+        or ProviderError when there is no model to ask. Later errors are in the report.
         """
         message = Message("user", prompt, attachments=tuple(attachments), typed=typed)
         return self._runtime.deliver_all(self._prompted(message))
@@ -217,8 +217,8 @@ class Session:
         if not self._started:
             self._started = True
             resumed = bool(runtime.conversation.messages)
-            about = {"session_id": info.id, "model": info.model, "cwd": str(info.cwd)}
-            yield Event("session.started", {**about, "mode": str(info.mode), "resumed": resumed})
+            facts = {"session_id": info.id, "model": info.model, "cwd": str(info.cwd)}
+            yield Event("session.started", {**facts, "mode": str(info.mode), "resumed": resumed})
             for line in () if runtime.parent else start_notices(self.config, self.plugins):
                 yield Event("notice", {"text": line})
         if info.model != self._announced:  # a resumed session goes on with its last model

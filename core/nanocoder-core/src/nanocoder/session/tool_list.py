@@ -51,7 +51,7 @@ class ToolList:
         offered = list(tools.values())
         if session.mode is Mode.PLAN:
             changing = {Effect.WRITE, Effect.EXECUTE}
-            # What only calls other tools does nothing itself, and each of its calls is judged.
+            # A tool that only calls others does nothing itself, and each of its calls is judged.
             offered = [
                 tool
                 for tool in offered
@@ -102,8 +102,8 @@ class ToolList:
 def few_parameters(tool: Tool[..., Any]) -> dict[str, Any]:
     """Return the schema of *tool* without optional numbers and switches: they tempt a small model.
 
-    So do optional strings that are a choice or have to have a form. What every example of the tool
-    gives is required: a small model leaves out what it may.
+    So do optional strings that are a choice or have to have a form. A parameter that each example
+    of the tool has is required: a small model leaves out what it may.
     """
     schema = tool.parameters
     required = schema.get("required", ())

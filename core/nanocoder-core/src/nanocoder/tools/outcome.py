@@ -148,7 +148,7 @@ def result_of_error(call: ToolCall, error: NanocoderError) -> ToolResult:
     return ToolResult(
         message,
         title=f"Error: {call.name}",
-        # What went wrong is worth more than its details: without them it can be kept.
+        # The message is worth more than its details: without them it can be kept.
         data=None if problem else data,
         metadata={"error": True, "unwritable": problem} if problem else {"error": True},
         is_error=True,

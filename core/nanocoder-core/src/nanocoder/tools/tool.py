@@ -29,7 +29,7 @@ MAX_NAME_CHARS = 64
 
 @lazy_frozen
 class ToolInfo(Value):
-    """What one tool may know of another that is on offer.
+    """The facts that one tool may know of another.
 
     *parameters* is a closed JSON Schema object.
     """
