@@ -1,9 +1,13 @@
 """How the limit of calls at once follows the load."""
 
+from typing import Annotated
+
+import nanocoder_policy_limits
 import pytest
-from nanocoder import CallLimit, Event, SessionInfo
+from nanocoder import CallLimit, Event, SessionInfo, ToolContext, hookimpl, tool
 from nanocoder_policy_limits import Settings, nanocoder_event
 from nanocoder_policy_limits.adaptive import LEARNED_CALLS, Limiter
+from nanocoder_testing import opened
 
 
 def taught(most: int = 8, usual_s: float = 1.0) -> Limiter:
@@ -138,3 +142,33 @@ def test_a_call_that_ended_at_a_limit_of_its_own_choice_says_nothing_about_the_l
     for _ in range(8):
         calls.end(60.0, 8, 200.0, "timeout")
     assert calls.limit == 5
+
+
+@tool(risk="safe", effects={"read"})
+def hang(ctx: ToolContext, seconds: Annotated[float, "For how long."]) -> str:
+    """Do nothing until cancelled."""
+    ctx.cancelled.wait(seconds)
+    ctx.cancelled.check()
+    return f"hung for {seconds:g} s"
+
+
+class Tools:
+    @hookimpl
+    def nanocoder_tools(self):
+        return [hang]
+
+
+@pytest.mark.contract("NT-91")
+def test_after_calls_that_hung_beside_each_other_fewer_run_at_once(tmp_path):
+    project = tmp_path / ".nanocoder/config.toml"
+    project.parent.mkdir()
+    project.write_text("call_timeout_s = 0.3\n")
+    plugins = {"tools": Tools(), "policy-limits": nanocoder_policy_limits}
+    long, short = ([("hang", {"seconds": s + n / 1_000}) for n in range(4)] for s in (9, 0.25))
+    with opened(tmp_path, [long, short, "It hung."], plugins=plugins) as (session, _):
+        events = list(session.run("go"))
+        hung, rest = (message.results for message in session.messages if message.results)
+    assert {result.error_class for result in hung} == {"timeout"}
+    assert {result.error_class for result in rest} == {""}
+    queued = [event.call_id for event in events if event.kind == "call.queued"]
+    assert {call.split(".")[0] for call in queued} == {"c2"}, "the first four found room at once"

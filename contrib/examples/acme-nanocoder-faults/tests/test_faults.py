@@ -100,19 +100,6 @@ def configured(folder, text):
     project.write_text(text)
 
 
-@pytest.mark.contract("NT-91")
-def test_after_calls_that_hung_beside_each_other_fewer_run_at_once(tmp_path):
-    configured(tmp_path, "call_timeout_s = 0.3\n")
-    long, short = ([("hang", {"seconds": s + n / 1_000}) for n in range(4)] for s in (9, 0.25))
-    with opened(tmp_path, [long, short, "It hung."], plugins=PLUGINS) as (session, _):
-        events = list(session.run("go"))
-        hung, rest = (message.results for message in session.messages if message.results)
-    assert {one.error_class for one in hung} == {"timeout"}
-    assert {one.error_class for one in rest} == {""}
-    queued = [event.call_id for event in events if event.kind == "call.queued"]
-    assert {one.split(".")[0] for one in queued} == {"c2"}, "the first four found room at once"
-
-
 @pytest.mark.contract("NT-92")
 def test_of_too_many_calls_that_hang_some_are_told_to_come_back(tmp_path):
     configured(tmp_path, "concurrency = 1\nmax_waiting_calls = 1\n")

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from nanocoder import ApprovalAnswer, ApprovalRequest, Plugins
 from nanocoder_testing import Played, play
+from nanocoder_testing.scripted import Scripted
 
 __all__ = ["answer_to_edited", "answers", "golden", "manifest", "offers", "play_calls"]
 
@@ -38,8 +39,10 @@ def play_calls(tmp_path: Path, manifest: Path, dialect_name: str) -> Callable[..
                 plugins.remove(entry.name)
         for name, plugin in (with_plugins or {}).items():
             plugins.add(plugin, name)
-        options = {"mode": "auto", "dialect": dialect_name, **options}
-        return play(tmp_path, [list(calls), "Done."], plugins=plugins, **options)
+        # The window is larger than the longest output, which would be shortened otherwise.
+        model = Scripted([list(calls), "Done."], context=1_000_000)
+        options = {"mode": "auto", "dialect": dialect_name, "model": model, **options}
+        return play(tmp_path, [], plugins=plugins, **options)
 
     return run
 

@@ -15,11 +15,8 @@ SESSION: Final = Argument(
     default="last",
     completes="sessions",
 )
-PROFILE: Final = Argument(
-    "--profile",
-    "the profile of the recorded model (default: full)",
-    default="full",
-    choices=("full", "small"),
+SMALL: Final = Argument(
+    "--small", "the recorded model got its requests in the form for small models", kind="flag"
 )
 
 
@@ -51,7 +48,7 @@ def nanocoder_commands() -> list[Command[Host]]:
             "sessions record",
             "print what a session's model answered, to be played again",
             _record,
-            (SESSION, PROFILE),
+            (SESSION, SMALL),
         ),
         Command(
             "sessions to-test",
@@ -59,7 +56,7 @@ def nanocoder_commands() -> list[Command[Host]]:
             _to_test,
             (
                 SESSION,
-                PROFILE,
+                SMALL,
                 Argument(
                     "--into",
                     "where the files are written (default: tests)",

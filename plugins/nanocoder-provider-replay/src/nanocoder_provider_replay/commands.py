@@ -5,7 +5,7 @@ import re
 from argparse import Namespace
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from nanocoder import Host, UsageError, encode_message, named_paths
 from nanocoder_kit_process import without_secrets
@@ -78,7 +78,8 @@ def _recording(arguments: Namespace, host: Host) -> tuple[str, Recording]:
     session_id = host.sessions.find(arguments.id, cwd=host.cwd)
     transcript = host.sessions.transcript(session_id)
     messages = [_without_secrets(encode_message(message)) for message in transcript.messages]
-    return session_id, Recording(session_id, transcript.cwd, arguments.profile, messages)
+    profile: Literal["full", "small"] = "small" if arguments.small else "full"
+    return session_id, Recording(session_id, transcript.cwd, profile, messages)
 
 
 def _without_secrets(message: Mapping[str, Any]) -> dict[str, Any]:

@@ -25,6 +25,8 @@ from nanocoder import (
 TURN_KEYS = {"text", "calls", "deltas", "thinking", "notice", "truncated", "usage", "delay_s"}
 TURN_KEYS |= {"error"}
 CALL_KEYS = {"name", "arguments", "arguments_text", "id"}
+CONTEXT = 1_000_000
+"""Tokens: a script is played whatever it is asked, so nothing has to be left out."""
 SCRIPT_KEYS = {"turns", "profile", "context"}
 
 
@@ -33,7 +35,7 @@ class ScriptedProvider:
 
     def __init__(self, script: Mapping[str, Any], name: str) -> None:
         self.profile: Any = script.get("profile", "full")
-        self.context = int(script.get("context", 0))
+        self.context = int(script.get("context", CONTEXT))
         self._turns: Sequence[Mapping[str, Any]] = script["turns"]
         self.has_price = any("cost" in turn.get("usage", {}) for turn in self._turns)
         self._name = name

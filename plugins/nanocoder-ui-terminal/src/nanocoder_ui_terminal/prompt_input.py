@@ -54,7 +54,6 @@ class PromptInput:
         self._wants_to_leave = False
         self._sign = sign
         self._leaving = leaving
-        leaving.on_set(self._leave_soon)
         self._prompt: PromptSession[str] = PromptSession(
             history=_open_history(history),
             completer=completer,
@@ -71,6 +70,7 @@ class PromptInput:
             reserve_space_for_menu=6,
         )
         self._prompt.default_buffer.on_text_changed += self._stay
+        leaving.on_set(self._leave_soon)  # a signal may come at once
 
     def read(self, begun: Typed) -> Typed:
         """Return what was entered; raises EOFError when the person wants to leave.
