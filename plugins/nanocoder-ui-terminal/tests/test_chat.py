@@ -441,7 +441,7 @@ def test_a_rule_that_does_not_hold_is_told_with_the_greeting(chat, tmp_path):
 @pytest.mark.contract("H9")
 def test_what_fills_the_window_is_shown_by_source(chat):
     talk = chat(call("read_file", path="hello.py"), HI, rows=60).type("look").see("Hello there.")
-    talk.type("/context").see("together").see("% of 32,768")
+    talk.type("/context").see("together").see("% of 1,000,000")
     for part in ("system prompt", "tools", "conversation", "results of calls", "· read_file"):
         talk.see(part)
 

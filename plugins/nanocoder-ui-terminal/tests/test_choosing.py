@@ -61,7 +61,7 @@ def test_a_provider_that_is_not_ready_says_what_it_needs(chat):
     keys = dict.fromkeys(("OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY"), "")
     talk = chat(HI, env=keys).type("/model").see("To change it")
     assert "not ready: set ANTHROPIC_API_KEY" in talk.text
-    assert "current, a script" in talk.text
+    assert "current, 1,000,000 tokens" in talk.text
 
 
 def test_a_session_is_resumed_by_its_number(chat):
