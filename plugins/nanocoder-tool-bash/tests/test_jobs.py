@@ -160,7 +160,8 @@ def leave(tmp_path, daemon, seconds):
     """Let a daemon end the keeper of its job and its nanocoder."""
     (tmp_path / "daemon.py").write_text(daemon)
     script = f"exec {sys.executable} daemon.py {seconds} $PPID,$OURS"
-    command = f"OURS=$(cut -d' ' -f4 /proc/$PPID/stat); {script}"
+    # Stopped, nanocoder cannot end the daemon between the two kills.
+    command = f"OURS=$(cut -d' ' -f4 /proc/$PPID/stat); kill -STOP $OURS; {script}"
     with subprocess.Popen([sys.executable, "-c", KEEPS, command], cwd=tmp_path) as ours:
         assert ours.wait(10) == -signal.SIGKILL
 
