@@ -5,7 +5,7 @@ from typing import Any
 
 import nanocoder_provider_fallback
 import pytest
-from nanocoder import Event, ProviderError, ProviderSpec, Session, hookimpl
+from nanocoder import Event, Mode, ProviderError, ProviderSpec, Session, hookimpl
 from nanocoder_provider_fallback import Settings
 from nanocoder_testing.playing import gathered, opened
 from nanocoder_testing.scripted import Scripted
@@ -73,6 +73,15 @@ def test_the_next_prompt_goes_to_the_own_model_again(tmp_path: Path) -> None:
         assert session.report.text == "Back again."
         assert session.info.model == "script/play"
     assert len(own.requests) == 2
+
+
+def test_the_own_model_gets_its_own_form_of_request_again(tmp_path: Path) -> None:
+    small, turns = Scripted(["Here I am."], profile="small"), [overloaded(), "Back again."]
+    with session_with(tmp_path, turns, ("second/x",), second=small) as (session, own):
+        ask(session)
+        session.set_mode(Mode.PLAN)  # a small model is told at the end of each request
+        ask(session, "and now?")
+    assert own.requests[-1].messages[-1].text == "and now?"
 
 
 def test_each_model_is_tried_once_and_the_last_error_ends_the_run(tmp_path: Path) -> None:

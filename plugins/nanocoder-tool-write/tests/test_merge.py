@@ -52,8 +52,11 @@ def test_a_function_that_exists_is_replaced_with_its_decorators() -> None:
     ).replace("import math\n", "import math\nimport functools\n")
 
 
-@pytest.mark.parametrize("new", ["print(1)\n", "def broken(:\n", ""])
-def test_what_has_no_definition_is_not_merged(new: str) -> None:
+@pytest.mark.parametrize(
+    "new",
+    ["print(1)\n", "def broken(:\n", "", "def net(a):\n    pass\n\n\ndef net(b):\n    return b\n"],
+)
+def test_what_has_no_definition_or_one_twice_is_not_merged(new: str) -> None:
     assert merge_definitions(OLD, new) is None
 
 

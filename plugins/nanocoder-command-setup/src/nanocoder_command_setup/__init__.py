@@ -71,45 +71,44 @@ def _config_commands() -> list[Command[Host]]:
 
 
 def _install(arguments: Namespace, host: Host) -> int:
-    from nanocoder_command_setup.packages import (
-        install,
-    )  # a command that is not typed costs nothing
+    # Imported here, as below: a command that is not typed costs nothing.
+    from nanocoder_command_setup.packages import install
 
     return install(arguments, host)
 
 
 def _remove(arguments: Namespace, host: Host) -> int:
-    from nanocoder_command_setup.packages import remove  # as above
+    from nanocoder_command_setup.packages import remove
 
     return remove(arguments, host)
 
 
 def _set_value(arguments: Namespace, host: Host) -> int:
-    from nanocoder_command_setup.settings import set_value  # as above
+    from nanocoder_command_setup.settings import set_value
 
     return set_value(arguments, host)
 
 
 def _unset(arguments: Namespace, host: Host) -> int:
-    from nanocoder_command_setup.settings import unset  # as above
+    from nanocoder_command_setup.settings import unset
 
     return unset(arguments, host)
 
 
 def _schema(_: Namespace, host: Host) -> int:
-    from nanocoder_command_setup.schema import config_schema  # as above
+    from nanocoder_command_setup.schema import config_schema
 
     host.print_json(config_schema(host.config.tables, host.settings_classes()))
     return 0
 
 
 def _trust(arguments: Namespace, host: Host) -> int:
-    from nanocoder_command_setup.trust import trust  # as above
+    from nanocoder_command_setup.trust import trust
 
     return trust(arguments, host)
 
 
 def _untrust(arguments: Namespace, host: Host) -> int:
-    from nanocoder_command_setup.trust import untrust  # as above
+    from nanocoder_command_setup.trust import untrust
 
     return untrust(arguments, host)

@@ -26,14 +26,17 @@ class Merged:
 def merge_definitions(old: str, new: str) -> Merged | None:
     """Return *old* with the functions, classes and imports of *new*; both are Python.
 
-    None when one of them does not parse, or when *new* has no definition at its top level.
+    None when one of them does not parse, or when *new* has no definition at its top level, or one
+    of them defines a name twice: then it is not known which is meant.
     """
     try:
         before, after = ast.parse(old), ast.parse(new)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     defined = [node for node in after.body if isinstance(node, DEFINITIONS)]
-    if not defined:
+    existing = [node.name for node in before.body if isinstance(node, DEFINITIONS)]
+    names = [node.name for node in defined]
+    if not names or len({*names}) < len(names) or len({*existing}) < len(existing):
         return None
     places = {node.name: node for node in before.body if isinstance(node, DEFINITIONS)}
     lines = old.splitlines()

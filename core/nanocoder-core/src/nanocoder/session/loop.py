@@ -56,13 +56,13 @@ class Run(Shown):
 
     def work_on(self, message: Message) -> Events:
         """Put *message* to the model, and go on until it has answered; errors are reported."""
+        self.runtime.return_to_preferred()
         conversation, info = self.runtime.conversation, self.runtime.info
         if conversation.open_calls:
             # The listener of the run before left it in the middle.
             yield conversation.add_results(not_run(conversation.open_calls, "it was interrupted"))
         typed, _ = spoken(message)
         yield Event("run.started", {"prompt": typed})
-        self.runtime.return_to_preferred()
         if info.profile == "small":
             text = for_small_model(message.text, self._small_file, info.mode)
             message = evolve(message, text=text, typed=typed)
