@@ -389,7 +389,7 @@ def test_without_an_answer_in_time_the_call_is_denied_and_a_late_answer_counts_n
         assert answered.wait(8)
         again, told = called(session, "launch", {"target": "x"})
     assert result.error_class == "denied"
-    assert result.output == "denied: nobody answered within 0.2 s"
+    assert result.output == "denied: no answer came within 0.2 s"
     assert asked[0].data["timeout_s"] == 0.2
     assert [event.kind for event in events][-2:] == ["call.denied", "call.returned"]
     assert again.output == "launched at x"
@@ -464,7 +464,7 @@ def test_a_screen_that_keeps_the_time_itself_is_not_taken_for_a_person_who_said_
             return no(request)
 
     result, _ = ask(tmp_path, "launch", {"target": "x"}, screen=Screen())
-    assert result.output == "denied: nobody answered within 0.2 s"
+    assert result.output == "denied: no answer came within 0.2 s"
 
 
 @pytest.mark.contract("MA-116")

@@ -142,9 +142,9 @@ def test_quitting_refuses_and_ends_the_run(run, workspace, word):
 @pytest.mark.contract("MA-116")
 def test_a_question_that_nobody_answers_is_taken_back(run, workspace):
     talk = run(write(), DONE, env={"NANOCODER_APPROVAL_TIMEOUT_S": "1"}).see(ASKED)
-    talk.see("nobody answered within 1 s").see("All done.")
+    talk.see("no answer came within 1 s").see("All done.")
     assert talk.end() == 0
-    assert "denied: nobody answered within 1 s" in talk.text
+    assert "denied: no answer came within 1 s" in talk.text
     assert not (workspace / "new.py").exists()
 
 

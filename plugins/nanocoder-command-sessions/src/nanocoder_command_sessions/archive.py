@@ -44,7 +44,7 @@ def fork(store: SessionStore, origin: str, cwd: Path | None = None) -> str:
 
 
 def rename(store: SessionStore, name: str, title: str, cwd: Path | None = None) -> str:
-    """Give a session that nobody uses a title, and return its ID; raises UsageError."""
+    """Give an idle session a title, and return its ID; raises UsageError."""
     session_id = store.find(name, cwd=cwd)
     _, journal = store.take(session_id)
     try:

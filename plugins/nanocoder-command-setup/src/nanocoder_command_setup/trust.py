@@ -9,7 +9,7 @@ from nanocoder import Host, UsageError
 from nanocoder_command_setup.settings import as_json
 
 NEEDS_PERSON: Final = 3
-"""The exit code where nobody is there to be asked."""
+"""The exit code without a terminal to ask on."""
 NOT_CONFIRMED: Final = "Not trusted: no terminal to confirm on. Pass --yes to trust it anyway."
 
 

@@ -62,7 +62,7 @@ def answer_to_edited(
     """Write a.txt with a call whose `content` a person edits.
 
     The result is the first line that the model reads, the rest, and the answer to an equal call
-    that nobody edited.
+    that was not edited.
     """
 
     def run(name: str, **arguments: Any) -> tuple[str, str, str]:

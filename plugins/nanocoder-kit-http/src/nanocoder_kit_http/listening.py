@@ -5,7 +5,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 LOOK_S: Final = 0.2
-"""How long to look for a server that nobody named."""
+"""How long to look for a server whose address was not configured."""
 
 
 def is_listening(address: str) -> bool:

@@ -27,7 +27,7 @@ def remove(store: SessionStore, name: str) -> None:
 
 
 def remove_old(store: SessionStore, keep_days: int) -> int:
-    """Delete sessions that nobody used for *keep_days* days (0: keep all); return how many."""
+    """Delete sessions unused for *keep_days* days (0: keep all); return how many."""
     if keep_days <= 0:
         return 0
     oldest = time.time() - keep_days * DAY_S

@@ -68,7 +68,7 @@ def undo(
 ) -> Undone:
     """Restore what a session changed; *say* gets each line of the plan, *agree* decides.
 
-    *session* is an open one, or the name of one that nobody uses. Raises: PersonError.
+    *session* is an open one, or the name of an idle one. Raises: PersonError.
     """
     if isinstance(session, str):
         return _undo_stored(host, session, request, say, agree)

@@ -53,7 +53,7 @@ def served_model(settings: Settings | None) -> str:
     except ProviderError:
         if is_named:
             raise
-        return ""  # nobody asked for this server
+        return ""  # the person did not name this server
 
 
 def open_provider(model: str, settings: Settings | None) -> "Provider":

@@ -60,7 +60,7 @@ def served_model(vendor: Vendor, settings: Settings | None) -> str:
     except ProviderError:
         if address:
             raise
-        return ""  # nobody asked for this server
+        return ""  # the person did not name this server
 
 
 def open_provider(model: str, settings: Settings | None, *, vendor: Vendor = OPENAI) -> "Provider":

@@ -40,7 +40,7 @@ def open_replay(model: str, settings: Settings) -> "ReplayProvider":
 class ReplayProvider:
     """Plays the reply whose number is that of the replies before it, so a retry repeats it."""
 
-    has_price = True  # nobody is paid for a recording
+    has_price = True  # a recording costs nothing
     context = 1_000_000  # so that nothing is left out that the recorded model was sent
 
     def __init__(self, recording: Recording, may_differ: Sequence[str]) -> None:

@@ -78,7 +78,7 @@ def _read_line(deadline: float, timeout_s: float, cancelled: Cancel) -> bytes:
             if cancelled.is_set():
                 raise _NoAnswerError("interrupted")
             if time.monotonic() >= deadline:
-                raise _NoAnswerError(f"nobody answered within {timeout_s:g} s")
+                raise _NoAnswerError(f"no answer came within {timeout_s:g} s")
         byte = os.read(descriptor, 1)
         if not byte:
             raise _NoAnswerError("standard input ended before an answer")

@@ -156,7 +156,7 @@ def _ask_until_answered(question: _OpenRequest, settings: Limits) -> ApprovalAns
                     return answer
         return question.refuse("asked too often")
     except TimeoutError:
-        why = f"nobody answered within {request.timeout_s:g} s"
+        why = f"no answer came within {request.timeout_s:g} s"
         terminal.write(f"\n{terminal.paint(why, 'yellow')}\n")
         return question.refuse(why)
     except (StoppedError, EOFError):

@@ -46,7 +46,7 @@ def compact(conversation: "Conversation", argument: str) -> None:
 
 
 def _preview(conversation: "Conversation", focus: str) -> None:
-    """Show what a compaction would do; `/compact` does the same then, and asks nobody again."""
+    """Show what a compaction would do; `/compact` does the same then, and does not ask again."""
     shortened = conversation.session.context.propose(focus)
     if shortened is None:
         conversation.say(NOTHING, "yellow")

@@ -38,7 +38,7 @@ ENDINGS: Final = {
     "turn_limit": "stopped: turn limit reached",
     "budget": "stopped: budget used up",
     "loop": "stopped: the model repeated itself",
-    "approval_needed": "stopped: a call needed approval and nobody could give it",
+    "approval_needed": "stopped: a call needed approval, which could not be asked for here",
     "interrupted": "interrupted",
 }
 

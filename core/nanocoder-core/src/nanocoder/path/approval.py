@@ -235,7 +235,7 @@ class Approvals:
             return styles.choose(hooks, self._plugins.report, arguments, ApprovalAnswer)
 
         limit_s, began = request.timeout_s, time.monotonic()
-        late = f"nobody answered within {limit_s:g} s"
+        late = f"no answer came within {limit_s:g} s"
         # A screen needs this thread for its signals and keeps the time itself.
         if self._approve is None or not limit_s:
             answer = approval()
