@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from nanocoder import Record
 from nanocoder.session.journal import read
+from nanocoder_kit_sessions import Record
 
 COMMAND = str(Path(sys.executable).with_name("nanocoder"))
 RUN_TIMEOUT_S = 60

@@ -9,7 +9,6 @@ from nanocoder import (
     ApprovalAnswer,
     Decision,
     Effect,
-    SessionStore,
     ToolError,
     UsageError,
     Verdict,
@@ -17,6 +16,7 @@ from nanocoder import (
     tool,
 )
 from nanocoder_command_observe.call_trace import STAGES, trace
+from nanocoder_kit_sessions import SessionStore
 from nanocoder_testing import opened
 
 

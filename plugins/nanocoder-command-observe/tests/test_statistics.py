@@ -4,8 +4,8 @@ import json
 import time
 
 import pytest
-from nanocoder import SessionStore
 from nanocoder_command_observe.statistics import Times, missed, statistics
+from nanocoder_kit_sessions import SessionStore
 
 
 def result(tool="look", status="ok", error_class="", **more):

@@ -1,8 +1,9 @@
 """Stored sessions as a whole: forks, names, and transcripts of sub-agents, too."""
 
 import pytest
-from nanocoder import Message, SessionStore, UsageError, encode_message
+from nanocoder import Message, UsageError, encode_message
 from nanocoder_command_sessions.archive import fork, read_transcript, rename
+from nanocoder_kit_sessions import SessionStore
 
 
 @pytest.fixture

@@ -3,8 +3,8 @@
 import os
 
 import pytest
-from nanocoder import Message, SessionStore, UsageError, encode_message
-from nanocoder_kit_sessions import remove, remove_old
+from nanocoder import Message, UsageError, encode_message
+from nanocoder_kit_sessions import SessionStore, remove, remove_old
 
 
 @pytest.fixture

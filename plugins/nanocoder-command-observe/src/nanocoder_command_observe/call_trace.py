@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from attrs import asdict, evolve, frozen
-from nanocoder import Record, UsageError, did_you_mean
+from nanocoder import UsageError, did_you_mean
+from nanocoder_kit_sessions import Record
 
 STAGES: Final = ("bootstrap", "input", "policy", "execution", "output", "telemetry")
 OK, FAILED, NOT_REACHED, UNKNOWN = "ok", "failed", "not reached", "unknown"

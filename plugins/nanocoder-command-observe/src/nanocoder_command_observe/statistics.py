@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from attrs import define, field, frozen
-from nanocoder import Record, SessionStore
 from nanocoder_files import open_private
+from nanocoder_kit_sessions import Record, SessionStore
 
 WIDTH: Final = math.log(1.01)
 SMALLEST_MS: Final = 0.001

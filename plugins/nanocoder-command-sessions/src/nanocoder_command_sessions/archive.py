@@ -4,7 +4,8 @@ import re
 from pathlib import Path
 from typing import Final
 
-from nanocoder import PersonError, SessionStore, Transcript, UsageError, encode_message
+from nanocoder import PersonError, UsageError, encode_message
+from nanocoder_kit_sessions import SessionStore, Transcript
 
 ID: Final = re.compile(r"[0-9]{8}-[0-9]{6}-[a-z0-9]{4}")
 

@@ -6,7 +6,8 @@ from argparse import Namespace
 from collections.abc import Sequence
 from typing import Final
 
-from nanocoder import Host, SessionSummary, one_line
+from nanocoder import Host, one_line
+from nanocoder_kit_sessions import SessionSummary
 
 MAX_TITLE, MIN_TITLE = 86, 12
 DIRECTORY_COLUMNS: Final = 28

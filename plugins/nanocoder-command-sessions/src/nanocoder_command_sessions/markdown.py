@@ -5,7 +5,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from nanocoder import Message, ToolCall, ToolResult, Transcript, spoken
+from nanocoder import Message, ToolCall, ToolResult, spoken
+from nanocoder_kit_sessions import Transcript
 
 SPEAKERS: Final = {"user": "You", "assistant": "Model", "tool": "Tools"}
 TICKS: Final = re.compile("`{3,}")

@@ -3,7 +3,8 @@
 from argparse import Namespace
 from typing import Any, Final
 
-from nanocoder import Host, Message, Transcript, brief, encode_message, one_line, spoken
+from nanocoder import Host, Message, brief, encode_message, one_line, spoken
+from nanocoder_kit_sessions import Transcript
 
 from nanocoder_command_sessions.archive import read_transcript
 

@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 from attrs import frozen
-from nanocoder import SessionSummary, counted
+from nanocoder import counted
+from nanocoder_kit_sessions import SessionSummary
 
 from nanocoder_ui_terminal.text_lines import one_line, use_chat_commands
 

@@ -5,17 +5,8 @@ from functools import partial
 from signal import SIGINT
 from typing import Any
 
-from nanocoder import (
-    Cancel,
-    Event,
-    Host,
-    Mode,
-    PersonError,
-    Session,
-    SessionSummary,
-    StopReason,
-    Usage,
-)
+from nanocoder import Cancel, Event, Host, Mode, PersonError, Session, StopReason, Usage
+from nanocoder_kit_sessions import SessionSummary
 
 from nanocoder_ui_terminal.choices import Models, Sessions
 from nanocoder_ui_terminal.file_commands import FileCommand, find_file_commands, run_shell_parts
