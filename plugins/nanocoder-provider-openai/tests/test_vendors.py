@@ -3,7 +3,6 @@
 import json
 
 import pytest
-from attrs import evolve
 from nanocoder import Cancel, Message, ProviderError, Request
 from nanocoder_provider_openai import (
     nanocoder_providers,
@@ -95,13 +94,13 @@ def test_deepseek_gets_its_reasoning_back(monkeypatch):
 def test_a_server_on_this_machine_is_found_where_it_usually_listens(names, expected):
     listed = {"data": [{"id": name} for name in names]}
     with ScriptedServer(refusal(200, listed)) as server:
-        row = evolve(ROWS["vllm"], address=f"http://localhost:{server.port}")
+        row = ROWS["vllm"]._replace(address=f"http://localhost:{server.port}")
         assert served_model(row, None) == expected
 
 
 def test_nothing_is_asked_where_nothing_listens():
     with ScriptedServer(refusal(500)) as server:
-        row = evolve(ROWS["vllm"], address=f"http://localhost:{server.port}")
+        row = ROWS["vllm"]._replace(address=f"http://localhost:{server.port}")
     assert served_model(row, None) == ""
 
 

@@ -11,7 +11,7 @@ SMALL_CHARS = 1_500
 """A small model gets at most so much of each file."""
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Settings:
     """The table `[plugins.context-files]`.
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
-from attrs import frozen
-from nanocoder import Readable, SessionInfo, ToolError, Workspace, clip
+from nanocoder import Readable, SessionInfo, ToolError, clip
 
 NOTES = "notes.md"
 MAX_FOLDERS = 40
@@ -16,8 +16,7 @@ PROJECT = (
 )
 
 
-@frozen
-class Names:
+class Names(NamedTuple):
     """The files to look for: the first of *instructions* in each folder, and the user's notes."""
 
     instructions: Sequence[str]
@@ -53,6 +52,8 @@ def _all(
     """Yield the name and the text of each file that is in *folder*; links may not leave it."""
     if not any((folder / name).is_file() for name in names):
         return
+    from nanocoder import Workspace  # 14 modules; most folders have none of the files
+
     with Workspace(folder, readable=readable or Readable()) as place:
         for name in names:
             try:

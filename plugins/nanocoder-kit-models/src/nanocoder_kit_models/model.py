@@ -1,16 +1,15 @@
 """One model: how much it reads, what it costs, what it can do."""
 
-from typing import Final
+from typing import Final, NamedTuple
 
-from attrs import evolve, frozen
+from attrs import evolve
 from nanocoder import ModelInfo, Usage
 
 PER_TOKENS: Final = 1_000_000
 """Prices are in US dollars for this many tokens."""
 
 
-@frozen
-class Price:
+class Price(NamedTuple):
     """US dollars for a million tokens of each kind.
 
     A request with more than *above_tokens* input tokens costs *above* altogether; 0: no such step.
@@ -40,8 +39,7 @@ class Price:
 FREE: Final = Price(0.0, 0.0, 0.0, 0.0)
 
 
-@frozen
-class Model:
+class Model(NamedTuple):
     """One model; 0, empty and None where nothing is known of it."""
 
     name: str

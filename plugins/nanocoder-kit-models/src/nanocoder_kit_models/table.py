@@ -8,7 +8,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from attrs import evolve
 from nanocoder import ConfigError
 
 from nanocoder_kit_models.model import FREE, Model, Price
@@ -50,7 +49,7 @@ class Catalog:
         row = _row(self._vendor, name) if self._vendor else None
         model = Model(name) if row is None else _model(name, row)
         if self._is_free:
-            model = evolve(model, price=FREE)
+            model = model._replace(price=FREE)
         own = self._overrides.get(name)
         return model if own is None else _overridden(model, own)
 
@@ -78,8 +77,8 @@ def _overridden(model: Model, own: Mapping[str, float]) -> Model:
         price = _price(own)
     elif price is not None:
         cached: dict[str, Any] = {name: own[name] for name in _PRICES if name in own}
-        price = evolve(price, **cached)
-    return evolve(model, context=int(own.get("context", model.context)), price=price)
+        price = price._replace(**cached)
+    return model._replace(context=int(own.get("context", model.context)), price=price)
 
 
 def _model(name: str, row: Mapping[str, Any]) -> Model:

@@ -14,16 +14,9 @@ from nanocoder import fold_name, glob_expression, named_paths
 if TYPE_CHECKING:
     from nanocoder import ResolvedPath
 
-SECRETS: Final = (
-    *(".env", ".env.*", ".envrc.local", "*.pem", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx"),
-    *("id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", ".netrc", "_netrc", ".npmrc", ".pypirc"),
-    *(".pgpass", ".htpasswd", ".git-credentials", "credentials.json", "service-account*.json"),
-    *(".ssh", ".aws", ".gnupg", ".kube"),
-)
 WHY_DENIED: Final = (
     "{!r} is the name of a secret; plugins.policy-rules.secrets and not_secrets set which names are"
 )
-NOT_SECRETS: Final = (".env.example", ".env.sample", ".env.template", ".env.dist", "*.pub")
 
 OURS = "nanocoder's own settings decide what may run"
 # Folders of our own settings and trust. A variable in the words of a command has lost its "$".

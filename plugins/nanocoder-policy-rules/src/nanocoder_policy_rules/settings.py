@@ -1,24 +1,44 @@
 """The table [plugins.policy-rules]."""
 
 from functools import cached_property
+from typing import Final
 
 from attrs import field, frozen
 
-from nanocoder_policy_rules.paths import NOT_SECRETS, SECRETS
-from nanocoder_policy_rules.rules import allow_rule, rule, tool_of
+SECRETS: Final = (
+    *(".env", ".env.*", ".envrc.local", "*.pem", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx"),
+    *("id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", ".netrc", "_netrc", ".npmrc", ".pypirc"),
+    *(".pgpass", ".htpasswd", ".git-credentials", "credentials.json", "service-account*.json"),
+    *(".ssh", ".aws", ".gnupg", ".kube"),
+)
+NOT_SECRETS: Final = (".env.example", ".env.sample", ".env.template", ".env.dist", "*.pub")
+
+# The rules bring 15 modules along, and a start without a rule of its own needs none of them.
 
 
 def _all_rules(_: object, __: object, texts: tuple[str, ...]) -> None:
-    for text in texts:
-        rule(text)
+    if texts:
+        from nanocoder_policy_rules.rules import rule
+
+        for text in texts:
+            rule(text)
 
 
 def _all_allow_rules(_: object, __: object, texts: tuple[str, ...]) -> None:
-    for text in texts:
-        allow_rule(text)
+    if texts:
+        from nanocoder_policy_rules.rules import allow_rule
+
+        for text in texts:
+            allow_rule(text)
 
 
-_RULES = {"tighten": "union", "tool_of": tool_of}
+def _tool_of(text: str) -> str:
+    from nanocoder_policy_rules.rules import tool_of
+
+    return tool_of(text)
+
+
+_RULES = {"tighten": "union", "tool_of": _tool_of}
 
 
 @frozen(eq=False, repr=False)
@@ -36,7 +56,7 @@ class Settings:
     deny: tuple[str, ...] = field(default=(), validator=_all_rules, metadata=_RULES)
     ask: tuple[str, ...] = field(default=(), validator=_all_rules, metadata=_RULES)
     allow: tuple[str, ...] = field(
-        default=(), validator=_all_allow_rules, metadata={"tool_of": tool_of}
+        default=(), validator=_all_allow_rules, metadata={"tool_of": _tool_of}
     )
     replace_secrets: bool = field(default=False, metadata={"user_only": True})
     secrets: tuple[str, ...] = field(default=SECRETS, metadata={"tighten": "union"})

@@ -20,7 +20,6 @@ from nanocoder_kit_models import Catalog, Model
 
 from nanocoder_provider_openai.chat import ChatWire
 from nanocoder_provider_openai.replies import ReplyContext
-from nanocoder_provider_openai.responses import ResponsesWire
 from nanocoder_provider_openai.settings import Settings
 from nanocoder_provider_openai.strict import without_nulls
 from nanocoder_provider_openai.vendors import OPENAI, Vendor, vendor_at
@@ -126,14 +125,17 @@ def located(vendor: Vendor, settings: Settings) -> tuple[Vendor, str, str]:
         )
     if vendor is OPENAI:
         return vendor_at(address), address, settings.api_key_env
-    moved = evolve(vendor, address=address) if address != vendor.address else vendor
+    moved = vendor._replace(address=address) if address != vendor.address else vendor
     return moved, address, vendor.key_variable
 
 
 def open_wire(vendor: Vendor, settings: Settings) -> Wire:
     """Return the protocol to speak: the person's choice, or the vendor's best."""
-    api = settings.api or vendor.api
-    return (ResponsesWire if api == "responses" else ChatWire)(vendor, settings)
+    if (settings.api or vendor.api) == "chat":
+        return ChatWire(vendor, settings)
+    from nanocoder_provider_openai.responses import ResponsesWire  # most servers speak the other
+
+    return ResponsesWire(vendor, settings)
 
 
 def _missing_key(vendor: Vendor, key_from: str) -> str:

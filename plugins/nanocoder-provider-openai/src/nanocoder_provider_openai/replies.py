@@ -1,13 +1,12 @@
 """What the decoders of both protocols share."""
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
-from attrs import frozen
 from nanocoder import Usage
 
 
-@frozen
-class ReplyContext:
+class ReplyContext(NamedTuple):
     """What a decoder needs to know: the server, the ids of the session, secrets, and the price."""
 
     host: str

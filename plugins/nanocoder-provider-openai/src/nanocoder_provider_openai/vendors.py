@@ -1,12 +1,9 @@
 """The vendors and servers that speak OpenAI's protocols, one row each."""
 
-from typing import Final, Literal
-
-from attrs import evolve, frozen
+from typing import Final, Literal, NamedTuple
 
 
-@frozen(kw_only=True)
-class Vendor:
+class Vendor(NamedTuple):
     """One vendor, or a server that people run themselves.
 
     *address_variable* and *key_variable* are environment variables; an address of the first is
@@ -17,10 +14,10 @@ class Vendor:
 
     name: str
     description: str
-    address: str = ""
     address_variable: str
-    suffix: str = ""
     key_variable: str
+    address: str = ""
+    suffix: str = ""
     key_header: Literal["authorization", "api-key"] = "authorization"
     default_model: str = ""
     prices: str = ""
@@ -48,7 +45,7 @@ OPENAI: Final = Vendor(
     limit_field="max_completion_tokens",
     rank=11,
 )
-CUSTOM: Final = evolve(OPENAI, address="", prices="", api="chat", limit_field="max_tokens")
+CUSTOM: Final = OPENAI._replace(address="", prices="", api="chat", limit_field="max_tokens")
 """A server at an address of one's own: what most servers understand, and no price."""
 
 OTHERS: Final = (

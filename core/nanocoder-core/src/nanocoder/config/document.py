@@ -8,8 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
-from attrs import frozen
 from nanocoder_files import open_private, replace_file
+from nanocoder_schema import Value, lazy_frozen
 
 from nanocoder.errors import ConfigError
 
@@ -27,8 +27,8 @@ class UnreadableError(Exception):
     """The file is there and must not, or cannot, be read; the message says why."""
 
 
-@frozen
-class Statement:
+@lazy_frozen
+class Statement(Value):
     """A setting, or the header of a table: its lines, its text, its key, and its comments."""
 
     first: int

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final, Literal
 
-from attrs import Attribute, frozen
-from nanocoder_schema import Shown, Value
+from attrs import Attribute
+from nanocoder_schema import Shown, Value, lazy_frozen
 
 from nanocoder.config.document import ConfigFile
 from nanocoder.config.settings import keys_of
@@ -18,7 +18,7 @@ Check = Callable[["Attribute[Any]", Any], Any]
 LayerName = Literal["default", "user", "project", "environment", "flag"]
 
 
-@frozen(eq=False, repr=False)
+@lazy_frozen
 class Origin(Value):
     """One value's layer, with *file* and *line*, or the *name* of a variable or a flag."""
 
@@ -34,7 +34,7 @@ class Origin(Value):
         return self.name or self.layer
 
 
-@frozen(eq=False, repr=False)
+@lazy_frozen
 class Layer(Shown):
     """One source of values: *data* is nested like the file, *document* is set for files."""
 
@@ -70,7 +70,7 @@ class Layer(Shown):
         return ConfigError(f"{self.origin(key)}: {'.'.join(key)}: {problem}")
 
 
-@frozen(eq=False, repr=False)
+@lazy_frozen
 class Resolved(Shown):
     """The values that layers set, without defaults, their origins, and what was ignored."""
 

@@ -23,8 +23,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal
 
-from attrs import Attribute, Factory, field, fields, frozen
-from nanocoder_schema import Value
+from attrs import Attribute, Factory, field, fields
+from nanocoder_schema import Value, lazy_frozen
 
 from nanocoder.values import Mode
 
@@ -41,7 +41,7 @@ def variable_of(key: str) -> str:
     return f"NANOCODER_{key.upper()}"
 
 
-@frozen(eq=False, repr=False)
+@lazy_frozen
 class CoreSettings(Value):
     """The top-level keys of config.toml."""
 
@@ -115,7 +115,7 @@ class CoreSettings(Value):
     )
 
 
-@frozen(eq=False, repr=False)
+@lazy_frozen
 class PluginsTable(Value):
     """The keys of `[plugins]` that are not a plugin's table."""
 
@@ -123,7 +123,7 @@ class PluginsTable(Value):
     strict: bool = setting(False, "Load only what the lock file names.", tighten="true")
 
 
-@frozen(eq=False, repr=False)
+@lazy_frozen
 class ToolsTable(Value):
     """The keys of `[tools]`."""
 

@@ -19,9 +19,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attrs import asdict, evolve, frozen
+from attrs import asdict, evolve
 from nanocoder_files import replace_file
-from nanocoder_schema import Value
+from nanocoder_schema import Value, lazy_frozen
 
 from nanocoder.errors import ConfigError
 from nanocoder.hooks.styles import problem_of
@@ -37,7 +37,7 @@ UNCHECKED = 0b01
 """The flags of a compiled file that Python runs whatever became of its source."""
 
 
-@frozen(eq=False, repr=False)
+@lazy_frozen
 class Installed(Value):
     """An entry point of our group: the plugin's *name*, its distribution and the module behind it.
 
@@ -236,8 +236,8 @@ def mtime_of(path: str) -> int:
         return 0
 
 
-@frozen
-class Locked:
+@lazy_frozen
+class Locked(Value):
     """One plugin, or library, as it was agreed to.
 
     *record* is the SHA-256 of its distribution's RECORD file and of what lies in its package: an

@@ -10,9 +10,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from attrs import astuple, field, frozen
+from attrs import astuple, field
 from nanocoder_files import open_private, replace_file
-from nanocoder_schema import Value
+from nanocoder_schema import Value, lazy_frozen
 
 from nanocoder.errors import PluginError
 from nanocoder.hooks.specs import RANK
@@ -32,7 +32,7 @@ DESCRIBE_DEADLINE_S = 10.0
 """How long one plugin may take to import before it is set aside."""
 
 
-@frozen(eq=False, repr=False)
+@lazy_frozen
 class Entry(Value):
     """One plugin as the manifest knows it.
 

@@ -3,8 +3,7 @@
 from collections.abc import Generator, Iterator, Sequence
 from itertools import pairwise
 
-from attrs import frozen
-from nanocoder_schema import Value
+from nanocoder_schema import Value, lazy_frozen
 
 from nanocoder.cancel import Cancel
 from nanocoder.errors import UsageError
@@ -28,7 +27,7 @@ ASSUMED = (
 )
 
 
-@frozen(eq=False, repr=False)
+@lazy_frozen
 class Window(Value):
     """How many *tokens* the model called *model* holds; *prompt_tokens* of them are no messages."""
 
@@ -38,7 +37,7 @@ class Window(Value):
     is_assumed: bool = False
 
 
-@frozen(eq=False, repr=False)
+@lazy_frozen
 class Shortened(Value):
     """A shorter transcript that *plugin* made; sizes in tokens, without prompt and tools."""
 

@@ -4,8 +4,8 @@ from collections.abc import Generator, Sequence
 from contextlib import suppress
 from typing import Any
 
-from attrs import define, evolve
-from nanocoder_schema import Shown
+from attrs import evolve
+from nanocoder_schema import Shown, lazy_define
 
 from nanocoder.cancel import Cancel
 from nanocoder.deadline import preload
@@ -37,7 +37,7 @@ Events = Generator[Event, None, Any]
 Ending = Generator[Event, None, StopReason | None]
 
 
-@define(eq=False, repr=False)
+@lazy_define
 class Run(Shown):
     """One prompt: what belongs to it alone, and the loop until the model has answered.
 

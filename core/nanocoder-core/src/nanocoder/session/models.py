@@ -6,8 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from attrs import frozen
-from nanocoder_schema import Value, did_you_mean, nearest
+from nanocoder_schema import Value, did_you_mean, lazy_frozen, nearest
 
 from nanocoder.config.config import Config
 from nanocoder.config.settings import CoreSettings
@@ -28,7 +27,7 @@ LIST_LIMIT_S: Final = 4.0
 """How long the servers have to answer, all together."""
 
 
-@frozen(eq=False, repr=False)
+@lazy_frozen
 class Chosen(Value):
     """A provider's name and the model's name behind it."""
 
@@ -195,7 +194,7 @@ def _probed(plugins: Plugins, plugin: str, name: str) -> bool | str:
         return False
 
 
-@frozen(eq=False, repr=False)
+@lazy_frozen
 class ServedModels(Value):
     """The *models* of one provider; *problem* says why there is none, or why these are not all.
 

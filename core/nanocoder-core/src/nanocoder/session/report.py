@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from attrs import define, field
-from nanocoder_schema import Shown
+from attrs import field
+from nanocoder_schema import Shown, lazy_define
 
 from nanocoder.errors import NanocoderError, ProviderError
 from nanocoder.tools.outcome import status_of
@@ -31,7 +31,7 @@ EXIT_CODES = {
 }
 
 
-@define(eq=False, repr=False)
+@lazy_define
 class Report(Shown):
     """The outcome of a run so far; `data` is its JSON-ready form."""
 
