@@ -13,7 +13,7 @@ from nanocoder.session.journal import Record, read
 from nanocoder.session.messages import encode, encode_message
 from nanocoder.session.store import SessionStore
 from nanocoder.session.transcript import repaired
-from nanocoder.values import Message, ToolCall, ToolResult, Usage
+from nanocoder.values import Message, ToolCall, ToolResult
 
 
 @pytest.fixture
@@ -67,7 +67,6 @@ def test_interrupted_calls_get_a_result_and_finished_ones_keep_theirs(begun):
     interrupted = "interrupted: the program ended before this call finished"
     assert results_of(transcript) == [("1", "content", ""), ("2", interrupted, "interrupted")]
     assert [call.name for call in transcript.interrupted] == ["bash"]
-    assert transcript.usage == Usage(input_tokens=5)
     assert (transcript.model, transcript.mode, transcript.title) == (
         "acme/large",
         "ask",
@@ -115,6 +114,34 @@ def test_a_compacted_transcript_replaces_what_was_before(store, tmp_path):
     transcript = repaired(read(journal.path))
     assert [message.text for message in transcript.messages] == ["in short", "on we go"]
     assert (transcript.turns, transcript.title) == (3, "long")
+
+
+@pytest.mark.contract("G3")
+def test_what_was_rewound_is_in_the_journal_and_not_in_the_transcript(store, tmp_path):
+    _, journal = store.create(tmp_path, "a/b")
+    journal.append("message", encode_message(Message("user", "one")))
+    journal.append("message", encode_message(Message("assistant", "ONE")))
+    second = journal.append("run.started", {"prompt": "two"})
+    journal.append("message", encode_message(Message("user", "two")))
+    journal.append("session.changed", {"model": "c/d"})
+    journal.append("transcript.compacted", {"messages": [encode_message(Message("user", "tiny"))]})
+    journal.append("message", encode_message(Message("assistant", "TWO")))
+    journal.append("transcript.rewound", {"from": second})
+    journal.append("message", encode_message(Message("user", "three")))
+    transcript = repaired(read(journal.path))
+    assert [message.text for message in transcript.messages] == ["one", "ONE", "three"]
+    assert transcript.model == "c/d", "what a person changed since is not taken back"
+    assert b"TWO" in journal.path.read_bytes()
+    before = store.transcript(journal.id, before=second)
+    assert [message.text for message in before.messages] == ["one", "ONE"]
+
+
+@pytest.mark.parametrize("start", ["3", None, 2.5, [1]])
+def test_a_rewind_to_nowhere_is_passed_over(store, tmp_path, start):
+    _, journal = store.create(tmp_path)
+    journal.append("message", encode_message(Message("user", "one")))
+    journal.append("transcript.rewound", {"from": start})
+    assert [message.text for message in repaired(read(journal.path)).messages] == ["one"]
 
 
 def test_changes_of_model_and_mode_and_unknown_kinds_are_taken_as_they_come(store, tmp_path):

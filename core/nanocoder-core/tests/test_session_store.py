@@ -304,15 +304,3 @@ def test_a_damaged_file_that_holds_no_record_is_told(store, tmp_path):
     assert error_class(caught) == "session_unreadable"
     assert [path.stem for path in store.folder.glob("*.jsonl")] == [session_id]
     assert repaired([]).messages == []
-
-
-@pytest.mark.finding("F8")
-def test_a_session_is_found_by_words_of_its_title_and_of_its_first_prompt(store, tmp_path):
-    prompt = f"Rewrite the parser {'very ' * 30}carefully"
-    _, journal = store.take(begin(store, tmp_path, prompt))
-    journal.rename("Grammar")
-    journal.close()
-    [summary] = store.list()
-    assert summary.matches(["CAREFULLY", "grammar"])
-    assert summary.matches([])
-    assert not summary.matches(["grammar", "lexer"])

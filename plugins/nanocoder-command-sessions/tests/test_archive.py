@@ -2,7 +2,7 @@
 
 import pytest
 from nanocoder import Message, UsageError, encode_message
-from nanocoder_command_sessions.archive import fork, read_transcript, rename
+from nanocoder_command_sessions.archive import fork, read_session, rename
 from nanocoder_kit_sessions import SessionStore
 
 
@@ -70,7 +70,7 @@ def test_a_damaged_file_that_holds_no_record_is_not_forked(store, tmp_path):
 def test_what_is_no_id_opens_no_file(store, tmp_path, name):
     name = name.format(id=begin(store, tmp_path))
     (tmp_path / "x.jsonl").write_text("{}")
-    for attempt in (read_transcript, fork, lambda *given: rename(*given, "A title")):
+    for attempt in (read_session, fork, lambda *given: rename(*given, "A title")):
         with pytest.raises(UsageError) as caught:
             attempt(store, name)
         assert caught.value.error_class == "session_not_found"
@@ -80,5 +80,5 @@ def test_a_sub_agents_transcript_is_found_by_its_id(store, tmp_path):
     session_id = begin(store, tmp_path)
     inner = SessionStore(store.path(session_id).with_suffix(""))
     child = begin(inner, tmp_path, "Look for it")
-    assert read_transcript(store, child).messages[0].text == "Look for it"
-    assert read_transcript(store, "last", tmp_path).messages[0].text == "Hello"
+    assert read_session(store, child)[1].messages[0].text == "Look for it"
+    assert read_session(store, "last", tmp_path)[1].messages[0].text == "Hello"

@@ -1,6 +1,7 @@
 """`nanocoder sessions` as people use it: what they typed, forks, and what is removed."""
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -53,7 +54,7 @@ def test_people_see_what_they_typed_and_what_was_added_for_the_model_apart(nanoc
     for session in sessions:
         lines = nanocoder("sessions", "show", session["id"]).stdout.splitlines()
         added = "  added for the model: The file notes.txt now reads: ``` one ```"
-        assert lines[:2] == [f"user: {PROMPT}", added]
+        assert lines[:2] == [f"user 1: {PROMPT}", added]
         exported = nanocoder("sessions", "export", session["id"]).stdout
         assert exported.startswith(f"# {PROMPT}\n")
         assert f"## You\n\n{PROMPT}\n\nAdded for the model:\n\n````\nThe file" in exported
@@ -65,7 +66,7 @@ def test_people_see_what_they_typed_and_what_was_added_for_the_model_apart(nanoc
 def test_what_is_added_behind_a_request_is_told_apart_too(nanocoder, small):
     small("What would you do?", mode="plan")
     first, added, *_ = nanocoder("sessions", "show").stdout.splitlines()
-    assert first == "user: What would you do?"
+    assert first == "user 1: What would you do?"
     assert added.startswith("  added for the model: (Do not do this now.")
 
 
@@ -75,7 +76,7 @@ def test_a_journal_of_an_earlier_release_shows_what_was_typed(nanocoder, small):
 
     small(PROMPT)
     rewrite_journal(journal_of(nanocoder, listed(nanocoder)[0]["id"]), as_earlier)
-    assert nanocoder("sessions", "show").stdout.startswith(f"user: {PROMPT}\n  added for")
+    assert nanocoder("sessions", "show").stdout.startswith(f"user 1: {PROMPT}\n  added for")
 
 
 def test_what_the_program_says_itself_is_nobodys_prompt(nanocoder):
@@ -83,7 +84,7 @@ def test_what_the_program_says_itself_is_nobodys_prompt(nanocoder):
     nanocoder("run", "--mode", "edits", "--max-turns", "1", "--model", script, PROMPT)
     assert nanocoder("sessions", "undo", "--yes").returncode == 0
     shown = nanocoder("sessions", "show").stdout
-    assert shown.count("user: ") == 1
+    assert len(re.findall("^user", shown, re.MULTILINE)) == 1
     assert "  added for the model: The turn limit is reached." in shown
     assert "  added for the model: [the user undid your changes;" in shown
     exported = nanocoder("sessions", "export").stdout
@@ -116,7 +117,7 @@ def test_going_on_takes_the_fork_and_from_then_on_it_is_the_last(nanocoder, smal
     small(PROMPT)
     forked = fork(nanocoder)
     small("--continue", "And now?")
-    assert "user: And now?" in nanocoder("sessions", "show", forked).stdout
+    assert "user 2: And now?" in nanocoder("sessions", "show", forked).stdout
     done = nanocoder("sessions", "undo", "--yes")
     assert (done.returncode, "nothing to undo" in done.stderr) == (1, True)
 

@@ -30,7 +30,7 @@ _NAMES = {
     "nanocoder.session.journal": "Journal Record",
     "nanocoder.session.store": "SessionStore SessionSummary",
     "nanocoder.session.prompt": "message_tokens",
-    "nanocoder.session.transcript": "Transcript",
+    "nanocoder.session.transcript": "Transcript without_rewound",
     "nanocoder.text": "OutputLimit brief clip clip_output count_tokens without_password",
     "nanocoder.tools.session_info": "CallLimit ChildSession SessionInfo",
     "nanocoder.tools.tool": "Tool ToolContext ToolInfo tool",

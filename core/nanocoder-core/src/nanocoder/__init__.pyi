@@ -75,6 +75,7 @@ from nanocoder.session.session import Session as Session
 from nanocoder.session.store import SessionStore as SessionStore
 from nanocoder.session.store import SessionSummary as SessionSummary
 from nanocoder.session.transcript import Transcript as Transcript
+from nanocoder.session.transcript import without_rewound as without_rewound
 from nanocoder.text import OutputLimit as OutputLimit
 from nanocoder.text import brief as brief
 from nanocoder.text import clip as clip

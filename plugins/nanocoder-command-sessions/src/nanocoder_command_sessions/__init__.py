@@ -29,6 +29,7 @@ def nanocoder_commands() -> list[Command[Host]]:
         *_reading(),
         *_changing(),
         _undo(),
+        _rewind(),
     ]
 
 
@@ -98,7 +99,17 @@ def _changing() -> list[Command[Host]]:
             "sessions fork",
             "start a new session from the messages of another",
             _lazy("changing", "fork"),
-            (SESSION, OUTPUT, DIRECTORY),
+            (
+                SESSION,
+                Argument(
+                    "--at",
+                    "begin with what came before prompt N, as `sessions show` numbers them",
+                    kind="integer",
+                    metavar="N",
+                ),
+                OUTPUT,
+                DIRECTORY,
+            ),
         ),
         Command(
             "sessions rename",
@@ -138,6 +149,28 @@ def _undo() -> Command[Host]:
             ),
             Argument("--redo", "reverse the last undo", kind="flag", rival_group="which"),
             Argument("--file", "only the changes of this file", metavar="PATH"),
+            Argument("--force", "also restore files that were changed since", kind="flag"),
+            YES,
+            DIRECTORY,
+        ),
+    )
+
+
+def _rewind() -> Command[Host]:
+    return Command(
+        "sessions rewind",
+        "go back to before a prompt: conversation and files",
+        _lazy("undo", "rewind"),
+        (
+            SESSION,
+            Argument(
+                "--to",
+                "before prompt N, as `sessions show` numbers them",
+                kind="integer",
+                metavar="N",
+            ),
+            Argument("--conversation", "only the conversation", kind="flag", rival_group="what"),
+            Argument("--files", "only the files", kind="flag", rival_group="what"),
             Argument("--force", "also restore files that were changed since", kind="flag"),
             YES,
             DIRECTORY,

@@ -1,40 +1,55 @@
 """Stored sessions as a whole: read, copy and name them."""
 
+import math
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 from nanocoder import PersonError, UsageError, encode_message
-from nanocoder_kit_sessions import SessionStore, Transcript
+from nanocoder_kit_sessions import Record, SessionStore, Transcript
+from nanocoder_kit_sessions.prompts import find_prompt
 
 ID: Final = re.compile(r"[0-9]{8}-[0-9]{6}-[a-z0-9]{4}")
 
 
-def read_transcript(store: SessionStore, name: str, cwd: Path | None = None) -> Transcript:
-    """Return the transcript of a session, or of a sub-agent by its ID; raises UsageError."""
+def read_session(
+    store: SessionStore, name: str, cwd: Path | None = None
+) -> tuple[Sequence[Record], Transcript]:
+    """Return the records and the transcript of a session, or of a sub-agent by its ID.
+
+    Raises: UsageError.
+    """
     if ID.fullmatch(name):
         # A sub-agent's journal lies with its session's files.
         for journal in store.folder.glob(f"*/sessions/{name}.jsonl"):
-            return SessionStore(journal.parent.parent).transcript(name)
-    return store.transcript(store.find(name, cwd=cwd))
+            inner = SessionStore(journal.parent.parent)
+            return inner.records(name), inner.transcript(name)
+    session_id = store.find(name, cwd=cwd)
+    return store.records(session_id), store.transcript(session_id)
 
 
-def fork(store: SessionStore, origin: str, cwd: Path | None = None) -> str:
+def fork(store: SessionStore, origin: str, cwd: Path | None = None, number: int = 0) -> str:
     """Start a session with the messages of another, which may be in use; return its ID.
 
+    With a *number* it begins with the messages before that prompt.
     Raises: UsageError (session_not_found, session_unreadable), PersonError where nothing can be
     kept.
     """
     origin = store.find(origin, cwd=cwd)
-    if not store.records(origin):
+    records = store.records(origin)
+    if not records:
         raise _unreadable(f"{store.path(origin)}: there is no whole record in it")
-    past = store.transcript(origin)
-    title = {"title": past.title} if past.title else {}
+    before = find_prompt(records, number).seq if number else math.inf
+    past, title = store.transcript(origin, before=before), store.transcript(origin).title
+    facts = {"title": title} if title else {}
+    if number:
+        facts["forked_at"] = str(number)
     session_id, journal = store.create(
         Path(past.cwd) if cwd is None else cwd,
         past.model,
         past.mode,
-        origin={**title, "forked_from": origin},
+        origin={**facts, "forked_from": origin},
     )
     for message in past.messages:
         journal.append("message", encode_message(message, journal.artifact))

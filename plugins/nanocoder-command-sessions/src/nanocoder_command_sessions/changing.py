@@ -3,7 +3,7 @@
 from argparse import Namespace
 from typing import Final
 
-from nanocoder import Host
+from nanocoder import Host, UsageError
 from nanocoder_kit_sessions import remove as remove_session
 
 from nanocoder_command_sessions import archive
@@ -21,7 +21,9 @@ def resume(arguments: Namespace, host: Host) -> int:
 
 def fork(arguments: Namespace, host: Host) -> int:
     """Start a session with the messages of another, and print its ID."""
-    session_id = archive.fork(host.sessions, host.sessions.find(arguments.id, cwd=host.cwd))
+    origin = host.sessions.find(arguments.id, cwd=host.cwd)
+    number = 0 if arguments.at is None else prompt_number("--at", arguments.at)
+    session_id = archive.fork(host.sessions, origin, number=number)
     if arguments.output == "json":
         host.print_json({"session_id": session_id})
         return 0
@@ -31,6 +33,13 @@ def fork(arguments: Namespace, host: Host) -> int:
         f' or nanocoder run --session {session_id} "PROMPT"'
     )
     return 0
+
+
+def prompt_number(option: str, number: int) -> int:
+    """Return the number that *option* has; raises UsageError where no prompt can have it."""
+    if number < 1:
+        raise UsageError(f"{option} {number}: prompts are numbered from 1")
+    return number
 
 
 def rename(arguments: Namespace, host: Host) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from nanocoder import Host, one_line
-from nanocoder_kit_sessions import SessionSummary
+from nanocoder_kit_sessions import SessionSummary, matches
 
 MAX_TITLE, MIN_TITLE = 86, 12
 DIRECTORY_COLUMNS: Final = 28
@@ -29,7 +29,7 @@ EMPTY: Final = "{} without a model's answer not shown (--empty lists them)."
 def list_sessions(arguments: Namespace, host: Host) -> int:
     """Print the sessions that have a prompt, and of those without an answer how many there are."""
     prompted = [summary for summary in host.sessions.list() if summary.title]
-    matching = [summary for summary in prompted if summary.matches(arguments.words)]
+    matching = [summary for summary in prompted if matches(summary, arguments.words)]
     here = [summary for summary in matching if arguments.all or summary.cwd == str(host.cwd)]
     listed = [summary for summary in here if summary.turns or arguments.empty]
     if arguments.output == "json":

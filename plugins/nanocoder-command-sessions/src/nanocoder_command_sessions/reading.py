@@ -5,8 +5,9 @@ from typing import Any, Final
 
 from nanocoder import Host, Message, brief, encode_message, one_line, spoken
 from nanocoder_kit_sessions import Transcript
+from nanocoder_kit_sessions.prompts import prompt_numbers, prompts_of
 
-from nanocoder_command_sessions.archive import read_transcript
+from nanocoder_command_sessions.archive import read_session
 
 OUTPUT_CHARS: Final = 2_000
 LINE_COLUMNS: Final = 160
@@ -15,12 +16,16 @@ SECRETS: Final = "Contains everything the model read, possibly secrets. Review b
 
 def show(arguments: Namespace, host: Host) -> int:
     """Print a transcript: messages as they are, calls and results in a line each."""
-    transcript = read_transcript(host.sessions, arguments.id, host.cwd)
+    records, transcript = read_session(host.sessions, arguments.id, host.cwd)
+    numbers = prompt_numbers(transcript.messages, prompts_of(records))
     if arguments.output == "json":
-        host.print_json(_data(transcript))
+        data = _data(transcript)
+        for place, number in numbers.items():
+            data["messages"][place]["prompt"] = number
+        host.print_json(data)
         return 0
-    for message in transcript.messages:
-        _print_message(host, message)
+    for place, message in enumerate(transcript.messages):
+        _print_message(host, message, numbers.get(place, 0))
     return 0
 
 
@@ -44,10 +49,10 @@ def _data(transcript: Transcript) -> dict[str, Any]:
     return {**session, "messages": messages}
 
 
-def _print_message(host: Host, message: Message) -> None:
+def _print_message(host: Host, message: Message, number: int) -> None:
     typed, added = spoken(message)
     if typed:
-        host.print_line(f"{message.role}: {typed}")
+        host.print_line(f"{message.role}{f' {number}' if number else ''}: {typed}")
     if added:
         host.print_line(f"  added for the model: {one_line(added, LINE_COLUMNS)}")
     for call in message.calls:

@@ -1,17 +1,24 @@
-"""`nanocoder sessions undo`: restore the files that a session changed, or reverse that."""
+"""`nanocoder sessions undo` and `rewind`: files, and conversations, as they were before."""
 
 from argparse import Namespace
+from collections.abc import Callable
 from typing import Final
 
-from nanocoder import Host
+from nanocoder import Host, UsageError, one_line
+from nanocoder_kit_sessions.rewinding import RewindRequest
+from nanocoder_kit_sessions.rewinding import rewind as rewind_session
 from nanocoder_kit_sessions.undo import UndoRequest
 from nanocoder_kit_sessions.undo import undo as undo_session
 
-from nanocoder_command_sessions.changing import NEEDS_PERSON
+from nanocoder_command_sessions.changing import NEEDS_PERSON, prompt_number
 
 NOT_CONFIRMED: Final = (
     "Nothing changed: no terminal to confirm on. Pass --yes to do it without asking."
 )
+NO_NUMBER: Final = (
+    "name the prompt to go back to: --to N; `nanocoder sessions show {}` numbers them"
+)
+PROMPT_COLUMNS: Final = 60
 
 
 def undo(arguments: Namespace, host: Host) -> int:
@@ -23,12 +30,7 @@ def undo(arguments: Namespace, host: Host) -> int:
         file=arguments.file or "",
         force=arguments.force,
     )
-
-    def agree() -> bool:
-        can_ask = host.is_interactive and not arguments.yes
-        return host.agrees("Restore these files?") if can_ask else bool(arguments.yes)
-
-    undone = undo_session(host, arguments.id, request, host.print_line, agree)
+    undone = undo_session(host, arguments.id, request, host.print_line, _consent(arguments, host))
     if undone.files is None and not host.is_interactive:
         host.say(NOT_CONFIRMED)
         return NEEDS_PERSON
@@ -36,3 +38,39 @@ def undo(arguments: Namespace, host: Host) -> int:
     is_done = undone.files is not None
     host.print_line(f"Done. To reverse it: nanocoder {way}" if is_done else "Nothing was changed.")
     return 0
+
+
+def rewind(arguments: Namespace, host: Host) -> int:
+    """Go back to before a prompt, with the conversation, the files, or both."""
+    if arguments.to is None:
+        raise UsageError(NO_NUMBER.format(arguments.id))
+    request = RewindRequest(
+        prompt_number("--to", arguments.to),
+        conversation=not arguments.files,
+        files=not arguments.conversation,
+        force=arguments.force,
+    )
+    rewound = rewind_session(
+        host, arguments.id, request, host.print_line, _consent(arguments, host)
+    )
+    if rewound.files is None:
+        if host.is_interactive:
+            host.print_line("Nothing was changed.")
+            return 0
+        host.say(NOT_CONFIRMED)
+        return NEEDS_PERSON
+    prompt = one_line(rewound.prompt.text, PROMPT_COLUMNS)
+    parts = {"conversation": request.conversation, "files": request.files}
+    what = " and ".join(name for name, is_meant in parts.items() if is_meant)
+    host.print_line(f"Rewound the {what} to before prompt {rewound.prompt.number}: {prompt}")
+    if rewound.files:
+        host.say(f"To restore the files again: nanocoder sessions undo {rewound.session_id} --redo")
+    return 0
+
+
+def _consent(arguments: Namespace, host: Host) -> Callable[[], bool]:
+    def agree() -> bool:
+        can_ask = host.is_interactive and not arguments.yes
+        return host.agrees("Restore these files?") if can_ask else bool(arguments.yes)
+
+    return agree

@@ -57,10 +57,15 @@ class History:
 
     def all(self) -> Piece:
         """Return everything that still stands as one piece."""
+        return self.since(0)
+
+    def since(self, seq: int) -> Piece:
+        """Return everything that still stands of what was changed from record *seq* on."""
         session = Piece("session", self.pieces[0].at if self.pieces else 0.0)
         for piece in self.pieces:
-            if not piece.undoes and self.standing(piece):
-                session.changes += self.standing(piece)
+            changes = [change for change in self.standing(piece) if change.seq >= seq]
+            if changes and not piece.undoes:
+                session.changes += changes
                 session.tools += piece.tools
         return session
 

@@ -9,12 +9,14 @@ from nanocoder import (
     ConfigError,
     Host,
     Journal,
+    Message,
     PersonError,
     Record,
     Session,
     ToolError,
     UsageError,
     Workspace,
+    encode_message,
 )
 
 from nanocoder_kit_sessions.file_change import FileChange, apart_from
@@ -32,6 +34,7 @@ FORKED: Final = "; this session is a fork: undo earlier changes in {}"
 NO_CALL: Final = (
     "call {!r} has no change to undo; `nanocoder sessions show ID --output json` lists the ids"
 )
+TELL_MODEL: Final = "[the user {}; read these files again before you continue: {}]"
 NO_REDO: Final = "nothing to redo"
 TRACKED: Final = frozenset({"read", "write", "idempotent", "reversible"})
 """The effects of tools that only change files through the workspace."""
@@ -41,7 +44,8 @@ TRACKED: Final = frozenset({"read", "write", "idempotent", "reversible"})
 class UndoRequest:
     """What to undo: the last run, one *call*, *everything*, or with *redo* the last undo.
 
-    With *file* only what was done to that file; with *force* also what was changed since.
+    *since* is the number of the first record whose changes are undone, 0 for none. With *file* only
+    what was done to that file; with *force* also what was changed since.
     """
 
     call: str = ""
@@ -49,6 +53,7 @@ class UndoRequest:
     redo: bool = False
     file: str = ""
     force: bool = False
+    since: int = 0
 
 
 @frozen
@@ -77,7 +82,9 @@ def undo(
         raise UsageError(NOT_KEPT)
     selection = _select(journal.records(), request)
     command = _Undo(session.open_workspace(), journal, _effects(host), say, request.force)
-    return Undone(session.id, command.run(selection, agree))
+    files = command.run(selection, agree)
+    session.reread()  # the model reads of the undo
+    return Undone(session.id, files)
 
 
 def _undo_stored(
@@ -149,8 +156,10 @@ def _select(records: Sequence[Record], request: UndoRequest) -> _Selection:
         piece = history.of_call(request.call)
         if piece is None:
             raise UsageError(NO_CALL.format(request.call))
+    elif request.since or request.everything:
+        piece = history.since(request.since)
     else:
-        piece = history.all() if request.everything else history.last()
+        piece = history.last()
     changes = history.standing(piece) if piece is not None else []
     if request.file:
         path = request.file.removeprefix("./")
@@ -215,6 +224,10 @@ class _Undo:
             "files": plan.paths,
         }
         self.journal.append("undo.finished", record, sync=True)
+        if plan.paths:
+            how = "restored your changes" if selection.again else "undid your changes"
+            note = TELL_MODEL.format(how, ", ".join(plan.paths))
+            self.journal.append("message", encode_message(Message("user", note, typed="")))
 
     def _without_blocked(self, plan: UndoPlan, selection: _Selection) -> UndoPlan:
         """Leave files alone that were changed since, say so, and plan for the others."""

@@ -1,6 +1,6 @@
-"""The sessions in which something was done."""
+"""The sessions in which something was done, or which words mean."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -15,6 +15,12 @@ def sessions_with_work(store: SessionStore, cwd: Path) -> Iterator[SessionSummar
     for summary in store.list():
         if summary.cwd == directory and (not summary.forked_from or _has_run(store, summary.id)):
             yield summary
+
+
+def matches(summary: SessionSummary, words: Sequence[str]) -> bool:
+    """Tell whether the title or the first prompt has all *words*, in upper or lower case."""
+    text = f"{summary.title}\n{summary.prompt}".casefold()
+    return all(word.casefold() in text for word in words)
 
 
 def _has_run(store: SessionStore, session_id: str) -> bool:

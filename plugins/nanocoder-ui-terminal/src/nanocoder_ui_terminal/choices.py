@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from attrs import frozen
 from nanocoder import counted
-from nanocoder_kit_sessions import SessionSummary
+from nanocoder_kit_sessions import SessionSummary, matches
 
 from nanocoder_ui_terminal.text_lines import one_line, use_chat_commands
 
@@ -84,7 +84,7 @@ class Sessions:
             number = int(query)
             return [session for session in sessions if session.id in ids[number - 1 : number]]
         by_id = [session for session in sessions if session.id.startswith(query)]
-        return by_id or [session for session in sessions if session.matches(query.split())]
+        return by_id or [session for session in sessions if matches(session, query.split())]
 
     def rows(self, sessions: Sequence[Any], width: int) -> list[tuple[str, ...]]:
         """Return a row for each of the first sessions, *width* columns wide, and number them."""

@@ -35,10 +35,6 @@ def restore_files(conversation: "Conversation", *, redo: bool, force: bool = Fal
         conversation.say("Nothing was changed.")
         return
     conversation.say(f"Done. /{'undo' if redo else 'redo'} reverts this.")
-    how = "redid your changes" if redo else "undid your changes"
-    conversation.tell_model(
-        f"[the user {how}; read these files again before you continue: {', '.join(undone.files)}]"
-    )
 
 
 def _ask(terminal: "Terminal", cancelled: "Cancel") -> bool:

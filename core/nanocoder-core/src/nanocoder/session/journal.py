@@ -7,7 +7,8 @@ with a number that was passed already is none of the journal's.
 Kinds of records: `session.started`, `session.resumed`, `session.changed` (new model, mode, cwd or
 title), `message`, `call.started` (before the call runs), `call.finished`, `file.changed` (before
 a file is), `undo.started` and `undo.finished` (which changes it took back),
-`transcript.compacted` (its messages replace those before), `session.finished`, and any event.
+`transcript.compacted` (its messages replace those before), `transcript.rewound` (takes the records
+since number `from` out of the transcript), `session.finished`, and any event.
 Readers keep kinds they do not know.
 """
 

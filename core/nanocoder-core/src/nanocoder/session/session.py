@@ -9,6 +9,7 @@ from nanocoder.config.config import Config
 from nanocoder.path.path import Executor, Services
 from nanocoder.provider import Provider
 from nanocoder.session.context import Context, Shortened
+from nanocoder.session.conversation import Conversation
 from nanocoder.session.installed import start_notices
 from nanocoder.session.loop import Run
 from nanocoder.session.models import Chosen
@@ -16,6 +17,7 @@ from nanocoder.session.repetition import RepetitionGuard
 from nanocoder.session.report import Report
 from nanocoder.session.runtime import Runtime
 from nanocoder.session.sub_sessions import SubSessions
+from nanocoder.session.transcript import repaired
 from nanocoder.tools.session_info import SessionInfo
 from nanocoder.tools.tool import Tool
 from nanocoder.values import Attachment, Event, Message, Mode, ToolCall, ToolResult
@@ -159,6 +161,16 @@ class Session:
     def restore(self) -> Iterator[Event]:
         """Put back what the latest compaction replaced; raises UsageError when there was none."""
         return self._runtime.deliver_all(self.context.restore())
+
+    def reread(self) -> None:
+        """Go on with the messages that the journal has now, after a plugin changed which these are.
+
+        Raises: UsageError when the journal cannot be read.
+        """
+        if self.journal is not None and self.journal.path and not self.journal.problem:
+            transcript = repaired(self.journal.records(), self.journal.artifacts)
+            self._runtime.conversation = Conversation(transcript.messages)
+            self.context = Context(self._runtime)
 
     def interrupt(self, reason: str = "interrupted", *, signal: int = 0) -> None:
         """Stop the run; may be called from any thread, but not from a signal handler.

@@ -1,6 +1,7 @@
 """All sessions of a user: making, finding, locking and resuming them."""
 
 import json
+import math
 import os
 import re
 import time
@@ -49,11 +50,6 @@ class SessionSummary(Value):
     size: int
     forked_from: str = ""
     prompt: str = ""
-
-    def matches(self, words: Sequence[str]) -> bool:
-        """Tell whether the title or the first prompt has all *words*, in upper or lower case."""
-        text = f"{self.title}\n{self.prompt}".casefold()
-        return all(word.casefold() in text for word in words)
 
 
 class SessionStore:
@@ -178,9 +174,13 @@ class SessionStore:
         """Return the whole records of a session without taking it over; raises UsageError."""
         return read(self.path(session_id))
 
-    def transcript(self, session_id: str) -> Transcript:
-        """Return the transcript of a session without taking it over; raises UsageError."""
-        return repaired(self.records(session_id), self.path(session_id).with_suffix(""))
+    def transcript(self, session_id: str, *, before: float = math.inf) -> Transcript:
+        """Return the transcript of a session without taking it over; raises UsageError.
+
+        Only the records with a number less than *before* count.
+        """
+        records = filter(lambda record: record.seq < before, self.records(session_id))
+        return repaired(records, self.path(session_id).with_suffix(""))
 
     def _last(self, cwd: Path | None) -> str:
         directory = str((cwd or Path.cwd()).resolve())

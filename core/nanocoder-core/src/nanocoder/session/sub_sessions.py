@@ -225,7 +225,10 @@ class SubSessions:
             if self._is_closed:
                 raise Cancelled(ENDED)
             if len(self._open) >= MAX_OPEN:
-                raise _too_many()
+                raise ToolError(
+                    f"not run: at most {MAX_OPEN} sub-agents work at once; wait for one to finish",
+                    error_class="too_many_sessions",
+                )
             journal = self._create_journal(info, caller)
             name = f"{info.parent}.{next(self._numbers)}" if journal is None else journal.id
             self._open[name] = None
@@ -245,13 +248,6 @@ class SubSessions:
 def stricter(mode: Mode, other: Mode) -> Mode:
     """Return the mode of the two in which less happens without asking."""
     return min(mode, other, key=MODES.index)
-
-
-def _too_many() -> ToolError:
-    return ToolError(
-        f"not run: at most {MAX_OPEN} sub-agents work at once; wait for one to finish",
-        error_class="too_many_sessions",
-    )
 
 
 def _no_answer(_: ApprovalRequest | Question) -> None:

@@ -9,20 +9,20 @@ from nanocoder_schema import Shown
 
 from nanocoder.session.journal import Record, title_of
 from nanocoder.session.messages import decode, decode_message, spoken
-from nanocoder.values import Message, ToolCall, ToolResult, Usage
+from nanocoder.values import Message, ToolCall, ToolResult
 
+CHANGED: Final = "session.changed"
 INTERRUPTED: Final = "interrupted: the program ended before this call finished"
 
 
 @define(eq=False, repr=False)
 class Transcript(Shown):
-    """The messages of a session, which only grow, and what is known about it.
+    """The messages of a session, and what is known about it.
 
     *turns* counts the model's answers, *interrupted* holds the calls that got a result by repair.
     """
 
     messages: list[Message] = field(factory=list)
-    usage: Usage = field(factory=Usage)
     model: str = ""
     mode: str = ""
     cwd: str = ""
@@ -30,12 +30,10 @@ class Transcript(Shown):
     turns: int = 0
     interrupted: list[ToolCall] = field(factory=list)
 
-    def add(self, message: Message, usage: Usage | None = None) -> None:
-        """Append a message and what it cost."""
+    def add(self, message: Message) -> None:
+        """Append a message."""
         self.messages.append(message)
         self.turns += message.role == "assistant"
-        if usage is not None:
-            self.usage = self.usage + usage
         if not self.title and message.role == "user":
             self.title = title_of(spoken(message)[0])
 
@@ -48,10 +46,24 @@ def repaired(records: Iterable[Record], artifacts: Path | None = None) -> Transc
     attachments.
     """
     repair = _Repair(artifacts)
-    for record in records:
+    for record in without_rewound(records):
         repair.take(record)
     repair.settle()
     return repair.transcript
+
+
+def without_rewound(records: Iterable[Record]) -> list[Record]:
+    """Return *records* without those that a later `transcript.rewound` takes back.
+
+    Changes of the session itself, such as its title, are not taken back.
+    """
+    standing = list[Record]()
+    for record in records:
+        first = record.data.get("from") if record.kind == "transcript.rewound" else None
+        if isinstance(first, int):
+            standing = [each for each in standing if each.seq < first or each.kind == CHANGED]
+        standing.append(record)
+    return standing
 
 
 class _Repair:
@@ -73,11 +85,9 @@ class _Repair:
             self._prompted(data)
         elif record.kind == "call.finished":
             self._finished(data)
-        elif record.kind == "undo.finished":
-            self._undone(data)
         elif record.kind == "transcript.compacted" and isinstance(data.get("messages"), list):
             self._compacted(data["messages"])
-        elif record.kind in {"session.started", "session.resumed", "session.changed"}:
+        elif record.kind in {"session.started", "session.resumed", CHANGED}:
             self._follow_session(data)
 
     def settle(self) -> None:
@@ -99,8 +109,7 @@ class _Repair:
         self.settle()
         if message.role == "user":
             message = self._as_typed(message)
-        usage = data.get("usage")
-        self.transcript.add(message, decode(Usage, usage) if isinstance(usage, dict) else None)
+        self.transcript.add(message)
         self._waiting = message.calls
 
     def _answered(self, results: Iterable[ToolResult]) -> None:
@@ -119,21 +128,11 @@ class _Repair:
     def _compacted(self, messages: list[object]) -> None:
         self.settle()
         transcript = self.transcript
-        turns, usage = transcript.turns, transcript.usage
+        turns = transcript.turns
         transcript.messages.clear()
         for message in messages:
             self._message(message)
-        transcript.turns, transcript.usage = turns, usage
-
-    def _undone(self, data: Mapping[str, Any]) -> None:
-        """Let the model know that files are no longer as it left them."""
-        files = data.get("files")
-        if isinstance(files, list) and files:
-            self.settle()
-            how = "restored your changes" if data.get("again") else "undid your changes"
-            names = ", ".join(map(str, files))
-            note = f"[the user {how}; read them again before you continue: {names}]"
-            self.transcript.add(Message("user", note, typed=""))
+        transcript.turns = turns
 
     def _prompted(self, data: Mapping[str, Any]) -> None:
         """Take the title from what was typed; the message may hold whole files beside it."""

@@ -1,0 +1,74 @@
+"""The prompts of a session, numbered as people see them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from attrs import frozen
+from nanocoder import Message, Record, UsageError, counted, spoken, without_rewound
+
+
+@frozen
+class Prompt:
+    """What a person asked: its *number* in the conversation counts from 1.
+
+    *seq* is the number of the record that it begins with, *at* its time in seconds since the epoch.
+    """
+
+    number: int
+    seq: int
+    at: float
+    text: str
+
+
+def prompts_of(records: Iterable[Record]) -> list[Prompt]:
+    """Return the prompts of the conversation that *records* hold, those before a compaction too.
+
+    Those that were rewound are left out.
+    """
+    prompts: list[Prompt] = []
+    run: Record | None = None
+    for record in without_rewound(records):
+        if record.kind == "run.started":
+            run = record
+        elif record.kind == "message" and record.data.get("role") == "user":
+            if text := _typed(record.data, run):
+                prompts.append(Prompt(len(prompts) + 1, (run or record).seq, record.at, text))
+            run = None
+    return prompts
+
+
+def find_prompt(records: Iterable[Record], number: int) -> Prompt:
+    """Return the prompt with that number; raises UsageError."""
+    prompts = prompts_of(records)
+    if not 0 < number <= len(prompts):
+        raise UsageError(
+            f"there is no prompt {number}: this session has {counted(len(prompts), 'prompt')};"
+            " `nanocoder sessions show ID` numbers them"
+        )
+    return prompts[number - 1]
+
+
+def prompt_numbers(messages: Sequence[Message], prompts: Sequence[Prompt]) -> Mapping[int, int]:
+    """Return which of *messages*, by their places, are which *prompts*, by their numbers.
+
+    A compaction may have left messages out, or put others in their place.
+    """
+    numbers: dict[int, int] = {}
+    remaining = len(prompts)
+    for place in reversed(range(len(messages))):
+        text = spoken(messages[place])[0] if messages[place].role == "user" else ""
+        same = (prompt for prompt in reversed(prompts[:remaining]) if text and prompt.text == text)
+        prompt = next(same, None)
+        if prompt is not None:
+            numbers[place], remaining = prompt.number, prompt.number - 1
+    return numbers
+
+
+def _typed(message: Mapping[str, Any], run: Record | None) -> str:
+    """Return what a person typed; records of earlier releases have it only where the run began."""
+    text = message.get("typed")
+    if text is None and run is not None:
+        text = run.data.get("prompt")
+    if text is None:
+        text = message.get("text")
+    return text if isinstance(text, str) else ""
