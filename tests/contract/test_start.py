@@ -106,9 +106,8 @@ def test_a_run_imports_the_plugins_that_it_uses_and_nothing_slow(home):
 
 
 @pytest.mark.timeout(60)
-def test_a_run_without_a_call_imports_little_of_the_policies_and_opens_no_workspace(home):
+def test_a_run_without_a_call_imports_little_of_the_policies(home):
     modules = loaded(home, "run", "--model", f"scripted/{home}/reply.json", "Hello")
-    assert "nanocoder_files.workspace" not in modules
     policies = plugins_of(("policy",))
     parts = [name for name in modules if name.partition(".")[0] in policies and "." in name]
     assert len(parts) <= 2 * len(policies), sorted(parts)

@@ -1,5 +1,8 @@
 """Which files reach the prompt, in which order, marked as whose words, and what cannot."""
 
+import subprocess
+import sys
+
 import nanocoder_context_files as plugin
 import pytest
 from nanocoder_testing import opened
@@ -90,3 +93,19 @@ def test_a_long_file_is_cut(repository):
 
 def test_without_files_the_prompt_stays_as_it_is(repository):
     assert plugin.HEAD not in system_of(repository)
+
+
+LOOKS = """
+import sys
+from pathlib import Path
+from nanocoder import SessionInfo
+from nanocoder_context_files.files import Names, instructions
+assert instructions(SessionInfo("s", Path(sys.argv[1])), Names(["AGENTS.md"]), 100) == []
+print("nanocoder_files.workspace" in sys.modules)
+"""
+
+
+def test_a_folder_without_the_files_costs_a_start_no_workspace(repository):
+    command = [sys.executable, "-c", LOOKS, str(repository)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
