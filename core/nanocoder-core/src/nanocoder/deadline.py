@@ -21,7 +21,7 @@ from nanocoder.errors import Cancelled, TimedOut
 
 T = TypeVar("T")
 
-IDLE_S: Final = 0.15
+IDLE_S: Final = 0.3
 """By then a request was sent, and a model that answers at once has answered."""
 
 

@@ -3,26 +3,28 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from attrs import define, evolve, field
+from attrs import evolve
 from nanocoder import Message, Request, ToolDefinition, ToolResult
 
 PLUGIN = "tool-search"
+TOOLS = "tools"
+"""The resource that holds a session's SessionTools."""
 MAX_NAMED = 200
 """The most deferred tools that are named; the search finds the others all the same."""
 
 Definitions = Mapping[str, ToolDefinition]
 
 
-@define(eq=False, repr=False)
 class SessionTools:
     """The tools of one session: which are deferred, and which the model has found or called."""
 
-    deferred: frozenset[str] = frozenset()
-    _revealed: dict[str, None] = field(factory=dict)
-    _count: int = 0
-    _last: Message | None = None
-    _key: tuple[Any, ...] = ()
-    _tools: tuple[ToolDefinition, ...] = ()
+    def __init__(self) -> None:
+        self.deferred: frozenset[str] = frozenset()
+        self._revealed: dict[str, None] = {}
+        self._count = 0
+        self._last: Message | None = None
+        self._key: tuple[Any, ...] = ()
+        self._tools: tuple[ToolDefinition, ...] = ()
 
     def reduce(self, request: Request, always: Collection[str]) -> Request:
         """Return *request* without the definitions of the deferred tools.
