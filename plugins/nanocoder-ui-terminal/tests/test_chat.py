@@ -169,11 +169,33 @@ def test_lines_of_a_file_can_be_mentioned(chat, workspace, state, mention, says)
 
 
 @pytest.mark.finding("B21")
-@pytest.mark.parametrize("mention", ["big.txt:12-10", "big.txt:0", "none.txt:3"])
-def test_lines_that_cannot_be_are_told(chat, workspace, mention):
+@pytest.mark.contract("N2")
+@pytest.mark.parametrize(
+    ("mention", "says"),
+    [
+        ("big.txt:12-10", "@big.txt:12-10: line 12 comes after the last one named"),
+        ("big.txt#L12-L10", "@big.txt#L12-L10: line 12 comes after the last one named"),
+        ("big.txt:0", "@big.txt:0: lines count from 1"),
+        ("none.txt:3", "@none.txt:3: there is no such file here"),
+        ("big.txt:70-80", "big.txt, lines 70-80: "),
+    ],
+)
+def test_lines_that_cannot_be_are_told(chat, workspace, state, mention, says):
     (workspace / "big.txt").write_text("one\n")
     talk = chat(HI).type(f"explain @{mention}").see("Hello there.")
-    assert f"@{mention}: there is no such file here" in talk.text
+    assert says in talk.text
+    assert "only the name is sent" in talk.text
+    (journal,) = (state / "sessions").glob("*.jsonl")
+    assert "File big.txt" not in journal.read_text()
+
+
+@pytest.mark.contract("N2")
+def test_lines_beyond_the_end_are_told_and_the_others_sent(chat, workspace, state):
+    (workspace / "big.txt").write_text("one\ntwo\nthree\n")
+    talk = chat(HI).type("explain @big.txt:2-90").see("Hello there.")
+    assert "big.txt, lines 2-90: the file ends at line 3; lines 2-3 are sent" in talk.text
+    (journal,) = (state / "sessions").glob("*.jsonl")
+    assert "File big.txt, lines 2-3:\\n2\\ttwo\\n3\\tthree" in journal.read_text()
 
 
 @pytest.mark.finding("D6")

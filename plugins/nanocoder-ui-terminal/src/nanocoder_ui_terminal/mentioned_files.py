@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
-from attrs import frozen
+from attrs import evolve, frozen
 from nanocoder import Attachment, Event, Session, Workspace, WorkspaceError
 
 READER: Final = "read_file"
@@ -93,7 +93,7 @@ def attach_files(
     with Workspace(session.info.cwd) as workspace:
         mentions = find_mentions(typed, workspace)
         for name in find_missing(typed, workspace):
-            say(f"@{name}: there is no such file here; only the name is sent")
+            say(f"@{name}: {_why_missing(name, workspace)}; only the name is sent")
         for name in find_folders(typed, workspace):
             say(f"@{name} is a folder: its name is sent, its files are not; name a file to send it")
         for pasted in find_pasted(typed, workspace):
@@ -104,8 +104,14 @@ def attach_files(
             show(event)
         result = session.result
         if result is not None and not result.is_error:
+            end = result.metadata.get("last")
+            if isinstance(end, int) and end < mention.last:
+                say(f"{mention}: the file ends at line {end}; lines {mention.first}-{end} are sent")
+                mention = evolve(mention, last=end)  # noqa: PLW2901 - what is sent of it
             text += f"\n\nFile {mention}:\n{result.output}"
             attachments += result.attachments
+        elif result is not None and mention.first:
+            say(f"{mention}: {result.output}; only the name is sent")
     return Prompt(text, tuple(attachments))
 
 
@@ -161,6 +167,15 @@ def _mention(name: str, workspace: Workspace) -> Mention | None:
     first = int(match[2] or match[4])
     last = int(match[3] or match[5] or first)
     return Mention(match[1], first, last) if 0 < first <= last else None
+
+
+def _why_missing(name: str, workspace: Workspace) -> str:
+    """Say what is wrong with a name that is no file: the file, or the lines of one."""
+    match = LINES.fullmatch(name)
+    if match is None or not _is_file(match[1], workspace):
+        return "there is no such file here"
+    first = int(match[2] or match[4])
+    return f"line {first} comes after the last one named" if first else "lines count from 1"
 
 
 def _is_folder(path: str, workspace: Workspace) -> bool:
