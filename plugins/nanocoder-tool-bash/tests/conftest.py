@@ -1,3 +1,4 @@
+import time
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,6 +20,7 @@ class Shell:
         self.wrap: Callable[[list[str]], list[str]] | None = None
         self.workspace = Workspace(root)
         self.jobs = open_jobs()
+        self.pieces: list[tuple[float, str]] = []
 
     def __call__(self, command: str, **more: object) -> ToolResult:
         return bash.invoke(self.context(), bash.signature.check({"command": command, **more}))
@@ -40,7 +42,12 @@ class Shell:
             artifact=self.keep,
             wrap=self.wrap,
             resource=lambda _: self.jobs,
+            progress=self.note_progress,
         )
+
+    def note_progress(self, text: str, *, is_output: bool) -> None:
+        assert is_output
+        self.pieces.append((time.monotonic(), text))
 
     def keep(self, name: str, data: bytes) -> str:
         path = self.outputs / name

@@ -84,6 +84,11 @@ class Talk:
             pass
         return self
 
+    def touch(self, name):
+        """Make a file in the directory that the program works in."""
+        Path(str(self._child.cwd), name).touch()
+        return self
+
     def signal(self, number):
         """Send a signal to the process."""
         self._child.kill(number)

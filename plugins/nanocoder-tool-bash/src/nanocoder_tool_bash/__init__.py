@@ -2,6 +2,7 @@
 
 import math
 import os
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -63,7 +64,7 @@ def bash(
     jobs: Jobs = ctx.resource("jobs")
     if background:
         return _start_job(jobs, command, ctx.wrap(argv), cwd, env)
-    with Command(ctx.wrap(argv), cwd, env) as process:
+    with Command(ctx.wrap(argv), cwd, env, partial(ctx.progress, is_output=True)) as process:
         ended = process.finish(limits, ctx.cancelled)
         # The model learns here that a job has ended, without having to ask for it.
         notes += note_ended_jobs(jobs)

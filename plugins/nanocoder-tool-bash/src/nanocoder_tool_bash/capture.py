@@ -1,6 +1,7 @@
 """The output of one pipe: all of it in memory while it is short, else head, tail and a file."""
 
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from typing import IO, Final
 
@@ -53,8 +54,12 @@ class Stream:
 class Capture:
     """Reads one pipe without ever blocking; memory and file are bounded, *size* counts on."""
 
-    def __init__(self, pipe: IO[bytes]) -> None:
+    def __init__(
+        self, pipe: IO[bytes], tap: Callable[[int, bytes], None] = lambda _fd, _chunk: None
+    ) -> None:
+        """Read *pipe*; *tap* gets each chunk at once, with the pipe's descriptor."""
         self.fd = pipe.fileno()
+        self._tap = tap
         self.is_open = True
         self._pipe = pipe
         self._head = bytearray()
@@ -75,6 +80,7 @@ class Capture:
             self.is_open = False
             return False
         self._add(chunk)
+        self._tap(self.fd, chunk)
         return True
 
     def drain(self) -> None:

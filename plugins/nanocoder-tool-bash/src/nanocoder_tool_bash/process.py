@@ -5,7 +5,7 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Final, Self
@@ -16,6 +16,7 @@ from nanocoder_kit_process.brand import VARIABLE, new_brand
 from nanocoder_kit_process.family import Family, guard
 
 from nanocoder_tool_bash.capture import Capture
+from nanocoder_tool_bash.live_output import LiveOutput
 from nanocoder_tool_bash.process_wait import KILLED_S, CancelPipe, Limits, ProcessWait
 from nanocoder_tool_bash.watchdog import watchdog
 
@@ -44,15 +45,19 @@ class Command:
     Raises: ToolError (cwd_missing, command_too_long, invalid_arguments, spawn_failed).
     """
 
-    def __init__(self, argv: list[str], cwd: Path, env: Mapping[str, str]) -> None:
+    def __init__(
+        self, argv: list[str], cwd: Path, env: Mapping[str, str], show: Callable[[str], None]
+    ) -> None:
+        """Start *argv*; *show* gets what it prints, in pieces."""
         guard()
         brand = new_brand()
         self._started = time.monotonic()
         self._process = _spawn(argv, cwd, {**env, VARIABLE: brand.text})
         self._family = Family(brand, self._process.pid)
         watchdog().add(self._process.pid)
-        self.stdout = Capture(_pipe(self._process.stdout))
-        self.stderr = Capture(_pipe(self._process.stderr))
+        self._live = LiveOutput(show)
+        self.stdout = Capture(_pipe(self._process.stdout), self._live.add)
+        self.stderr = Capture(_pipe(self._process.stderr), self._live.add)
         with _pipe(self._process.stdin) as go, suppress(BrokenPipeError):  # it was killed
             go.write(b"\n")
 
@@ -71,7 +76,7 @@ class Command:
     def finish(self, limits: Limits, cancelled: Cancel) -> Ended:
         """Wait for the end, or cause it, and end the processes left in the background."""
         captures = (self.stdout, self.stderr)
-        wait = ProcessWait(self._process, self._family, captures, limits)
+        wait = ProcessWait(self._process, self._family, captures, limits, self._live)
         cancel_pipe = CancelPipe(cancelled)
         try:
             wait.run(self._started, cancel_pipe)
@@ -80,6 +85,7 @@ class Command:
         leftovers = self._family.end()
         for capture in captures:
             capture.drain()
+        self._live.finish()
         return Ended(
             returncode=self._returncode(),
             duration_s=time.monotonic() - self._started,

@@ -14,6 +14,7 @@ from nanocoder import Cancel
 from nanocoder_kit_process.family import Family
 
 from nanocoder_tool_bash.capture import Capture
+from nanocoder_tool_bash.live_output import LiveOutput
 
 QUIET_S: Final = 0.1  # a pipe that a child keeps open counts as finished after this much silence …
 DRAIN_S: Final = 2.0  # … and in any case after this
@@ -63,6 +64,7 @@ class ProcessWait:
     _family: Family
     _captures: tuple[Capture, ...]
     _limits: Limits
+    _live: LiveOutput
     timed_out: bool = False
     cancelled: bool = False
     _pidfd: int = -1
@@ -89,9 +91,11 @@ class ProcessWait:
                 poll.register(fd, select.POLLIN)
         now = time.monotonic()
         while not self._is_over(now):
-            ready = {fd for fd, _ in poll.poll(1_000 * self._pause(now))}
+            pause_s = min(self._pause(now), self._live.due_s(now))
+            ready = {fd for fd, _ in poll.poll(1_000 * pause_s)}
             now = time.monotonic()
             self._read(ready, poll, now)
+            self._live.pass_on(now)
             self._check_end(ready, now)
             if cancel_pipe.fd in ready:
                 poll.unregister(cancel_pipe.fd)

@@ -26,12 +26,14 @@ class Settings:
 
     *diff_lines* of a change, or of what a result has for a person, and *output_lines* of a command
     are shown beneath a call;
-    *preview_lines* of what is to be approved (0: as many as fit). *history* keeps what was typed.
+    *preview_lines* of what is to be approved (0: as many as fit). *live_lines* of what a command
+    prints are shown while it runs (0: none). *history* keeps what was typed.
     """
 
     diff_lines: int = 12
     output_lines: int = 6
     preview_lines: int = 0
+    live_lines: int = 5
     history: bool = field(default=True, metadata={"user_only": True})
 
 

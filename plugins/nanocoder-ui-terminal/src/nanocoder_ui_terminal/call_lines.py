@@ -8,7 +8,13 @@ from typing import Any, Final
 from attrs import define, evolve, frozen
 
 from nanocoder_ui_terminal.terminal import Terminal, columns_of, cut
-from nanocoder_ui_terminal.text_lines import brief, highlight_lines, one_line
+from nanocoder_ui_terminal.text_lines import (
+    TAB_COLUMNS,
+    brief,
+    clean,
+    highlight_lines,
+    one_line,
+)
 
 MAX_DEPTH: Final = 6
 INDENT: Final = "  "
@@ -37,6 +43,11 @@ class Call:
     progress: str = ""
     approved: bool = False
     edited: bool = False
+    output: str = ""
+
+    def add_output(self, piece: str) -> None:
+        """Take a piece of what the call prints while it runs; the end of it is kept."""
+        self.output = (self.output + piece)[-TAIL_CHARS:]
 
 
 @frozen
@@ -54,6 +65,20 @@ def running_line(call: Call, spinner: str, terminal: Terminal) -> str:
     if call.progress:
         words.append(one_line(call.progress, NAME_COLUMNS))
     return _line(call, spinner, "  ".join(words), terminal, "dim")
+
+
+def live_lines(call: Call, limit: int, terminal: Terminal) -> list[str]:
+    """Return the last lines of what a running call has printed, each on one line of the screen."""
+    indent = INDENT * (call.depth + 1)
+    room = max(MIN_BRIEF_COLUMNS, terminal.width - len(indent))
+    lines = call.output.rstrip("\r\n").split("\n")[-limit:] if call.output and limit else []
+    return [indent + terminal.paint(_as_on_screen(line, room), "dim") for line in lines]
+
+
+def _as_on_screen(line: str, columns: int) -> str:
+    """Return what a terminal would show of *line*: a progress bar overwrites itself."""
+    line = line.rstrip("\r").rpartition("\r")[2]
+    return cut(clean(line[: 8 * columns]).expandtabs(TAB_COLUMNS), columns)
 
 
 def returned_lines(

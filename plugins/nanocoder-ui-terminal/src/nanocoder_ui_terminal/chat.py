@@ -84,6 +84,7 @@ class Chat:
             self._next_mode,
             self._terminal.sign("prompt"),
             conversation.leaving,
+            conversation.show_output,
         )
 
     def run(self, first: str = "", before: Conversation | None = None) -> Next:

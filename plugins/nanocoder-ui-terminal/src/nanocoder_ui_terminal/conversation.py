@@ -5,14 +5,16 @@ from functools import partial
 from signal import SIGINT
 from typing import Any
 
-from nanocoder import Cancel, Event, Host, Mode, PersonError, Session, StopReason, Usage
+from nanocoder import Cancel, Event, Host, Mode, PersonError, Session, StopReason, Usage, UsageError
 from nanocoder_kit_sessions import SessionSummary
 
+from nanocoder_ui_terminal.call_output import Outputs
 from nanocoder_ui_terminal.choices import Models, Sessions
 from nanocoder_ui_terminal.file_commands import FileCommand, find_file_commands, run_shell_parts
 from nanocoder_ui_terminal.mentioned_files import Typed, attach_files
 from nanocoder_ui_terminal.prompt_queue import PromptQueue
-from nanocoder_ui_terminal.screen import TextScreen, conversation_tokens
+from nanocoder_ui_terminal.run_summary import conversation_tokens
+from nanocoder_ui_terminal.screen import TextScreen
 from nanocoder_ui_terminal.table import table_lines
 from nanocoder_ui_terminal.terminal import Terminal
 from nanocoder_ui_terminal.text_lines import (
@@ -38,6 +40,7 @@ class Conversation:
         self.leaving = Cancel()
         """Set when a signal ends the conversation: each question to the person gives up."""
         self.queue = PromptQueue()
+        self.outputs = Outputs()
         self.ended_well = False
         """Whether the latest run ended by itself, so that queued prompts may follow."""
         self.models = Models(lambda: host.models(session))
@@ -91,6 +94,13 @@ class Conversation:
     def show_lines(self, lines: Iterable[str]) -> None:
         """Show lines that are safe and fit, and an empty one below."""
         self.terminal.write("".join(f"{line}\n" for line in lines) + "\n")
+
+    def show_output(self, argument: str = "") -> None:
+        """Show all that the last call printed, or the one that *argument* numbers."""
+        try:
+            self.show_lines(self.outputs.lines(argument, self.terminal))
+        except UsageError as error:
+            self.say(str(error), "yellow")
 
     @property
     def file_commands(self) -> Mapping[str, FileCommand]:
@@ -149,6 +159,7 @@ class Conversation:
 
     def _show_run(self, typed: Typed, screen: TextScreen) -> None:
         def show(event: Event) -> None:
+            self.outputs.note(event)
             if event.kind != "notice" or event.data["text"] not in self._notices:
                 screen.show(event)  # the others were said at the start
 

@@ -8,6 +8,7 @@ from typing import Final
 
 from nanocoder import Cancel
 from prompt_toolkit import PromptSession
+from prompt_toolkit.application import run_in_terminal
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.enums import DEFAULT_BUFFER
 from prompt_toolkit.filters import completion_is_selected, has_focus
@@ -37,7 +38,8 @@ LOOK: Final = {
 class PromptInput:
     """The line of input.
 
-    *toolbar* returns the text below it, *next_mode* is what Shift-Tab does. When *leaving* is set
+    *toolbar* returns the text below it, *next_mode* is what Shift-Tab does, *show_output* what
+    Ctrl-O does. When *leaving* is set
     the line is given up, as at the end of the input.
     """
 
@@ -49,8 +51,10 @@ class PromptInput:
         next_mode: Callable[[], None],
         sign: str,
         leaving: Cancel,
+        show_output: Callable[[], None],
     ) -> None:
         self._pastes = Pastes()
+        self._show_output = show_output
         self._wants_to_leave = False
         self._sign = sign
         self._leaving = leaving
@@ -147,6 +151,10 @@ class PromptInput:
         def _mode(event: KeyPressEvent) -> None:
             next_mode()
             event.app.invalidate()
+
+        @keys.add("c-o", filter=types)
+        def _output(_event: KeyPressEvent) -> None:
+            run_in_terminal(self._show_output)
 
         @keys.add(Keys.BracketedPaste)
         def _insert(event: KeyPressEvent) -> None:

@@ -25,17 +25,20 @@ CLEAR_LINE: Final = "\x15"
 ERASE_WORD: Final = ("\x17", "\x1b\x7f")
 LAST_WORD: Final = re.compile(r"\S*\s*\Z")
 UP: Final = ("\x1b[A", "\x1bOA")
+EXPAND: Final = "\x0f"
 
 
 class PromptQueue:
     """Prompts that wait for the end of a run, and the line that is being typed.
 
     Enter queues the line. On an empty line Backspace and Up bring the last queued prompt back.
+    Ctrl-O says whether the output of running calls is wanted at length (*is_expanded*).
     """
 
     def __init__(self) -> None:
         self._queue: list[Typed] = []
         self._line = ""
+        self.is_expanded = False
         self._pastes = Pastes()
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._unread = ""
@@ -98,6 +101,8 @@ class PromptQueue:
             self._line = self._pastes.put_back(self._queue.pop())
         elif key in BACKSPACE:
             self._line = self._line[:-1]
+        elif key == EXPAND:
+            self.is_expanded = not self.is_expanded
         elif key == CLEAR_LINE:
             self._line = ""
         elif key in ERASE_WORD:

@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from nanocoder import Event
 
@@ -13,34 +13,27 @@ from nanocoder_ui_terminal.call_lines import (
     Call,
     LineLimits,
     clock,
-    duration,
+    live_lines,
     returned_lines,
     running_line,
 )
 from nanocoder_ui_terminal.echo import Echo
 from nanocoder_ui_terminal.live_lines import LiveLines
 from nanocoder_ui_terminal.prompt_queue import PromptQueue
+from nanocoder_ui_terminal.run_summary import conversation_tokens, endings, run_summary
 from nanocoder_ui_terminal.terminal import Terminal, cut
 from nanocoder_ui_terminal.text_lines import message_lines, one_line, use_chat_commands
 
 TICK_S: Final = 0.1
+FRAME_S: Final = 0.016
+"""The output of running commands is painted at most this often."""
 QUIET_S: Final = 0.15
 """The status line waits this long to appear; most tools are finished by then."""
 MAX_RUNNING_LINES: Final = 8
 CHARS_PER_TOKEN: Final = 4
-MAX_FILES: Final = 3
-"""The summary of a run names at most this many changed files."""
-NAME_COLUMNS: Final = 200
 MIN_BUSY_COLUMNS: Final = 12
 STOPS: Final = "Ctrl-C stops"
 MODEL_COLUMNS: Final = 40
-ENDINGS: Final = {
-    "turn_limit": "stopped: turn limit reached",
-    "budget": "stopped: budget used up",
-    "loop": "stopped: the model repeated itself",
-    "approval_needed": "stopped: a call needed approval, which could not be asked for here",
-    "interrupted": "interrupted",
-}
 
 
 class Limits(Protocol):
@@ -50,6 +43,8 @@ class Limits(Protocol):
     def diff_lines(self) -> int: ...  # noqa: D102
     @property
     def output_lines(self) -> int: ...  # noqa: D102
+    @property
+    def live_lines(self) -> int: ...  # noqa: D102
 
 
 class TextScreen:
@@ -77,6 +72,8 @@ class TextScreen:
         self._unchanged = unchanged
         self._folder = folder
         self._limits = LineLimits(settings.diff_lines, settings.output_lines)
+        self._live_lines = settings.live_lines
+        self._painted = 0.0
         self._live = LiveLines(terminal)
         self._echo = Echo(terminal, keys=queue is not None)
         self._answer = Answer(colour=terminal.colour)
@@ -208,8 +205,14 @@ class TextScreen:
 
     def _on_call_progress(self, event: Event) -> None:
         call = self._calls.get(event.call_id)
-        if call is not None:
+        if call is None:
+            return
+        if not event.data.get("is_output"):
             call.progress = event.data["text"]
+            return
+        call.add_output(event.data["text"])
+        if time.monotonic() >= self._painted + FRAME_S:
+            self._paint()
 
     def _leave_out_waiting(self, event: Event) -> None:
         """Take the time that a person needed for an answer out of the clocks."""
@@ -258,37 +261,13 @@ class TextScreen:
 
     def _on_run_finished(self, event: Event) -> None:
         self._finish_answer()
-        report, error = event.data, event.data.get("error")
-        ending = ENDINGS.get(report["stop_reason"], "")
-        if ending and not error:
-            self.say(ending, "yellow")
-        if error and self._errors:
-            self.say(use_chat_commands(error["message"]), "red")
-        summary = message_lines(self._summary(report), self._terminal.width)
+        for text, style in endings(event.data, errors=self._errors):
+            self.say(use_chat_commands(text), style)
+        seconds = time.monotonic() - self._began
+        text = run_summary(event.data, seconds, self._unchanged, self._folder, self._terminal)
+        summary = message_lines(text, self._terminal.width)
         self._commit([self._terminal.paint(line, "dim") for line in summary], "summary")
         self._go_idle()
-
-    def _summary(self, report: Mapping[str, Any]) -> str:
-        usage, dot = report["usage"], f" {self._terminal.sign('dot')} "
-        turns = report["turns"]
-        words = [f"{turns} turn{'' if turns == 1 else 's'}"]
-        if usage["input_tokens"] or usage["output_tokens"]:
-            cached = usage["cache_read_tokens"]
-            read = f" + {cached:,} cached" if cached else ""
-            words.append(f"{usage['input_tokens']:,} in{read}, {usage['output_tokens']:,} out")
-        if report["cost"]:
-            words.append(f"${report['cost']:.4f}")
-        words.append(duration(time.monotonic() - self._began))
-        if report["files_changed"]:
-            words.append(self._describe_changes(report["files_changed"]))
-        elif self._unchanged:
-            words.append(f"{self._unchanged}: nothing was changed")
-        return dot.join(words)
-
-    def _describe_changes(self, files: Sequence[str]) -> str:
-        names = ", ".join(one_line(name, NAME_COLUMNS) for name in files[:MAX_FILES])
-        more = f" and {len(files) - MAX_FILES} more" if len(files) > MAX_FILES else ""
-        return f"changed {names}{more}{f' in {self._folder}' if self._folder else ''}"
 
     def _set_busy(self, activity: str) -> None:
         self._busy = activity
@@ -324,6 +303,7 @@ class TextScreen:
         queue = self._queue if self._echo.reads else None
         typed = queue.lines(self._terminal) if queue else []
         is_typing = queue is not None and queue.is_typing
+        self._painted = time.monotonic()
         self._live.update(stay, [*self._moving_lines(len(typed)), *typed], cursor=is_typing)
 
     def _moving_lines(self, typed_lines: int) -> list[str]:
@@ -343,9 +323,21 @@ class TextScreen:
         spinner = self._terminal.spinner(self._tick)
         if running:
             latest = running[-MAX_RUNNING_LINES:]
-            below = [running_line(call, spinner, self._terminal) for call in latest]
+            room = self._terminal.size[1] - len(latest) - len(lines) - typed_lines - 2
+            limit = self._live_limit(latest, room)
+            below = []
+            for call in latest:
+                below.append(running_line(call, spinner, self._terminal))
+                below += live_lines(call, limit, self._terminal)
             return [*lines, *([""] if lines else self._gap_before("call")), *below]
         return [*lines, *([""] if lines or self._last else []), self._status(spinner)]
+
+    def _live_limit(self, calls: Sequence[Call], room: int) -> int:
+        """Return how many lines of its output each running call may show."""
+        talking = sum(bool(call.output) for call in calls)
+        is_expanded = self._queue is not None and self._queue.is_expanded
+        lines = room if is_expanded else min(room, self._live_lines)
+        return max(0, lines // max(1, talking))
 
     def _gap_before(self, kind: str) -> list[str]:
         return [""] if self._last and kind != self._last else []
@@ -377,9 +369,3 @@ class TextScreen:
                     self._draw_answer()
                 else:
                     self._paint()
-
-
-def conversation_tokens(usage: Mapping[str, Any]) -> int:
-    """Return the size of the conversation after a request; each request holds all before it."""
-    names = ("input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens")
-    return sum(int(usage[name]) for name in names)

@@ -24,6 +24,7 @@ KEYS: Final = (
     ("@path", "send a file along"),
     ("Shift-Tab", "next mode: plan, ask, edits"),
     ("Ctrl-C", "clear line, stop run, say no; twice: leave"),
+    ("Ctrl-O", "all that the last call printed; in a run: more"),
     ("Ctrl-R", "search what you typed before"),
     ("Ctrl-D", "leave"),
 )
@@ -211,6 +212,10 @@ def _remember(conversation: "Conversation", argument: str) -> None:
     conversation.say(f"Kept in {path}")
 
 
+def _output(conversation: "Conversation", argument: str) -> None:
+    conversation.show_output(argument)
+
+
 def _reload(conversation: "Conversation", _argument: str) -> None:
     reload_configuration(conversation)
 
@@ -236,6 +241,7 @@ COMMANDS: Final[Mapping[str, SlashCommand]] = {
     "resume": SlashCommand("[NUMBER]", "resume an earlier session, also by ID or words", _resume),
     "name": SlashCommand("TITLE", "give this session a title", _name),
     "remember": SlashCommand("TEXT", "keep a note for every session", _remember),
+    "output": SlashCommand("[NUMBER]", "all that the last call printed", _output),
     "undo": SlashCommand("[--force]", "put back the files that the last run changed", _undo),
     "redo": SlashCommand("", "revert the last undo", _redo),
     "reload": SlashCommand("", "read the configuration again", _reload),

@@ -62,7 +62,7 @@ class ToolContext(Shown):
     timeout_s: float = DEFAULT_TIMEOUT_S
     _call: Callable[[str, Mapping[str, Any]], ToolResult] | None = None
     _resource: Callable[[str], Any] | None = None
-    _progress: Callable[[str], None] | None = None
+    _progress: Callable[..., None] | None = None
     _make_tmp: Callable[[], Path] | None = None
     _wrap: Callable[[list[str]], list[str]] | None = None
     _artifact: Callable[[str, bytes], str] | None = None
@@ -99,10 +99,13 @@ class ToolContext(Shown):
             raise RuntimeError("this context has no resources")
         return self._resource(name)
 
-    def progress(self, text: str) -> None:
-        """Show one line while the call runs."""
+    def progress(self, text: str, *, is_output: bool = False) -> None:
+        """Show one line while the call runs; with *is_output* a piece of what a program prints.
+
+        Pieces are shown one after the other as they come; the model never reads them.
+        """
         if self._progress is not None:
-            self._progress(text)
+            self._progress(text=text, **({"is_output": True} if is_output else {}))
 
     def wrap(self, argv: list[str]) -> list[str]:
         """Return *argv* as the session's sandbox runs it; raises ToolError(sandbox_unavailable)."""
