@@ -17,7 +17,7 @@ _NAMES = {
     """,
     "nanocoder_files.protected": "Protection ProtectionKind fold_name protection_of",
     "nanocoder_files.readable": "LeftOut PathFilter Readable",
-    "nanocoder_files.reader": "MAX_BYTES",
+    "nanocoder_files.reading": "MAX_BYTES",
     "nanocoder_files.recovery": "discard_orphaned_logs recover",
     "nanocoder_files.resolution": "ResolvedPath resolver",
     "nanocoder_files.restore": "Restore Restored",

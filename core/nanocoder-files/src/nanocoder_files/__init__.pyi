@@ -22,7 +22,7 @@ from nanocoder_files.protected import protection_of as protection_of
 from nanocoder_files.readable import LeftOut as LeftOut
 from nanocoder_files.readable import PathFilter as PathFilter
 from nanocoder_files.readable import Readable as Readable
-from nanocoder_files.reader import MAX_BYTES as MAX_BYTES
+from nanocoder_files.reading import MAX_BYTES as MAX_BYTES
 from nanocoder_files.recovery import discard_orphaned_logs as discard_orphaned_logs
 from nanocoder_files.recovery import recover as recover
 from nanocoder_files.resolution import ResolvedPath as ResolvedPath

@@ -22,7 +22,7 @@ from nanocoder_files.writing import (
 )
 
 DIGEST_BYTES: Final = 50_000_000
-"""A file that is larger is known by its size alone."""
+"""Up to this size a file is known by its content, a larger one by its size alone."""
 PIECE_BYTES: Final = 1 << 20
 
 
@@ -128,24 +128,19 @@ class FileState(Value):
         )
 
 
-def kind_of(status: os.stat_result) -> FileKind:
-    """Return what has *status*."""
-    return _KINDS.get(mode_of.S_IFMT(status.st_mode), FileKind.OTHER)
+def state_of(place: Place, digest_bytes: int = DIGEST_BYTES) -> FileState:
+    """Return what is at *place*, itself: a link is not followed. Raises OSError.
 
-
-def state_of(place: Place) -> FileState:
-    """Return what is at *place*, itself: a link is not followed. Raises OSError."""
+    A file of more than *digest_bytes* has no digest.
+    """
     try:
         status = place.stat()
     except FileNotFoundError:
         return FileState()
-    mode, owner, kind = (
-        mode_of.S_IMODE(status.st_mode),
-        (status.st_uid, status.st_gid),
-        kind_of(status),
-    )
+    mode, owner = mode_of.S_IMODE(status.st_mode), (status.st_uid, status.st_gid)
+    kind = _KINDS.get(mode_of.S_IFMT(status.st_mode), FileKind.OTHER)
     if kind == FileKind.FILE:
-        digest = _digest(place) if status.st_size <= DIGEST_BYTES else ""
+        digest = _digest(place) if status.st_size <= digest_bytes else ""
         return FileState(FileKind.FILE, digest, status.st_size, mode=mode, owner=owner)
     if kind == FileKind.LINK:
         return FileState(FileKind.LINK, target=os.readlink(place.name, dir_fd=place.fd))

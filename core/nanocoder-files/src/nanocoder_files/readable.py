@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from nanocoder_files.errors import WorkspaceError
-
 MAX_PATHS_KEPT = 10_000
 MAX_FOLDERS_KNOWN = 10_000
 MAX_PATH_CHARS = 4_096
 """No system opens a longer path; to ask about each of its folders would take minutes."""
+
+Question = Callable[[str], str]
 
 
 class PathFilter:
@@ -59,11 +59,11 @@ class Readable:
 
         *path* is relative to the workspace with its links resolved, as `Workspace.resolve` returns.
         """
-        return self._reason(path, self._refusal, self._refused_folders) if self._filters else ""
+        return self._reason(path, self._refused_folders, lambda each: each.refuses)
 
     def asks(self, path: str) -> str:
         """Say why a person has to agree before *path* is read, "" when nobody has to."""
-        return self._reason(path, self._question, self._asked_folders) if self._filters else ""
+        return self._reason(path, self._asked_folders, lambda each: each.asks)
 
     def left_out(self, folder: str, names: Sequence[str], *, asks: bool) -> set[str]:
         """Return those of the *names* in *folder* that a search leaves out; *folder* itself may be.
@@ -79,9 +79,16 @@ class Readable:
             or (asks and _answer(plugin, each.asks, prefix + name))
         }
 
-    def _reason(self, path: str, own: Callable[[str], str], cache: dict[str, str]) -> str:
-        if path == "." or len(path) > MAX_PATH_CHARS:
+    def _reason(
+        self, path: str, cache: dict[str, str], question: Callable[[PathFilter], Question]
+    ) -> str:
+        if not self._filters or path == "." or len(path) > MAX_PATH_CHARS:
             return ""
+
+        def first_reason(path: str) -> str:
+            answers = (_answer(plugin, question(each), path) for plugin, each in self._filters)
+            return next(filter(None, answers), "")
+
         folder = path.rpartition("/")[0]
         reason = cache.get(folder)
         if reason is None:
@@ -90,19 +97,11 @@ class Readable:
                 cache[""] = ""
             names = folder.split("/")
             folders = ("/".join(names[:end]) for end in range(1, len(names) + 1))
-            reason = cache[folder] = next(filter(None, map(own, folders)), "")
-        return reason or own(path)
-
-    def _refusal(self, path: str) -> str:
-        reasons = (_answer(plugin, each.refuses, path) for plugin, each in self._filters)
-        return next(filter(None, reasons), "")
-
-    def _question(self, path: str) -> str:
-        reasons = (_answer(plugin, each.asks, path) for plugin, each in self._filters)
-        return next(filter(None, reasons), "")
+            reason = cache[folder] = next(filter(None, map(first_reason, folders)), "")
+        return reason or first_reason(path)
 
 
-def _answer(plugin: str, question: Callable[[str], str], path: str) -> str:
+def _answer(plugin: str, question: Question, path: str) -> str:
     try:
         reason = question(path)
     except Exception as error:  # noqa: BLE001 - a policy that breaks never opens a file
@@ -134,10 +133,12 @@ class LeftOut:
         self.unreadable: list[str] = []
         self.cut: list[str] = []
 
-    def add(self, paths: list[str], path: str) -> None:
-        """Take note of a *path* in *paths*, one of the three lists."""
-        if len(paths) < MAX_PATHS_KEPT:
-            paths.append(path)
+    def add(self, paths: list[str], folder: str, names: Iterable[str]) -> None:
+        """Take note of *names* in *folder* ("." for the root) in *paths*, one of the lists."""
+        prefix = "" if folder == "." else f"{folder}/"
+        for name in names:
+            if len(paths) < MAX_PATHS_KEPT:
+                paths.append(prefix + name)
 
     def note(self, is_wanted: Callable[[str], bool] | None = None) -> str:
         """Return lines about the files that *is_wanted* (None: all), folders and cut files."""
@@ -154,46 +155,6 @@ class LeftOut:
         """Return how many *files* and *folders* were left out."""
         files = self.files if is_wanted is None else filter(is_wanted, self.files)
         return {"files": len(set(files)), "folders": len(set(self.folders))}
-
-
-class WalkFilter:
-    """What one walk lets pass; with *asks* it leaves out what a person has to agree to."""
-
-    def __init__(self, readable: Readable, left_out: LeftOut | None, *, asks: bool) -> None:
-        self._readable = readable
-        self._asks = asks
-        self._left_out = left_out
-
-    def refused(self, folder: str, names: Sequence[str]) -> set[str]:
-        """Return those of the *names* in *folder* ("." for the root) that are left out."""
-        where = "" if folder == "." else folder
-        return self._readable.left_out(where, names, asks=self._asks)
-
-    def passes(self, path: str) -> bool:
-        """Tell whether a walk gets to *path*, which has no link in it."""
-        return not (self._readable.refuses(path) or (self._asks and self._readable.asks(path)))
-
-    def note(self, folder: str, names: Iterable[str], *, are_folders: bool = False) -> None:
-        """Take note of what was left out of *folder*."""
-        if self._left_out is not None:
-            prefix = "" if folder == "." else f"{folder}/"
-            left_out = self._left_out
-            for name in names:
-                left_out.add(left_out.folders if are_folders else left_out.files, prefix + name)
-
-    def note_unreadable(self, folder: str, name: str) -> None:
-        """Take note of a folder *name* in *folder* that could not be opened."""
-        if self._left_out is not None:
-            path = name if folder == "." else f"{folder}/{name}"
-            self._left_out.add(self._left_out.unreadable, path)
-
-
-UNFILTERED = WalkFilter(Readable(), None, asks=False)
-
-
-def read_denied(path: str, reason: str) -> WorkspaceError:
-    """Return the error for a path that a policy does not let be read."""
-    return WorkspaceError(f"'{path}' may not be read: {reason}", error_class="read_denied")
 
 
 def _note(files: int, folders: int) -> str:

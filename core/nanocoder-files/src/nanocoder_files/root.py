@@ -1,9 +1,10 @@
 """One open directory and the paths below it."""
 
+import contextlib
 import errno
 import os
 import stat as mode_of
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from nanocoder_files import protected
@@ -11,8 +12,6 @@ from nanocoder_files.beneath import (
     LISTING,
     Beneath,
     KernelBeneath,
-    NewFolders,
-    Place,
     find_openat2,
     outside,
 )
@@ -107,12 +106,11 @@ class Root:
         if protected.touches(self._prefix + path, self._resolver.own):
             raise protected.own_refused(escape_path(path))
 
-    def place(
-        self, raw: str, *, follow: bool = True, new_folders: NewFolders | None = None
-    ) -> Place:
-        """Open the directory that holds *raw*; see `Beneath.locate`. Raises WorkspaceError."""
+    @contextlib.contextmanager
+    def errors(self, raw: str) -> Iterator[None]:
+        """Translate what the system says of *raw*, a path that is used, into WorkspaceError."""
         try:
-            return self.beneath.locate(raw, follow=follow, new_folders=new_folders)
+            yield
         except OSError as error:
             raise self.problem(error, raw) from error
 
@@ -135,38 +133,33 @@ class Root:
 
     def open_directory(self, raw: str) -> int:
         """Open a directory for listing; raises WorkspaceError."""
-        try:
+        with self.errors(raw):
             return self.beneath.open(raw, LISTING)[0]
-        except OSError as error:
-            raise self.problem(error, raw) from error
 
     def status(self, raw: str) -> os.stat_result:
         """Return the status of what *raw* leads to; raises WorkspaceError."""
-        with self.place(raw) as place:
-            try:
-                status = place.stat()
-            except OSError as error:
-                if error.errno == errno.ENOENT:
-                    self.note(raw)
-                raise self.problem(error, raw) from error
-        self.note(raw, status)
-        return status
+        with self.errors(raw):
+            return self.look(raw)
 
     def mode(self, raw: str) -> int:
         """Return the mode of what *raw* leads to, 0 when nothing is there.
 
         It does not look for names like a missing one, as `status` does.
         """
+        with self.errors(raw), contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            return self.look(raw).st_mode
+        return 0
+
+    def look(self, raw: str) -> os.stat_result:
+        """Return the same; raises OSError."""
         try:
             with self.beneath.locate(raw) as place:
                 status = place.stat()
         except (FileNotFoundError, NotADirectoryError):
             self.note(raw)
-            return 0
-        except OSError as error:
-            raise self.problem(error, raw) from error
+            raise
         self.note(raw, status)
-        return status.st_mode
+        return status
 
     def note(
         self,

@@ -12,7 +12,7 @@ from nanocoder_files.beneath import LISTING
 from nanocoder_files.errors import WorkspaceError
 from nanocoder_files.path_text import escape_path, unescape_path
 from nanocoder_files.protected import is_git_name
-from nanocoder_files.readable import UNFILTERED, WalkFilter
+from nanocoder_files.readable import LeftOut, Readable
 from nanocoder_files.root import Root
 
 # How many levels of a tree keep their directory open while the walk is below them.
@@ -89,7 +89,8 @@ class Files:
 
     def _mtime(self, name: str) -> float:
         try:
-            with self._root.place(self._root.raw(self.path(name)), follow=False) as place:
+            raw = self._root.raw(self.path(name))
+            with self._root.beneath.locate(raw, follow=False) as place:
                 return place.stat().st_mtime
         except (OSError, WorkspaceError):
             return 0.0
@@ -97,9 +98,15 @@ class Files:
 
 @frozen(eq=False, repr=False)
 class Sieve(Value):
-    """What a walk leaves out: names in *skip*, hidden ones, and what rules and policies say."""
+    """What a walk leaves out: names in *skip*, hidden ones, and what rules and policies say.
 
-    walk_filter: WalkFilter = UNFILTERED
+    With *asks* it leaves out what a person has to agree to. *left_out* is told of what policies
+    keep out; *depth* is how many levels to go through, 0 for all.
+    """
+
+    readable: Readable
+    asks: bool = True
+    left_out: LeftOut | None = None
     rules: WalkRules | None = None
     skip: Collection[str] = ()
     hidden: bool = True
@@ -113,13 +120,21 @@ class Sieve(Value):
             names = [name for name in names if name not in ruled_out]
             folders = [name for name in folders if name not in ruled_out]
         names, folders = self._not_skipped(names), self._not_skipped(folders)
-        refused = self.walk_filter.refused(folder, [*names, *folders])
-        if refused:
-            self.walk_filter.note(folder, refused.intersection(names))
-            self.walk_filter.note(folder, refused.intersection(folders), are_folders=True)
+        if refused := self.refused(folder, [*names, *folders]):
+            if self.left_out is not None:
+                self.left_out.add(self.left_out.files, folder, refused.intersection(names))
+                self.left_out.add(self.left_out.folders, folder, refused.intersection(folders))
             names = [name for name in names if name not in refused]
             folders = [name for name in folders if name not in refused]
         return names, folders
+
+    def refused(self, folder: str, names: Sequence[str]) -> set[str]:
+        """Return those of the *names* in *folder* ("." for the root) that policies keep out."""
+        return self.readable.left_out("" if folder == "." else folder, names, asks=self.asks)
+
+    def passes(self, path: str) -> bool:
+        """Tell whether policies let a walk get to *path*, which has no link in it."""
+        return not (self.readable.refuses(path) or (self.asks and self.readable.asks(path)))
 
     def _not_skipped(self, names: list[str]) -> list[str]:
         remaining = [name for name in names if name not in self.skip] if self.skip else names
@@ -164,8 +179,8 @@ class Tree:
         for level, item, error in self._descend(raw, self._names, sieve):
             if isinstance(item, Files):
                 yield item
-            elif error and error.error_class != "file_not_found":
-                sieve.walk_filter.note_unreadable(level.path, item)
+            elif error and error.error_class != "file_not_found" and sieve.left_out is not None:
+                sieve.left_out.add(sieve.left_out.unreadable, level.path, [item])
 
     def _descend(
         self,

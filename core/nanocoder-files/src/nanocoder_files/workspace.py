@@ -1,32 +1,51 @@
-"""The workspace: every file that a tool touches is opened here."""
+"""The workspace: every file that a tool touches is opened and changed here."""
 
+import contextlib
+import copy
+import errno
 import os
 import stat as mode_of
-from collections.abc import Callable, Collection, Iterable, Iterator
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
-from attrs import evolve
-
-from nanocoder_files import content
 from nanocoder_files.backups import Backups
-from nanocoder_files.changes import ChangeListener, Changes
-from nanocoder_files.content import TextFile
+from nanocoder_files.beneath import NewFolders, Place
+from nanocoder_files.change import Change, announcement
+from nanocoder_files.content import TextFile, digest
+from nanocoder_files.errors import FULL, WorkspaceError
+from nanocoder_files.file_state import FileKind, FileState, state_of
 from nanocoder_files.path_text import escape_path
-from nanocoder_files.protected import Protection
-from nanocoder_files.readable import LeftOut, Readable
-from nanocoder_files.reader import Outputs, Reader
-from nanocoder_files.root import Root
-from nanocoder_files.tree import Entry, Files, Sieve, Tree, WalkRules
+from nanocoder_files.protected import git_refused, is_git_name
+from nanocoder_files.readable import Readable
+from nanocoder_files.reading import MAX_BYTES, Reading
+from nanocoder_files.root import READ, Root, check_regular
 from nanocoder_files.write_note import WriteNote
-from nanocoder_files.writing import Pieces, Written
+from nanocoder_files.writing import (
+    Old,
+    Pieces,
+    Written,
+    check_unchanged,
+    content_of,
+    read_old,
+    rename,
+    replace,
+    stale,
+    sync_directory,
+)
 
 if TYPE_CHECKING:
     from nanocoder_files.rollback import Rollback
     from nanocoder_files.snapshot import Snapshot
 
+ChangeListener = Callable[[Mapping[str, Any]], object]
+"""Is called with each change before it is made."""
+MOVED_BYTES: Final = 8_000_000
+"""Up to this size a file that is moved is read: one can tell later whether it is the same."""
 
-class Workspace:
+
+class Workspace(Reading):
     """One directory tree. Paths are relative to its root, or absolute and below it.
 
     Every method raises WorkspaceError, whose error_class tells what is wrong: invalid_path and
@@ -60,14 +79,15 @@ class Workspace:
         and not changed. *readable* says which paths may be read, `SessionInfo.readable` in a
         session; None: all.
         """
-        self._root = Root(root, force_walk=force_walk, extra_protected=extra_protected)
-        self.root = self._root.path
-        self._tree = Tree(self._root)
-        self._reader = Reader(self._root, Outputs(outputs), readable or Readable())
+        handle = Root(root, force_walk=force_walk, extra_protected=extra_protected)
+        super().__init__(handle, outputs, readable or Readable())
         self._backups = Backups(backups, keep_backups) if backups else None
         self._change_logs = change_logs
-        write_note = WriteNote(change_logs, self.root)
-        self._changes = Changes(self._root, self._backups, listener, write_note)
+        self._write_note = WriteNote(change_logs, self.root)
+        self._listener = listener
+        self._rollback: Rollback | None = None
+        # Two threads must not both find a file unchanged and then both replace it.
+        self._lock = threading.RLock()
 
     def __enter__(self) -> Self:
         return self
@@ -77,191 +97,45 @@ class Workspace:
 
     def close(self) -> None:
         """Close the directory; the workspace cannot be used afterwards."""
-        self._changes.write_note.close()
+        self._write_note.close()
         self._root.close()
 
-    # Paths
+    # The workspace of one call
 
-    def relative(self, path: str) -> str:
-        """Return *path* relative to the root, "." for the root; nothing needs to exist.
+    def recording(
+        self, name: str, title: str, *, processes: bool = False
+    ) -> "tuple[Workspace, Rollback]":
+        """Return this workspace for one call, and what takes back all that is changed through it.
 
-        Links stay as they are, unless ".." makes it necessary to know where they lead.
+        Each change is logged on the disk before it is made, in a file called like *name*; *title*
+        tells a person which call it was, should it be killed. Changes that are not made through the
+        workspace are not known here. A file of the call that others change meanwhile
+        is taken back, too, where the call starts *processes*, and stays where it does not.
         """
-        if self._reader.outputs.has(path):
-            return path
-        raw = self._root.raw(path)
-        return escape_path(self._root.resolved(raw) if ".." in raw.split("/") else raw)
+        from nanocoder_files.rollback import LiveRestore, Rollback  # few calls need it
 
-    def resolve(self, path: str) -> str:
-        """Return *path* relative to the root with its links followed as far as it exists.
+        restore = LiveRestore(self._root, self._backups, self._known, processes=processes)
+        rollback = Rollback(self._change_logs, name, title, restore, self._lock)
+        # The log names every file that a write makes: such a call needs no write note.
+        return self._for_call(_rollback=rollback, _write_note=WriteNote()), rollback
 
-        Raises: symlink_loop.
+    def expecting(self, snapshot: "Snapshot") -> "Workspace":
+        """Return this workspace for one call, which changes only what *snapshot* saw.
+
+        A write, a move or a deletion of a path that is no longer what the preview of the call
+        showed raises stale_read, as does `real_path` for another directory.
         """
-        if self._reader.outputs.has(path):
-            return path
-        raw = self._root.raw(path)
-        self._root.note(raw, is_known=False)
-        return escape_path(self._root.resolved(raw))
+        return self._for_call(_snapshot=snapshot)
 
-    def real_path(self, path: str) -> Path:
-        """Return the absolute path with its links resolved, to hand to another program.
+    def _for_call(self, **private: object) -> "Workspace":
+        """Return a view of this workspace, which closes it, with other private attributes."""
+        view = copy.copy(self)
+        vars(view).update(private)
+        return view
 
-        What lies there may be swapped before that program looks: prefer `open` where it is enough.
-        Raises: stale_read for a directory that is not the one that a person was shown.
-        """
-        if self._reader.outputs.has(path):
-            return Path(path)
-        raw = self._root.raw(path)
-        resolved = self._root.resolved(raw)
-        self._changes.check_directory(raw, resolved)
-        return self.root / resolved
-
-    def is_protected(self, path: str) -> str:
-        """Say why *path* must not be changed without asking a person; "" when it may be.
-
-        Both its names and those where its links lead count, in any case; nothing needs to exist.
-        """
-        why = self.protection(path)
-        return "" if why is None else why.reason
-
-    def protection(self, path: str) -> Protection | None:
-        """Return the same with its kind; None when *path* may be changed."""
-        return self._root.protection(self._root.raw(path))
-
-    # Reading
-
-    def open(self, path: str) -> BinaryIO:
-        """Open a regular file for reading.
-
-        Raises: file_not_found, is_a_directory, not_a_regular_file, permission_denied, symlink_loop.
-        """
-        fd = self._reader.open(path)[0]
-        os.set_blocking(fd, True)
-        return os.fdopen(fd, "rb")
-
-    def read_bytes(self, path: str, *, max_bytes: int | None = None) -> bytes:
-        """Return the content of a file of at most *max_bytes* (None: 50 MB).
-
-        Raises: too_large, and what `open` raises.
-        """
-        return self._reader.read(path, max_bytes)[0]
-
-    def read_text(self, path: str, *, max_bytes: int | None = None) -> str:
-        r"""Return a file's text with "\n" at its line ends; see `read_file`."""
-        return self.read_file(path, max_bytes=max_bytes).text
-
-    def read_file(self, path: str, *, max_bytes: int | None = None, note: bool = True) -> TextFile:
-        """Read a text file and remember its digest, so that a write finds out if it changed.
-
-        Without *note* nothing is remembered: for a reader that shows the content to nobody.
-
-        Raises: binary_file, too_large, and what `open` raises.
-        """
-        data, canonical, status = self._reader.read(path, max_bytes)
-        file = content.decode(escape_path(canonical), data, mode_of.S_IMODE(status.st_mode))
-        if note:
-            self._changes.known_files[canonical] = file.digest
-        return file
-
-    def note_read(self, path: str, version: str | os.stat_result) -> None:
-        """Remember that *path* was read: its SHA-256, or what `fstat` said; "" forgets it."""
-        if self._reader.outputs.has(path):
-            return
-        self._changes.known_files.note(self._root.resolved(self._root.raw(path)), version)
-
-    def has_read(self, path: str) -> bool:
-        """Tell whether this session has read *path*, or written all of it."""
-        return self._root.resolved(self._root.raw(path)) in self._changes.known_files
-
-    def digest_of(self, path: str) -> str:
-        """Return the SHA-256 of a file's bytes in hexadecimal; raises what `read_bytes` raises."""
-        return content.digest(self.read_bytes(path))
-
-    def encode(self, text: str, like: TextFile | None = None) -> bytes:
-        """Return *text* as bytes with the encoding, mark and line ends of *like* (None: UTF-8).
-
-        Raises: invalid_arguments for a character that the encoding does not have.
-        """
-        return content.encode(text, like)
-
-    def stat(self, path: str) -> os.stat_result:
-        """Return the status of what *path* leads to, links followed; raises file_not_found."""
-        if self._reader.outputs.has(path):
-            return self._reader.outputs.status(path)
-        return self._root.status(self._root.raw(path))
-
-    def exists(self, path: str) -> bool:
-        """Tell whether *path* leads to anything."""
-        return self._mode(path) != 0
-
-    def is_file(self, path: str) -> bool:
-        """Tell whether *path* leads to a regular file."""
-        return mode_of.S_ISREG(self._mode(path))
-
-    def is_dir(self, path: str) -> bool:
-        """Tell whether *path* leads to a directory."""
-        return mode_of.S_ISDIR(self._mode(path))
-
-    # Listing
-
-    def scan(self, path: str = ".") -> list[Entry]:
-        """List one directory, sorted by name.
-
-        Raises: file_not_found, not_a_directory, permission_denied.
-        """
-        raw = self._root.raw(path)
-        return self._reader.passed(self._root.resolved(raw), self._tree.scan(raw))
-
-    def walk(
-        self,
-        path: str = ".",
-        *,
-        rules: WalkRules | None = None,
-        skip: Collection[str] = (),
-        hidden: bool = True,
-        details: bool = True,
-        depth: int = 0,
-        left_out: LeftOut | None = None,
-    ) -> Iterator[Entry]:
-        """Go through the tree below *path*: names sorted, each directory before its content.
-
-        Links are listed and never followed. `.git` is left out, as are names in *skip*, names with
-        a dot at their start unless *hidden*, and what *rules* leave out. Directories that cannot be
-        read are listed with a *problem*. Without *details* no entry has size and time, which is
-        faster. *depth* is how many levels to go through, 0 for all. *left_out* is told of what
-        policies keep out. Raises: what `scan` raises, for *path* itself.
-        """
-        raw = self._root.resolved(self._root.raw(path))
-        walk_filter = self._reader.walk_filter(raw, left_out)
-        sieve = Sieve(walk_filter, rules, skip, hidden, depth)
-        return self._tree.walk(raw, sieve, details=details)
-
-    def files(
-        self,
-        path: str = ".",
-        *,
-        rules: WalkRules | None = None,
-        skip: Collection[str] = (),
-        depth: int = 0,
-        left_out: LeftOut | None = None,
-    ) -> Iterator[Files]:
-        """Go through what `walk` calls files, some of one directory at a time: that is faster.
-
-        In the order of `walk` and without sizes. Raises: as there.
-        """
-        raw = self._root.resolved(self._root.raw(path))
-        walk_filter = self._reader.walk_filter(raw, left_out)
-        return self._tree.files(raw, Sieve(walk_filter, rules, skip, depth=depth))
-
-    def readable_below(self, path: str = ".") -> Callable[[str], bool]:
-        """Return what tells whether policies let a walk below *path* get to a path.
-
-        For what another program finds there: paths relative to the workspace, without links.
-        Raises: read_denied for *path* itself.
-        """
-        if self._reader.outputs.has(path):
-            return self._reader.outputs.has
-        return self._reader.walk_filter(self._root.resolved(self._root.raw(path)), None).passes
+    def backups_of(self, path: str) -> list[Path]:
+        """Return the copies of what *path* held before changes, oldest first."""
+        return self._backups.of(self._resolved(path)) if self._backups else []
 
     # Changing
 
@@ -284,14 +158,39 @@ class Workspace:
         gets *mode*, or what the umask leaves. Raises: stale_read, file_exists, is_a_directory,
         not_a_regular_file, permission_denied, protected_path, disk_full, too_large.
         """
-        return self._changes.write(
-            self._root.raw(path),
-            [data] if isinstance(data, bytes) else data,
-            expect_digest=expect_digest,
-            expect=expect,
-            create_parents=create_parents,
-            mode=mode,
-        )
+        raw = self._root.raw(path)
+        pieces = [data] if isinstance(data, bytes) else data
+        _refuse_git(raw)
+        with self._place(raw, make_folders=create_parents) as place:
+            self._refuse_names(place)
+            old = self._old(place, expect)
+            self._check(raw, place, old.status if old else None, old)
+            if expect_digest == "" and old:
+                raise FileExistsError(errno.EEXIST, "")
+            if expect_digest is not None and expect is None:
+                _check_same(place, old.digest if old else "", expect_digest)
+            elif expect is not None:
+                _check_same(place, old.data if old else None, expect)
+            size = sum(map(len, pieces))
+
+            def log() -> str:
+                new = digest(*pieces)
+                after = FileState(FileKind.FILE, new, size)
+                self._log(Change(place.path, self._before(old), after), old, backup)
+                return new
+
+            with self._backup(place, old) as backup:
+                # A rollback logs the change before there is even a new file beside the old one.
+                early = log() if self._rollback is not None else None
+                with self._write_note.file(place) as name:
+                    new = replace(place, name, pieces, old, mode, meanwhile=lambda: early or log())
+            is_part = expect is not None or expect_digest
+            # After a change of one part, the rest of a file that was never read is still unknown.
+            if not old or not is_part or place.path in self._known:
+                self._known[place.path] = new
+            self._expect_nothing_of(raw, place.path)
+        before = old.data if old else None
+        return Written(escape_path(place.path), old is None, size, new, backup, before)
 
     def write_text(
         self,
@@ -309,7 +208,22 @@ class Workspace:
 
         Raises: file_not_found, is_a_directory, stale_read, protected_path for the root and `.git`.
         """
-        return self._changes.delete(self._root.raw(path))
+        raw = self._root.raw(path)
+        with self._place(raw, follow=False) as place:
+            self._refuse(place)
+            status = place.stat()
+            old = self._old(place) if mode_of.S_ISREG(status.st_mode) else None
+            self._check(raw, place, status, old)
+            with self._backup(place, old) as backup:
+                if old:
+                    check_unchanged(place, old)
+                before = self._before(old) if old else self._state(place)
+                self._log(Change(place.path, before, FileState()), old, backup)
+                os.unlink(place.name, dir_fd=place.fd)
+            sync_directory(place.fd)
+            self._known.pop(place.path, None)
+            self._expect_nothing_of(raw, place.path)
+        return backup
 
     def move(self, source: str, target: str, *, replace: bool = False) -> Written:
         """Rename a file, a link or a directory; *target* is the new path, not a directory for it.
@@ -317,66 +231,179 @@ class Workspace:
         Raises: file_not_found, protected_path, file_exists unless *replace* allows a file there,
         and read_denied where that would let be read what *readable* refuses.
         """
-        here, there = self._root.raw(source), self._root.raw(target)
-        self._reader.refuse_to_reveal(self._tree, here, there)
-        return self._changes.move(here, there, overwrite=replace)
+        from_raw, to_raw = self._root.raw(source), self._root.raw(target)
+        self._refuse_to_reveal(from_raw, to_raw)
+        with (
+            self._place(from_raw, follow=False) as here,
+            self._place(to_raw, follow=False, make_folders=True) as there,
+        ):
+            for place in (here, there):
+                self._refuse(place, directories=True)
+            with self._root.errors(from_raw):
+                status = here.stat()
+                is_known_file = here.path in self._known and mode_of.S_ISREG(status.st_mode)
+                self._check(from_raw, here, status, self._old(here) if is_known_file else None)
+            old = self._old(there) if replace else None
+            if replace:
+                self._check(to_raw, there, old.status if old else None, old)
+            with self._backup(there, old) as backup:
+                change = Change(here.path, self._before(old), self._state(here), there.path)
+                self._log(change, old, backup)
+                rename(here, there, status, overwrite=replace)
+            for place in (there, here):
+                sync_directory(place.fd)
+            self._known.move(here.path, there.path)
+            self._expect_nothing_of(from_raw, to_raw, here.path, there.path)
+        new, before = self._known.get(there.path, ""), old.data if old else None
+        return Written(escape_path(there.path), old is None, status.st_size, new, backup, before)
 
     def make_dirs(self, path: str) -> None:
         """Create a directory and those above it, where they are missing.
 
         Raises: not_a_directory, permission_denied, protected_path.
         """
-        self._changes.make_dirs(self._root.raw(path))
+        raw = self._root.raw(path)
+        _refuse_git(raw)
+        with self._place(raw + "/name", make_folders=True, follow=False):
+            pass  # the folder of this name is made
 
     def remove_dir(self, path: str) -> None:
         """Remove an empty directory.
 
         Raises: file_exists when it is not empty, protected_path, not_a_directory, file_not_found.
         """
-        self._changes.remove_dir(self._root.raw(path))
+        with self._place(self._root.raw(path), follow=False) as place:
+            self._refuse(place, directories=True)
+            self._log(Change(place.path, self._state(place), FileState()))
+            os.rmdir(place.name, dir_fd=place.fd)
 
-    def recording(
-        self, name: str, title: str, *, processes: bool = False
-    ) -> "tuple[Workspace, Rollback]":
-        """Return this workspace for one call, and what takes back all that is changed through it.
+    @contextlib.contextmanager
+    def _place(
+        self, raw: str, *, follow: bool = True, make_folders: bool = False
+    ) -> Iterator[Place]:
+        """Give the open directory that holds *raw*, for a change that nothing comes between.
 
-        Each change is logged on the disk before it is made, in a file called like *name*; *title*
-        tells a person which call it was, should it be killed. Changes that are not made through the
-        workspace are not known here. A file of the call that others change meanwhile
-        is taken back, too, where the call starts *processes*, and stays where it does not.
+        The directories that are made on the way go when the change fails.
         """
-        from nanocoder_files.rollback import LiveRestore, Rollback  # few calls need it
+        folders = NewFolders(self._log_folder) if make_folders else None
+        locate = self._root.beneath.locate
+        with self._lock:
+            try:
+                with (
+                    self._root.errors(raw),
+                    locate(raw, follow=follow, new_folders=folders) as place,
+                ):
+                    yield place
+            except BaseException:
+                for path in reversed(folders or []):
+                    with (
+                        contextlib.suppress(OSError, WorkspaceError),
+                        locate(path, follow=False) as place,
+                    ):
+                        os.rmdir(place.name, dir_fd=place.fd)
+                raise
 
-        known_files, lock = self._changes.known_files, self._changes.lock
-        restore = LiveRestore(self._root, self._backups, known_files, processes=processes)
-        rollback = Rollback(self._change_logs, name, title, restore, lock)
-        # The log names every file that a write makes: such a call needs no write note.
-        changes = evolve(self._changes, rollback=rollback, write_note=WriteNote())
-        return CallWorkspace(self, changes), rollback
+    def _check(
+        self, raw: str, place: Place, status: os.stat_result | None, old: Old | None
+    ) -> None:
+        """Refuse what is no longer as a person saw it, or as this session read it."""
+        if self._snapshot:
 
-    def expecting(self, snapshot: "Snapshot") -> "Workspace":
-        """Return this workspace for one call, which changes only what *snapshot* saw.
+            def digest_now() -> str:
+                return old.digest if old else state_of(place, MOVED_BYTES).digest
 
-        A write, a move or a deletion of a path that is no longer what the preview of the call
-        showed raises stale_read, as does `real_path` for another directory.
-        """
-        return CallWorkspace(self, evolve(self._changes, snapshot=snapshot))
+            self._snapshot.check(str(self.root), raw, place.path, status, digest_now)
+        self._known.check(place.path, old)
 
-    def backups_of(self, path: str) -> list[Path]:
-        """Return the copies of what *path* held before changes, oldest first."""
-        raw = self._root.resolved(self._root.raw(path))
-        return self._backups.of(raw) if self._backups else []
+    def _expect_nothing_of(self, *paths: str) -> None:
+        if self._snapshot:
+            self._snapshot.forget(*paths)
 
-    def _mode(self, path: str) -> int:
-        if self._reader.outputs.has(path):
-            return self._reader.outputs.mode(path)
-        return self._root.mode(self._root.raw(path))
+    def _log(self, change: Change, old: Old | None = None, backup: Path | None = None) -> None:
+        """Record what is about to change: in the journal, and in the log of a call."""
+        if self._listener is not None:
+            self._listener(announcement(change, self.root, backup))
+        if self._rollback is not None:
+            self._rollback.log(change, old.data if old else b"")
+
+    def _log_folder(self, path: str) -> None:
+        self._log(Change(path, FileState(), FileState(FileKind.DIRECTORY)))
+
+    def _before(self, old: Old | None) -> FileState:
+        """Return the state of *old*; its digest is taken only where somebody records it."""
+        is_recorded = self._listener is not None or self._rollback is not None
+        return FileState.of_old(old) if old is not None and is_recorded else FileState()
+
+    def _state(self, place: Place) -> FileState:
+        """Return what will be moved or removed; only a rollback needs to put all of it back."""
+        if self._rollback is not None:
+            return state_of(place)
+        with contextlib.suppress(OSError):
+            return state_of(place, MOVED_BYTES if self._listener is not None else -1)
+        return state_of(place, -1)  # what may not be read can be moved all the same
+
+    def _old(self, place: Place, expect: bytes | None = None) -> Old | None:
+        """Read the file that will be replaced; None where there is none."""
+        try:
+            fd = os.open(place.name, READ | os.O_NOFOLLOW, dir_fd=place.fd)
+        except FileNotFoundError:
+            return None
+        try:
+            status = os.fstat(fd)
+            check_regular(place.path, status)
+            if status.st_size > MAX_BYTES:
+                raise WorkspaceError(
+                    f"{escape_path(place.path)!r} is larger than {MAX_BYTES:,} bytes",
+                    error_class="too_large",
+                )
+            return read_old(fd, content_of(fd, status.st_size, expect), status)
+        finally:
+            os.close(fd)
+
+    @contextlib.contextmanager
+    def _backup(self, place: Place, old: Old | None) -> Iterator[Path | None]:
+        """Back *old* up before the work at *place* is done; give the path of the copy."""
+        if self._backups is None or old is None:
+            yield None
+            return
+        try:
+            link = self._backups.link(place, old.status)
+            backup = link or self._backups.add(place.path, old.data)
+        except OSError as error:
+            raise WorkspaceError(
+                f"{escape_path(place.path)!r} was not changed, because its backup failed: {error}",
+                error_class="disk_full" if error.errno in FULL else "io_error",
+            ) from error
+        try:
+            yield backup
+        except BaseException:
+            if link:
+                self._backups.drop(link)
+            raise
+        if link:
+            self._backups.settle(link, old.data)
+
+    def _refuse(self, place: Place, *, directories: bool = False) -> None:
+        """Refuse the root, git's own files and, unless *directories*, directories."""
+        if place.path == ".":
+            raise WorkspaceError(
+                "the workspace itself cannot be deleted or moved", error_class="protected_path"
+            )
+        self._refuse_names(place)
+        if place.name == "." and not directories:
+            raise IsADirectoryError(errno.EISDIR, "")
+
+    def _refuse_names(self, place: Place) -> None:
+        _refuse_git(place.path)
+        self._root.refuse_own(place.path)
 
 
-class CallWorkspace(Workspace):
-    """The workspace of one call, whose *changes* are recorded, or compared with its preview."""
+def _refuse_git(path: str) -> None:
+    # A directory of this name would make git read its settings from there.
+    if is_git_name(path.rpartition("/")[2]):
+        raise git_refused(escape_path(path))
 
-    def __init__(self, session: Workspace, changes: Changes) -> None:
-        """Open nothing: the directory is that of the *session*'s workspace, which closes it."""
-        self.__dict__.update(session.__dict__)
-        self._changes = changes
+
+def _check_same(place: Place, now: str | bytes | None, expected: str | bytes) -> None:
+    if now != expected:
+        raise stale(escape_path(place.path))

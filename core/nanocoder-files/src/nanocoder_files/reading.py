@@ -1,0 +1,326 @@
+"""Paths, reading and listing below one root, as far as policies allow it."""
+
+import contextlib
+import errno
+import os
+import stat as mode_of
+from collections.abc import Callable, Collection, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from nanocoder_files import content
+from nanocoder_files.content import TextFile
+from nanocoder_files.errors import WorkspaceError, problem
+from nanocoder_files.path_text import escape_path
+from nanocoder_files.private_files import open_private
+from nanocoder_files.protected import Protection
+from nanocoder_files.readable import LeftOut, Readable
+from nanocoder_files.root import Root
+from nanocoder_files.snapshot import KnownFiles
+from nanocoder_files.tree import Entry, Files, Sieve, Tree, WalkRules
+
+if TYPE_CHECKING:
+    from nanocoder_files.snapshot import Snapshot
+
+MAX_BYTES = 50_000_000
+
+
+class Reading:
+    """The part of a `Workspace` that changes nothing; what *readable* refuses stays closed.
+
+    The files directly in *outputs*, a directory of ours, can be read by their absolute paths.
+    """
+
+    def __init__(self, root: Root, outputs: Path | None, readable: Readable) -> None:
+        self.root = root.path
+        self._root = root
+        self._tree = Tree(root)
+        self._readable = readable
+        self._known = KnownFiles()
+        self._snapshot: Snapshot | None = None
+        self._outputs = {f"{outputs}/", f"{os.path.realpath(outputs)}/"} if outputs else set()
+
+    # Paths
+
+    def relative(self, path: str) -> str:
+        """Return *path* relative to the root, "." for the root; nothing needs to exist.
+
+        Links stay as they are, unless ".." makes it necessary to know where they lead.
+        """
+        if self._is_output(path):
+            return path
+        raw = self._root.raw(path)
+        return escape_path(self._root.resolved(raw) if ".." in raw.split("/") else raw)
+
+    def resolve(self, path: str) -> str:
+        """Return *path* relative to the root with its links followed as far as it exists.
+
+        Raises: symlink_loop.
+        """
+        if self._is_output(path):
+            return path
+        raw = self._root.raw(path)
+        self._root.note(raw, is_known=False)
+        return escape_path(self._root.resolved(raw))
+
+    def real_path(self, path: str) -> Path:
+        """Return the absolute path with its links resolved, to hand to another program.
+
+        What lies there may be swapped before that program looks: prefer `open` where it is enough.
+        Raises: stale_read for a directory that is not the one that a person was shown.
+        """
+        if self._is_output(path):
+            return Path(path)
+        raw = self._root.raw(path)
+        resolved = self._root.resolved(raw)
+        with contextlib.suppress(OSError):  # a directory that is not there cannot be another one
+            status = self._root.look(raw)
+            if self._snapshot:
+                self._snapshot.check(str(self.root), raw, resolved, status)
+        return self.root / resolved
+
+    def is_protected(self, path: str) -> str:
+        """Say why *path* must not be changed without asking a person; "" when it may be.
+
+        Both its names and those where its links lead count, in any case; nothing needs to exist.
+        """
+        why = self.protection(path)
+        return "" if why is None else why.reason
+
+    def protection(self, path: str) -> Protection | None:
+        """Return the same with its kind; None when *path* may be changed."""
+        return self._root.protection(self._root.raw(path))
+
+    # Reading
+
+    def open(self, path: str) -> BinaryIO:
+        """Open a regular file for reading.
+
+        Raises: file_not_found, is_a_directory, not_a_regular_file, permission_denied, symlink_loop.
+        """
+        fd = self._open(path)[0]
+        os.set_blocking(fd, True)
+        return os.fdopen(fd, "rb")
+
+    def read_bytes(self, path: str, *, max_bytes: int | None = None) -> bytes:
+        """Return the content of a file of at most *max_bytes* (None: 50 MB).
+
+        Raises: too_large, and what `open` raises.
+        """
+        return self._read(path, max_bytes)[0]
+
+    def read_text(self, path: str, *, max_bytes: int | None = None) -> str:
+        r"""Return a file's text with "\n" at its line ends; see `read_file`."""
+        return self.read_file(path, max_bytes=max_bytes).text
+
+    def read_file(self, path: str, *, max_bytes: int | None = None, note: bool = True) -> TextFile:
+        """Read a text file and remember its digest, so that a write finds out if it changed.
+
+        Without *note* nothing is remembered: for a reader that shows the content to nobody.
+
+        Raises: binary_file, too_large, and what `open` raises.
+        """
+        data, canonical, status = self._read(path, max_bytes)
+        file = content.decode(escape_path(canonical), data, mode_of.S_IMODE(status.st_mode))
+        if note:
+            self._known[canonical] = file.digest
+        return file
+
+    def note_read(self, path: str, version: str | os.stat_result) -> None:
+        """Remember that *path* was read: its SHA-256, or what `fstat` said; "" forgets it."""
+        if not self._is_output(path):
+            self._known.note(self._resolved(path), version)
+
+    def has_read(self, path: str) -> bool:
+        """Tell whether this session has read *path*, or written all of it."""
+        return self._resolved(path) in self._known
+
+    def digest_of(self, path: str) -> str:
+        """Return the SHA-256 of a file's bytes in hexadecimal; raises what `read_bytes` raises."""
+        return content.digest(self.read_bytes(path))
+
+    def encode(self, text: str, like: TextFile | None = None) -> bytes:
+        """Return *text* as bytes with the encoding, mark and line ends of *like* (None: UTF-8).
+
+        Raises: invalid_arguments for a character that the encoding does not have.
+        """
+        return content.encode(text, like)
+
+    def stat(self, path: str) -> os.stat_result:
+        """Return the status of what *path* leads to, links followed; raises file_not_found."""
+        if not self._is_output(path):
+            return self._root.status(self._root.raw(path))
+        fd, _, status = self._open(path)
+        os.close(fd)
+        return status
+
+    def exists(self, path: str) -> bool:
+        """Tell whether *path* leads to anything."""
+        return self._mode(path) != 0
+
+    def is_file(self, path: str) -> bool:
+        """Tell whether *path* leads to a regular file."""
+        return mode_of.S_ISREG(self._mode(path))
+
+    def is_dir(self, path: str) -> bool:
+        """Tell whether *path* leads to a directory."""
+        return mode_of.S_ISDIR(self._mode(path))
+
+    # Listing
+
+    def scan(self, path: str = ".") -> list[Entry]:
+        """List one directory, sorted by name.
+
+        Raises: file_not_found, not_a_directory, permission_denied.
+        """
+        sieve = Sieve(*self._start(path)[1:])
+        raw = self._root.raw(path)
+        entries = self._tree.scan(raw)
+        names = [entry.name for entry in entries]
+        refused = sieve.refused(escape_path(self._root.resolved(raw)), names)
+        return [entry for entry in entries if entry.name not in refused]
+
+    def walk(
+        self,
+        path: str = ".",
+        *,
+        rules: WalkRules | None = None,
+        skip: Collection[str] = (),
+        hidden: bool = True,
+        details: bool = True,
+        depth: int = 0,
+        left_out: LeftOut | None = None,
+    ) -> Iterator[Entry]:
+        """Go through the tree below *path*: names sorted, each directory before its content.
+
+        Links are listed and never followed. `.git` is left out, as are names in *skip*, names with
+        a dot at their start unless *hidden*, and what *rules* leave out. Directories that cannot be
+        read are listed with a *problem*. Without *details* no entry has size and time, which is
+        faster. *depth* is how many levels to go through, 0 for all. *left_out* is told of what
+        policies keep out. Raises: what `scan` raises, for *path* itself.
+        """
+        folder, readable, asks = self._start(path)
+        sieve = Sieve(readable, asks, left_out, rules, skip, hidden, depth)
+        return self._tree.walk(folder, sieve, details=details)
+
+    def files(
+        self,
+        path: str = ".",
+        *,
+        rules: WalkRules | None = None,
+        skip: Collection[str] = (),
+        depth: int = 0,
+        left_out: LeftOut | None = None,
+    ) -> Iterator[Files]:
+        """Go through what `walk` calls files, some of one directory at a time: that is faster.
+
+        In the order of `walk` and without sizes. Raises: as there.
+        """
+        folder, readable, asks = self._start(path)
+        return self._tree.files(folder, Sieve(readable, asks, left_out, rules, skip, depth=depth))
+
+    def readable_below(self, path: str = ".") -> Callable[[str], bool]:
+        """Return what tells whether policies let a walk below *path* get to a path.
+
+        For what another program finds there: paths relative to the workspace, without links.
+        Raises: read_denied for *path* itself.
+        """
+        if self._is_output(path):
+            return self._is_output
+        return Sieve(*self._start(path)[1:]).passes
+
+    def _resolved(self, path: str) -> str:
+        return self._root.resolved(self._root.raw(path))
+
+    def _mode(self, path: str) -> int:
+        if not self._is_output(path):
+            return self._root.mode(self._root.raw(path))
+        with contextlib.suppress(WorkspaceError):
+            return self.stat(path).st_mode
+        return 0
+
+    def _is_output(self, path: str) -> bool:
+        """Tell whether *path* is directly in the outputs, there or not."""
+        folder, _, name = path.rpartition("/")
+        return f"{folder}/" in self._outputs and name not in {"", ".", ".."}
+
+    def _start(self, path: str) -> tuple[str, Readable, bool]:
+        """Return the folder of a walk, links resolved, what may be read, and whether policies ask.
+
+        A walk that starts where a person has to agree was agreed to. Raises: read_denied.
+        """
+        folder, readable = self._resolved(path), self._readable.now()
+        if reason := readable.refuses(escape_path(folder)):
+            raise _read_denied(escape_path(folder), reason)
+        return folder, readable, not readable.asks(escape_path(folder))
+
+    def _open(self, path: str) -> tuple[int, str, os.stat_result]:
+        """Open a regular file; return descriptor, path with links resolved, status."""
+        if self._is_output(path):
+            return _open_output(path)
+        raw = self._root.raw(path)
+        fd, canonical, status = self._root.open_file(raw)
+        if reason := self._readable.refuses(escape_path(canonical)):
+            os.close(fd)
+            raise _read_denied(escape_path(raw), reason)
+        return fd, canonical, status
+
+    def _read(self, path: str, max_bytes: int | None) -> tuple[bytes, str, os.stat_result]:
+        """Return content, path with links resolved and status; see `read_bytes`."""
+        limit = MAX_BYTES if max_bytes is None else max_bytes
+        fd, canonical, status = self._open(path)
+        try:
+            with self._root.errors(path):
+                data = content.read_up_to(fd, min(status.st_size, limit), limit)
+        finally:
+            os.close(fd)
+        if data is None or status.st_size > limit:
+            raise WorkspaceError(
+                f"'{escape_path(canonical)}' is {status.st_size:,} bytes long; at most {limit:,}"
+                " can be read at once, so read a part of it or search in it",
+                error_class="too_large",
+                data={"size": status.st_size, "limit": limit},
+            )
+        if not self._is_output(path):
+            self._root.note(self._root.raw(path), status, data)
+        return data, canonical, status
+
+    def _refuse_to_reveal(self, source: str, target: str) -> None:
+        """Raise read_denied where moving *source* to *target* makes readable what is refused.
+
+        Files below a folder count. A link is only a name: its target stays where it is.
+        """
+        readable = self._readable.now()
+        here = escape_path(self._root.resolved(source, follow=False))
+        there = escape_path(self._root.resolved(target, follow=False))
+        for path in (here, *self._refused_below(source, readable)):
+            after = there + path[len(here) :]
+            if not readable.refuses(after) and (
+                reason := readable.refuses(path)
+                or ("" if readable.asks(after) else readable.asks(path))
+            ):
+                raise _read_denied(path, reason)
+
+    def _refused_below(self, folder: str, readable: Readable) -> list[str]:
+        """Return what a walk of *folder* leaves out; nothing where it is no folder."""
+        left_out = LeftOut()
+        with contextlib.suppress(OSError):  # missing: the move says so
+            with self._root.beneath.locate(folder, follow=False) as place:
+                is_folder = mode_of.S_ISDIR(place.stat().st_mode)
+            for _ in self._tree.walk(folder, Sieve(readable, True, left_out)) if is_folder else ():
+                pass
+        return [*left_out.files, *left_out.folders]
+
+
+def _open_output(path: str) -> tuple[int, str, os.stat_result]:
+    try:
+        fd = open_private(path)
+    except OSError as error:
+        if error.errno != errno.EINVAL:
+            raise problem(error, path) from error
+        raise WorkspaceError(f"{path!r} is not a file", error_class="not_a_regular_file") from None
+    return fd, path, os.fstat(fd)
+
+
+def _read_denied(path: str, reason: str) -> WorkspaceError:
+    return WorkspaceError(f"'{path}' may not be read: {reason}", error_class="read_denied")
