@@ -1,8 +1,8 @@
 from nanocoder_files.change import Change as Change
+from nanocoder_files.change import FileKind as FileKind
+from nanocoder_files.change import FileState as FileState
 from nanocoder_files.content import TextFile as TextFile
 from nanocoder_files.errors import WorkspaceError as WorkspaceError
-from nanocoder_files.file_state import FileKind as FileKind
-from nanocoder_files.file_state import FileState as FileState
 from nanocoder_files.globs import glob_expression as glob_expression
 from nanocoder_files.kept_files import keep_file as keep_file
 from nanocoder_files.path_arguments import named_paths as named_paths
@@ -23,12 +23,12 @@ from nanocoder_files.readable import LeftOut as LeftOut
 from nanocoder_files.readable import PathFilter as PathFilter
 from nanocoder_files.readable import Readable as Readable
 from nanocoder_files.reading import MAX_BYTES as MAX_BYTES
-from nanocoder_files.recovery import discard_orphaned_logs as discard_orphaned_logs
-from nanocoder_files.recovery import recover as recover
 from nanocoder_files.resolution import ResolvedPath as ResolvedPath
 from nanocoder_files.resolution import resolver as resolver
 from nanocoder_files.restore import Restore as Restore
-from nanocoder_files.restore import Restored as Restored
+from nanocoder_files.restore import discard_orphaned_logs as discard_orphaned_logs
+from nanocoder_files.restore import recover as recover
+from nanocoder_files.rollback import Restored as Restored
 from nanocoder_files.rollback import Rollback as Rollback
 from nanocoder_files.snapshot import Snapshot as Snapshot
 from nanocoder_files.tree import Entry as Entry

@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Self
 
 from nanocoder_files.errors import WorkspaceError
+from nanocoder_files.path_text import escape_path
 from nanocoder_files.protected import git_refused, is_git_name
 
 MAX_HOPS = 40
@@ -24,6 +25,8 @@ MAX_RACES = 16
 # O_PATH opens a directory that may be searched but not listed; macOS has nothing like it.
 _SEARCH: int = getattr(os, "O_PATH", os.O_RDONLY)
 DIRECTORY = _SEARCH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+# Without O_NONBLOCK, opening a pipe waits for a writer.
+READ = os.O_RDONLY | os.O_NONBLOCK
 LISTING = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _ALWAYS = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NOCTTY
 # The errors of a link where O_NOFOLLOW and O_DIRECTORY forbid one.
@@ -353,3 +356,15 @@ def _leads_on(name: str, dir_fd: int) -> bool:
 
 def _link(place: Place) -> bool:
     return read_link(place.name, place.fd) is not None
+
+
+def check_regular(raw: str, status: os.stat_result) -> None:
+    """Raise WorkspaceError unless *raw* is a regular file."""
+    if stat.S_ISREG(status.st_mode):
+        return
+    path = escape_path(raw)
+    if stat.S_ISDIR(status.st_mode):
+        raise WorkspaceError(f"'{path}' is a directory, not a file", error_class="is_a_directory")
+    raise WorkspaceError(
+        f"'{path}' is a pipe, socket or device, not a file", error_class="not_a_regular_file"
+    )

@@ -1,17 +1,121 @@
-"""One change of one path: what the change log of a call and the journal of a session record."""
+"""One change of one path, as the log of a call and the journal of a session record it."""
 
+import enum
+import os
+import stat as mode_of
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, Self
 
 from attrs import frozen
 from nanocoder_schema import Value
 
-from nanocoder_files.file_state import FileState
 from nanocoder_files.path_text import escape_path
 
 DAMAGED: Final = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
 """The exceptions that a damaged record raises when it is read."""
+
+
+class FileKind(enum.StrEnum):
+    """The file or folder at a path: links are not followed."""
+
+    NOTHING = "nothing"
+    FILE = "file"
+    LINK = "link"
+    DIRECTORY = "directory"
+    OTHER = "other"
+
+
+_KINDS: Final = {
+    mode_of.S_IFREG: FileKind.FILE,
+    mode_of.S_IFLNK: FileKind.LINK,
+    mode_of.S_IFDIR: FileKind.DIRECTORY,
+}
+
+
+@frozen(eq=False, repr=False)
+class FileState(Value):
+    """One of nothing, a file, a link, a directory, or something else.
+
+    *digest* is the SHA-256 of a file's content, *size* its bytes, *target* where a link leads to;
+    *owner* is user and group by number.
+    """
+
+    kind: str = FileKind.NOTHING
+    digest: str = ""
+    size: int = 0
+    target: str = ""
+    mode: int = 0
+    owner: tuple[int, int] = (-1, -1)
+    attributes: tuple[tuple[str, bytes], ...] = ()
+
+    @property
+    def exists(self) -> bool:
+        """Whether anything is there."""
+        return self.kind != FileKind.NOTHING
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it is a regular file."""
+        return self.kind == FileKind.FILE
+
+    @property
+    def is_directory(self) -> bool:
+        """Whether it is a directory."""
+        return self.kind == FileKind.DIRECTORY
+
+    def resembles(self, other: "FileState") -> bool:
+        """Tell whether both hold the same; the mode does not count."""
+        mine = (self.kind, self.digest, self.size, self.target)
+        return mine == (other.kind, other.digest, other.size, other.target)
+
+    def apply(self, fd: int) -> None:
+        """Give owner, permissions and attributes to the open file *fd*; raises OSError."""
+        status = os.fstat(fd)
+        if self.owner != (status.st_uid, status.st_gid):
+            with suppress(OSError):  # only root can give files away
+                os.fchown(fd, *self.owner)
+        # After the owner: a change of owner takes permissions and attributes off.
+        os.fchmod(fd, self.mode)
+        for name, value in self.attributes:
+            with suppress(OSError):
+                os.setxattr(fd, name, value)
+
+    def data(self) -> dict[str, Any]:
+        """Return it ready for JSON."""
+        if not self.exists:
+            return {"kind": self.kind}
+        fields: dict[str, Any] = {"kind": self.kind, "mode": self.mode, "owner": self.owner}
+        if self.is_file:
+            fields |= {"digest": self.digest, "size": self.size}
+        if self.target:
+            fields["target"] = self.target
+        if self.attributes:
+            fields["attributes"] = [[name, value.hex()] for name, value in self.attributes]
+        return fields
+
+    @classmethod
+    def of_data(cls, data: Mapping[str, Any]) -> "FileState":
+        """Return the state that `data` was made of; raises KeyError, TypeError or ValueError."""
+        user, group = data.get("owner", (-1, -1))
+        attributes = data.get("attributes", ())
+        return cls(
+            kind=str(data["kind"]),
+            digest=str(data.get("digest", "")),
+            size=int(data.get("size", 0)),
+            target=str(data.get("target", "")),
+            mode=int(data.get("mode", 0)),
+            owner=(int(user), int(group)),
+            attributes=tuple((str(name), bytes.fromhex(value)) for name, value in attributes),
+        )
+
+    @classmethod
+    def of_status(cls, status: os.stat_result, **more: Any) -> "FileState":
+        """Return the state of what has *status*; *more* are the other fields."""
+        kind = _KINDS.get(mode_of.S_IFMT(status.st_mode), FileKind.OTHER)
+        owner = (status.st_uid, status.st_gid)
+        return cls(kind, mode=mode_of.S_IMODE(status.st_mode), owner=owner, **more)
 
 
 @frozen(eq=False, repr=False)

@@ -1,15 +1,21 @@
-"""The write-ahead log of one call: each change, with the state and the content before it.
+"""What a process leaves on the disk for the next session, should it be killed.
 
-An entry is one line of JSON with the earlier content behind it, and is on the disk before the
-change begins. The log is locked while its process lives, which tells it from what a killed process
-has left. It is removed when the call has succeeded: from that moment its changes stay.
+The write-ahead log of one call has each change, with the state and the content before it. An entry
+is one line of JSON with the earlier content behind it, and is on the disk before the change begins.
+The log is removed when the call has succeeded: from that moment its changes stay.
+
+Any other write needs only a note of its temporary file, so that a kill does not leave it for ever.
+The note is outside of the workspace, and empty between two writes.
+
+Both are locked while their process lives, which tells them from what a killed process has left.
 """
 
 import contextlib
 import errno
-import fcntl
 import json
 import os
+import stat as mode_of
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -17,21 +23,26 @@ from typing import Any, Final
 
 from attrs import frozen
 
+from nanocoder_files.beneath import Beneath, Place
 from nanocoder_files.change import DAMAGED, Change
 from nanocoder_files.content import digest
+from nanocoder_files.errors import WorkspaceError
 from nanocoder_files.private_files import (
     append_all,
     create_locked,
     folder_for,
+    lock_file,
     lock_ownerless,
     open_private,
     remove_if_empty,
     sync_directory,
 )
+from nanocoder_files.writing import is_temporary, temporary_name
 
 SUFFIX: Final = ".changes"
+NOTE_SUFFIX: Final = ".writing"
 MAX_NAME_CHARS: Final = 100
-MAX_FIRST_LINE: Final = 65_536
+MAX_LINE: Final = 65_536
 RESTORED: Final = b"-"
 """Replaces the first byte of an entry whose change was taken back: that needs no room."""
 
@@ -40,14 +51,17 @@ RESTORED: Final = b"-"
 class LoggedChange(Change):
     """A change in a log; *at* is nanoseconds since the epoch.
 
-    *line* is where its line begins in the file, and *offset* where the earlier content, *size*
-    bytes, does.
+    *temporary* is the name of the file that is made beside the path, by the change and by what
+    takes it back. *line* is where its line begins in the file, and *offset* where the earlier
+    content, *size* bytes, does. *known* is what the session knew of the file: that is not logged.
     """
 
     at: int = 0
+    temporary: str = ""
     line: int = 0
     offset: int = 0
     size: int = 0
+    known: str = ""
 
 
 class ChangeLog:
@@ -56,36 +70,28 @@ class ChangeLog:
     def __init__(self, path: Path, fd: int) -> None:
         self.path = path
         self.title = ""
-        self.owners: set[int] = set()
         self.changes: list[LoggedChange] = []
         self._fd = fd
         self._end = 0
 
     def start(self, title: str, root: str) -> None:
-        """Write which process owns the log; *title* says to a person which call it is of.
+        """Write the first line; *title* says to a person which call the log is of.
 
         *root* is the directory of the files: a log of a root that is gone is of no use.
         """
-        self._append({"about": title, "pid": os.getpid(), "root": root})
+        self._append({"about": title, "root": root})
         for folder in self.path.parents[:3]:
             _sync(folder)
 
-    def take_over(self) -> None:
-        """Read the log of a dead process and own it; raises OSError."""
-        self.read()
-        # On a full disk some changes can be taken back all the same.
-        with contextlib.suppress(OSError):
-            os.ftruncate(self._fd, self._end)
-            self._append({"pid": os.getpid()})
-
-    def append(self, change: Change, data: bytes = b"") -> LoggedChange:
+    def append(self, change: Change, data: bytes, known: str) -> LoggedChange:
         """Put a change on the disk and return it with its place in the log; raises OSError."""
         last = self.changes[-1].at if self.changes else 0
         at = max(time.time_ns(), last + 1)
-        fields = change.data() | {"at": at, "size": len(data)}
+        temporary = temporary_name(change.changed_path.rpartition("/")[2])
+        fields = change.data() | {"at": at, "size": len(data), "temporary": temporary}
         line = self._end
         offset = self._append(fields, data + b"\n")
-        self.changes.append(_logged(fields, line, offset))
+        self.changes.append(_logged(fields, line=line, offset=offset, known=known))
         return self.changes[-1]
 
     def mark_restored(self, change: LoggedChange) -> None:
@@ -93,14 +99,13 @@ class ChangeLog:
 
         That needs no room on the disk. Raises OSError.
         """
-        flags = fcntl.fcntl(self._fd, fcntl.F_GETFL)
-        # A file that is open for appending is always written at its end.
-        fcntl.fcntl(self._fd, fcntl.F_SETFL, flags & ~os.O_APPEND)
+        # What is open for appending is always written at its end.
+        fd = open_private(self.path, os.O_WRONLY)
         try:
-            os.pwrite(self._fd, RESTORED, change.line)
-            os.fsync(self._fd)
+            os.pwrite(fd, RESTORED, change.line)
+            os.fsync(fd)
         finally:
-            fcntl.fcntl(self._fd, fcntl.F_SETFL, flags)
+            os.close(fd)
 
     def retract(self, change: LoggedChange) -> None:
         """Remove a change that has not begun; raises OSError."""
@@ -160,10 +165,9 @@ class ChangeLog:
                         if file.read(1) != b"\n":
                             return
                         if not is_restored:
-                            self.changes.append(_logged(fields, self._end, begin))
+                            self.changes.append(_logged(fields, line=self._end, offset=begin))
                     else:
-                        self.title = fields.get("about", self.title)
-                        self.owners.add(int(fields["pid"]))
+                        self.title = fields["about"]
                     self._end = file.tell()
 
 
@@ -189,7 +193,7 @@ def take_over_logs(folder: Path) -> Iterator[ChangeLog]:
     """Take over the logs of dead processes in *folder*; raises OSError."""
     for path, fd in lock_ownerless(folder, SUFFIX):
         log = ChangeLog(path, fd)
-        log.take_over()
+        log.read()
         yield log
 
 
@@ -200,7 +204,7 @@ def discard_files(folder: Path, is_over: Callable[[str], bool]) -> None:
     """
     for path, fd in lock_ownerless(folder, ""):
         try:
-            line = os.pread(fd, MAX_FIRST_LINE, 0).partition(b"\n")[0]
+            line = os.pread(fd, MAX_LINE, 0).partition(b"\n")[0]
             with contextlib.suppress(*DAMAGED):
                 if not line or is_over(str(json.loads(line)["root"])):
                     path.unlink(missing_ok=True)
@@ -219,7 +223,7 @@ def _running_logs_beside(path: Path) -> Iterator[ChangeLog]:
             fd = open_private(path.parent / name)
             log = ChangeLog(path.parent / name, fd)
             try:
-                fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                lock_file(fd, wait=False, is_shared=True)
             except BlockingIOError:
                 log.read()
                 yield log
@@ -227,11 +231,77 @@ def _running_logs_beside(path: Path) -> Iterator[ChangeLog]:
                 log.close()
 
 
-def _logged(fields: Mapping[str, Any], line: int, offset: int) -> LoggedChange:
-    at, size = int(fields["at"]), int(fields["size"])
-    return LoggedChange.of_data(fields, at=at, line=line, offset=offset, size=size)
+def _logged(fields: Mapping[str, Any], **place: Any) -> LoggedChange:
+    at, size, temporary = int(fields["at"]), int(fields["size"]), str(fields.get("temporary", ""))
+    return LoggedChange.of_data(fields, at=at, size=size, temporary=temporary, **place)
 
 
 def _sync(folder: Path) -> None:
     with contextlib.suppress(OSError):
         sync_directory(folder)
+
+
+class WriteNote:
+    """The note of one workspace in *root*, made below *base* at the first write.
+
+    Without a *base* nothing is noted.
+    """
+
+    def __init__(self, base: Path | None, root: Path) -> None:
+        self._folder = folder_for(base, root) if base is not None else None
+        self._root = str(root)
+        self._path = Path()
+        self._fd = -1
+        # A late thread may still write while the session closes.
+        self._lock = threading.Lock()
+
+    @contextlib.contextmanager
+    def file(self, place: Place) -> Iterator[str]:
+        """Return the name of a new file beside *place*; it is noted until the write is over."""
+        name = temporary_name(place.name)
+        # A write goes on without its note: only a kill would leave the file.
+        with self._lock, contextlib.suppress(OSError):
+            self._note(place.path.removesuffix(place.name) + name)
+        try:
+            yield name
+        finally:
+            with self._lock, contextlib.suppress(OSError):
+                if self._fd >= 0:
+                    os.ftruncate(self._fd, 0)
+
+    def _note(self, path: str) -> None:
+        if self._folder is None:
+            return
+        if self._fd < 0:
+            self._path, self._fd = create_locked(self._folder, str(os.getpid()), NOTE_SUFFIX)
+        os.write(self._fd, json.dumps({"root": self._root, "path": path}).encode())
+
+    def close(self) -> None:
+        """Remove the note; a later write makes another."""
+        with self._lock:
+            if self._fd >= 0:
+                _remove(self._path, self._fd)
+                self._fd = -1
+                remove_if_empty(self._path.parent)
+
+
+def remove_noted_files(folder: Path, beneath: Beneath) -> None:
+    """Remove the files that dead processes have noted in *folder*, and the notes.
+
+    Raises: OSError.
+    """
+    for path, fd in lock_ownerless(folder, NOTE_SUFFIX):
+        with contextlib.suppress(OSError, WorkspaceError, *DAMAGED):  # mostly it is empty
+            noted = str(json.loads(os.pread(fd, MAX_LINE, 0))["path"])
+            with beneath.locate(noted, follow=False) as place:
+                is_where_it_was = place.path == noted  # no folder on the way has become a link
+                is_file = mode_of.S_ISREG(place.stat().st_mode)
+                if is_where_it_was and is_file and is_temporary(place.name):
+                    os.unlink(place.name, dir_fd=place.fd)
+        _remove(path, fd)
+
+
+def _remove(path: Path, fd: int) -> None:
+    with contextlib.suppress(OSError):
+        path.unlink()
+    os.close(fd)

@@ -122,14 +122,15 @@ def private_directory(path: Path) -> None:
         path.chmod(0o700)
 
 
-def lock_file(descriptor: int, *, wait: bool = True) -> None:
-    """Lock an open file for this process alone, until the descriptor is closed.
+def lock_file(descriptor: int, *, wait: bool = True, is_shared: bool = False) -> None:
+    """Lock an open file until the descriptor is closed, for this process alone unless *is_shared*.
 
     Raises: BlockingIOError if another process has it and *wait* is not set, OSError.
     """
     import fcntl  # a start that locks nothing does not need it
 
-    fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    kind = fcntl.LOCK_SH if is_shared else fcntl.LOCK_EX
+    fcntl.flock(descriptor, kind | (0 if wait else fcntl.LOCK_NB))
 
 
 @contextmanager

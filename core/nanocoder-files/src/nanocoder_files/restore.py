@@ -2,27 +2,34 @@
 
 The steps are the same on the disk and in the plan of an undo; `Restore` has them. Each of the three
 that take changes back has its rules: a call that has failed, the next session after a kill, and a
-person who undoes a run.
+person who undoes a run. `recover` is what the next session does before anything else.
 """
 
 import errno
 import os
-from collections.abc import Callable
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, closing, suppress
 from functools import partial
+from pathlib import Path
 from typing import Final, Generic, TypeVar
 
-from attrs import frozen
-from nanocoder_schema import Value
-
-from nanocoder_files.beneath import NewFolders, Place
-from nanocoder_files.change import Change
-from nanocoder_files.change_log import ChangeLog, LoggedChange
+from nanocoder_files.backups import Backups
+from nanocoder_files.beneath import LISTING, NewFolders, Place
+from nanocoder_files.change import Change, FileState
+from nanocoder_files.change_log import (
+    ChangeLog,
+    LoggedChange,
+    discard_files,
+    remove_noted_files,
+    take_over_logs,
+)
 from nanocoder_files.errors import WorkspaceError
-from nanocoder_files.file_state import FileState, is_same, put, state_of
 from nanocoder_files.path_text import escape_path
+from nanocoder_files.private_files import folder_for, lock_file, remove_if_empty
 from nanocoder_files.root import Root
+from nanocoder_files.writing import is_temporary, put, state_of, temporary_name
 
+MAX_COPIES: Final = 1_000
 NOT_EMPTY: Final = {errno.ENOTEMPTY, errno.EEXIST}
 CHANGED_SINCE: Final = "has changed since and was left as it is"
 FOLDER_GONE: Final = (FileNotFoundError, NotADirectoryError)
@@ -125,34 +132,22 @@ class Restore(Generic[P]):
         """Take note that *change* was taken back."""
 
 
-@frozen(eq=False, repr=False)
-class Restored(Value):
-    """The *paths* that were put back, in the order in which they had been changed.
-
-    *lost* has a line for each path that is not as it was. *then* says what happens next to paths
-    that could not be put back, and where the copies are of files that were replaced.
-    """
-
-    paths: tuple[str, ...] = ()
-    lost: tuple[str, ...] = ()
-    then: str = ""
-
-
 class LogRestore(Restore[Place]):
     """Takes logged changes back on the disk; *failed* tells whether to try once more later.
 
-    *lost* has a line for each path that is not as it was. With *makes_folders* a folder that is
-    gone is made again, and a change in one that cannot be made is tried again later.
+    *lost* has a line for each path that is not as it was. Without more, a file that somebody has
+    changed since is left as it is.
     """
 
     makes_folders = False
 
     def __init__(self, root: Root) -> None:
         self.root = root
-        self._data: Callable[[], bytes] = bytes
-        self._paths: list[str] = []
         self.lost: dict[str, str] = {}
         self.failed = False
+        self._paths: list[str] = []
+        self._saved: Callable[[], bytes] = bytes
+        self._temporary = ""
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -163,7 +158,9 @@ class LogRestore(Restore[Place]):
     def undo(self, log: ChangeLog, change: LoggedChange) -> None:
         """Take one change of *log* back, and mark it there."""
         path = change.changed_path
-        self._data = partial(log.data, change)
+        self._saved = partial(log.data, change)
+        is_named = is_temporary(change.temporary)  # a log may be damaged
+        self._temporary = change.temporary if is_named else temporary_name("")
         try:
             if path not in self.lost:
                 self.take_back(change)
@@ -183,11 +180,14 @@ class LogRestore(Restore[Place]):
         return self.root.beneath.locate(path, follow=False, new_folders=new_folders)
 
     def _state(self, place: Place) -> FileState:
+        """Look at *place* without what a killed write, or a killed restore, has left beside it."""
+        with suppress(FileNotFoundError):
+            os.unlink(self._temporary, dir_fd=place.fd)
         return state_of(place)
 
     def _put(self, place: Place, change: Change) -> None:
         try:
-            put(place, change.before, self._data())
+            put(place, change.before, self._saved(), self._temporary)
         except OSError as error:
             # A directory that the call has made stays while others have something in it.
             if error.errno not in NOT_EMPTY or not change.after.is_directory:
@@ -200,7 +200,7 @@ class LogRestore(Restore[Place]):
         self._paths.append(change.path)
 
     def _drop_second_name(self, here: Place, there: Place) -> None:
-        if is_same(here, there):
+        if os.path.samestat(here.stat(), there.stat()):
             os.unlink(there.name, dir_fd=there.fd)
 
     def _may_replace(self, place: Place, now: FileState, change: Change) -> bool:  # noqa: ARG002
@@ -213,3 +213,77 @@ class LogRestore(Restore[Place]):
 
     def _lose(self, path: str, reason: str) -> None:
         self.lost.setdefault(path, f"{escape_path(path)!r} {reason}")
+
+
+def recover(base: Path, root: Path) -> list[str]:
+    """Take back the changes of transactional calls in *root* that were killed.
+
+    The temporary file of a killed write is removed. *base* is the folder of the change logs.
+    Returns lines for the person, none where nothing had to be done. Calls of processes that live
+    are left alone. Raises OSError, WorkspaceError.
+    """
+    folder = folder_for(base, Path(os.path.realpath(root)))
+    try:
+        guard = os.open(folder, LISTING)
+    except FileNotFoundError:
+        return []
+    try:
+        # A second session waits here until the first one is through.
+        lock_file(guard)
+        with closing(Root(root, force_walk=False, extra_protected=())) as opened:
+            remove_noted_files(folder, opened.beneath)
+            logs = list(take_over_logs(folder))
+            return _take_back(logs, LogRestore(opened), base.parent / "kept") if logs else []
+    finally:
+        os.close(guard)
+        remove_if_empty(folder)
+
+
+def discard_orphaned_logs(base: Path, folders: Iterable[Path]) -> None:
+    """Discard the logs of killed processes whose files are gone.
+
+    Only those below *folders*, which we make and remove ourselves: another directory may be on a
+    disk that is not mounted. Calls of processes that live are left alone. Raises OSError.
+    """
+    places = [os.path.realpath(folder) for folder in folders if folder.is_dir()]
+
+    def is_over(root: str) -> bool:
+        is_ours = any(root.startswith(f"{place}/") for place in places)
+        return is_ours and not os.path.lexists(root)
+
+    with os.scandir(base) as entries:
+        roots = [base / entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+    for folder in roots:
+        with suppress(FileNotFoundError):  # its owner has ended meanwhile
+            discard_files(folder, is_over)
+            remove_if_empty(folder)
+
+
+def _take_back(logs: list[ChangeLog], restore: LogRestore, copies_folder: Path) -> list[str]:
+    backups = Backups(copies_folder, MAX_COPIES)
+    copies: dict[str, Path] = {}
+    # Calls that were killed together may have worked on the same files.
+    changes = [(change, log) for log in logs for change in log.changes]
+    for change, log in sorted(changes, key=lambda pair: pair[0].at, reverse=True):
+        restore.undo(log, change)
+        path = change.changed_path
+        if path in restore.lost and change.before.is_file:
+            try:
+                # The last copy that is made is of the oldest content.
+                copies[path] = backups.add(path, log.data(change))
+            except (OSError, ValueError):
+                restore.failed = True  # the log stays: it holds the only copy
+    for log in logs:
+        log.close() if restore.failed else log.remove()
+    titles = " and ".join(dict.fromkeys(log.title for log in logs if log.changes))
+    return list(_messages(titles, restore, copies))
+
+
+def _messages(titles: str, restore: LogRestore, copies: Mapping[str, Path]) -> Iterator[str]:
+    if restore.paths:
+        yield f"{titles} was interrupted; restored: {', '.join(restore.paths)}"
+    for path, line in restore.lost.items():
+        copy = f"; its earlier content is in {copies[path]}" if path in copies else ""
+        yield f"{line}{copy} [a call was interrupted]"
+    if restore.failed:
+        yield "the next session here tries again to restore the rest"

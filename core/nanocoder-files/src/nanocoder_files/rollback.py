@@ -1,19 +1,36 @@
 """The changes of one call, which are kept or taken back together."""
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+
+from attrs import frozen
+from nanocoder_schema import Value
 
 from nanocoder_files.backups import Backups
 from nanocoder_files.beneath import Place
-from nanocoder_files.change import Change
+from nanocoder_files.change import Change, FileKind, FileState
 from nanocoder_files.change_log import ChangeLog, LoggedChange, create_log
 from nanocoder_files.errors import FULL, WorkspaceError
-from nanocoder_files.file_state import FileKind, FileState, read_bytes
 from nanocoder_files.path_text import escape_path
 from nanocoder_files.private_files import folder_for
-from nanocoder_files.restore import LogRestore, Restored
+from nanocoder_files.restore import LogRestore
 from nanocoder_files.root import Root
 from nanocoder_files.snapshot import KnownFiles
+from nanocoder_files.writing import open_regular
+
+
+@frozen(eq=False, repr=False)
+class Restored(Value):
+    """The *paths* that were put back, in the order in which they had been changed.
+
+    *lost* has a line for each path that is not as it was. *then* says what happens next to paths
+    that could not be put back, and where the copies are of files that were replaced.
+    """
+
+    paths: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
+    then: str = ""
 
 
 class LiveRestore(LogRestore):
@@ -29,11 +46,10 @@ class LiveRestore(LogRestore):
         self, root: Root, backups: Backups | None, known_files: KnownFiles, *, processes: bool
     ) -> None:
         super().__init__(root)
+        self.known_files = known_files
         self._processes = processes
         self._backups = backups
-        self._known_files = known_files
         self._copies: dict[str, Path] = {}
-        self._known_before: dict[int, str] = {}
 
     @property
     def note(self) -> str:
@@ -44,26 +60,23 @@ class LiveRestore(LogRestore):
         folder = next(iter(self._copies.values())).parent.parent
         return f"changed by others meanwhile, and replaced: {names} (copies are in {folder})"
 
-    def note_before(self, change: LoggedChange) -> None:
-        """Note what the session knows of a file before *change*."""
-        self._known_before[change.line] = self._known_files.get(change.changed_path, "")
-
     def _may_replace(self, place: Place, now: FileState, change: Change) -> bool:
         if not self._processes:
             return super()._may_replace(place, now, change)
         if self._backups is not None and now.is_file:
             path = change.changed_path
-            self._copies[path] = self._backups.add(path, read_bytes(place))
+            with open_regular(place) as file:
+                self._copies[path] = self._backups.add(path, file.read())
         return True
 
     def _rename(self, there: Place, here: Place, change: Change) -> None:
         super()._rename(there, here, change)
-        self._known_files.move(change.target, change.path)
+        self.known_files.move(change.target, change.path)
 
     def _restored(self, change: Change) -> None:
         """Know of the file what was known before it was changed."""
-        version = self._known_before.get(change.line) if isinstance(change, LoggedChange) else None
-        self._known_files.note(change.changed_path, version or "")
+        known = change.known if isinstance(change, LoggedChange) else ""
+        self.known_files.note(change.changed_path, known)
 
 
 class Rollback:
@@ -87,7 +100,13 @@ class Rollback:
         self._restore = restore
         self._lock = lock
         self._log: ChangeLog | None = None
+        self._temporary = ""
         self._is_over = False
+
+    @contextmanager
+    def file(self, place: Place) -> Iterator[str]:  # noqa: ARG002 - as `WriteNote.file`
+        """Return the name that the log has for the new file of the last change in it."""
+        yield self._temporary
 
     def log(self, change: Change, data: bytes = b"") -> None:
         """Log *change*, which begins when this returns; *data* is the content before it.
@@ -110,7 +129,8 @@ class Rollback:
             if self._log is None:
                 root = self._restore.root.path
                 self._log = create_log(self._change_logs, root, self._name, self._title)
-            logged = self._log.append(change, data)
+            known = self._restore.known_files.get(change.changed_path, "")
+            logged = self._log.append(change, data, known)
             # Looked for afterwards, so that of two at once at least one sees the other.
             is_contested = self._log.is_contested(logged)
             if is_contested:
@@ -127,7 +147,7 @@ class Rollback:
                 " undo its change; try again when it has ended",
                 error_class="stale_read",
             )
-        self._restore.note_before(logged)
+        self._temporary = logged.temporary
 
     def restore(self) -> Restored:
         """Put everything back; what could not be put back is tried again in the next session."""

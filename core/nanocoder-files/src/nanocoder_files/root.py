@@ -3,15 +3,16 @@
 import contextlib
 import errno
 import os
-import stat as mode_of
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from nanocoder_files import protected
 from nanocoder_files.beneath import (
     LISTING,
+    READ,
     Beneath,
     KernelBeneath,
+    check_regular,
     find_openat2,
     outside,
 )
@@ -21,9 +22,6 @@ from nanocoder_files.path_text import check_path, escape_path, read_back, tidy_p
 from nanocoder_files.protected import Protection
 from nanocoder_files.resolution import ResolvedPath, Resolver, Trace
 from nanocoder_files.snapshot import RECORDING, Sighting
-
-# Without O_NONBLOCK, opening a pipe waits for a writer.
-READ = os.O_RDONLY | os.O_NONBLOCK
 
 
 class Root:
@@ -212,15 +210,3 @@ def _climbs(raw: str) -> bool:
         if depth < 0:
             return True
     return False
-
-
-def check_regular(raw: str, status: os.stat_result) -> None:
-    """Raise WorkspaceError unless *raw* is a regular file."""
-    if mode_of.S_ISREG(status.st_mode):
-        return
-    path = escape_path(raw)
-    if mode_of.S_ISDIR(status.st_mode):
-        raise WorkspaceError(f"'{path}' is a directory, not a file", error_class="is_a_directory")
-    raise WorkspaceError(
-        f"'{path}' is a pipe, socket or device, not a file", error_class="not_a_regular_file"
-    )

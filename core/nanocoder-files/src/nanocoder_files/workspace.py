@@ -12,26 +12,25 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from nanocoder_files.backups import Backups
 from nanocoder_files.beneath import NewFolders, Place
-from nanocoder_files.change import Change, announcement
+from nanocoder_files.change import Change, FileKind, FileState, announcement
+from nanocoder_files.change_log import WriteNote
 from nanocoder_files.content import TextFile, digest
 from nanocoder_files.errors import FULL, WorkspaceError
-from nanocoder_files.file_state import FileKind, FileState, state_of
 from nanocoder_files.path_text import escape_path
 from nanocoder_files.protected import git_refused, is_git_name
 from nanocoder_files.readable import Readable
 from nanocoder_files.reading import MAX_BYTES, Reading
-from nanocoder_files.root import READ, Root, check_regular
-from nanocoder_files.write_note import WriteNote
+from nanocoder_files.root import Root
 from nanocoder_files.writing import (
     Old,
     Pieces,
     Written,
     check_unchanged,
-    content_of,
     read_old,
     rename,
     replace,
     stale,
+    state_of,
     sync_directory,
 )
 
@@ -116,8 +115,7 @@ class Workspace(Reading):
 
         restore = LiveRestore(self._root, self._backups, self._known, processes=processes)
         rollback = Rollback(self._change_logs, name, title, restore, self._lock)
-        # The log names every file that a write makes: such a call needs no write note.
-        return self._for_call(_rollback=rollback, _write_note=WriteNote()), rollback
+        return self._for_call(_rollback=rollback), rollback
 
     def expecting(self, snapshot: "Snapshot") -> "Workspace":
         """Return this workspace for one call, which changes only what *snapshot* saw.
@@ -163,7 +161,7 @@ class Workspace(Reading):
         _refuse_git(raw)
         with self._place(raw, make_folders=create_parents) as place:
             self._refuse_names(place)
-            old = self._old(place, expect)
+            old = read_old(place, MAX_BYTES, expect)
             self._check(raw, place, old.status if old else None, old)
             if expect_digest == "" and old:
                 raise FileExistsError(errno.EEXIST, "")
@@ -182,7 +180,7 @@ class Workspace(Reading):
             with self._backup(place, old) as backup:
                 # A rollback logs the change before there is even a new file beside the old one.
                 early = log() if self._rollback is not None else None
-                with self._write_note.file(place) as name:
+                with (self._rollback or self._write_note).file(place) as name:
                     new = replace(place, name, pieces, old, mode, meanwhile=lambda: early or log())
             is_part = expect is not None or expect_digest
             # After a change of one part, the rest of a file that was never read is still unknown.
@@ -212,7 +210,7 @@ class Workspace(Reading):
         with self._place(raw, follow=False) as place:
             self._refuse(place)
             status = place.stat()
-            old = self._old(place) if mode_of.S_ISREG(status.st_mode) else None
+            old = read_old(place, MAX_BYTES) if mode_of.S_ISREG(status.st_mode) else None
             self._check(raw, place, status, old)
             with self._backup(place, old) as backup:
                 if old:
@@ -242,14 +240,16 @@ class Workspace(Reading):
             with self._root.errors(from_raw):
                 status = here.stat()
                 is_known_file = here.path in self._known and mode_of.S_ISREG(status.st_mode)
-                self._check(from_raw, here, status, self._old(here) if is_known_file else None)
-            old = self._old(there) if replace else None
+                self._check(
+                    from_raw, here, status, read_old(here, MAX_BYTES) if is_known_file else None
+                )
+            old = read_old(there, MAX_BYTES) if replace else None
             if replace:
                 self._check(to_raw, there, old.status if old else None, old)
             with self._backup(there, old) as backup:
                 change = Change(here.path, self._before(old), self._state(here), there.path)
                 self._log(change, old, backup)
-                rename(here, there, status, overwrite=replace)
+                rename(here, there, overwrite=replace)
             for place in (there, here):
                 sync_directory(place.fd)
             self._known.move(here.path, there.path)
@@ -332,7 +332,7 @@ class Workspace(Reading):
     def _before(self, old: Old | None) -> FileState:
         """Return the state of *old*; its digest is taken only where somebody records it."""
         is_recorded = self._listener is not None or self._rollback is not None
-        return FileState.of_old(old) if old is not None and is_recorded else FileState()
+        return old.state if old is not None and is_recorded else FileState()
 
     def _state(self, place: Place) -> FileState:
         """Return what will be moved or removed; only a rollback needs to put all of it back."""
@@ -341,24 +341,6 @@ class Workspace(Reading):
         with contextlib.suppress(OSError):
             return state_of(place, MOVED_BYTES if self._listener is not None else -1)
         return state_of(place, -1)  # what may not be read can be moved all the same
-
-    def _old(self, place: Place, expect: bytes | None = None) -> Old | None:
-        """Read the file that will be replaced; None where there is none."""
-        try:
-            fd = os.open(place.name, READ | os.O_NOFOLLOW, dir_fd=place.fd)
-        except FileNotFoundError:
-            return None
-        try:
-            status = os.fstat(fd)
-            check_regular(place.path, status)
-            if status.st_size > MAX_BYTES:
-                raise WorkspaceError(
-                    f"{escape_path(place.path)!r} is larger than {MAX_BYTES:,} bytes",
-                    error_class="too_large",
-                )
-            return read_old(fd, content_of(fd, status.st_size, expect), status)
-        finally:
-            os.close(fd)
 
     @contextlib.contextmanager
     def _backup(self, place: Place, old: Old | None) -> Iterator[Path | None]:

@@ -8,20 +8,25 @@ import stat as mode_of
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
+from io import BufferedReader
 from pathlib import Path
-from typing import TypeVar
+from typing import Final, TypeVar
 
-from attrs import frozen
+from attrs import evolve, frozen
 from nanocoder_schema import Value
 
 from nanocoder_files import private_files
-from nanocoder_files.beneath import Place
-from nanocoder_files.content import digest
+from nanocoder_files.beneath import LISTING, READ, Place, check_regular
+from nanocoder_files.change import FileKind, FileState
+from nanocoder_files.content import digest, read_up_to
 from nanocoder_files.errors import WorkspaceError
+from nanocoder_files.path_text import escape_path
 
-MAX_NAME_BYTES = 200
-COMPARED_BYTES = 65_536
-_STRAY = re.compile(r"\..*\.nc-(\d+)-[0-9a-f]{8}", re.DOTALL)
+MAX_NAME_BYTES: Final = 200
+COMPARED_BYTES: Final = 65_536
+DIGEST_BYTES: Final = 50_000_000
+"""Up to this size a file is known by its content, a larger one by its size alone."""
+_STRAY = re.compile(r"\.[^/]*\.nc-\d+-[0-9a-f]{8}")
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 LARGE_BYTES = 1_000_000
@@ -45,27 +50,6 @@ class Written(Value):
 
 
 @frozen(eq=False, repr=False)
-class Metadata(Value):
-    """The permissions, owner and attributes of a file; *owner* is user and group by number."""
-
-    mode: int
-    owner: tuple[int, int] = (-1, -1)
-    attributes: tuple[tuple[str, bytes], ...] = ()
-
-    def apply(self, fd: int) -> None:
-        """Give it to the open file *fd*; raises OSError."""
-        status = os.fstat(fd)
-        if self.owner != (status.st_uid, status.st_gid):
-            with contextlib.suppress(OSError):  # only root can give files away
-                os.fchown(fd, *self.owner)
-        # After the owner: a change of owner takes permissions and attributes off.
-        os.fchmod(fd, self.mode)
-        for name, value in self.attributes:
-            with contextlib.suppress(OSError):
-                os.setxattr(fd, name, value)
-
-
-@frozen(eq=False, repr=False)
 class Old(Value):
     """The file that is to be replaced, as it was when it was read."""
 
@@ -79,10 +63,119 @@ class Old(Value):
         return digest(self.data)
 
     @property
-    def metadata(self) -> Metadata:
-        """The metadata of the new file, without set-user-ID: that was for other content."""
-        owner = (self.status.st_uid, self.status.st_gid)
-        return Metadata(self.status.st_mode & 0o777, owner, self.attributes)
+    def metadata(self) -> FileState:
+        """What a new file gets, without set-user-ID: that was for other content."""
+        state = FileState.of_status(self.status, attributes=self.attributes)
+        return evolve(state, mode=state.mode & 0o777)
+
+    @property
+    def state(self) -> FileState:
+        """All of it; its digest is taken."""
+        content = {"digest": self.digest, "size": len(self.data)}
+        return FileState.of_status(self.status, attributes=self.attributes, **content)
+
+
+def read_old(place: Place, limit: int, expected: bytes | None = None) -> Old | None:
+    """Read the file that will be replaced; None where there is none.
+
+    Where it holds just *expected*, that is its content: comparing piece by piece spares the copy,
+    which costs more than the comparison. Raises: WorkspaceError, OSError.
+    """
+    try:
+        fd = os.open(place.name, READ | os.O_NOFOLLOW, dir_fd=place.fd)
+    except FileNotFoundError:
+        return None
+    try:
+        status = os.fstat(fd)
+        check_regular(place.path, status)
+        is_small = status.st_size <= limit
+        data = content_of(fd, status.st_size, limit, expected) if is_small else None
+        if data is None:
+            raise WorkspaceError(
+                f"{escape_path(place.path)!r} is larger than {limit:,} bytes",
+                error_class="too_large",
+            )
+        attributes: list[tuple[str, bytes]] = []
+        if hasattr(os, "listxattr"):
+            with contextlib.suppress(OSError):
+                attributes.extend((name, os.getxattr(fd, name)) for name in os.listxattr(fd))
+        return Old(data, status, tuple(attributes))
+    finally:
+        os.close(fd)
+
+
+def content_of(fd: int, size: int, limit: int, expected: bytes | None) -> bytes | None:
+    """Read all of *fd*; None where there is more than *limit* by now."""
+    if expected is not None and len(expected) == size:
+        at = 0
+        while (piece := os.read(fd, COMPARED_BYTES)) and expected.startswith(piece, at):
+            at += len(piece)
+        if not piece and at == size:
+            return expected
+        os.lseek(fd, 0, os.SEEK_SET)
+    return read_up_to(fd, size, limit)
+
+
+def state_of(place: Place, digest_bytes: int = DIGEST_BYTES) -> FileState:
+    """Return what is at *place*, itself: a link is not followed. Raises OSError.
+
+    A file of more than *digest_bytes* has no digest.
+    """
+    try:
+        status = place.stat()
+    except FileNotFoundError:
+        return FileState()
+    state = FileState.of_status(status)
+    if state.is_file:
+        digest_now = _digest(place) if status.st_size <= digest_bytes else ""
+        return evolve(state, digest=digest_now, size=status.st_size)
+    if state.kind == FileKind.LINK:  # nothing else of a link can be set
+        return FileState(FileKind.LINK, target=os.readlink(place.name, dir_fd=place.fd))
+    return state
+
+
+def _digest(place: Place) -> str:
+    from hashlib import file_digest  # as in content.digest
+
+    with open_regular(place) as file:
+        return file_digest(file, "sha256").hexdigest()
+
+
+def open_regular(place: Place) -> BufferedReader:
+    """Open the regular file at *place*, itself, for reading; raises OSError."""
+    return os.fdopen(private_files.open_private(place.name, directory=place.fd), "rb")
+
+
+def put(place: Place, state: FileState, data: bytes, temporary: str) -> None:
+    """Bring *place* into *state*, with the content *data*.
+
+    A file or a link is at every moment wholly the one or the other: it is called *temporary* until
+    it takes the place. A directory that stands in its way has to be empty. Raises OSError.
+    """
+    if state.kind in {FileKind.FILE, FileKind.LINK}:
+        with replacing(place, temporary):
+            if state.is_file:
+                write_new(place, temporary, [data], state, meanwhile=lambda: None)
+            else:
+                os.symlink(state.target, temporary, dir_fd=place.fd)
+        return
+    if state.exists:
+        _make_directory(place, state)
+    elif mode_of.S_ISDIR(place.stat().st_mode):
+        os.rmdir(place.name, dir_fd=place.fd)
+    else:
+        os.unlink(place.name, dir_fd=place.fd)
+    sync_directory(place.fd)
+
+
+def _make_directory(place: Place, state: FileState) -> None:
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(place.name, 0o700, dir_fd=place.fd)
+    fd = os.open(place.name, LISTING, dir_fd=place.fd)
+    try:
+        state.apply(fd)
+    finally:
+        os.close(fd)
 
 
 def replace(
@@ -150,41 +243,13 @@ def sync_directory(fd: int) -> None:
         private_files.sync_directory(".", fd)
 
 
-def content_of(fd: int, size: int, expected: bytes | None = None) -> bytes:
-    """Read all of *fd*, which has *size* bytes now; *expected* itself where it holds just that.
-
-    Comparing piece by piece spares the copy, which costs more than the comparison.
-    """
-    if expected is not None and len(expected) == size:
-        at = 0
-        while (piece := os.read(fd, COMPARED_BYTES)) and expected.startswith(piece, at):
-            at += len(piece)
-        if not piece and at == size:
-            return expected
-        os.lseek(fd, 0, os.SEEK_SET)
-    pieces = []
-    while piece := os.read(fd, size + 1):
-        pieces.append(piece)
-    return b"".join(pieces)
-
-
-def read_old(fd: int, data: bytes, status: os.stat_result) -> Old:
-    """Return what *fd*, with the content *data*, has beside its content."""
-    attributes: list[tuple[str, bytes]] = []
-    if hasattr(os, "listxattr"):
-        with contextlib.suppress(OSError):
-            attributes.extend((name, os.getxattr(fd, name)) for name in os.listxattr(fd))
-    return Old(data, status, tuple(attributes))
-
-
-def stray_owner(name: str) -> int:
-    """Return the process that made the temporary file *name*; 0 when it is none of ours."""
-    match = _STRAY.fullmatch(name)
-    return int(match[1]) if match else 0
+def is_temporary(name: str) -> bool:
+    """Tell whether *name* is one that `temporary_name` returns."""
+    return _STRAY.fullmatch(name) is not None
 
 
 def temporary_name(name: str) -> str:
-    """Return a name for a file that will replace *name*; `stray_owner` knows it."""
+    """Return a name for a file that will replace *name*; `is_temporary` knows it."""
     beginning = os.fsdecode(os.fsencode(name)[:MAX_NAME_BYTES])
     return f".{beginning}.nc-{os.getpid()}-{os.urandom(4).hex()}"
 
@@ -193,7 +258,7 @@ def write_new(
     place: Place,
     name: str,
     pieces: Pieces,
-    metadata: Metadata | None,
+    metadata: FileState | None,
     mode: int | None = None,
     *,
     meanwhile: Callable[[], T],
@@ -248,12 +313,13 @@ def version_of(status: os.stat_result) -> tuple[int, ...]:
     return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
 
 
-def rename(here: Place, there: Place, status: os.stat_result, *, overwrite: bool) -> None:
+def rename(here: Place, there: Place, *, overwrite: bool) -> None:
     """Move what is at *here*; unless *overwrite*, raise FileExistsError for what is there."""
     if not overwrite:
-        if mode_of.S_ISREG(status.st_mode) and _move_by_link(here, there):
+        if mode_of.S_ISREG(here.stat().st_mode) and _move_by_link(here, there):
             return
-        if _exists(there):
+        with contextlib.suppress(FileNotFoundError):
+            there.stat()
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
     os.rename(here.name, there.name, src_dir_fd=here.fd, dst_dir_fd=there.fd)
 
@@ -269,12 +335,4 @@ def _move_by_link(here: Place, there: Place) -> bool:
     except OSError:
         return False
     os.unlink(here.name, dir_fd=here.fd)
-    return True
-
-
-def _exists(place: Place) -> bool:
-    try:
-        place.stat()
-    except FileNotFoundError:
-        return False
     return True
