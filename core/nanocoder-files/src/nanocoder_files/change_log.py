@@ -53,7 +53,7 @@ class LoggedChange(Change):
 
     *temporary* is the name of the file that is made beside the path, by the change and by what
     takes it back. *line* is where its line begins in the file, and *offset* where the earlier
-    content, *size* bytes, does. *known* is what the session knew of the file: that is not logged.
+    content, *size* bytes, does. *version* is not logged: what the session knew of the file.
     """
 
     at: int = 0
@@ -61,7 +61,7 @@ class LoggedChange(Change):
     line: int = 0
     offset: int = 0
     size: int = 0
-    known: str = ""
+    version: str = ""
 
 
 class ChangeLog:
@@ -83,7 +83,7 @@ class ChangeLog:
         for folder in self.path.parents[:3]:
             _sync(folder)
 
-    def append(self, change: Change, data: bytes, known: str) -> LoggedChange:
+    def append(self, change: Change, data: bytes, version: str) -> LoggedChange:
         """Put a change on the disk and return it with its place in the log; raises OSError."""
         last = self.changes[-1].at if self.changes else 0
         at = max(time.time_ns(), last + 1)
@@ -91,7 +91,7 @@ class ChangeLog:
         fields = change.data() | {"at": at, "size": len(data), "temporary": temporary}
         line = self._end
         offset = self._append(fields, data + b"\n")
-        self.changes.append(_logged(fields, line=line, offset=offset, known=known))
+        self.changes.append(_logged(fields, line=line, offset=offset, version=version))
         return self.changes[-1]
 
     def mark_restored(self, change: LoggedChange) -> None:
@@ -99,7 +99,7 @@ class ChangeLog:
 
         That needs no room on the disk. Raises OSError.
         """
-        # What is open for appending is always written at its end.
+        # A file that is open for appending is always written at its end.
         fd = open_private(self.path, os.O_WRONLY)
         try:
             os.pwrite(fd, RESTORED, change.line)

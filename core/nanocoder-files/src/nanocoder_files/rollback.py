@@ -75,8 +75,8 @@ class LiveRestore(LogRestore):
 
     def _restored(self, change: Change) -> None:
         """Know of the file what was known before it was changed."""
-        known = change.known if isinstance(change, LoggedChange) else ""
-        self.known_files.note(change.changed_path, known)
+        version = change.version if isinstance(change, LoggedChange) else ""
+        self.known_files.note(change.changed_path, version)
 
 
 class Rollback:
@@ -129,8 +129,8 @@ class Rollback:
             if self._log is None:
                 root = self._restore.root.path
                 self._log = create_log(self._change_logs, root, self._name, self._title)
-            known = self._restore.known_files.get(change.changed_path, "")
-            logged = self._log.append(change, data, known)
+            version = self._restore.known_files.get(change.changed_path, "")
+            logged = self._log.append(change, data, version)
             # Looked for afterwards, so that of two at once at least one sees the other.
             is_contested = self._log.is_contested(logged)
             if is_contested:
