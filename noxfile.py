@@ -71,11 +71,11 @@ def tests(session: nox.Session) -> None:
 
 @nox.session
 def contract(session: nox.Session) -> None:
-    """Run the gates of the repository; print the rows of the contract that no test meets."""
+    """Run the gates and the hostile cases; print the rows of the contract that no test meets."""
     import findings  # these two read every test file, which other sessions need not wait for
     import rows
 
-    pytest(session, *PARALLEL, "tests/contract")
+    pytest(session, *PARALLEL, "tests/contract", "tests/hostile")
     session.log("rows of the contract without a test\n%s", rows.report())
     session.log("findings without a test: %s", " ".join(findings.unheld()) or "none")
 
