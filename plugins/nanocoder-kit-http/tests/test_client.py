@@ -6,7 +6,7 @@ from itertools import chain
 
 import pytest
 from nanocoder import Cancel, Cancelled, ConfigError, ProviderError
-from nanocoder_kit_http import WHOLE_REPLY, Client, FinalError, Retry, SseEvent, Timeouts
+from nanocoder_kit_http import WHOLE_REPLY, Client, FinalError, Key, Retry, SseEvent, Timeouts
 from nanocoder_testing.server import FOREVER, Answer, ScriptedServer, data, events, refusal
 
 SMALL = Timeouts(connect_s=0.5, header_s=0.5, idle_s=0.4, progress_s=2.0)
@@ -297,9 +297,10 @@ def test_a_wait_of_a_day_is_told_and_not_waited(serve, connect):
     assert len(server.seen) == 1
 
 
-def test_the_key_is_in_no_error(serve, connect):
+def test_the_key_is_in_no_error(serve, connect, monkeypatch):
+    monkeypatch.setenv("ACME_API_KEY", "sk-12345")
     server = serve(refusal(401, {"error": {"message": "wrong key sk-12345"}}))
-    assert "sk-12345" not in str(failure(connect(server, secrets=["sk-12345"])))
+    assert "sk-12345" not in str(failure(connect(server, key=Key("ACME_API_KEY"))))
 
 
 def test_a_compressed_answer_is_refused(serve, connect):
@@ -485,6 +486,15 @@ def test_x_should_retry_is_heeded(serve, connect, status, said, asked):
 
 
 @pytest.mark.finding("D35")
-def test_a_refused_key_is_said_with_the_variable_that_holds_it(serve, connect):
-    client = connect(serve(refusal(401)), secrets=["sk-1"], key_from="ACME_API_KEY")
-    assert "check the key in ACME_API_KEY" in str(failure(client))
+@pytest.mark.contract("NT-64")
+@pytest.mark.parametrize(
+    ("status", "advice"),
+    [
+        (401, "the key in ACME_API_KEY is not accepted: is it expired, or for another server?"),
+        (403, "the key in ACME_API_KEY is known, but it may not do this: check its permissions"),
+    ],
+)
+def test_a_refused_key_is_said_with_the_variable_that_holds_it(serve, connect, status, advice):
+    error = failure(connect(serve(refusal(status)), key=Key("ACME_API_KEY")))
+    assert error.kind == "auth"
+    assert advice in str(error)

@@ -1,6 +1,7 @@
 import pytest
 from nanocoder import Cancel, Cancelled, ProviderError, Retrying
-from nanocoder_kit_http import FinalError, Retry
+from nanocoder_kit_http import Client, FinalError, Retry
+from nanocoder_kit_http.breaker import BUDGET_S, RetryBudget
 
 
 class Attempts:
@@ -124,3 +125,27 @@ def test_a_cancel_ends_the_pause_and_the_trying():
     with pytest.raises(Cancelled):
         list(retry.run(attempts, cancel))
     assert attempts.made == 1
+
+
+@pytest.mark.contract("NT-66")
+def test_all_sessions_share_thirty_repetitions_in_five_minutes():
+    now = [0.0]
+    budget = RetryBudget(lambda: now[0])
+    retry = Retry(budget=budget, sleep=lambda _, seconds: None)
+    sessions = [Attempts(*[error() for _ in range(9)]) for _ in range(6)]
+    for attempts in sessions:
+        with pytest.raises(ProviderError):
+            answers(retry, attempts)
+    assert [attempts.made for attempts in sessions] == [7, 7, 7, 7, 7, 1]
+    with pytest.raises(ProviderError, match=r"busy \(not tried again: 30 requests to this server"):
+        answers(retry, Attempts(error()))
+    assert answers(retry, Attempts()) == ["answer"]
+    now[0] = BUDGET_S
+    assert answers(retry, Attempts(error())) == ["answer"]
+
+
+@pytest.mark.contract("NT-66")
+def test_clients_of_one_server_share_its_budget():
+    first, second, other = map(Client, ["http://a.invalid", "http://a.invalid", "http://b.invalid"])
+    assert first.budget is second.budget
+    assert first.budget is not other.budget

@@ -13,7 +13,6 @@ from nanocoder import (
     Message,
     ModelInfo,
     ProviderError,
-    Request,
     TextDelta,
     ThinkingDelta,
     ToolCall,
@@ -22,7 +21,8 @@ from nanocoder import (
     Usage,
 )
 from nanocoder_provider_anthropic import nanocoder_providers, nanocoder_settings, open_provider
-from nanocoder_testing.server import FOREVER, Answer, ScriptedServer, data, events, refusal
+from nanocoder_testing.asking import failure, reply
+from nanocoder_testing.server import FOREVER, Answer, data, events, refusal
 
 READ = ToolDefinition("read_file", "Read a file.", {"type": "object", "properties": {}})
 START = {
@@ -68,37 +68,15 @@ OK = events(START, *text(0, "ok"), *end())
 
 
 @pytest.fixture
-def play(monkeypatch):
+def play(monkeypatch, open_at):
     """Start a server with the given answers and open a provider on it."""
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-1")
-    opened = []
-
-    def start(*answers, **settings):
-        server = ScriptedServer(*answers)
-        defaults = {"base_url": server.url, "max_retries": 0}
-        provider = open_provider("m", nanocoder_settings()(**{**defaults, **settings}))
-        opened.extend([provider, server])
-        return provider, server
-
-    yield start
-    for thing in opened:
-        thing.close()
-
-
-def reply(provider, *messages, cancel=None, system="be brief", **request):
-    messages = messages or (Message("user", "hi"),)
-    return list(provider.stream(Request("m", system, messages, **request), cancel or Cancel()))
+    return open_at(open_provider, nanocoder_settings())
 
 
 def finished(play, *values):
     provider, _ = play(events(START, *values))
     return reply(provider)[-1]
-
-
-def failure(provider):
-    with pytest.raises(ProviderError) as caught:
-        reply(provider)
-    return caught.value
 
 
 @pytest.mark.contract("LC-12")

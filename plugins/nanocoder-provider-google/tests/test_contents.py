@@ -21,6 +21,7 @@ from nanocoder import (
     Usage,
 )
 from nanocoder_provider_google import nanocoder_providers, nanocoder_settings, open_provider
+from nanocoder_testing.asking import failure, reply
 from nanocoder_testing.server import FOREVER, Answer, ScriptedServer, data, events, refusal
 
 READ = ToolDefinition("read_file", "Read a file.", {"type": "object", "properties": {}})
@@ -38,38 +39,15 @@ OK = events(chunk({"text": "ok"}, finish="STOP"))
 
 
 @pytest.fixture
-def play(monkeypatch):
+def play(monkeypatch, open_at):
     """Start a server with the given answers and open a provider on it."""
     monkeypatch.setenv("GEMINI_API_KEY", "AIza1")
-    opened = []
-
-    def start(*answers, model="m", **settings):
-        server = ScriptedServer(*answers)
-        defaults = {"base_url": server.url, "max_retries": 0}
-        provider = open_provider(model, nanocoder_settings()(**{**defaults, **settings}))
-        opened.extend([provider, server])
-        return provider, server
-
-    yield start
-    for thing in opened:
-        thing.close()
-
-
-def reply(provider, *messages, cancel=None, **request):
-    messages = messages or (Message("user", "hi"),)
-    asked = Request("", "be brief", messages, **request)
-    return list(provider.stream(asked, cancel or Cancel()))
+    return open_at(open_provider, nanocoder_settings())
 
 
 def finished(play, *values):
     provider, _ = play(events(*values))
     return reply(provider)[-1]
-
-
-def failure(provider):
-    with pytest.raises(ProviderError) as caught:
-        reply(provider)
-    return caught.value
 
 
 @pytest.mark.contract("F1")

@@ -13,7 +13,6 @@ from nanocoder import (
     Message,
     Notice,
     ProviderError,
-    Request,
     TextDelta,
     ThinkingDelta,
     ToolDefinition,
@@ -27,6 +26,7 @@ from nanocoder_provider_ollama import (
     served_model,
 )
 from nanocoder_provider_ollama.settings import Settings, address
+from nanocoder_testing.asking import failure, reply
 from nanocoder_testing.server import FOREVER, Answer, ScriptedServer, refusal
 
 READ = ToolDefinition("read_file", "Read a file.", {"type": "object", "properties": {}})
@@ -64,38 +64,15 @@ def call(name, **arguments):
 
 
 @pytest.fixture
-def play(monkeypatch):
+def play(monkeypatch, open_at):
     """Start a server with the given answers and open a provider on it."""
     monkeypatch.delenv("OLLAMA_HOST", raising=False)
-    opened = []
-
-    def start(*answers, **settings):
-        server = ScriptedServer(*answers)
-        defaults = {"base_url": server.url, "max_retries": 0}
-        provider = open_provider("m", nanocoder_settings()(**{**defaults, **settings}))
-        opened.extend([provider, server])
-        return provider, server
-
-    yield start
-    for thing in opened:
-        thing.close()
-
-
-def reply(provider, *messages, cancel=None, **request):
-    messages = messages or (Message("user", "hi"),)
-    asked = Request("", "be brief", messages, **request)
-    return list(provider.stream(asked, cancel or Cancel()))
+    return open_at(open_provider, nanocoder_settings())
 
 
 def finished(play, *values):
     provider, _ = play(SHOW, lines(*values))
     return reply(provider)[-1]
-
-
-def failure(provider):
-    with pytest.raises(ProviderError) as caught:
-        reply(provider)
-    return caught.value
 
 
 @pytest.mark.contract("F12")

@@ -22,7 +22,8 @@ from nanocoder import (
     Usage,
 )
 from nanocoder_provider_openai import nanocoder_providers, nanocoder_settings, open_provider
-from nanocoder_testing.server import FOREVER, Answer, ScriptedServer, data, events, refusal
+from nanocoder_testing.asking import failure, reply
+from nanocoder_testing.server import FOREVER, Answer, data, events, refusal
 
 DONE = b"[DONE]"
 READ = ToolDefinition(
@@ -45,37 +46,15 @@ def piece(arguments=None, **fields):
 
 
 @pytest.fixture
-def play(monkeypatch):
+def play(monkeypatch, open_at):
     """Start a server with the given answers and open a provider on it."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    opened = []
-
-    def start(*answers, **settings):
-        server = ScriptedServer(*answers)
-        defaults = {"base_url": server.url, "max_retries": 0}
-        provider = open_provider("m", nanocoder_settings()(**{**defaults, **settings}))
-        opened.extend([provider, server])
-        return provider, server
-
-    yield start
-    for thing in opened:
-        thing.close()
-
-
-def reply(provider, *messages, cancel=None, **request):
-    messages = messages or (Message("user", "hi"),)
-    return list(provider.stream(Request("m", "be brief", messages, **request), cancel or Cancel()))
+    return open_at(open_provider, nanocoder_settings())
 
 
 def finished(play, *values):
     provider, _ = play(events(*values, DONE))
     return reply(provider)[-1]
-
-
-def failure(provider, **request):
-    with pytest.raises(ProviderError) as caught:
-        reply(provider, **request)
-    return caught.value
 
 
 @pytest.mark.finding("B11")

@@ -3,11 +3,9 @@
 import pytest
 from nanocoder import (
     Attachment,
-    Cancel,
     Finished,
     Message,
     ProviderError,
-    Request,
     TextDelta,
     ThinkingDelta,
     ToolCall,
@@ -16,7 +14,8 @@ from nanocoder import (
     Usage,
 )
 from nanocoder_provider_openai import nanocoder_settings, open_provider
-from nanocoder_testing.server import Answer, ScriptedServer, data, events, refusal
+from nanocoder_testing.asking import reply
+from nanocoder_testing.server import Answer, data, events, refusal
 
 READ = ToolDefinition(
     "read_file",
@@ -90,26 +89,10 @@ OK = events(event("created", response={}), *text(0, "Hel", "lo"), end())
 
 
 @pytest.fixture
-def play(monkeypatch):
-    """Start a server with the given answers and open a provider on it that speaks Responses."""
+def play(monkeypatch, open_at):
+    """Start a server with the given answers and open a provider on it."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    opened = []
-
-    def start(*answers, **settings):
-        server = ScriptedServer(*answers)
-        defaults = {"base_url": server.url, "max_retries": 0, "api": "responses"}
-        provider = open_provider("m", nanocoder_settings()(**{**defaults, **settings}))
-        opened.extend([provider, server])
-        return provider, server
-
-    yield start
-    for thing in opened:
-        thing.close()
-
-
-def reply(provider, *messages, **request):
-    messages = messages or (Message("user", "hi"),)
-    return list(provider.stream(Request("m", "be brief", messages, **request), Cancel()))
+    return open_at(open_provider, nanocoder_settings(), api="responses")
 
 
 def finished(play, *values):

@@ -142,6 +142,17 @@ def ctx(tmp_path: Path, workspace: "Workspace") -> "ToolContext":
 
 
 @pytest.fixture
+def open_at() -> "Iterator[Callable[..., Any]]":
+    """Return `nanocoder_testing.asking.opener`, which closes at the end of the test."""
+    from contextlib import ExitStack
+
+    from nanocoder_testing.asking import opener
+
+    with ExitStack() as stack:
+        yield partial(opener, stack)
+
+
+@pytest.fixture
 def run_session(workspace: "Workspace") -> "Callable[..., Played]":
     """Return `nanocoder_testing.play` for the workspace: `run_session(turns, plugins=…)`."""
     from nanocoder_testing.playing import play

@@ -12,36 +12,48 @@ from nanocoder_kit_http.json_text import (
     parse_arguments,
     replace_surrogates,
 )
+from nanocoder_kit_http.keys import KEY_FILE, Key
 from nanocoder_kit_http.listening import is_listening
+from nanocoder_kit_http.provider import HttpProvider, Pieces
 from nanocoder_kit_http.replies import (
     CallParts,
     Deltas,
+    Reply,
+    ReplyContext,
     ReplyDecoder,
     as_int,
+    as_mapping,
     as_str,
     close_calls,
     read_reply,
 )
 from nanocoder_kit_http.retry import Retry
-from nanocoder_kit_http.settings import HttpSettings, read_key
+from nanocoder_kit_http.settings import HttpSettings
 from nanocoder_kit_http.sse import SseEvent, SseParser
 from nanocoder_kit_http.timers import Timeouts
 from nanocoder_kit_http.written_calls import refuse_written_call
 
 __all__ = [
+    "KEY_FILE",
     "WHOLE_REPLY",
     "CallParts",
     "Client",
     "Deltas",
     "EncodedMessages",
     "FinalError",
+    "HttpProvider",
     "HttpSettings",
+    "Key",
+    "Pieces",
+    "Reply",
+    "ReplyContext",
     "ReplyDecoder",
     "Retry",
     "SseEvent",
     "SseParser",
     "Timeouts",
     "as_int",
+    "as_mapping",
     "as_str",
     "close_calls",
     "decode_json",
@@ -50,7 +62,6 @@ __all__ = [
     "failure_of_status",
     "is_listening",
     "parse_arguments",
-    "read_key",
     "read_reply",
     "refuse_written_call",
     "replace_surrogates",

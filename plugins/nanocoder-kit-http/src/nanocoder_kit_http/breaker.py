@@ -2,26 +2,54 @@
 
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from functools import cache
 from typing import Final
 
 from nanocoder import ProviderError
 
-from nanocoder_kit_http.failures import FinalError
-from nanocoder_kit_http.retry import RETRIED_KINDS
+from nanocoder_kit_http.failures import RETRIED_KINDS, FinalError
 
 OPEN_AFTER: Final = 14
 """Failures in a row, of all sessions together; one request alone makes at most seven."""
 OPEN_S: Final = 30.0
 FORGET_S: Final = 120.0
 """After so long without a failure, earlier ones count no more."""
+RETRIES: Final = 30
+BUDGET_S: Final = 300.0
+
+
+class RetryBudget:
+    """How often requests to one server are repeated, those of all sessions together.
+
+    At most 30 times in five minutes: without it each of ten sub-agents would repeat its request six
+    times, and a server that fails every second request would never be left in peace. *clock* is for
+    tests.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._spent: deque[float] = deque()
+
+    def take(self) -> bool:
+        """Take one repetition; False when none is left."""
+        with self._lock:
+            now = self._clock()
+            while self._spent and now - self._spent[0] >= BUDGET_S:
+                self._spent.popleft()
+            if len(self._spent) >= RETRIES:
+                return False
+            self._spent.append(now)
+            return True
 
 
 class Breaker:
-    """Counts the failures of one server. *clock* is for tests."""
+    """Counts the failures of one server, and the retries. *clock* is for tests."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.budget = RetryBudget(clock)
         self._clock = clock
         self._lock = threading.Lock()
         self._failures = 0

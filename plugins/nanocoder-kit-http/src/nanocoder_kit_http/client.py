@@ -1,6 +1,6 @@
 """One server over HTTP: requests that stream, can be cancelled, and fail as ProviderError."""
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
@@ -12,6 +12,7 @@ from nanocoder import Cancel, ConfigError, ProviderError, without_password
 from nanocoder_kit_http.breaker import breaker_of
 from nanocoder_kit_http.failures import FinalError, failure_of_status, one_line, words_of_page
 from nanocoder_kit_http.json_text import decode_json
+from nanocoder_kit_http.keys import Key
 from nanocoder_kit_http.sse import EVENT_LIMIT_BYTES, LineParser, SseEvent, SseParser
 from nanocoder_kit_http.timers import RequestTimers, Timeouts
 
@@ -33,21 +34,21 @@ _OK: Final = 200
 class Client:
     """A server at *base_url*, whose connections stay open; one thread uses it at a time.
 
-    *secrets* never appear in an error, *key_from* says where the key comes from. *proxy* is a URL,
-    "environment" (HTTPS_PROXY, NO_PROXY) or "". SSL_CERT_FILE or SSL_CERT_DIR choose the
-    certificates. Redirects are errors: a key must not follow one to another server. A test may pass
-    a *transport* of httpx, such as its MockTransport, in place of the network.
+    The *key* is read for each request, and never appears in an error; *secrets* has those that were
+    sent. *proxy* is a URL, "environment" (HTTPS_PROXY, NO_PROXY) or "". SSL_CERT_FILE or
+    SSL_CERT_DIR choose the certificates. Redirects are errors: a key must not follow one to another
+    server. A test may pass a *transport* of httpx, such as its MockTransport, in place of the
+    network.
     """
 
     def __init__(
         self,
         base_url: str,
         *,
+        key: Key | None = None,
         headers: Mapping[str, str] | None = None,
         timeouts: Timeouts | None = None,
         proxy: str = "",
-        secrets: Sequence[str] = (),
-        key_from: str = "",
         transport: "httpx.BaseTransport | None" = None,
     ) -> None:
         self._base_url, self.host = _validate_url(base_url)
@@ -59,10 +60,11 @@ class Client:
         }
         self._timeouts = _with_header_timer(timeouts or Timeouts(), self.is_local)
         self._proxy = "" if self.is_local else proxy
-        self._secrets = tuple(secrets)
-        self._key_from = key_from
+        self._key = key
+        self.secrets: list[str] = []
         self._has_answered = False
         self._breaker = breaker_of(self._base_url)
+        self.budget = self._breaker.budget
         self._transport = transport
         self._urls: dict[str, httpx.URL] = {}
         self._opened: tuple[httpx.Client, Bounds] | None = None
@@ -122,9 +124,9 @@ class Client:
         import httpx  # imported by _open, without its command line
 
         timers = RequestTimers(self._timeouts, self.host)
-        headers = self._headers
+        headers = {**self._headers, **self._key_header()}
         if body is not None:
-            headers = {**headers, "content-type": "application/json"}
+            headers["content-type"] = "application/json"
         url = self._urls[path] = self._urls.get(path) or httpx.URL(self._base_url + path)
         request = httpx.Request(method, url, headers=headers, content=body)
         with bounds.during(cancel, timers):
@@ -142,6 +144,15 @@ class Client:
                 cancel.check()
                 raise self._breaker.counted(self._network_failure(error, timers)) from error
         cancel.check()  # a shut socket can look like the end of a reply
+
+    def _key_header(self) -> Mapping[str, str]:
+        """Return the header with the key; raises ConfigError for a key that cannot be sent."""
+        headers = self._key.headers() if self._key else {}
+        for value in headers.values():
+            secret = value.removeprefix("Bearer ")
+            if secret not in self.secrets:
+                self.secrets.append(secret)
+        return headers
 
     def _open(self) -> "tuple[httpx.Client, Bounds]":
         from nanocoder_kit_http import transport  # httpx takes 30 ms; only a request needs it
@@ -180,8 +191,8 @@ class Client:
             body,
             host=self.host,
             headers=response.headers,
-            secrets=self._secrets,
-            key_from=self._key_from,
+            secrets=self.secrets,
+            key_from=self._key.source if self._key else "",
         )
         raise self._breaker.counted(error)
 
@@ -189,7 +200,7 @@ class Client:
         if first.lstrip()[:1] != b"<" and not content_type.startswith("text/html"):
             return
         page = _read_up_to(first, chunks, ERROR_BYTES).decode("utf-8", "replace")
-        words = one_line(words_of_page(page), self._secrets)
+        words = one_line(words_of_page(page), self.secrets)
         raise FinalError(
             f"{self.host} answered with an HTML page instead of a reply{words and ' '}{words};"
             " is the base URL right?",
@@ -199,7 +210,7 @@ class Client:
     def _network_failure(self, error: Exception, timers: RequestTimers) -> ProviderError:
         import httpx  # as above
 
-        detail = one_line(str(error) or type(error).__name__, self._secrets)
+        detail = one_line(str(error) or type(error).__name__, self.secrets)
         if isinstance(error, httpx.ReadTimeout):
             return timers.expired()
         if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):

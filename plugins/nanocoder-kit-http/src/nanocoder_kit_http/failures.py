@@ -8,6 +8,8 @@ from typing import Any, Final
 from nanocoder import ProviderError, without_password
 
 MESSAGE_CHARS: Final = 500
+RETRIED_KINDS: Final = frozenset({"network", "overloaded", "rate_limit", "unavailable"})
+"""What another try may not meet."""
 _KINDS_BY_STATUS: Final = {
     400: "bad_request",
     401: "auth",
@@ -59,6 +61,7 @@ _ADVICE: Final = {
 _RETRY_WORDS: Final = {"true": True, "false": False}
 """What the header x-should-retry says, which knows better than the status."""
 _PAGE_CHARS: Final = 200
+_FORBIDDEN: Final = 403
 _FIRST_ERROR_STATUS: Final = 400
 _FIRST_SERVER_ERROR: Final = 500
 
@@ -81,22 +84,26 @@ def failure_of_status(
 ) -> ProviderError:
     """Return the error for an answer that is not 200, with the wait that its headers ask for.
 
-    *key_from* is the environment variable that holds the key, or "".
+    *key_from* is the environment variable that leads to the key, or "".
     """
     message, code = _describe_body(body)
     kind = _kind(status, code, message)
     wait = retry_after_s(headers or {}, time.time())
-    text = f"{host} answered {status}: {one_line(message, secrets)}{_advice(kind, key_from)}"
+    text = (
+        f"{host} answered {status}: {one_line(message, secrets)}{_advice(kind, status, key_from)}"
+    )
     if wait is not None and kind in {"rate_limit", "overloaded", "unavailable"}:
         text += f" (it asks to wait {wait:,.0f} s)"
     retry = _RETRY_WORDS.get((headers or {}).get("x-should-retry", "").strip().lower())
     return ProviderError(text, kind=kind, status=status, retry_after_s=wait, retry=retry)
 
 
-def _advice(kind: str, key_from: str) -> str:
-    if kind == "auth" and key_from:
-        return f"; check the key in {key_from} and its permissions"
-    return _ADVICE.get(kind, "")
+def _advice(kind: str, status: int, key_from: str) -> str:
+    if kind != "auth" or not key_from:
+        return _ADVICE.get(kind, "")
+    if status == _FORBIDDEN:
+        return f"; the key in {key_from} is known, but it may not do this: check its permissions"
+    return f"; the key in {key_from} is not accepted: is it expired, or for another server?"
 
 
 def failure_in_stream(error: Any, *, host: str, secrets: Sequence[str] = ()) -> ProviderError:

@@ -1,13 +1,21 @@
 """Shared by the decoders of all wire formats: joined deltas, calls in pieces, a certain end."""
 
 import os
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
-from typing import Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
-from nanocoder import Finished, ProviderError, Request, TextDelta, ThinkingDelta, ToolCall
+from nanocoder import (
+    Finished,
+    ProviderError,
+    Request,
+    TextDelta,
+    ThinkingDelta,
+    ToolCall,
+    Usage,
+)
 
-from nanocoder_kit_http.failures import FinalError, last_words
+from nanocoder_kit_http.failures import FinalError, failure_in_stream, last_words
 from nanocoder_kit_http.json_text import parse_arguments, replace_surrogates
 from nanocoder_kit_http.sse import SseEvent
 from nanocoder_kit_http.written_calls import refuse_written_call
@@ -80,6 +88,54 @@ def read_reply(
     yield [refuse_written_call(finished, request)]
 
 
+class ReplyContext(NamedTuple):
+    """What a decoder needs to know: the server, the ids of the session, secrets, and the price."""
+
+    host: str
+    used_ids: set[str]
+    secrets: Sequence[str] = ()
+    priced: Callable[[Usage], Usage] = lambda usage: usage
+
+    def failure(self, error: Any) -> ProviderError:
+        """Return the error for an error object inside the reply."""
+        return failure_in_stream(error, host=self.host, secrets=self.secrets)
+
+
+class Reply:
+    """A base for decoders: a subclass takes events one by one, and knows when it is complete."""
+
+    def __init__(self, context: ReplyContext) -> None:
+        self.is_complete = False
+        self._context = context
+        self._deltas = Deltas()
+
+    @property
+    def partial(self) -> str:
+        """Return the text so far."""
+        return self._deltas.text_of(TextDelta)
+
+    def feed(self, events: Sequence[SseEvent]) -> list[Delta]:
+        """Take the events of one read; raises ProviderError for errors and damaged events."""
+        for event in events:
+            if self.is_complete:
+                break
+            self._take(event)
+        return self._deltas.take()
+
+    def _take(self, event: SseEvent) -> None:
+        raise NotImplementedError
+
+    def _cut(self, how: str) -> ProviderError:
+        """Return the error for a reply that ended in the manner *how*."""
+        return ProviderError(
+            f"{self._context.host} ended the reply {how}: it was cut", kind="network"
+        )
+
+    def _text(self, refusal: str = "", *, has_calls: bool = False) -> str:
+        """Return the text of the reply; in place of an empty one, why it is empty."""
+        return self.partial or (f"({refusal})" if refusal and not has_calls else "")
+
+
 class Deltas:
     """Text and thinking as they come, joined: one delta for each run of one kind in a read."""
 
@@ -136,6 +192,11 @@ class CallParts:
 def close_calls(parts: Iterable[CallParts], used_ids: set[str]) -> tuple[ToolCall, ...]:
     """Return the calls of one reply in order; *used_ids* gathers the ids of the session."""
     return tuple(part.close(used_ids) for part in parts)
+
+
+def as_mapping(value: object) -> Mapping[str, Any]:
+    """Return an object as a server gives it; anything odd is empty."""
+    return value if isinstance(value, dict) else {}
 
 
 def as_int(value: object) -> int:

@@ -5,12 +5,17 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from typing import Final, TypeVar
 
-from attrs import frozen
+from attrs import field, frozen
 from nanocoder import Cancel, ProviderError, Retrying
+
+from nanocoder_kit_http.breaker import BUDGET_S, RETRIES, RetryBudget
+from nanocoder_kit_http.failures import RETRIED_KINDS
 
 T = TypeVar("T")
 
-RETRIED_KINDS: Final = frozenset({"network", "overloaded", "rate_limit", "unavailable"})
+OVER_BUDGET: Final = (
+    f"not tried again: {RETRIES} requests to this server were repeated in {BUDGET_S:.0f} s"
+)
 _BYTES_OF_CHANCE: Final = 4
 
 
@@ -29,13 +34,14 @@ class Retry:
 
     A part of each pause is random, so that many clients do not come back together. A longer wait
     that the server asks for is kept, up to *longest_wait_s*; beyond that the request fails and says
-    so. *chance* and *sleep* are for tests.
+    so. *budget* limits the repetitions of all sessions. *chance* and *sleep* are for tests.
     """
 
     tries: int = 7
     first_s: float = 1.0
     cap_s: float = 10.0
     longest_wait_s: float = 120.0
+    budget: RetryBudget = field(factory=RetryBudget)
     chance: Callable[[], float] = _chance
     sleep: Callable[[Cancel, float], None] = _sleep
 
@@ -59,7 +65,9 @@ class Retry:
                 if begun or not self._is_worth_it(error):
                     raise
                 if number == self.tries:
-                    raise _exhausted(error, number) from error
+                    raise _ended(error, f"tried {number} times" if number > 1 else "") from error
+                if not self.budget.take():
+                    raise _ended(error, OVER_BUDGET) from error
                 pause = self._pause(error, number)
                 yield Retrying(str(error), number + 1, self.tries, error.status, round(pause, 1))
                 self.sleep(cancel, pause)
@@ -78,11 +86,9 @@ class Retry:
         return max(own, error.retry_after_s or 0.0)
 
 
-def _exhausted(error: ProviderError, tries: int) -> ProviderError:
-    if tries == 1:
-        return error
+def _ended(error: ProviderError, why: str) -> ProviderError:
     return ProviderError(
-        f"{error} (tried {tries} times)",
+        f"{error} ({why})" if why else str(error),
         kind=error.kind,
         status=error.status,
         retry_after_s=error.retry_after_s,

@@ -1,11 +1,10 @@
 """The settings of every provider that uses HTTP."""
 
-import os
-from typing import Any
+from typing import Any, Literal
 
 from attrs import field, frozen
-from nanocoder import ConfigError
 
+from nanocoder_kit_http.breaker import RetryBudget
 from nanocoder_kit_http.retry import Retry
 from nanocoder_kit_http.timers import Timeouts
 
@@ -38,6 +37,10 @@ class HttpSettings:
         user_only=True,
     )
 
+    profile: Literal["full", "small"] = _setting(
+        "full", "'small' asks for short descriptions and few tools."
+    )
+
     def timeouts(self) -> Timeouts:
         """Return the timers; a header timer of 0 is left for the client to choose."""
         return Timeouts(
@@ -48,16 +51,6 @@ class HttpSettings:
             self.total_timeout_s,
         )
 
-    def retry(self) -> Retry:
-        """Return the retry policy."""
-        return Retry(tries=1 + max(0, self.max_retries))
-
-
-def read_key(variable: str) -> str:
-    """Return the key in *variable*, "" when unset; raises ConfigError for an unusable one."""
-    key = os.environ.get(variable, "").strip()
-    if not (key.isascii() and (key.isprintable() or not key)) or " " in key:
-        raise ConfigError(
-            f"{variable} holds no usable key: it has spaces, line breaks or non-ASCII characters"
-        )
-    return key
+    def retry(self, budget: RetryBudget) -> Retry:
+        """Return the retry policy; *budget* is what all sessions share for one server."""
+        return Retry(tries=1 + max(0, self.max_retries), budget=budget)

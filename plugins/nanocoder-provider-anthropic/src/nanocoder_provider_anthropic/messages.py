@@ -1,29 +1,19 @@
 """One model behind the Messages API."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import islice
-from typing import Any, Final, Literal
+from typing import Any, Final
 
-from nanocoder import (
-    Cancel,
-    Finished,
-    Message,
-    ModelInfo,
-    ProviderError,
-    Request,
-    Retrying,
-    TextDelta,
-    ThinkingDelta,
-    ToolDefinition,
-)
+from nanocoder import Cancel, Message, ModelInfo, ProviderError, Request, ToolDefinition
 from nanocoder_kit_http import (
-    Client,
     EncodedMessages,
+    HttpProvider,
+    Key,
+    Pieces,
     as_int,
+    as_mapping,
     as_str,
     encode_json,
-    read_key,
-    read_reply,
 )
 from nanocoder_kit_models import Catalog
 
@@ -41,25 +31,16 @@ API_VERSION: Final = "2023-06-01"
 _MARKED_MESSAGES: Final = 2  # the last one, and that of the request before, which is in the cache
 
 
-class AnthropicProvider:
+class AnthropicProvider(HttpProvider):
     """Speaks to one server about one model."""
 
     def __init__(self, model: str, settings: Settings, base_url: str) -> None:
-        self.profile: Literal["full", "small"] = settings.profile
-        self._model = model
         self._settings = settings
         base_url = (base_url or VENDOR_URL).rstrip("/").removesuffix("/v1")
-        key = read_key(settings.api_key_env)
-        if base_url == VENDOR_URL and not key:
+        key = Key(settings.api_key_env, "x-api-key")
+        if base_url == VENDOR_URL and not key.read():
             raise ProviderError(f"no key for Anthropic: set {settings.api_key_env}", kind="auth")
-        self._client = Client(
-            base_url,
-            headers=_headers(key, settings.betas),
-            timeouts=settings.timeouts(),
-            proxy=settings.proxy,
-            secrets=[key],
-            key_from=settings.api_key_env,
-        )
+        super().__init__(model, settings, base_url, key, headers=_headers(settings.betas))
         self._catalog = Catalog(
             "anthropic" if base_url == VENDOR_URL else "",
             settings.models,
@@ -69,40 +50,25 @@ class AnthropicProvider:
         entry = self._catalog.find(model)
         self.has_price = entry.price is not None
         self.context = entry.context
-        self._key = key
-        self._retry = settings.retry()
         self._encoded = EncodedMessages(encode_message)
         self._tools: tuple[Sequence[ToolDefinition], bytes] = ((), b"")
-        self._ids: set[str] = set()
 
-    def stream(
-        self, request: Request, cancel: Cancel
-    ) -> Iterator[TextDelta | ThinkingDelta | Retrying | Finished]:
+    def stream(self, request: Request, cancel: Cancel) -> Pieces:
         """Ask the model and yield its reply, `Finished` last; raises ProviderError, Cancelled."""
         body = self._body(request)
-        model = self._catalog.find(request.model or self._model)
-
-        def attempt() -> Any:
-            batches = self._client.stream_events("/v1/messages", body, cancel)
-            reply = MessageReply(self._client.host, self._ids, [self._key], model.priced)
-            return read_reply(batches, reply, request)
-
-        return self._retry.run(attempt, cancel)
+        priced = self._catalog.find(request.model or self._model).priced
+        return self._ask(
+            request,
+            cancel,
+            lambda: self._client.stream_events("/v1/messages", body, cancel),
+            MessageReply,
+            priced,
+        )
 
     def models(self) -> Sequence[ModelInfo]:
         """Ask the server for its models; raises ProviderError."""
-        answer = self._client.get_json("/v1/models?limit=1000")
-        entries = answer.get("data") if isinstance(answer, dict) else None
-        if not isinstance(entries, list):
-            raise ProviderError(
-                f"{self._client.host} did not answer with a list of models", kind="protocol"
-            )
-        infos = [_model_info(entry) for entry in entries if isinstance(entry, dict)]
+        infos = map(_model_info, self._entries("/v1/models?limit=1000", "data"))
         return [self._catalog.find(info.name).info(info) for info in infos if info.name]
-
-    def close(self) -> None:
-        """Close the connections."""
-        self._client.close()
 
     def _body(self, request: Request) -> bytes:
         parts = [encode_json(self._head(request))[:-1]]
@@ -154,18 +120,17 @@ class AnthropicProvider:
         return b",".join(filter(None, parts))
 
 
-def _headers(key: str, betas: Sequence[str]) -> dict[str, str]:
+def _headers(betas: Sequence[str]) -> dict[str, str]:
     headers = {"anthropic-version": API_VERSION}
-    if key:
-        headers["x-api-key"] = key
     if betas:
         headers["anthropic-beta"] = ",".join(betas)
     return headers
 
 
-def _model_info(entry: dict[str, Any]) -> ModelInfo:
+def _model_info(entry: Any) -> ModelInfo:
+    fields = as_mapping(entry)
     return ModelInfo(
-        as_str(entry.get("id")),
-        as_int(entry.get("max_input_tokens")),
-        as_str(entry.get("display_name")),
+        as_str(fields.get("id")),
+        as_int(fields.get("max_input_tokens")),
+        as_str(fields.get("display_name")),
     )

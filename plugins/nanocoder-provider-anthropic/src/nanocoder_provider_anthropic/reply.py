@@ -1,19 +1,20 @@
 """From the events of the Messages API to one reply."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from attrs import define, field
-from nanocoder import Finished, ProviderError, TextDelta, ThinkingDelta, ToolCall, Usage
+from nanocoder import Finished, TextDelta, ThinkingDelta, ToolCall, Usage
 from nanocoder_kit_http import (
     CallParts,
-    Deltas,
+    Reply,
+    ReplyContext,
     SseEvent,
     as_int,
+    as_mapping,
     as_str,
     decode_json,
-    failure_in_stream,
     replace_surrogates,
 )
 
@@ -35,22 +36,11 @@ class Block:
     is_closed: bool = False
 
 
-class MessageReply:
+class MessageReply(Reply):
     """Decode one reply. Only `message_stop` completes it."""
 
-    def __init__(
-        self,
-        host: str,
-        used_ids: set[str],
-        secrets: Sequence[str] = (),
-        priced: Callable[[Usage], Usage] = lambda usage: usage,
-    ) -> None:
-        self.is_complete = False
-        self._host = host
-        self._used_ids = used_ids
-        self._secrets = secrets
-        self._priced = priced
-        self._deltas = Deltas()
+    def __init__(self, context: ReplyContext) -> None:
+        super().__init__(context)
         self._blocks: dict[int, Block] = {}
         self._stop_reason = ""
         self._usage: dict[str, int] = {}
@@ -70,39 +60,19 @@ class MessageReply:
         """Tell whether a part of the answer has arrived."""
         return bool(self._blocks) or self.is_complete
 
-    @property
-    def partial(self) -> str:
-        """Return the text so far."""
-        return self._deltas.text_of(TextDelta)
-
-    def feed(self, events: Sequence[SseEvent]) -> list[TextDelta | ThinkingDelta]:
-        """Take the events of one read; raises ProviderError for errors and damaged events."""
-        for event in events:
-            if self.is_complete:
-                break
-            data = decode_json(event.data)
-            if isinstance(data, dict):
-                take = self._takers.get(as_str(data.get("type")) or event.event)
-                if take:  # pings and unknown events are ignored
-                    take(data)
-        return self._deltas.take()
-
     def finished(self) -> Finished:
         """Return the whole reply; raises ProviderError when `message_stop` did not come."""
         if not self.is_complete:
-            raise ProviderError(
-                f"{self._host} ended the reply without message_stop: it was cut", kind="network"
-            )
-        text = self._deltas.text_of(TextDelta)
+            raise self._cut("without message_stop")
         if self._stop_reason == "refusal":
-            refusal = f"the model of {self._host} refused to answer"
-            return Finished(text or _REFUSED, usage=self._total(), refusal=refusal)
+            refusal = f"the model of {self._context.host} refused to answer"
+            return Finished(self.partial or _REFUSED, usage=self._total(), refusal=refusal)
         calls: list[ToolCall] = []
         native: list[dict[str, Any]] = []
         for _, block in sorted(self._blocks.items()):
             native += self._close_block(block, calls)
         return Finished(
-            text,
+            self.partial,
             tuple(calls),
             self._total(),
             native={NATIVE: native} if native else None,
@@ -126,10 +96,16 @@ class MessageReply:
         if start_input and not block.parts.pieces:
             block.parts.pieces.append(json.dumps(start_input))
         problem = "" if block.is_closed else "the call was cut before its end"
-        call = block.parts.close(self._used_ids, problem)
+        call = block.parts.close(self._context.used_ids, problem)
         calls.append(call)
         echoed = {"type": kind, "id": call.id, "name": call.name, "input": dict(call.arguments)}
         return [echoed]
+
+    def _take(self, event: SseEvent) -> None:
+        data = as_mapping(decode_json(event.data))
+        take = self._takers.get(as_str(data.get("type")) or event.event)
+        if take:  # pings and unknown events are ignored
+            take(data)
 
     def _take_start(self, data: Mapping[str, Any]) -> None:
         start = data.get("content_block")
@@ -195,11 +171,11 @@ class MessageReply:
         self.is_complete = True
 
     def _take_error(self, data: Mapping[str, Any]) -> None:
-        raise failure_in_stream(data.get("error") or data, host=self._host, secrets=self._secrets)
+        raise self._context.failure(data.get("error") or data)
 
     def _total(self) -> Usage:
         count = self._usage.get
-        return self._priced(
+        return self._context.priced(
             Usage(
                 input_tokens=count("input_tokens", 0),
                 output_tokens=count("output_tokens", 0),

@@ -37,7 +37,3 @@ class Settings(HttpSettings):
         default=True,
         metadata={"description": "Mark the unchanging beginning of each request for the cache."},
     )
-    profile: Literal["full", "small"] = field(
-        default="full",
-        metadata={"description": "'small' asks for short descriptions and few tools."},
-    )

@@ -1,29 +1,21 @@
 """One model behind generateContent."""
 
 import os
-from collections.abc import Iterator, Sequence
-from typing import Any, Final, Literal
+from collections.abc import Sequence
+from typing import Any, Final
 from urllib.parse import quote
 
-from nanocoder import (
-    Cancel,
-    Finished,
-    ModelInfo,
-    ProviderError,
-    Request,
-    Retrying,
-    TextDelta,
-    ThinkingDelta,
-    ToolDefinition,
-)
+from nanocoder import Cancel, ModelInfo, ProviderError, Request, ToolDefinition
 from nanocoder_kit_http import (
-    Client,
+    KEY_FILE,
     EncodedMessages,
+    HttpProvider,
+    Key,
+    Pieces,
     as_int,
+    as_mapping,
     as_str,
     encode_json,
-    read_key,
-    read_reply,
 )
 from nanocoder_kit_models import Catalog, Model
 
@@ -35,26 +27,16 @@ VENDOR_URL: Final = "https://generativelanguage.googleapis.com"
 VERSION: Final = "/v1beta"
 
 
-class GoogleProvider:
+class GoogleProvider(HttpProvider):
     """Speaks to one server about one model."""
 
     def __init__(self, model: str, settings: Settings, base_url: str) -> None:
-        self.profile: Literal["full", "small"] = settings.profile
-        self._model = model
         self._settings = settings
         base_url = (base_url or VENDOR_URL).rstrip("/").removesuffix(VERSION)
-        key_from = _key_variable(settings)
-        key = read_key(key_from)
-        if base_url == VENDOR_URL and not key:
-            raise ProviderError(f"no key for Google: set {key_from}", kind="auth")
-        self._client = Client(
-            base_url,
-            headers={"x-goog-api-key": key} if key else {},
-            timeouts=settings.timeouts(),
-            proxy=settings.proxy,
-            secrets=[key],
-            key_from=key_from,
-        )
+        key = Key(_key_variable(settings), "x-goog-api-key")
+        if base_url == VENDOR_URL and not key.read():
+            raise ProviderError(f"no key for Google: set {key.variable}", kind="auth")
+        super().__init__(model, settings, base_url, key)
         self._catalog = Catalog(
             "google" if base_url == VENDOR_URL else "",
             settings.models,
@@ -64,41 +46,27 @@ class GoogleProvider:
         entry = self._catalog.find(model)
         self.has_price = entry.price is not None
         self.context = entry.context
-        self._secrets = [key]
-        self._retry = settings.retry()
         self._encoded = EncodedMessages(ContentEncoder().encode)
         self._tools: tuple[Sequence[ToolDefinition], bytes] = ((), b"")
-        self._ids: set[str] = set()
 
-    def stream(
-        self, request: Request, cancel: Cancel
-    ) -> Iterator[TextDelta | ThinkingDelta | Retrying | Finished]:
+    def stream(self, request: Request, cancel: Cancel) -> Pieces:
         """Ask the model and yield its reply, `Finished` last; raises ProviderError, Cancelled."""
         model = self._catalog.find(request.model or self._model)
         path = f"{VERSION}/models/{quote(model.name)}:streamGenerateContent?alt=sse"
         body = self._body(request, model)
-
-        def attempt() -> Any:
-            batches = self._client.stream_events(path, body, cancel)
-            reply = ContentReply(self._client.host, self._ids, self._secrets, model.priced)
-            return read_reply(batches, reply, request)
-
-        return self._retry.run(attempt, cancel)
+        return self._ask(
+            request,
+            cancel,
+            lambda: self._client.stream_events(path, body, cancel),
+            ContentReply,
+            model.priced,
+        )
 
     def models(self) -> Sequence[ModelInfo]:
         """Ask the server for its models; raises ProviderError."""
-        answer = self._client.get_json(f"{VERSION}/models?pageSize=1000")
-        entries = answer.get("models") if isinstance(answer, dict) else None
-        if not isinstance(entries, list):
-            raise ProviderError(
-                f"{self._client.host} did not answer with a list of models", kind="protocol"
-            )
+        entries = self._entries(f"{VERSION}/models?pageSize=1000", "models")
         infos = [_model_info(entry) for entry in entries if _is_asked(entry)]
         return [self._catalog.find(info.name).info(info) for info in infos if info.name]
-
-    def close(self) -> None:
-        """Close the connections."""
-        self._client.close()
 
     def _body(self, request: Request, model: Model) -> bytes:
         parts = []
@@ -135,13 +103,13 @@ class GoogleProvider:
 
 
 def _key_variable(settings: Settings) -> str:
-    named = (name for name in KEY_VARIABLES if os.environ.get(name))
+    named = (name for name in KEY_VARIABLES if any(map(os.environ.get, (name, name + KEY_FILE))))
     return settings.api_key_env or next(named, KEY_VARIABLES[0])
 
 
 def _is_asked(entry: Any) -> bool:
     """Tell whether a model of the list answers to generateContent."""
-    methods = entry.get("supportedGenerationMethods") if isinstance(entry, dict) else None
+    methods = as_mapping(entry).get("supportedGenerationMethods")
     return isinstance(methods, list) and "generateContent" in methods
 
 

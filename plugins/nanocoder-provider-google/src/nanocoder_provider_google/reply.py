@@ -1,18 +1,19 @@
 """From the chunks of generateContent to one reply."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
 from nanocoder import Finished, ProviderError, TextDelta, ThinkingDelta, ToolCall, Usage
 from nanocoder_kit_http import (
     CallParts,
-    Deltas,
+    Reply,
+    ReplyContext,
     SseEvent,
     as_int,
+    as_mapping,
     as_str,
     decode_json,
-    failure_in_stream,
     replace_surrogates,
 )
 
@@ -33,22 +34,11 @@ _FAILED: Final = frozenset(
 )
 
 
-class ContentReply:
+class ContentReply(Reply):
     """Decode one reply; it is complete with a finish reason."""
 
-    def __init__(
-        self,
-        host: str,
-        used_ids: set[str],
-        secrets: Sequence[str] = (),
-        priced: Callable[[Usage], Usage] = lambda usage: usage,
-    ) -> None:
-        self.is_complete = False
-        self._host = host
-        self._used_ids = used_ids
-        self._secrets = secrets
-        self._priced = priced
-        self._deltas = Deltas()
+    def __init__(self, context: ReplyContext) -> None:
+        super().__init__(context)
         self._parts: list[dict[str, Any]] = []
         self._calls: list[ToolCall] = []
         self._finish = ""
@@ -60,37 +50,20 @@ class ContentReply:
         """Tell whether a part of the answer has arrived."""
         return bool(self._parts) or bool(self.partial) or self.is_complete
 
-    @property
-    def partial(self) -> str:
-        """Return the text so far."""
-        return self._deltas.text_of(TextDelta)
-
-    def feed(self, events: Sequence[SseEvent]) -> list[TextDelta | ThinkingDelta]:
-        """Take the events of one read; raises ProviderError for errors and damaged chunks."""
-        for event in events:
-            chunks = decode_json(event.data)
-            for chunk in chunks if isinstance(chunks, list) else [chunks]:
-                if isinstance(chunk, dict) and not self.is_complete:
-                    self._take(chunk)
-        return self._deltas.take()
-
     def finished(self) -> Finished:
         """Return the whole reply; raises ProviderError when no finish reason came."""
         if not self.is_complete:
-            raise ProviderError(
-                f"{self._host} ended the reply without a finish reason: it was cut", kind="network"
-            )
+            raise self._cut("without a finish reason")
         if self._finish in _FAILED:
+            host, end = self._context.host, self._finish
             raise ProviderError(
-                f"the model of {self._host} ended with {self._finish} in place of an answer",
-                kind="protocol",
+                f"the model of {host} ended with {end} in place of an answer", kind="protocol"
             )
-        text = self.partial
         refusal = self._refusal()
         return Finished(
-            text or (f"({refusal})" if refusal else ""),
+            self._text(refusal),
             () if refusal else tuple(self._calls),
-            self._priced(self._usage),
+            self._context.priced(self._usage),
             native={NATIVE: self._parts} if self._parts and not refusal else None,
             truncated=self._finish == "MAX_TOKENS",
             refusal=refusal,
@@ -98,26 +71,30 @@ class ContentReply:
 
     def _refusal(self) -> str:
         if self._blocked:
-            return f"{self._host} refused the request: {self._blocked}"
+            return f"{self._context.host} refused the request: {self._blocked}"
         if self._finish not in _ENDED:
-            return f"{self._host} stopped the reply: {self._finish}"
+            return f"{self._context.host} stopped the reply: {self._finish}"
         return ""
 
-    def _take(self, chunk: Mapping[str, Any]) -> None:
+    def _take(self, event: SseEvent) -> None:
+        chunks = decode_json(event.data)
+        for chunk in chunks if isinstance(chunks, list) else [chunks]:
+            if isinstance(chunk, dict) and not self.is_complete:
+                self._take_chunk(chunk)
+
+    def _take_chunk(self, chunk: Mapping[str, Any]) -> None:
         if chunk.get("error"):
-            raise failure_in_stream(chunk["error"], host=self._host, secrets=self._secrets)
+            raise self._context.failure(chunk["error"])
         if isinstance(chunk.get("usageMetadata"), dict):
             self._usage = _usage(chunk["usageMetadata"])
-        feedback = chunk.get("promptFeedback")
-        self._blocked = as_str(feedback.get("blockReason")) if isinstance(feedback, dict) else ""
+        self._blocked = as_str(as_mapping(chunk.get("promptFeedback")).get("blockReason"))
         candidates = chunk.get("candidates")
         if candidates and isinstance(candidates, list) and isinstance(candidates[0], dict):
             self._take_candidate(candidates[0])
         self.is_complete = bool(self._finish or self._blocked)
 
     def _take_candidate(self, candidate: Mapping[str, Any]) -> None:
-        content = candidate.get("content")
-        parts = content.get("parts") if isinstance(content, dict) else None
+        parts = as_mapping(candidate.get("content")).get("parts")
         for part in parts if isinstance(parts, list) else []:
             if isinstance(part, dict):
                 self._take_part(part)
@@ -144,7 +121,7 @@ class ContentReply:
         parts = CallParts(as_str(function.get("id")), as_str(function.get("name")))
         if function.get("args") is not None:
             parts.pieces.append(json.dumps(function["args"]))
-        call = parts.close(self._used_ids)
+        call = parts.close(self._context.used_ids)
         self._calls.append(call)
         echoed = {**function, "name": call.name, "args": dict(call.arguments)}
         self._parts.append({**part, "functionCall": echoed})

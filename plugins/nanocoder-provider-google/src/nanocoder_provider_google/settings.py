@@ -29,7 +29,3 @@ class Settings(HttpSettings):
         metadata={"description": "Tokens for thinking, for Gemini 2.5; 0 leaves it to the model."},
     )
     models: dict[str, dict[str, float]] = field(factory=dict, metadata=MODELS_SETTING)
-    profile: Literal["full", "small"] = field(
-        default="full",
-        metadata={"description": "'small' asks for short descriptions and few tools."},
-    )

@@ -1,28 +1,19 @@
 """One model behind Ollama's /api/chat."""
 
-from collections.abc import Iterator, Sequence
-from typing import Any, Final, Literal
+from collections.abc import Sequence
+from typing import Any, Final
 
 from attrs import evolve, frozen
-from nanocoder import (
-    Cancel,
-    Finished,
-    ModelInfo,
-    Notice,
-    ProviderError,
-    Request,
-    Retrying,
-    TextDelta,
-    ThinkingDelta,
-)
+from nanocoder import Cancel, ModelInfo, Notice, ProviderError, Request
 from nanocoder_kit_http import (
-    Client,
     EncodedMessages,
+    HttpProvider,
+    Key,
+    Pieces,
     as_int,
+    as_mapping,
     as_str,
     encode_json,
-    read_key,
-    read_reply,
 )
 
 from nanocoder_provider_ollama.messages import MessageEncoder, tool_definition
@@ -46,34 +37,19 @@ class ModelDetails:
     abilities: tuple[str, ...] = ("tools",)
 
 
-class OllamaProvider:
+class OllamaProvider(HttpProvider):
     """Speaks to one server about one model."""
 
     has_price = True  # people pay for the machine, not for tokens
 
     def __init__(self, model: str, settings: Settings) -> None:
-        self.profile: Literal["full", "small"] = settings.profile
-        self.context = settings.context
-        self._model = model
+        super().__init__(model, settings, address(settings), Key(settings.api_key_env))
         self._settings = settings
-        self._address = address(settings)
-        key = read_key(settings.api_key_env)
-        self._client = Client(
-            self._address,
-            headers={"authorization": f"Bearer {key}"} if key else {},
-            timeouts=settings.timeouts(),
-            proxy=settings.proxy,
-            secrets=[key],
-            key_from=settings.api_key_env if key else "",
-        )
-        self._retry = settings.retry()
+        self.context = settings.context
         self._encoded = EncodedMessages(MessageEncoder().encode)
         self._details: dict[str, ModelDetails] = {}
-        self._ids: set[str] = set()
 
-    def stream(
-        self, request: Request, cancel: Cancel
-    ) -> Iterator[TextDelta | ThinkingDelta | Notice | Retrying | Finished]:
+    def stream(self, request: Request, cancel: Cancel) -> Pieces:
         """Ask the model and yield its reply, `Finished` last; raises ProviderError, Cancelled."""
         model = request.model or self._model
         is_first = model not in self._details
@@ -83,11 +59,13 @@ class OllamaProvider:
             yield Notice(f"{model} cannot call tools: it can only answer")
         body = self._body(request, model, details)
 
-        def attempt() -> Any:
-            batches = self._client.stream_lines("/api/chat", body, cancel)
-            return read_reply(batches, ChatReply(self._client.host, self._ids), request)
-
-        yield from self._retry.run(attempt, cancel)
+        yield from self._ask(
+            request,
+            cancel,
+            lambda: self._client.stream_lines("/api/chat", body, cancel),
+            ChatReply,
+            lambda usage: usage,
+        )
 
     def models(self) -> Sequence[ModelInfo]:
         """Ask the server for its models, and for the context of the first 50."""
@@ -95,13 +73,8 @@ class OllamaProvider:
         cancel = Cancel()
         return [*(self._described(info, cancel) for info in infos[:DESCRIBED]), *infos[DESCRIBED:]]
 
-    def close(self) -> None:
-        """Close the connections."""
-        self._client.close()
-
     def _listed(self) -> list[ModelInfo]:
-        answer = self._client.get_json("/api/tags")
-        entries = answer.get("models") if isinstance(answer, dict) else None
+        entries = as_mapping(self._client.get_json("/api/tags")).get("models")
         if not isinstance(entries, list):
             raise ProviderError(
                 f"{self._client.host} did not answer with a list of models; is it Ollama?",
@@ -185,9 +158,8 @@ def _listing(names: Sequence[str]) -> str:
 
 
 def _details_of(answer: Any) -> ModelDetails:
-    fields = answer if isinstance(answer, dict) else {}
-    sizes = fields.get("model_info")
-    sizes = sizes if isinstance(sizes, dict) else {}
+    fields = as_mapping(answer)
+    sizes = as_mapping(fields.get("model_info"))
     family = as_str(sizes.get("general.architecture"))
     context = as_int(sizes.get(f"{family}.context_length"))
     listed = fields.get("capabilities")
@@ -197,8 +169,7 @@ def _details_of(answer: Any) -> ModelDetails:
 
 
 def _model_info(entry: dict[str, Any]) -> ModelInfo:
-    details = entry.get("details")
-    details = details if isinstance(details, dict) else {}
+    details = as_mapping(entry.get("details"))
     words = [as_str(details.get(name)) for name in ("parameter_size", "quantization_level")]
     name = as_str(entry.get("model")) or as_str(entry.get("name"))
     return ModelInfo(name, 0, " ".join(filter(None, words)), 0.0, 0.0)

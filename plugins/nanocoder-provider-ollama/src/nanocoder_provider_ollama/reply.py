@@ -1,31 +1,29 @@
 """From the lines of Ollama's /api/chat to one reply."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from nanocoder import Finished, ProviderError, TextDelta, ThinkingDelta, ToolCall, Usage
+from nanocoder import Finished, TextDelta, ThinkingDelta, ToolCall, Usage
 from nanocoder_kit_http import (
     CallParts,
-    Deltas,
+    Reply,
+    ReplyContext,
     SseEvent,
     as_int,
+    as_mapping,
     as_str,
     decode_json,
-    failure_in_stream,
 )
 
 from nanocoder_provider_ollama.messages import NATIVE
 
 
-class ChatReply:
+class ChatReply(Reply):
     """Decode one reply; it is complete with a line that is `done`."""
 
-    def __init__(self, host: str, used_ids: set[str]) -> None:
-        self.is_complete = False
-        self._host = host
-        self._used_ids = used_ids
-        self._deltas = Deltas()
+    def __init__(self, context: ReplyContext) -> None:
+        super().__init__(context)
         self._calls: list[ToolCall] = []
         self._reason = ""
         self._usage = Usage()
@@ -35,25 +33,10 @@ class ChatReply:
         """Tell whether a part of the answer has arrived."""
         return bool(self.partial or self._calls or self._deltas.text_of(ThinkingDelta))
 
-    @property
-    def partial(self) -> str:
-        """Return the text so far."""
-        return self._deltas.text_of(TextDelta)
-
-    def feed(self, events: Sequence[SseEvent]) -> list[TextDelta | ThinkingDelta]:
-        """Take the lines of one read; raises ProviderError for errors and damaged lines."""
-        for event in events:
-            line = decode_json(event.data)
-            if isinstance(line, dict) and not self.is_complete:
-                self._take(line)
-        return self._deltas.take()
-
     def finished(self) -> Finished:
         """Return the whole reply; raises ProviderError when its last line did not come."""
         if not self.is_complete:
-            raise ProviderError(
-                f"{self._host} ended the reply before its last line: it was cut", kind="network"
-            )
+            raise self._cut("before its last line")
         thinking = self._deltas.text_of(ThinkingDelta)
         return Finished(
             self.partial,
@@ -63,12 +46,11 @@ class ChatReply:
             truncated=self._reason == "length",
         )
 
-    def _take(self, line: Mapping[str, Any]) -> None:
+    def _take(self, event: SseEvent) -> None:
+        line = as_mapping(decode_json(event.data))
         if line.get("error"):
-            raise failure_in_stream({"message": line["error"]}, host=self._host)
-        message = line.get("message")
-        if isinstance(message, dict):
-            self._take_message(message)
+            raise self._context.failure({"message": line["error"]})
+        self._take_message(as_mapping(line.get("message")))
         if line.get("done") is True:
             self.is_complete = True
             self._reason = as_str(line.get("done_reason"))
@@ -93,4 +75,4 @@ class ChatReply:
             parts.pieces.append(arguments)
         elif arguments is not None:
             parts.pieces.append(json.dumps(arguments))
-        self._calls.append(parts.close(self._used_ids))
+        self._calls.append(parts.close(self._context.used_ids))

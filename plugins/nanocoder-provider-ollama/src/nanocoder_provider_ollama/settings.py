@@ -32,10 +32,6 @@ class Settings(HttpSettings):
         default="OLLAMA_API_KEY",
         metadata={"description": "Environment variable that holds the key.", "user_only": True},
     )
-    profile: Literal["full", "small"] = field(
-        default="full",
-        metadata={"description": "'small' asks for short descriptions and few tools."},
-    )
 
 
 def address(settings: Settings) -> str:

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from nanocoder import Request, ToolDefinition
-from nanocoder_kit_http import EncodedMessages, encode_json
+from nanocoder_kit_http import EncodedMessages, ReplyContext, encode_json
 from nanocoder_kit_models import Model
 
-from nanocoder_provider_openai.replies import ReplyContext
 from nanocoder_provider_openai.reply import ChatReply
 from nanocoder_provider_openai.settings import Settings
 from nanocoder_provider_openai.vendors import OPENAI, Vendor

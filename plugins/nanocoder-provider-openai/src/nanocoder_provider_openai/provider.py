@@ -1,25 +1,24 @@
 """One model behind a server that speaks one of OpenAI's protocols."""
 
 import os
-from collections.abc import Iterator, Sequence
-from typing import Any, Final, Literal, Protocol
+from collections.abc import Sequence
+from typing import Any, Final, Protocol
 
 from attrs import evolve
-from nanocoder import (
-    Cancel,
-    Finished,
-    ModelInfo,
-    ProviderError,
-    Request,
-    Retrying,
-    TextDelta,
-    ThinkingDelta,
+from nanocoder import Cancel, ModelInfo, ProviderError, Request
+from nanocoder_kit_http import (
+    HttpProvider,
+    Key,
+    Pieces,
+    ReplyContext,
+    ReplyDecoder,
+    as_int,
+    as_mapping,
+    as_str,
 )
-from nanocoder_kit_http import Client, ReplyDecoder, as_int, as_str, read_key, read_reply
 from nanocoder_kit_models import Catalog, Model
 
 from nanocoder_provider_openai.chat import ChatWire
-from nanocoder_provider_openai.replies import ReplyContext
 from nanocoder_provider_openai.settings import Settings
 from nanocoder_provider_openai.strict import without_nulls
 from nanocoder_provider_openai.vendors import OPENAI, Vendor, vendor_at
@@ -42,26 +41,16 @@ class Wire(Protocol):
         ...
 
 
-class OpenAIProvider:
+class OpenAIProvider(HttpProvider):
     """Speaks to one server about one model; without a key it sends none."""
 
     def __init__(self, model: str, settings: Settings, vendor: Vendor = OPENAI) -> None:
-        self.profile: Literal["full", "small"] = settings.profile
-        self._model = model
         self._settings = settings
         vendor, base_url, key_from = located(vendor, settings)
-        key = read_key(key_from)
-        if not key and vendor.address.startswith("https:"):
+        key = Key(key_from, vendor.key_header)
+        if vendor.address.startswith("https:") and not key.read():
             raise ProviderError(_missing_key(vendor, key_from), kind="auth")
-        value = f"Bearer {key}" if vendor.key_header == "authorization" else key
-        self._client = Client(
-            base_url,
-            headers={vendor.key_header: value} if key else {},
-            timeouts=settings.timeouts(),
-            proxy=settings.proxy,
-            secrets=[key],
-            key_from=key_from,
-        )
+        super().__init__(model, settings, base_url, key)
         self._catalog = Catalog(
             vendor.prices,
             settings.models,
@@ -72,42 +61,27 @@ class OpenAIProvider:
         is_counted = settings.stream_usage or vendor.counts_unasked or self._client.is_local
         self.has_price = entry.price is not None and is_counted
         self.context = entry.context
-        self._secrets = [key]
-        self._retry = settings.retry()
         self._wire = open_wire(vendor, settings)
-        self._ids: set[str] = set()
 
-    def stream(
-        self, request: Request, cancel: Cancel
-    ) -> Iterator[TextDelta | ThinkingDelta | Retrying | Finished]:
+    def stream(self, request: Request, cancel: Cancel) -> Pieces:
         """Ask the model and yield its reply, `Finished` last; raises ProviderError, Cancelled."""
         request = evolve(request, model=request.model or self._model)
         model = self._catalog.find(request.model)
         body = self._wire.body(request, model)
-
-        def attempt() -> Any:
-            batches = self._client.stream_events(self._wire.path, body, cancel)
-            context = ReplyContext(self._client.host, self._ids, self._secrets, model.priced)
-            return read_reply(batches, self._wire.reply(context), request)
-
-        pieces = self._retry.run(attempt, cancel)
+        pieces = self._ask(
+            request,
+            cancel,
+            lambda: self._client.stream_events(self._wire.path, body, cancel),
+            self._wire.reply,
+            model.priced,
+        )
         return without_nulls(pieces, request.tools) if self._settings.strict_tools else pieces
 
     def models(self) -> Sequence[ModelInfo]:
         """Ask the server for its models; raises ProviderError."""
-        answer = self._client.get_json("/models")
-        entries = answer.get("data") if isinstance(answer, dict) else answer
-        if not isinstance(entries, list) or (isinstance(answer, list) and not answer):
-            raise ProviderError(
-                f"{self._client.host} did not answer with a list of models", kind="protocol"
-            )
-        infos = [info for info in map(_model_info, entries) if info.name]
+        infos = [info for info in map(_model_info, self._entries("/models", "data")) if info.name]
         completed = [self._catalog.find(info.name).info(info) for info in infos]
         return sorted(completed, key=lambda info: info.name)
-
-    def close(self) -> None:
-        """Close the connections."""
-        self._client.close()
 
 
 def located(vendor: Vendor, settings: Settings) -> tuple[Vendor, str, str]:
@@ -145,9 +119,8 @@ def _missing_key(vendor: Vendor, key_from: str) -> str:
 
 
 def _model_info(entry: Any) -> ModelInfo:
-    fields = entry if isinstance(entry, dict) else {}
-    meta = fields.get("meta")
-    places = [(fields, _CONTEXT_FIELDS), (meta if isinstance(meta, dict) else {}, _SERVED_FIELDS)]
+    fields = as_mapping(entry)
+    places = [(fields, _CONTEXT_FIELDS), (as_mapping(fields.get("meta")), _SERVED_FIELDS)]
     sizes = (as_int(place.get(name)) for place, names in places for name in names)
     context = next(filter(None, sizes), 0)
     return ModelInfo(as_str(fields.get("id")), context, as_str(fields.get("owned_by")))

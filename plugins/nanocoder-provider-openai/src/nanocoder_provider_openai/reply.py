@@ -1,38 +1,35 @@
 """From the chunks of Chat Completions to one reply."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from nanocoder import Finished, ProviderError, TextDelta, ThinkingDelta, Usage
+from nanocoder import Finished, TextDelta, ThinkingDelta, Usage
 from nanocoder_kit_http import (
     CallParts,
-    Deltas,
+    Reply,
+    ReplyContext,
     SseEvent,
     as_int,
+    as_mapping,
     as_str,
     close_calls,
     decode_json,
-    failure_in_stream,
     parse_arguments,
 )
 
-from nanocoder_provider_openai.replies import ReplyContext
 from nanocoder_provider_openai.wire import NATIVE
 
 _END_MARKER_BYTES = 16
 _INDEX_DIGITS = 9  # Python refuses to read thousands of them
 
 
-class ChatReply:
+class ChatReply(Reply):
     """Decode one reply; it is complete with a finish reason, `[DONE]` alone is not enough."""
 
     def __init__(self, context: ReplyContext, *, echo: bool = False) -> None:
-        self.is_complete = False
-        self._context = context
-        self._host = context.host
+        super().__init__(context)
         self._echo = echo
-        self._deltas = Deltas()
         self._calls = CallTable()
         self._finish = ""
         self._usage = Usage()
@@ -44,32 +41,15 @@ class ChatReply:
         """Tell whether a part of the answer has arrived."""
         return self._begun
 
-    @property
-    def partial(self) -> str:
-        """Return the text so far."""
-        return self._deltas.text_of(TextDelta)
-
-    def feed(self, events: Sequence[SseEvent]) -> list[TextDelta | ThinkingDelta]:
-        """Take the events of one read; raises ProviderError for errors and damaged chunks."""
-        for event in events:
-            if _is_end(event.data):
-                self.is_complete = True
-                break
-            self._take(decode_json(event.data), event.event)
-        return self._deltas.take()
-
     def finished(self) -> Finished:
         """Return the whole reply; raises ProviderError when no finish reason came."""
         if not self._finish:
-            raise ProviderError(
-                f"{self._host} ended the reply without a finish reason: it was cut", kind="network"
-            )
-        text = self._deltas.text_of(TextDelta)
+            raise self._cut("without a finish reason")
         calls = close_calls(self._calls.in_order(), self._context.used_ids)
         refusal = self._refusal()
         thinking = self._deltas.text_of(ThinkingDelta) if self._echo else ""
         return Finished(
-            text or (f"({refusal})" if refusal and not calls else ""),
+            self._text(refusal, has_calls=bool(calls)),
             calls,
             self._context.priced(self._usage),
             native={NATIVE: {"reasoning_content": thinking}} if thinking else None,
@@ -79,16 +59,16 @@ class ChatReply:
 
     def _refusal(self) -> str:
         if self._finish == "content_filter":
-            return f"{self._host} stopped the reply: content filter"
-        return f"the model of {self._host} refused to answer" if self._refused else ""
+            return f"{self._context.host} stopped the reply: content filter"
+        return f"the model of {self._context.host} refused to answer" if self._refused else ""
 
-    def _take(self, chunk: Any, event: str) -> None:
-        if not isinstance(chunk, dict):
+    def _take(self, event: SseEvent) -> None:
+        if _is_end(event.data):
+            self.is_complete = True
             return
-        if chunk.get("error") or event == "error":
-            raise failure_in_stream(
-                chunk.get("error") or chunk, host=self._host, secrets=self._context.secrets
-            )
+        chunk = as_mapping(decode_json(event.data))
+        if chunk.get("error") or event.event == "error":
+            raise self._context.failure(chunk.get("error") or chunk)
         choices = chunk.get("choices")
         if choices and isinstance(choices, list) and isinstance(choices[0], dict):
             self._take_choice(choices[0])
@@ -130,8 +110,7 @@ class CallTable:
 
     def add(self, piece: Mapping[str, Any]) -> None:
         """Take one piece of a call."""
-        function = piece.get("function")
-        function = function if isinstance(function, dict) else {}
+        function = as_mapping(piece.get("function"))
         call_id, name = as_str(piece.get("id")), as_str(function.get("name"))
         parts = self._row(_index(piece.get("index")), call_id, name)
         parts.call_id = parts.call_id or call_id
@@ -187,8 +166,7 @@ def _join_parts(parts: Any) -> str:
 def _usage(usage: Any) -> Usage:
     if not isinstance(usage, dict):
         return Usage()
-    details = usage.get("prompt_tokens_details")
-    cached = as_int(details.get("cached_tokens")) if isinstance(details, dict) else 0
+    cached = as_int(as_mapping(usage.get("prompt_tokens_details")).get("cached_tokens"))
     cost = usage.get("cost")  # gateways name it, and know it best
     return Usage(
         input_tokens=max(0, as_int(usage.get("prompt_tokens")) - cached),

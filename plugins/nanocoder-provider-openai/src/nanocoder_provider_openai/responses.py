@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from nanocoder import Attachment, Message, Request, ToolDefinition, ToolResult
-from nanocoder_kit_http import EncodedMessages, encode_json
+from nanocoder_kit_http import EncodedMessages, ReplyContext, encode_json
 from nanocoder_kit_models import Model
 
-from nanocoder_provider_openai.replies import ReplyContext
 from nanocoder_provider_openai.responses_reply import NATIVE_ITEMS, ResponsesReply
 from nanocoder_provider_openai.settings import Settings
 from nanocoder_provider_openai.strict import strict_schema

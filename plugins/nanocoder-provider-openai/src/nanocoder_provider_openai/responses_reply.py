@@ -1,21 +1,20 @@
 """From the events of Responses to one reply."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from attrs import define
-from nanocoder import Finished, ProviderError, TextDelta, ThinkingDelta, ToolCall, Usage
+from nanocoder import Finished, TextDelta, ThinkingDelta, ToolCall, Usage
 from nanocoder_kit_http import (
     CallParts,
-    Deltas,
+    Reply,
+    ReplyContext,
     SseEvent,
     as_int,
+    as_mapping,
     as_str,
     decode_json,
-    failure_in_stream,
 )
-
-from nanocoder_provider_openai.replies import ReplyContext
 
 NATIVE_ITEMS: Final = "openai-items"
 """The key of our part in a message's native data: the items to send back unchanged."""
@@ -32,13 +31,11 @@ class Item:
     is_closed: bool = False
 
 
-class ResponsesReply:
+class ResponsesReply(Reply):
     """Decode one reply. Only the response's own last event completes it."""
 
     def __init__(self, context: ReplyContext) -> None:
-        self.is_complete = False
-        self._context = context
-        self._deltas = Deltas()
+        super().__init__(context)
         self._items: dict[int, Item] = {}
         self._usage = Usage()
         self._cut_by = ""
@@ -62,35 +59,16 @@ class ResponsesReply:
         """Tell whether a part of the answer has arrived."""
         return bool(self._items) or self.is_complete
 
-    @property
-    def partial(self) -> str:
-        """Return the text so far."""
-        return self._deltas.text_of(TextDelta)
-
-    def feed(self, events: Sequence[SseEvent]) -> list[TextDelta | ThinkingDelta]:
-        """Take the events of one read; raises ProviderError for errors and damaged events."""
-        for event in events:
-            if self.is_complete:
-                break
-            data = decode_json(event.data) if event.data.strip() != b"[DONE]" else None
-            if isinstance(data, dict):
-                self._take(data, event.event)
-        return self._deltas.take()
-
     def finished(self) -> Finished:
         """Return the whole reply; raises ProviderError when its last event did not come."""
         if not self.is_complete:
-            raise ProviderError(
-                f"{self._context.host} ended the reply without response.completed: it was cut",
-                kind="network",
-            )
+            raise self._cut("without response.completed")
         calls: list[ToolCall] = []
         native = [self._close(item, calls) for _, item in sorted(self._items.items())]
         echoed = [item for item in native if item]
-        text = self._deltas.text_of(TextDelta)
         refusal = self._refusal()
         return Finished(
-            text or (f"({refusal})" if refusal and not calls else ""),
+            self._text(refusal, has_calls=bool(calls)),
             tuple(calls),
             self._context.priced(self._usage),
             native={NATIVE_ITEMS: echoed} if echoed else None,
@@ -120,11 +98,14 @@ class ResponsesReply:
             return {**item.body, "call_id": call.id}
         return item.body if item.is_closed and kind in _ECHOED else None
 
-    def _take(self, data: Mapping[str, Any], event: str) -> None:
+    def _take(self, event: SseEvent) -> None:
+        if event.data.strip() == b"[DONE]":
+            return
+        data = as_mapping(decode_json(event.data))
         if data.get("object") == "response":  # one body, from a server that does not stream
             self._take_end({"response": data, "type": f"response.{data.get('status')}"})
             return
-        take = self._takers.get(as_str(data.get("type")) or event)
+        take = self._takers.get(as_str(data.get("type")) or event.event)
         if take:  # events of other kinds, and of the future, change nothing
             take(data)
 
@@ -180,8 +161,7 @@ class ResponsesReply:
         self._item_of(data, "function_call").parts.pieces.append(as_str(data.get("delta")))
 
     def _take_end(self, data: Mapping[str, Any]) -> None:
-        response = data.get("response")
-        response = response if isinstance(response, dict) else {}
+        response = as_mapping(data.get("response"))
         if response.get("status") == "failed" or data.get("type") == "response.failed":
             self._take_failure(data)
         output = response.get("output")
@@ -191,25 +171,18 @@ class ResponsesReply:
                 is_done = not isinstance(item, dict) or item.get("status") != "incomplete"
                 take = self._take_whole_item if is_done else self._take_item
                 take({"item": item, "output_index": index})
-        details = response.get("incomplete_details")
-        self._cut_by = as_str(details.get("reason")) if isinstance(details, dict) else ""
+        self._cut_by = as_str(as_mapping(response.get("incomplete_details")).get("reason"))
         self._usage = _usage(response.get("usage"))
         self.is_complete = True
 
     def _take_failure(self, data: Mapping[str, Any]) -> None:
-        response = data.get("response")
-        nested = response.get("error") if isinstance(response, dict) else None
-        raise failure_in_stream(
-            nested or data.get("error") or data,
-            host=self._context.host,
-            secrets=self._context.secrets,
-        )
+        nested = as_mapping(data.get("response")).get("error")
+        raise self._context.failure(nested or data.get("error") or data)
 
 
 def _usage(usage: Any) -> Usage:
-    fields = usage if isinstance(usage, dict) else {}
-    details = fields.get("input_tokens_details")
-    details = details if isinstance(details, dict) else {}
+    fields = as_mapping(usage)
+    details = as_mapping(fields.get("input_tokens_details"))
     read, stored = as_int(details.get("cached_tokens")), as_int(details.get("cache_write_tokens"))
     return Usage(
         input_tokens=max(0, as_int(fields.get("input_tokens")) - read - stored),

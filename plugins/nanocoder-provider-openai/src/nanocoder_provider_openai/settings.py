@@ -43,7 +43,3 @@ class Settings(HttpSettings):
         default=True,
         metadata={"description": "Ask for token counts; off for servers that refuse the option."},
     )
-    profile: Literal["full", "small"] = field(
-        default="full",
-        metadata={"description": "'small' asks for short descriptions and few tools."},
-    )

@@ -169,7 +169,16 @@ def _model_check(host: Host) -> tuple[str, str, str]:
             return "model", "wrong", str(error)
         return "model", "note", "no usable model yet; `nanocoder models` lists ways to get one"
     problem = _price_problem(host, chosen) if host.config.core.max_cost_usd else ""
-    return "model", "wrong" if problem else "ok", problem or str(chosen)
+    return "model", "wrong" if problem else "ok", problem or f"{chosen}{_key_of(host, chosen)}"
+
+
+def _key_of(host: Host, chosen: Chosen) -> str:
+    """Say which variable has the key of the model's provider."""
+    _, offer = host.plugins.offered("providers", chosen.provider) or ("", None)
+    names = getattr(offer, "key_variables", ())
+    files = [f"{name}_FILE" for name in names]
+    source = next(filter(os.environ.get, (*names, *files)), "")
+    return f", its key from {source}" if source else ""
 
 
 def _price_problem(host: Host, chosen: Chosen) -> str:

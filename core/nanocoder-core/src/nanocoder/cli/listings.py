@@ -194,9 +194,10 @@ def _provider_row(offer: Mapping[str, Any], plugin: str, default_model: str) -> 
     is_default = name == default_model.partition("/")[0]
     if is_default and "/" in default_model:
         default = default_model
-    is_ready = any(os.environ.get(variable) for variable in offer["key_variables"])
-    status = "default" if is_default else "ready" if is_ready else ""
-    return name, default, plugin, status, " or ".join(offer["key_variables"]) or offer["hint"]
+    keys = [variable for variable in offer["key_variables"] if os.environ.get(variable)]
+    status = "default" if is_default else "ready" if keys else ""
+    needed = " or ".join(keys or offer["key_variables"]) or offer["hint"]
+    return name, default, plugin, status, needed
 
 
 def _models_of(host: Host, name: str, form: str) -> int:

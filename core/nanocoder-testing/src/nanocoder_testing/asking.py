@@ -1,0 +1,53 @@
+"""One provider and one scripted server, for the tests of a single provider."""
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+from nanocoder.cancel import Cancel
+from nanocoder.errors import ProviderError
+from nanocoder.provider import Finished, Piece, Provider, Request
+from nanocoder.values import Message
+
+from nanocoder_testing.server import Answer, ScriptedServer
+
+Opened = tuple[Provider, ScriptedServer]
+
+
+def opener(
+    stack: ExitStack, open_provider: Callable[..., Provider], settings: type, **usual: Any
+) -> Callable[..., Opened]:
+    """Return `start(*answers, model="m", **settings)`: a server, and the provider that asks it.
+
+    *settings* is the provider's class of settings, which has `base_url` and `max_retries`; *usual*
+    are other settings of all tests. Leaving *stack* closes both.
+    """
+
+    def start(*answers: Answer, model: str = "m", **changed: Any) -> Opened:
+        server = stack.enter_context(ScriptedServer(*answers))
+        values = {"base_url": server.url, "max_retries": 0, **usual, **changed}
+        provider = open_provider(model, settings(**values))
+        stack.callback(provider.close)
+        return provider, server
+
+    return start
+
+
+def reply(
+    provider: Provider,
+    *messages: Message,
+    system: str = "be brief",
+    cancel: Cancel | None = None,
+    **request: Any,
+) -> list[Piece | Finished]:
+    """Return what *provider* yields for *messages*, or for a short greeting."""
+    asked = Request("", system, messages or (Message("user", "hi"),), **request)
+    return list(provider.stream(asked, cancel or Cancel()))
+
+
+def failure(provider: Provider, **request: Any) -> ProviderError:
+    """Return the error that *provider* raises in place of a reply."""
+    with pytest.raises(ProviderError) as caught:
+        reply(provider, **request)
+    return caught.value

@@ -1,0 +1,83 @@
+"""What all providers over HTTP share: one client, its key, the retries, and the ids of calls."""
+
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from typing import Any
+
+from nanocoder import (
+    Cancel,
+    Finished,
+    Notice,
+    ProviderError,
+    Request,
+    Retrying,
+    TextDelta,
+    ThinkingDelta,
+    Usage,
+)
+
+from nanocoder_kit_http.client import Client
+from nanocoder_kit_http.keys import Key
+from nanocoder_kit_http.replies import ReplyContext, ReplyDecoder, read_reply
+from nanocoder_kit_http.settings import HttpSettings
+from nanocoder_kit_http.sse import SseEvent
+
+Batches = Generator[list[SseEvent], None, None]
+Pieces = Iterator[TextDelta | ThinkingDelta | Notice | Retrying | Finished]
+
+
+class HttpProvider:
+    """A base for providers: a subclass writes the body of a request and decodes its reply.
+
+    *headers* are sent beside the one with the *key*.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        settings: HttpSettings,
+        base_url: str,
+        key: Key,
+        *,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        self.profile = settings.profile
+        self._model = model
+        self._client = Client(
+            base_url,
+            key=key,
+            headers=headers,
+            timeouts=settings.timeouts(),
+            proxy=settings.proxy,
+        )
+        self._retry = settings.retry(self._client.budget)
+        self._ids: set[str] = set()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def _ask(
+        self,
+        request: Request,
+        cancel: Cancel,
+        send: Callable[[], Batches],
+        decode: Callable[[ReplyContext], ReplyDecoder],
+        priced: Callable[[Usage], Usage],
+    ) -> Pieces:
+        """Yield the reply to what *send* sends, and send it again while that is allowed."""
+        context = ReplyContext(self._client.host, self._ids, self._client.secrets, priced)
+
+        def attempt() -> Any:
+            return read_reply(send(), decode(context), request)
+
+        return self._retry.run(attempt, cancel)
+
+    def _entries(self, path: str, field: str) -> Sequence[Any]:
+        """Return the entries of a list of models; raises ProviderError for another answer."""
+        answer = self._client.get_json(path)
+        entries = answer.get(field) if isinstance(answer, dict) else answer
+        if not isinstance(entries, list) or (isinstance(answer, list) and not answer):
+            raise ProviderError(
+                f"{self._client.host} did not answer with a list of models", kind="protocol"
+            )
+        return entries

@@ -1,0 +1,60 @@
+"""Where a key comes from, and how a changed one gets to the server."""
+
+import pytest
+from nanocoder import Cancel, ConfigError
+from nanocoder_kit_http import Client, Key
+from nanocoder_testing.server import ScriptedServer, events
+
+ACME = Key("ACME_API_KEY")
+
+
+@pytest.fixture(autouse=True)
+def _no_key(monkeypatch):
+    monkeypatch.delenv("ACME_API_KEY", raising=False)
+    monkeypatch.delenv("ACME_API_KEY_FILE", raising=False)
+
+
+def sent_keys(server):
+    return [request.headers.get("authorization", "") for request in server.seen]
+
+
+@pytest.mark.contract("NT-64")
+def test_a_file_with_a_new_key_counts_from_the_next_request_on(tmp_path, monkeypatch):
+    file = tmp_path / "key"
+    monkeypatch.setenv("ACME_API_KEY_FILE", str(file))
+    with ScriptedServer(events(1)) as server:
+        client = Client(server.url, key=ACME)
+        for key in ("first", "second\n"):
+            file.write_text(key)
+            list(client.stream_events("/x", b"{}", Cancel()))
+        client.close()
+    assert sent_keys(server) == ["Bearer first", "Bearer second"]
+    assert client.secrets == ["first", "second"]
+    assert ACME.source == "ACME_API_KEY_FILE"
+
+
+@pytest.mark.contract("NT-64")
+def test_the_variable_itself_wins_over_the_file(tmp_path, monkeypatch):
+    monkeypatch.setenv("ACME_API_KEY_FILE", str(tmp_path / "absent"))
+    monkeypatch.setenv("ACME_API_KEY", "sk-1")
+    assert (ACME.read(), ACME.source) == ("sk-1", "ACME_API_KEY")
+    assert Key("ACME_API_KEY", "x-api-key").headers() == {"x-api-key": "sk-1"}
+
+
+def test_without_a_key_no_header_is_sent():
+    assert (ACME.read(), ACME.headers()) == ("", {})
+
+
+def test_a_file_that_cannot_be_read_is_named_by_its_variable(tmp_path, monkeypatch):
+    monkeypatch.setenv("ACME_API_KEY_FILE", str(tmp_path / "absent"))
+    with pytest.raises(ConfigError, match="ACME_API_KEY_FILE names a file that cannot be read"):
+        ACME.read()
+
+
+@pytest.mark.parametrize("content", ["two words", "a\nb", "é"])
+def test_a_file_without_a_usable_key_is_refused(tmp_path, monkeypatch, content):
+    file = tmp_path / "key"
+    file.write_text(content)
+    monkeypatch.setenv("ACME_API_KEY_FILE", str(file))
+    with pytest.raises(ConfigError, match="ACME_API_KEY_FILE holds no usable key"):
+        ACME.read()
