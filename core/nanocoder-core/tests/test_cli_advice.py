@@ -286,3 +286,17 @@ def test_the_doctor_says_that_a_limit_on_money_cannot_be_kept(nanocoder):
     assert "the price of openai/x is unknown" in done.stdout
     free = {**limit, "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
     assert nanocoder("doctor", env=free).returncode == 0, "a server on this machine costs nothing"
+
+
+@pytest.mark.contract("NT-64")
+def test_the_doctor_and_the_list_say_which_variable_has_the_key(nanocoder):
+    model = {"NANOCODER_MODEL": "google/gemini"}
+    for variable in ("GOOGLE_API_KEY", "GEMINI_API_KEY_FILE"):
+        done = nanocoder("doctor", env={**model, variable: "secret"})
+        assert f"google/gemini, its key from {variable}" in done.stdout
+        assert "secret" not in done.stdout
+    assert "its key from" not in nanocoder("doctor", env=model).stdout
+    listed = nanocoder("models", env={"GOOGLE_API_KEY": "secret"}).stdout
+    (row,) = [line for line in listed.splitlines() if line.startswith("google")]
+    assert "GOOGLE_API_KEY" in row
+    assert "GEMINI_API_KEY" not in row

@@ -138,7 +138,7 @@ def test_the_doctor_says_much_in_few_lines_and_names_what_is_wrong(nanocoder):
 def test_models_says_what_is_missing_only_of_those_that_are_not_ready(nanocoder):
     done = nanocoder("models", env={"ANTHROPIC_API_KEY": "x"})
     ready = next(line for line in done.stdout.splitlines() if line.startswith("anthropic"))
-    assert ready.endswith("default")
+    assert ready.endswith("default  ANTHROPIC_API_KEY")
     assert "set OPENAI_API_KEY" in done.stdout
     assert "--model PROVIDER/MODEL takes another" in done.stdout
 

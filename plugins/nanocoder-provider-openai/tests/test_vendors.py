@@ -9,7 +9,7 @@ from nanocoder_provider_openai import (
     open_provider,
     served_model,
 )
-from nanocoder_provider_openai.vendors import OPENAI, OTHERS, vendor_at
+from nanocoder_provider_openai.vendors import OPENAI, OTHERS, Vendor, vendor_at
 from nanocoder_testing.server import ScriptedServer, events, refusal
 
 ROWS = {row.name: row for row in (OPENAI, *OTHERS)}
@@ -43,6 +43,26 @@ def test_each_vendor_is_asked_at_its_address_with_its_key(row, monkeypatch):
     assert seen.json[row.limit_field] == 5
     assert seen.json["model"] == "m"
     assert ("stream_options" in seen.json) is not row.counts_unasked
+
+
+@pytest.mark.contract("F1")
+def test_a_new_vendor_is_one_row(monkeypatch):
+    row = Vendor(
+        name="acme",
+        description="Acme.",
+        address="https://acme.invalid/v1",
+        address_variable="ACME_BASE_URL",
+        key_variable="ACME_API_KEY",
+        default_model="acme-1",
+    )
+    monkeypatch.setattr("nanocoder_provider_openai.OTHERS", (*OTHERS, row))
+    spec = nanocoder_providers()[-1]
+    assert (spec.name, spec.key_variables) == ("acme", ("ACME_API_KEY",))
+    monkeypatch.setenv("ACME_API_KEY", "sk-1")
+    with ScriptedServer(events(END, b"[DONE]")) as server:
+        monkeypatch.setenv("ACME_BASE_URL", server.url)
+        assert ask(spec.open(spec.default_model, None))[-1].text == "ok"
+        assert server.seen[0].json["model"] == "acme-1"
 
 
 @pytest.mark.parametrize("spec", nanocoder_providers(), ids=lambda spec: spec.name)

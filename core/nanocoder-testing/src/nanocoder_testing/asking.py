@@ -42,8 +42,8 @@ def reply(
     **request: Any,
 ) -> list[Piece | Finished]:
     """Return what *provider* yields for *messages*, or for a short greeting."""
-    asked = Request("", system, messages or (Message("user", "hi"),), **request)
-    return list(provider.stream(asked, cancel or Cancel()))
+    question = Request("", system, messages or (Message("user", "hi"),), **request)
+    return list(provider.stream(question, cancel or Cancel()))
 
 
 def failure(provider: Provider, **request: Any) -> ProviderError:

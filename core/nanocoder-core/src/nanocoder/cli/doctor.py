@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from nanocoder.cli.host import Host
+from nanocoder.cli.listings import key_source
 from nanocoder.cli.output import print_json, print_line, print_table
 from nanocoder.errors import NanocoderError, PersonError
 from nanocoder.plugins.discovery import find_plugins, site_paths
@@ -174,11 +175,9 @@ def _model_check(host: Host) -> tuple[str, str, str]:
 
 def _key_of(host: Host, chosen: Chosen) -> str:
     """Say which variable has the key of the model's provider."""
-    _, offer = host.plugins.offered("providers", chosen.provider) or ("", None)
-    names = getattr(offer, "key_variables", ())
-    files = [f"{name}_FILE" for name in names]
-    source = next(filter(os.environ.get, (*names, *files)), "")
-    return f", its key from {source}" if source else ""
+    offers = (offer for _, offer in host.plugins.offers("providers"))
+    names = next(o["key_variables"] for o in offers if o["name"] == chosen.provider)
+    return f", its key from {key}" if (key := key_source(names)) else ""
 
 
 def _price_problem(host: Host, chosen: Chosen) -> str:

@@ -58,12 +58,7 @@ def models(arguments: Namespace, host: Host) -> int:
         names = ("provider", "default", "plugin", "status", "needs")
         print_json([dict(zip(names, row, strict=True)) for row in rows])
         return 0
-    # A provider that is ready needs nothing; for the others their authors' hints say most.
-    hints = [offer["hint"] for _, offer in offers]
-    cells = [
-        (*row[:4], "" if row[3] else hint or row[4]) for row, hint in zip(rows, hints, strict=True)
-    ]
-    print_table(("provider", "default model", "plugin", "status", "needs"), cells)
+    print_table(("provider", "default model", "plugin", "status", "key, or what to do"), rows)
     print_line()
     if default_model:
         print_line("--model PROVIDER/MODEL takes another; `nanocoder models PROVIDER` lists them.")
@@ -187,17 +182,19 @@ def _default_model(host: Host) -> tuple[str, str]:
 
 def _provider_row(offer: Mapping[str, Any], plugin: str, default_model: str) -> tuple[str, ...]:
     """Return name, default model, plugin, status, and what is needed to use the provider."""
-    name, default = (
-        offer["name"],
-        offer["default_model"] and f"{offer['name']}/{offer['default_model']}",
-    )
-    is_default = name == default_model.partition("/")[0]
-    if is_default and "/" in default_model:
-        default = default_model
-    keys = [variable for variable in offer["key_variables"] if os.environ.get(variable)]
-    status = "default" if is_default else "ready" if keys else ""
-    needed = " or ".join(keys or offer["key_variables"]) or offer["hint"]
-    return name, default, plugin, status, needed
+    name = offer["name"]
+    chosen, _, model = default_model.partition("/")
+    model = (model if name == chosen else "") or offer["default_model"]
+    key = key_source(offer["key_variables"])
+    status = "default" if name == chosen else "ready" if key else ""
+    hint = "" if name == chosen else offer["hint"] or " or ".join(offer["key_variables"])
+    return name, model and f"{name}/{model}", plugin, status, key or hint
+
+
+def key_source(variables: Sequence[str]) -> str:
+    """Return which of *variables* leads to a key now: itself, or by a file that it names."""
+    files = [f"{variable}_FILE" for variable in variables]
+    return next(filter(os.environ.get, (*variables, *files)), "")
 
 
 def _models_of(host: Host, name: str, form: str) -> int:
@@ -224,8 +221,7 @@ def _models_of(host: Host, name: str, form: str) -> int:
 
 def _model_row(model: ModelInfo) -> tuple[Any, ...]:
     prices = ["" if p is None else f"{p:g}" for p in (model.input_price, model.output_price)]
-    abilities = ", ".join(model.abilities)
-    return model.name, model.context or "", *prices, abilities, model.description
+    return model.name, model.context or "", *prices, ", ".join(model.abilities), model.description
 
 
 def _files(host: Host) -> Sequence[tuple[str, str, str]]:
