@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from attrs import frozen
 from nanocoder_files import Change, FileState
+from nanocoder_kit_snapshots import CommandChange, CommandEntry
 
 UNKNOWN: Final = FileState("unknown")
 
@@ -14,13 +15,44 @@ class FileChange(Change):
     """A change as a session's journal has it; *seq* orders the changes.
 
     *root* is the directory of the files, *backup* the copy of the content before, below the folder
-    of backups. Both states are UNKNOWN in a record of an earlier version.
+    of backups. Both states are UNKNOWN in a record of an earlier version. A change by a command is
+    no record of the journal: *entry* is its place in the log of commands, counted from 1, *seq* the
+    last record before it and *blob* the name of the content before among the snapshots.
     """
 
     seq: int = 0
     root: str = ""
     backup: str = ""
     call_id: str = ""
+    entry: int = 0
+    blob: str = ""
+
+    @property
+    def key(self) -> int | str:
+        """What the record of an undo calls the change."""
+        return f"{self.entry}:{self.path}" if self.entry else self.seq
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether a command changed a file that was too large for the snapshot before it."""
+        return bool(self.entry) and self.before.is_file and not self.blob
+
+    @classmethod
+    def of_command(
+        cls, change: CommandChange, entry: CommandEntry, *, seq: int, call_id: str
+    ) -> "FileChange":
+        """Return a change that was seen while commands ran."""
+        change_of_file = change.change
+        return cls(
+            change_of_file.path,
+            change_of_file.before,
+            change_of_file.after,
+            seq=seq,
+            root=entry.root,
+            call_id=call_id,
+            entry=entry.number,
+            blob=change.blob,
+        )
 
     @classmethod
     def parse(cls, seq: int, data: Mapping[str, Any], call_id: str) -> "FileChange | None":

@@ -1,10 +1,11 @@
 """The files that a session changed, and in which of its runs, from its journal."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from attrs import define, evolve, field
 from nanocoder import Record
+from nanocoder_kit_snapshots import CommandEntry
 
 from nanocoder_kit_sessions.file_change import FileChange
 
@@ -13,8 +14,9 @@ from nanocoder_kit_sessions.file_change import FileChange
 class Piece:
     """A piece of a session that is undone together: a run, a single call, an undo or a redo.
 
-    *title* names it for a person, *tools* ran in it. *undoes* are the changes that an undo took
-    back; it is empty while the undo has not ended.
+    *title* names it for a person, *tools* ran in it; *commands* are those of them that had their
+    changes of files seen in snapshots. *undoes* are the changes that an undo took back; it is empty
+    while the undo has not ended.
     """
 
     kind: str
@@ -22,19 +24,35 @@ class Piece:
     title: str = ""
     changes: list[FileChange] = field(factory=list)
     tools: list[str] = field(factory=list)
-    undoes: tuple[int, ...] = ()
+    commands: list[str] = field(factory=list)
+    undoes: tuple[int | str, ...] = ()
 
 
 class History:
-    """The pieces of a session, oldest first, and which changes have been taken back since."""
+    """The pieces of a session, oldest first, and which changes have been taken back since.
 
-    def __init__(self, records: Iterable[Record]) -> None:
+    *commands* is the session's log of what commands changed.
+    """
+
+    def __init__(self, records: Iterable[Record], commands: Sequence[CommandEntry] = ()) -> None:
         self.pieces: list[Piece] = []
-        self._undone: set[int] = set()
+        self.problem = next((entry.problem for entry in commands if entry.problem), "")
+        self.forked_from = ""
+        self._undone: set[int | str] = set()
         self._calls: list[str] = []
+        self._started: dict[str, tuple[Piece, str]] = {}
+        self._seq = 0
         self._open = False
+        waiting = list(reversed(commands))
         for record in records:
+            while waiting and waiting[-1].at < record.at:
+                self._saw(waiting.pop())
             self._take(record)
+            self._seq = record.seq
+            if record.kind == "session.started":
+                self.forked_from = str(record.data.get("forked_from", ""))
+        for entry in reversed(waiting):
+            self._saw(entry)
 
     def last(self) -> Piece | None:
         """Return the last run or call whose changes still stand, with the tools of later ones.
@@ -42,12 +60,18 @@ class History:
         What came later changed no file through the workspace, but a command may have changed any.
         """
         later: list[str] = []
+        commands: list[str] = []
         for piece in reversed(self.pieces):
             if piece.undoes:
                 continue
             if self.standing(piece):
-                return evolve(piece, tools=[*piece.tools, *later])
+                return evolve(
+                    piece,
+                    tools=[*piece.tools, *later],
+                    commands=[*piece.commands, *commands],
+                )
             later += piece.tools
+            commands += piece.commands
         return None
 
     def last_undo(self) -> Piece | None:
@@ -67,6 +91,7 @@ class History:
             if changes and not piece.undoes:
                 session.changes += changes
                 session.tools += piece.tools
+                session.commands += piece.commands
         return session
 
     def of_call(self, call_id: str) -> Piece | None:
@@ -79,7 +104,7 @@ class History:
 
     def standing(self, piece: Piece) -> list[FileChange]:
         """Return the changes of *piece* that have not been taken back."""
-        return [change for change in piece.changes if change.seq not in self._undone]
+        return [change for change in piece.changes if change.key not in self._undone]
 
     def _take(self, record: Record) -> None:
         data = record.data
@@ -111,6 +136,7 @@ class History:
         piece = self.pieces[-1] if self._open else self._begin("call", record, tool)
         piece.tools.append(tool)
         self._calls.append(call_id)
+        self._started[call_id] = piece, tool
 
     def _changed(self, record: Record) -> None:
         # A call that was left behind may change a file when its run is over.
@@ -119,15 +145,31 @@ class History:
         if change is not None:
             piece.changes.append(change)
 
+    def _saw(self, entry: CommandEntry) -> None:
+        """Take what was seen to change while commands ran, as changes of the current piece."""
+        for call_id in entry.ended:
+            piece, tool = self._started.pop(call_id, (None, ""))
+            if piece is not None:
+                piece.tools.remove(tool)
+                piece.commands.append(tool)
+        if not self.pieces:
+            return
+        ours = [call_id for call_id in entry.calls if "/" not in call_id]
+        call_id = next(reversed(ours or self._calls), "")
+        self.pieces[-1].changes += [
+            FileChange.of_command(change, entry, seq=self._seq, call_id=call_id)
+            for change in entry.changes
+        ]
+
     def _restored(self, data: Mapping[str, Any]) -> None:
         """Take no notice of what a transactional call has put back itself."""
         call_id = str(data.get("call_id", ""))
         if self.pieces and not data.get("not_restored"):
             changes = (change for change in self.pieces[-1].changes if _is_of(change, call_id))
-            self._undone.update(change.seq for change in changes)
+            self._undone.update(change.key for change in changes)
 
     def _undid(self, data: Mapping[str, Any]) -> None:
-        undone, again = _numbers(data.get("undoes")), _numbers(data.get("again"))
+        undone, again = _keys(data.get("undoes")), _keys(data.get("again"))
         self._undone |= set(undone)
         self._undone -= set(again)
         if self.pieces and self.pieces[-1].kind == "undo":
@@ -141,5 +183,6 @@ def _is_of(change: FileChange, call_id: str) -> bool:
     return change.call_id == call_id or change.call_id.startswith(f"{call_id}.")
 
 
-def _numbers(value: object) -> tuple[int, ...]:
-    return tuple(item for item in value if isinstance(item, int)) if isinstance(value, list) else ()
+def _keys(value: object) -> tuple[int | str, ...]:
+    items = value if isinstance(value, list) else ()
+    return tuple(item for item in items if isinstance(item, int | str))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from nanocoder import SessionStore, UsageError
+from nanocoder_kit_snapshots import GitStore, SnapshotError, read_entries
 
 DAY_S: Final = 86_400.0
 
@@ -18,7 +19,11 @@ def remove(store: SessionStore, name: str) -> None:
     session_id = store.find(name)
     descriptor, path = store.lock(session_id), store.path(session_id)
     try:
+        roots = {entry.root for entry in read_entries(path.with_suffix(""))}
         _delete(path)
+        for root in roots:
+            with suppress(SnapshotError):  # without git nothing can be taken out
+                GitStore(store.folder.parent, Path(root)).forget(session_id)
     except OSError as error:
         problem = f"{path}: {error.strerror}"
         raise UsageError(problem, error_class="session_unreadable") from None

@@ -1,10 +1,10 @@
 """Undo: the changes that a request means, and taking them back with a person's consent."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from attrs import frozen
+from attrs import evolve, frozen
 from nanocoder import (
     ConfigError,
     Host,
@@ -18,10 +18,11 @@ from nanocoder import (
     Workspace,
     encode_message,
 )
+from nanocoder_kit_snapshots import GitStore, read_entries
 
 from nanocoder_kit_sessions.file_change import FileChange, apart_from
 from nanocoder_kit_sessions.file_history import History, Piece
-from nanocoder_kit_sessions.undo_plan import UndoPlan, carry_out, plan_undo
+from nanocoder_kit_sessions.undo_plan import CHANGED, UndoPlan, carry_out, plan_undo
 from nanocoder_kit_sessions.work import sessions_with_work
 
 NOT_KEPT: Final = "this session is not kept, so its changes cannot be undone"
@@ -36,6 +37,12 @@ NO_CALL: Final = (
 )
 TELL_MODEL: Final = "[the user {}; read these files again before you continue: {}]"
 NO_REDO: Final = "nothing to redo"
+UNTRACKED: Final = "side effects are not tracked: {}"
+BEYOND: Final = (
+    "of {} only changes of files in this folder are restored, without ignored and large files"
+    " and what git keeps"
+)
+LOST: Final = "its content before was too large for the snapshot"
 TRACKED: Final = frozenset({"read", "write", "idempotent", "reversible"})
 """The effects of tools that only change files through the workspace."""
 
@@ -80,7 +87,8 @@ def undo(
     journal = session.journal
     if journal is None or journal.path is None:
         raise UsageError(NOT_KEPT)
-    selection = _select(journal.records(), request)
+    history = _history(journal.records(), journal.artifacts)
+    selection = _select(history, request, _effects(host))
     command = _Undo(session.open_workspace(), journal, _effects(host), say, request.force)
     files = command.run(selection, agree)
     session.reread()  # the model reads of the undo
@@ -97,18 +105,19 @@ def _undo_stored(
     if host.config.refusal:
         raise ConfigError(host.config.refusal)
     session_id = host.sessions.find(_with_changes(host, name), cwd=host.cwd)
-    if records := host.sessions.records(session_id):
+    effects = _effects(host)
+    if host.sessions.records(session_id):
         # A session with nothing to undo is not opened: it would be the last one used.
-        _select(records, request)
+        _select(_stored_history(host, session_id), request, effects)
     records, journal = host.sessions.open(session_id)
     try:
-        selection = _select(records, request)
+        selection = _select(_history(records, journal.artifacts), request, effects)
         root = Path(selection.changes[0].root)
         _refuse_elsewhere(root, records, host.cwd)
         if root != host.cwd:
             say(f"these are files in {root}:")
         with host.open_workspace(root, journal) as workspace:
-            command = _Undo(workspace, journal, _effects(host), say, request.force)
+            command = _Undo(workspace, journal, effects, say, request.force)
             return Undone(session_id, command.run(selection, agree))
     finally:
         journal.close()
@@ -123,9 +132,18 @@ def _with_changes(host: Host, name: str) -> str:
     if name != "last":
         return name
     for summary in sessions_with_work(host.sessions, host.cwd):
-        if summary.title or History(host.sessions.records(summary.id)).last() is not None:
+        if summary.title or _stored_history(host, summary.id).last() is not None:
             return summary.id
     return name
+
+
+def _stored_history(host: Host, session_id: str) -> History:
+    folder = host.sessions.path(session_id).with_suffix("")
+    return _history(host.sessions.records(session_id), folder)
+
+
+def _history(records: Sequence[Record], folder: Path | None) -> History:
+    return History(records, read_entries(folder))
 
 
 def _refuse_elsewhere(root: Path, records: Sequence[Record], here: Path) -> None:
@@ -140,16 +158,21 @@ def _refuse_elsewhere(root: Path, records: Sequence[Record], here: Path) -> None
 
 @frozen
 class _Selection:
-    """The changes to undo, the piece of the session that they belong to, and those to restore."""
+    """The changes to undo, the piece of the session that they belong to, and those to restore.
+
+    *problem* is why changes by commands were not looked for.
+    """
 
     piece: Piece
     changes: list[FileChange]
     again: tuple[FileChange, ...] = ()
+    problem: str = ""
 
 
-def _select(records: Sequence[Record], request: UndoRequest) -> _Selection:
+def _select(
+    history: History, request: UndoRequest, effects: Mapping[str, Collection[str]]
+) -> _Selection:
     """Return the changes that *request* means; raises PersonError when there is none."""
-    history = History(records)
     if request.redo:
         return _select_undo(history)
     if request.call:
@@ -168,9 +191,28 @@ def _select(records: Sequence[Record], request: UndoRequest) -> _Selection:
         if not changes:
             raise UsageError(f"the session has no change of {path!r} to undo")
     if piece is None or not changes:
-        origin = records[0].data.get("forked_from", "") if records else ""
-        raise PersonError(NOTHING + (FORKED.format(origin) if origin else ""))
-    return _Selection(piece, changes)
+        origin = FORKED.format(history.forked_from) if history.forked_from else ""
+        raise PersonError(NOTHING + origin + _untracked_note(history, effects))
+    return _Selection(piece, changes, problem=history.problem)
+
+
+def _untracked_note(history: History, effects: Mapping[str, Collection[str]]) -> str:
+    """Say which tools of the last run may have changed something that nobody knows of."""
+    runs = [piece for piece in history.pieces if piece.kind != "undo"]
+    tools = untracked(runs[-1].tools, effects) if runs else []
+    return "; " + _untracked_text(tools, history.problem) if tools else ""
+
+
+def _untracked_text(tools: Sequence[str], problem: str) -> str:
+    return UNTRACKED.format(", ".join(tools)) + (f" ({problem})" if problem else "")
+
+
+def untracked(tools: Iterable[str], effects: Mapping[str, Collection[str]]) -> list[str]:
+    """Return those of the *tools* that did more than change files through the workspace.
+
+    An unknown tool may have done anything.
+    """
+    return sorted({tool for tool in tools if not {*effects.get(tool, ["unknown"])} <= TRACKED})
 
 
 def _select_undo(history: History) -> _Selection:
@@ -178,7 +220,7 @@ def _select_undo(history: History) -> _Selection:
     if piece is None:
         raise PersonError(NO_REDO)
     changes = (change for other in history.pieces for change in other.changes)
-    again = tuple(change for change in changes if change.seq in piece.undoes)
+    again = tuple(change for change in changes if change.key in piece.undoes)
     return _Selection(piece, history.standing(piece), again)
 
 
@@ -197,10 +239,11 @@ class _Undo:
 
     def run(self, selection: _Selection, agree: Callable[[], bool]) -> list[str] | None:
         """Return the restored paths, None without consent. Raises: PersonError."""
+        selection = self._without_lost(selection)
         plan = self._plan(selection.changes)
         if plan.blocked and not selection.again:
             plan = self._without_blocked(plan, selection)
-        self._show(plan, selection.piece)
+        self._show(plan, selection)
         if not agree():
             return None
         self._carry_out(plan, selection)
@@ -209,7 +252,10 @@ class _Undo:
     def _plan(self, changes: Sequence[FileChange]) -> UndoPlan:
         artifacts = self.journal.artifacts
         backups = artifacts / "backups" if artifacts else None
-        return plan_undo(self.workspace, backups, changes, force=self.force)
+        # Sessions and snapshots are beside each other in the user's state directory.
+        state = artifacts.parent.parent if artifacts else None
+        snapshots = GitStore(state, self.workspace.root) if state else None
+        return plan_undo(self.workspace, backups, changes, force=self.force, snapshots=snapshots)
 
     def _carry_out(self, plan: UndoPlan, selection: _Selection) -> None:
         """Carry *plan* out, between two records that say so."""
@@ -219,8 +265,8 @@ class _Undo:
         except ToolError as error:
             raise PersonError(str(error)) from error
         record = {
-            "undoes": [change.seq for change in plan.changes],
-            "again": [change.seq for change in selection.again],
+            "undoes": [change.key for change in plan.changes],
+            "again": [change.key for change in selection.again],
             "files": plan.paths,
         }
         self.journal.append("undo.finished", record, sync=True)
@@ -229,32 +275,35 @@ class _Undo:
             note = TELL_MODEL.format(how, ", ".join(plan.paths))
             self.journal.append("message", encode_message(Message("user", note, typed="")))
 
+    def _without_lost(self, selection: _Selection) -> _Selection:
+        """Leave files alone whose content was not kept, and say so."""
+        lost = dict.fromkeys(change.path for change in selection.changes if change.is_lost)
+        for path in lost:
+            self.say(f"left as it is: {path}: {LOST}")
+        return evolve(selection, changes=apart_from(selection.changes, lost)) if lost else selection
+
     def _without_blocked(self, plan: UndoPlan, selection: _Selection) -> UndoPlan:
         """Leave files alone that were changed since, say so, and plan for the others."""
         rest = apart_from(selection.changes, plan.blocked)
         others = self._plan(rest)
         if not rest or others.problems:
             return plan
-        ran = ", ".join(self._untracked(selection.piece))
+        ran = ", ".join(untracked(selection.piece.tools, self.effects))
         by = f", perhaps by this session's own {ran}" if ran else ""
-        for path, change in plan.blocked.items():
-            self.say(f"left as it is: {path} {change}{by}; --force restores it, too")
+        for path, reason in plan.blocked.items():
+            since = f"{by}; --force restores it, too" if reason in CHANGED else ""
+            self.say(f"left as it is: {path} {reason}{since}")
         return others
 
-    def _show(self, plan: UndoPlan, piece: Piece) -> None:
+    def _show(self, plan: UndoPlan, selection: _Selection) -> None:
         if plan.problems:
             raise PersonError(plan.refusal())
         if diff := plan.diff():
             self.say(diff)
         for line in plan.lines() or ["every file is already as it was before"]:
             self.say(line)
-        if untracked := self._untracked(piece):
-            self.say(f"not undone (its side effects are not tracked): {', '.join(untracked)}")
-
-    def _untracked(self, piece: Piece) -> list[str]:
-        """Return the tools of *piece* that did more than change files through the workspace.
-
-        An unknown tool may have done anything.
-        """
-        effects = {tool: {*self.effects.get(tool, ["unknown"])} for tool in piece.tools}
-        return sorted(tool for tool, names in effects.items() if not names <= TRACKED)
+        piece = selection.piece
+        if piece.commands:
+            self.say(BEYOND.format(", ".join(sorted({*piece.commands}))))
+        if tools := untracked(piece.tools, self.effects):
+            self.say(f"not undone: {_untracked_text(tools, selection.problem)}")

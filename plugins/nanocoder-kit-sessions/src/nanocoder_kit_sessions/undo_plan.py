@@ -10,12 +10,16 @@ from typing import Final, Literal
 from attrs import define, evolve, field, frozen
 from nanocoder import ToolError, Workspace, counted
 from nanocoder_files import MAX_BYTES, Change, FileKind, FileState, Restore, open_private
+from nanocoder_kit_snapshots import GitStore, SnapshotError
 
 from nanocoder_kit_sessions.file_change import UNKNOWN, FileChange
 
 BACKUP: Final = re.compile(r"[0-9a-f]{32}/[A-Za-z0-9._-]+")
 KINDS: Final = {"": FileKind.NOTHING, "dir": FileKind.DIRECTORY}
 NOTHING_CHANGED: Final = "nothing was changed"
+CHANGED: Final = ("has been changed since", "has been removed since")
+"""Why a file is left alone unless a person says otherwise."""
+IS_NO_FILE: Final = "is a link or a special file now"
 
 
 @frozen
@@ -85,17 +89,18 @@ def plan_undo(
     changes: Sequence[FileChange],
     *,
     force: bool = False,
+    snapshots: GitStore | None = None,
 ) -> UndoPlan:
     """Return how *changes* are taken back, the last first; nothing is changed yet.
 
-    *backups* is the folder of the copies. With *force* also files that were changed since are put
-    back.
+    *backups* is the folder of the copies, *snapshots* has the contents that commands changed. With
+    *force* also files that were changed since are put back.
     """
     plan = UndoPlan(changes)
     if elsewhere := {change.root for change in changes} - {str(workspace.root)}:
         plan.problems.append(f"it changed files below {', '.join(sorted(elsewhere))}")
         return plan
-    planner = _Planner(workspace, backups, plan, force=force)
+    planner = _Planner(workspace, backups, plan, force=force, snapshots=snapshots)
     for change in reversed(changes):
         try:
             planner.add(change)
@@ -159,10 +164,17 @@ class _Planner(Restore[str]):
     """
 
     def __init__(
-        self, workspace: Workspace, backups: Path | None, plan: UndoPlan, *, force: bool
+        self,
+        workspace: Workspace,
+        backups: Path | None,
+        plan: UndoPlan,
+        *,
+        force: bool,
+        snapshots: GitStore | None,
     ) -> None:
         self._workspace = workspace
         self._backups = backups
+        self._snapshots = snapshots
         self._plan = plan
         self._force = force
         self._states: dict[str, FileState] = {}
@@ -185,7 +197,11 @@ class _Planner(Restore[str]):
         for state in {step.state for step in self._plan.steps if step.action == "write"}:
             try:
                 if state not in self._plan.contents:
-                    self._plan.contents[state] = self._read_backup(self._copies[state])
+                    self._plan.contents[state] = self._read_copy(self._copies[state])
+            except SnapshotError as error:
+                for step in self._plan.steps:
+                    if step.action == "write" and step.state == state:
+                        self._refuse(step.path, f"cannot be restored: {error}")
             except ToolError as error:
                 self._plan.problems.append(str(error))
 
@@ -212,6 +228,10 @@ class _Planner(Restore[str]):
         path, before, now = place, change.before, self._state(place)
         if before.kind in {FileKind.LINK, FileKind.OTHER}:
             raise ToolError(f"{path} was a link or a special file, and no copy of those is kept")
+        if now.kind == FileKind.OTHER and not before.is_directory:
+            # To write here would change what a link leads to.
+            self._refuse(path, IS_NO_FILE)
+            return
         self._states[path] = before
         if FileKind.DIRECTORY in {before.kind, now.kind}:
             self._plan.steps.append(Step("make" if before.is_directory else "clear", path))
@@ -266,9 +286,24 @@ class _Planner(Restore[str]):
         self._block(here if is_here else there, state if is_here else self._states[there])
 
     def _block(self, path: str, now: FileState) -> None:
-        reason = "has been removed since" if not now.exists else "has been changed since"
+        changed, removed = CHANGED
+        self._refuse(path, changed if now.exists else removed)
+
+    def _refuse(self, path: str, reason: str) -> None:
+        """Leave *path* as it is."""
         self._plan.blocked[path] = reason
         self._plan.problems.append(f"{path} {reason}")
+
+    def _read_copy(self, record: FileChange) -> bytes:
+        """Return the content from before *record*; raises ToolError or SnapshotError."""
+        if not record.entry:
+            return self._read_backup(record)
+        if self._snapshots is None:
+            raise SnapshotError("there are no snapshots")
+        data = self._snapshots.read(record.blob)
+        if _digest(data) != record.before.digest:
+            raise SnapshotError("its snapshot is damaged")
+        return data
 
     def _read_backup(self, record: FileChange) -> bytes:
         """Return the copy from before *record*; raises ToolError when it is damaged or gone."""

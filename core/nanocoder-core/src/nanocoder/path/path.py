@@ -221,7 +221,7 @@ class Executor:
                 if slot.position:
                     yield flight.event("call.queued", position=slot.position)
                 flight.queued_s = slot.wait(flight.cancel)
-                yield flight.event("call.started", **call_data(call))
+                yield flight.event("call.started", **call_data(call), effects=sorted(tool.effects))
                 with self._running(flight, slot) as handler:
                     limit = self._services.call_timeout_s
                     flight.result = yield from flight.worker.events(

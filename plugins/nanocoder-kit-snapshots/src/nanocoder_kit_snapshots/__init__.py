@@ -1,0 +1,19 @@
+"""Snapshots of a workspace in a private git repository, and what commands changed in it."""
+
+from nanocoder_kit_snapshots.command_log import (
+    CommandChange,
+    CommandEntry,
+    append_entry,
+    read_entries,
+)
+from nanocoder_kit_snapshots.git_store import GitStore, SnapshotError, blob_of
+
+__all__ = [
+    "CommandChange",
+    "CommandEntry",
+    "GitStore",
+    "SnapshotError",
+    "append_entry",
+    "blob_of",
+    "read_entries",
+]

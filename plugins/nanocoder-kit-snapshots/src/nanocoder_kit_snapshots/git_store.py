@@ -1,0 +1,216 @@
+"""A private git repository, outside of every workspace, with the contents of one workspace's files.
+
+The repository is bare and git never sees the workspace: contents reach it by a pipe. So no
+attributes, filters, hooks, settings or links of a project have any effect.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, suppress
+from hashlib import sha1, sha256
+from pathlib import Path
+from typing import Final
+
+from nanocoder import PersonError, unescape_path
+from nanocoder_files import holding, private_directory
+from nanocoder_kit_process import environment, find_program, without_workspace
+
+SETTINGS: Final = {
+    "core.compression": "1",
+    "core.fsync": "none",
+    "core.hooksPath": os.devnull,
+    "core.protectHFS": "false",
+    "core.protectNTFS": "false",
+    "gc.auto": "0",
+    "maintenance.auto": "false",
+    "protocol.allow": "never",
+}
+VARIABLES: Final = {
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_DEFAULT_HASH": "sha1",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "LC_ALL": "C",
+}
+LIMIT_S: Final = 30.0
+SESSION: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
+BLOB: Final = re.compile(r"[0-9a-f]{40}")
+
+Content = tuple[str, bytes | None]
+"""A path of the workspace and what its file contains; None: there is no file any more."""
+
+
+class SnapshotError(PersonError):
+    """Git is missing or failed: contents cannot be kept."""
+
+
+def blob_of(data: bytes) -> str:
+    """Return the name that git gives to the content *data*."""
+    return sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+
+
+class GitStore:
+    """The contents of the files of *workspace*, with a reference for each session that needs them.
+
+    *state* is the user's state directory. Methods raise SnapshotError.
+    """
+
+    def __init__(self, state: Path, workspace: Path) -> None:
+        name = sha256(bytes(workspace)).hexdigest()[:32]
+        self.folder = state / "snapshots" / name
+        self._workspace = workspace
+        self._variables: dict[str, str] = {}
+        self._program = ""
+        self._begun: set[str] = set()
+
+    def open(self, session: str, earlier: str = "") -> bool:
+        """Begin to keep contents for *session*; tell whether it has those of *earlier* or its own.
+
+        The repository is made if there is none.
+        """
+        with self._locked():
+            if not (self._repository / "HEAD").exists():
+                self._git("init", "--bare", "--quiet", "--template=", str(self._repository))
+            if not self._has(session):
+                if not self._has(earlier):
+                    return False
+                self._git("update-ref", _reference(session), _reference(earlier))
+            self._begun.add(session)
+            return True
+
+    def keep(self, session: str, contents: Sequence[Content]) -> None:
+        """Add a snapshot of *session*: its last one, with *contents* in place of the earlier."""
+        with self._locked():
+            reference = _reference(session)
+            head = f"commit {reference}\ncommitter nanocoder <> now\ndata 0\n"
+            parent = f"from {reference}^0\n" if session in self._begun else ""
+            # A folder may have taken the place of a file, so what is gone goes first.
+            ordered = sorted(contents, key=lambda content: content[1] is not None)
+            entries = (piece for path, data in ordered for piece in _entry(path, data))
+            pieces = [f"{head}{parent}".encode(), *entries, b"done\n"]
+            words = ("fast-import", "--quiet", "--force", "--done", "--date-format=now")
+            self._git(*words, pieces=pieces)
+            self._begun.add(session)
+
+    def read(self, blob: str) -> bytes:
+        """Return a content by the name that `blob_of` gives."""
+        if not BLOB.fullmatch(blob) or not (self._repository / "HEAD").exists():
+            raise SnapshotError("the snapshot is no longer kept")
+        return self._git("cat-file", "blob", blob)
+
+    def forget(self, session: str) -> None:
+        """Remove the snapshots of *session*, and with the last session's the repository."""
+        if not (self._repository / "HEAD").exists():
+            return
+        with self._locked():
+            self._delete([session])
+
+    def shrink(self, most_bytes: int, besides: str) -> None:
+        """Remove snapshots of sessions, the oldest first, but not those of *besides*.
+
+        It ends as soon as the repository has at most *most_bytes*.
+        """
+        with self._locked():
+            for session in self._sessions():
+                if self._size() <= most_bytes:
+                    return
+                if session != besides:
+                    self._delete([session])
+
+    @property
+    def _repository(self) -> Path:
+        return self.folder / "contents.git"
+
+    def _locked(self) -> AbstractContextManager[None]:
+        try:
+            private_directory(self.folder)
+        except OSError as error:
+            raise SnapshotError(f"{self.folder}: {error.strerror}") from error
+        return holding(self.folder / "lock")
+
+    def _delete(self, sessions: Iterable[str]) -> None:
+        for session in sessions:
+            if self._has(session):
+                self._git("update-ref", "-d", _reference(session))
+        if self._sessions():
+            self._git("gc", "--quiet", "--prune=now")
+        else:
+            shutil.rmtree(self._repository, ignore_errors=True)
+            (self.folder / "index.json").unlink(missing_ok=True)
+
+    def _has(self, session: str) -> bool:
+        if not SESSION.fullmatch(session):
+            return False
+        with suppress(SnapshotError):
+            self._git("rev-parse", "--verify", "--quiet", f"{_reference(session)}^{{commit}}")
+            return True
+        return False
+
+    def _sessions(self) -> list[str]:
+        words = ("--sort=committerdate", "--format=%(refname:lstrip=2)", "refs/sessions")
+        return self._git("for-each-ref", *words).decode().split()
+
+    def _size(self) -> int:
+        total = 0
+        for folder, _, names in os.walk(self._repository):
+            for name in names:
+                with suppress(OSError):
+                    total += os.lstat(os.path.join(folder, name)).st_size
+        return total
+
+    def _git(self, *words: str, pieces: Iterable[bytes] = ()) -> bytes:
+        if not self._program:
+            self._find_git()
+        options = [word for key, value in SETTINGS.items() for word in ("-c", f"{key}={value}")]
+        command = [self._program, "--no-pager", *options, *words]
+        try:
+            completed = subprocess.run(
+                command,
+                cwd=self.folder,
+                env=self._variables,
+                input=b"".join(pieces),
+                capture_output=True,
+                start_new_session=True,
+                timeout=LIMIT_S,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise SnapshotError(f"git {words[0]} failed: {error}") from error
+        if completed.returncode:
+            problem = completed.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
+            raise SnapshotError(f"git {words[0]} failed: {problem or completed.returncode}")
+        return completed.stdout
+
+    def _find_git(self) -> None:
+        """Choose the program and its environment once: to follow the links of PATH takes time."""
+        variables = {**environment(os.environ, workspace=self._workspace), **VARIABLES}
+        variables["PATH"] = without_workspace(variables["PATH"], self._workspace)
+        variables["GIT_DIR"] = str(self._repository)
+        self._variables = variables
+        self._program = find_program("git", variables["PATH"], self._workspace)
+        if not self._program:
+            raise SnapshotError("git is not installed, or not on PATH")
+
+
+def _reference(session: str) -> str:
+    if not SESSION.fullmatch(session):
+        raise SnapshotError(f"{session!r} is no name of a session")
+    return f"refs/sessions/{session}"
+
+
+def _entry(path: str, data: bytes | None) -> Iterable[bytes]:
+    """Return the lines of `git fast-import` that set *path*, or remove it."""
+    name = os.fsencode(unescape_path(path))
+    quoted = b'"' + b"".join(_quoted(byte) for byte in name) + b'"'
+    if data is None:
+        return [b"D ", quoted, b"\n"]
+    return [b"M 100644 inline ", quoted, b"\ndata %d\n" % len(data), data, b"\n"]
+
+
+def _quoted(byte: int) -> bytes:
+    is_plain = 0x20 <= byte < 0x7F and byte not in b'"\\'  # noqa: PLR2004 - printable ASCII
+    return bytes([byte]) if is_plain else b"\\%03o" % byte

@@ -1,0 +1,40 @@
+"""Snapshots around calls that run programs, so that undo restores what they changed, too."""
+
+from nanocoder import Event, SessionInfo, hookimpl
+
+from nanocoder_undo_snapshots.settings import Settings
+
+EXECUTES = "execute"
+"""The effect of a tool that runs programs."""
+
+
+@hookimpl
+def nanocoder_settings() -> type:
+    """Return the class of `[plugins.undo-snapshots]`."""
+    return Settings
+
+
+@hookimpl
+def nanocoder_event(event: Event, session: SessionInfo, settings: Settings) -> None:
+    """Look at the files before and after each call that runs programs."""
+    if event.kind == "session.finished" and not session.parent:
+        if recorder := settings.recorders.pop(session.id, None):
+            recorder.close()
+        return
+    is_start = event.kind == "call.started" and EXECUTES in event.data.get("effects", ())
+    main = session.parent or session.id
+    # An agent in a directory of its own has its changes merged by a tool, or thrown away.
+    if session.folder is None or session.origin is not None:
+        return
+    if is_start and main not in settings.recorders:
+        from nanocoder_undo_snapshots.recorder import Recorder  # a start runs no program
+
+        settings.recorders[main] = Recorder.of_session(session, settings)
+    recorder = settings.recorders.get(main)
+    if recorder is None:
+        return
+    call = f"{session.id}/{event.call_id}" if session.parent else event.call_id
+    if is_start:
+        recorder.start(call)
+    elif event.kind == "call.returned":
+        recorder.end(call)

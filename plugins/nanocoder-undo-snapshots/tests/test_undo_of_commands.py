@@ -1,0 +1,280 @@
+"""What commands changed is undone with the rest of a run: real commands, real sessions."""
+
+import os
+import shutil
+import subprocess
+
+import pytest
+
+pytestmark = pytest.mark.timeout(90)
+DONE = {"text": "All done."}
+
+
+def bash(command):
+    return ("bash", {"command": command})
+
+
+def write(path, content):
+    return ("write_file", {"path": path, "content": content})
+
+
+@pytest.fixture
+def work(nanocoder):
+    """Run calls in one session, a turn for each."""
+
+    def run(*calls, **options):
+        turns = [{"calls": [{"name": name, "arguments": args}]} for name, args in calls]
+        script = nanocoder.script(*turns, DONE)
+        done = nanocoder("run", "--mode", "auto", "--model", script, "go", **options)
+        assert done.returncode == 0, done.stderr
+        return done
+
+    return run
+
+
+@pytest.fixture
+def store(nanocoder):
+    """Run git on what is kept of the workspace."""
+
+    def git(*words):
+        (folder,) = (nanocoder.home / ".local/state/nanocoder/snapshots").glob("*/contents.git")
+        command = ["git", "--git-dir", str(folder), *words]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+    return git
+
+
+def undo(nanocoder, *words):
+    return nanocoder("sessions", "undo", "--yes", *words)
+
+
+def tree(nanocoder):
+    return {
+        str(path.relative_to(nanocoder.cwd)): path.read_bytes() if path.is_file() else None
+        for path in sorted(nanocoder.cwd.rglob("*"))
+        if ".git" not in path.relative_to(nanocoder.cwd).parts
+    }
+
+
+def configure(nanocoder, text):
+    folder = nanocoder.home / ".config/nanocoder"
+    folder.mkdir(parents=True)
+    (folder / "config.toml").write_text(text)
+
+
+@pytest.mark.contract("G4")
+def test_what_a_command_created_changed_and_deleted_is_restored_and_redone(nanocoder, work):
+    cwd = nanocoder.cwd
+    (cwd / "changed.txt").write_bytes(b"one\r\ntwo\n")
+    (cwd / ".gitattributes").write_text("* text eol=lf\n")
+    (cwd / "old").mkdir()
+    (cwd / "old/private.txt").write_text("mine")
+    (cwd / "old/private.txt").chmod(0o600)
+    before = tree(nanocoder)
+    work(
+        bash("printf other > changed.txt; rm old/private.txt; rmdir old; mkdir -p new/a"),
+        bash("echo made > 'new/a/with \"quotes\" and\ttab'"),
+        write("changed.txt", "by a tool"),
+    )
+    after = tree(nanocoder)
+    assert after["changed.txt"] == b"by a tool"
+    done = undo(nanocoder)
+    assert done.returncode == 0, done.stderr
+    assert "put back old/private.txt" in done.stdout
+    assert "side effects are not tracked" not in done.stdout
+    assert tree(nanocoder) == before
+    assert (cwd / "old/private.txt").stat().st_mode & 0o777 == 0o600
+    assert undo(nanocoder, "--redo").returncode == 0
+    assert tree(nanocoder) == after
+    assert undo(nanocoder).returncode == 0
+    assert tree(nanocoder) == before
+    assert "nothing to undo" in undo(nanocoder).stderr
+
+
+@pytest.mark.contract("G4")
+def test_a_file_that_changed_since_is_named_and_left_and_the_rest_is_restored(nanocoder, work):
+    for name in ("a.txt", "b.txt"):
+        (nanocoder.cwd / name).write_text("old")
+    work(bash("echo new > a.txt; echo new > b.txt; echo new > c.txt"))
+    (nanocoder.cwd / "a.txt").write_text("by hand")
+    done = undo(nanocoder)
+    assert done.returncode == 0
+    assert "left as it is: a.txt has been changed since; --force restores it" in done.stdout
+    assert tree(nanocoder) == {"a.txt": b"by hand", "b.txt": b"old"}
+    assert undo(nanocoder, "--force").returncode == 0
+    assert tree(nanocoder) == {"a.txt": b"old", "b.txt": b"old"}
+
+
+def test_one_file_or_one_call_alone(nanocoder, work):
+    work(bash("echo 1 > a.txt; echo 1 > b.txt"), bash("echo 2 > c.txt"))
+    assert undo(nanocoder, "--file", "a.txt").returncode == 0
+    assert sorted(tree(nanocoder)) == ["b.txt", "c.txt"]
+    assert undo(nanocoder, "--call", "call-2-1").returncode == 0
+    assert sorted(tree(nanocoder)) == ["b.txt"]
+    assert undo(nanocoder).returncode == 0
+    assert tree(nanocoder) == {}
+
+
+@pytest.mark.contract("G4")
+def test_secrets_and_what_links_lead_to_are_never_copied(nanocoder, work, store, tmp_path):
+    (tmp_path / "outside.txt").write_text("OUTSIDE")
+    (nanocoder.cwd / "link.txt").symlink_to(tmp_path / "outside.txt")
+    (nanocoder.cwd / "folder").symlink_to(tmp_path)
+    (nanocoder.cwd / ".env").write_text("TOKEN=hidden")
+    (nanocoder.cwd / "a.txt").write_text("a")
+    work(bash("echo new > a.txt; echo new > link.txt"))
+    assert store("log", "--all", "--name-only", "--format=").split() == ["a.txt", "a.txt"]
+    assert undo(nanocoder).returncode == 0
+    assert (tmp_path / "outside.txt").read_text() == "new\n"
+    assert (nanocoder.cwd / "a.txt").read_text() == "a"
+
+
+def test_a_file_that_a_command_replaced_by_a_link_is_left_alone(nanocoder, work, tmp_path):
+    (tmp_path / "outside.txt").write_text("outside")
+    (nanocoder.cwd / "a.txt").write_text("a")
+    work(bash(f"ln -sf {tmp_path}/outside.txt a.txt; echo 1 > b.txt"))
+    for words in ([], ["--force"]):
+        assert "a.txt is a link" in undo(nanocoder, *words).stdout + undo(nanocoder).stderr
+    assert (tmp_path / "outside.txt").read_text() == "outside"
+    assert (nanocoder.cwd / "a.txt").is_symlink()
+    assert not (nanocoder.cwd / "b.txt").exists()
+
+
+def test_files_that_only_come_into_sight_are_not_taken_for_new(nanocoder, work):
+    (nanocoder.cwd / ".gitignore").write_text("*.log\ndata/\n")
+    (nanocoder.cwd / "data").mkdir()
+    (nanocoder.cwd / "data/big.bin").write_text("data")
+    (nanocoder.cwd / "x.log").write_text("log")
+    work(bash("sleep 0.1; rm .gitignore; echo more >> x.log"))
+    assert undo(nanocoder).returncode == 0
+    assert tree(nanocoder) == {
+        ".gitignore": b"*.log\ndata/\n",
+        "data": None,
+        "data/big.bin": b"data",
+        "x.log": b"logmore\n",
+    }
+
+
+def test_a_large_file_is_named_and_the_rest_is_restored(nanocoder, work):
+    (nanocoder.cwd / "large.txt").write_text("x" * 3_000_000)
+    work(bash("echo small > large.txt; echo 1 > a.txt"))
+    done = undo(nanocoder)
+    assert "left as it is: large.txt: its content before was too large" in done.stdout
+    assert tree(nanocoder) == {"large.txt": b"small\n"}
+
+
+@pytest.mark.contract("G4")
+def test_nothing_of_a_hostile_repository_runs_or_is_touched(nanocoder, work, tmp_path):
+    cwd, touched = nanocoder.cwd, tmp_path / "touched"
+    subprocess.run(["git", "init", "-q", "."], cwd=cwd, check=True)
+    program = tmp_path / "hostile.sh"
+    program.write_text(f"#!/bin/sh\ntouch {touched}\n")
+    program.chmod(0o755)
+    with (cwd / ".git/config").open("a") as config:
+        config.write(
+            f"[core]\n\tfsmonitor = {program}\n\thooksPath = {tmp_path}\n"
+            f'[filter "x"]\n\tclean = {program}\n\tsmudge = {program}\n\trequired = true\n'
+        )
+    (cwd / ".gitattributes").write_text("* filter=x ident\n")
+    (cwd / "a.txt").write_text("$Id$ old")
+    (cwd / "sub").mkdir()
+    (cwd / "sub/.git").write_text(f"gitdir: {cwd}/.git\n")
+    (nanocoder.home / ".gitconfig").write_text(f"[core]\n\tfsmonitor = {program}\n")
+    own = {path: path.read_bytes() for path in (cwd / ".git").rglob("*") if path.is_file()}
+    work(bash("echo new > a.txt; echo new > sub/b.txt"))
+    assert undo(nanocoder).returncode == 0
+    assert (cwd / "a.txt").read_text() == "$Id$ old"
+    assert not (cwd / "sub/b.txt").exists()
+    assert own == {path: path.read_bytes() for path in (cwd / ".git").rglob("*") if path.is_file()}
+    assert not touched.exists()
+
+
+@pytest.fixture
+def path_without_git(tmp_path):
+    """Return a PATH with everything but git."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for place in ("/usr/bin", "/bin"):
+        for name in os.listdir(place):
+            if not name.startswith("git") and not (folder / name).exists():
+                (folder / name).symlink_to(f"{place}/{name}")
+    return str(folder)
+
+
+@pytest.mark.contract("G4")
+def test_without_git_it_is_said_once_that_side_effects_are_not_tracked(
+    nanocoder, work, path_without_git
+):
+    done = work(bash("echo 1 > a.txt"), bash("echo 2 > b.txt"), env={"PATH": path_without_git})
+    assert done.stderr.count("git is not installed") == 1
+    refused = undo(nanocoder)
+    assert "side effects are not tracked: bash (git is not installed" in refused.stderr
+    assert sorted(tree(nanocoder)) == ["a.txt", "b.txt"]
+
+
+@pytest.mark.contract("G4")
+def test_a_huge_folder_is_not_tracked(nanocoder, work):
+    configure(nanocoder, "[plugins.undo-snapshots]\nmax_files = 3\n")
+    for number in range(4):
+        (nanocoder.cwd / f"{number}.txt").write_text("x")
+    done = work(bash("echo 1 > 1.txt"), write("a.txt", "1"))
+    assert done.stderr.count("more than 3 files (max_files)") == 1
+    done = undo(nanocoder)
+    assert "not undone: side effects are not tracked: bash (the folder has more" in done.stdout
+    assert "a.txt" not in tree(nanocoder)
+
+
+@pytest.mark.contract("G4")
+def test_snapshots_go_with_their_session(nanocoder, work, store):
+    folder = nanocoder.home / ".local/state/nanocoder"
+    (nanocoder.cwd / "a.txt").write_text("first content")
+    work(bash("echo 1 > a.txt"))
+    work(bash("echo 2 > a.txt"))
+    first, second = sorted(path.stem for path in (folder / "sessions").glob("*.jsonl"))
+    assert store("for-each-ref", "--format=%(refname)").split() == [
+        f"refs/sessions/{first}",
+        f"refs/sessions/{second}",
+    ]
+    assert nanocoder("sessions", "remove", first).returncode == 0
+    assert store("for-each-ref", "--format=%(refname)").split() == [f"refs/sessions/{second}"]
+    assert undo(nanocoder).returncode == 0
+    assert (nanocoder.cwd / "a.txt").read_text() == "1\n"
+    assert nanocoder("sessions", "remove", second).returncode == 0
+    assert not list(folder.glob("snapshots/*/contents.git"))
+    assert not [path for path in folder.rglob("*") if path.stat().st_mode & 0o077]
+
+
+def test_a_copy_that_is_gone_is_named_and_the_rest_is_restored(nanocoder, work):
+    (nanocoder.cwd / "a.txt").write_text("a")
+    work(bash("echo 1 > a.txt; echo 1 > b.txt"))
+    shutil.rmtree(nanocoder.home / ".local/state/nanocoder/snapshots")
+    done = undo(nanocoder)
+    assert "left as it is: a.txt cannot be restored: the snapshot is no longer kept" in done.stdout
+    assert tree(nanocoder) == {"a.txt": b"1\n"}
+
+
+@pytest.mark.contract("G4")
+def test_what_a_sub_agent_ran_is_undone_with_its_parents_run(nanocoder, work):
+    task = {"description": "d", "prompt": "p", "agent": "general"}
+    inner = [{"calls": [{"name": "bash", "arguments": {"command": "echo 1 > by-agent.txt"}}]}, DONE]
+    script = nanocoder.script({"calls": [{"name": "task", "arguments": task}]}, *inner, DONE)
+    done = nanocoder("run", "--mode", "auto", "--model", script, "go")
+    assert done.returncode == 0, done.stderr
+    assert sorted(tree(nanocoder)) == ["by-agent.txt"], done.stdout
+    assert undo(nanocoder).returncode == 0
+    assert tree(nanocoder) == {}
+
+
+def test_a_command_that_changes_nothing_costs_no_process(nanocoder, work, tmp_path):
+    log, git = tmp_path / "git.log", shutil.which("git")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/git").write_text(f'#!/bin/sh\necho "$@" >> {log}\nexec {git} "$@"\n')
+    (tmp_path / "bin/git").chmod(0o755)
+    (nanocoder.cwd / "a.txt").write_text("a")
+    environment = {"PATH": f"{tmp_path}/bin:{os.environ['PATH']}"}
+    work(bash("true"), env=environment)
+    first = len(log.read_text().splitlines())
+    log.unlink()
+    work(*(bash(f"true {number}") for number in range(5)), env=environment)
+    assert first <= 6
+    assert len(log.read_text().splitlines()) <= 5
