@@ -278,3 +278,9 @@ def test_a_command_that_changes_nothing_costs_no_process(nanocoder, work, tmp_pa
     work(*(bash(f"true {number}") for number in range(5)), env=environment)
     assert first <= 6
     assert len(log.read_text().splitlines()) <= 5
+
+
+def test_a_rewind_of_the_files_restores_what_commands_changed(nanocoder, work):
+    work(bash("echo 1 > a.txt"))
+    assert nanocoder("sessions", "rewind", "last", "1", "--files", "--yes").returncode == 0
+    assert tree(nanocoder) == {}

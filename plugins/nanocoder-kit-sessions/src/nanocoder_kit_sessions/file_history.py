@@ -1,11 +1,12 @@
 """The files that a session changed, and in which of its runs, from its journal."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from attrs import define, evolve, field
 from nanocoder import Record
-from nanocoder_kit_snapshots import CommandEntry
+from nanocoder_kit_snapshots import CommandEntry, read_entries
 
 from nanocoder_kit_sessions.file_change import FileChange
 
@@ -53,6 +54,11 @@ class History:
                 self.forked_from = str(record.data.get("forked_from", ""))
         for entry in reversed(waiting):
             self._saw(entry)
+
+    @classmethod
+    def of_session(cls, records: Iterable[Record], folder: Path | None) -> "History":
+        """Return the history of a session whose own files are in *folder*."""
+        return cls(records, read_entries(folder))
 
     def last(self) -> Piece | None:
         """Return the last run or call whose changes still stand, with the tools of later ones.

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Final
 
 from attrs import frozen
@@ -56,12 +57,15 @@ def rewind(
     if isinstance(session, str):
         session = host.sessions.find(session, cwd=host.cwd)
         records = host.sessions.records(session)
+        folder: Path | None = host.sessions.path(session).with_suffix("")
     else:
-        records = _journal_of(session).records()
+        journal = _journal_of(session)
+        records, folder = journal.records(), journal.artifacts
     prompt = find_prompt(records, request.number)
     session_id = session if isinstance(session, str) else session.id
     restored: Sequence[str] | None = ()
-    if request.files and (History(records).since(prompt.seq).changes or not request.conversation):
+    changes = History.of_session(records, folder).since(prompt.seq).changes
+    if request.files and (changes or not request.conversation):
         undo_request = UndoRequest(since=prompt.seq, force=request.force)
         restored = undo(host, session, undo_request, say, agree).files
         if restored is None:
@@ -75,7 +79,7 @@ def rewind(
 
 
 def _rewind_conversation(journal: Journal, prompt: Prompt) -> None:
-    changes = History(journal.records()).since(prompt.seq).changes
+    changes = History.of_session(journal.records(), journal.artifacts).since(prompt.seq).changes
     paths = dict.fromkeys(change.target or change.path for change in changes)
     journal.append("transcript.rewound", {"from": prompt.seq, "prompt": prompt.number}, sync=True)
     if paths:

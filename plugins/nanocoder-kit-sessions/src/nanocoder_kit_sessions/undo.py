@@ -18,7 +18,7 @@ from nanocoder import (
     Workspace,
     encode_message,
 )
-from nanocoder_kit_snapshots import GitStore, read_entries
+from nanocoder_kit_snapshots import GitStore
 
 from nanocoder_kit_sessions.file_change import FileChange, apart_from
 from nanocoder_kit_sessions.file_history import History, Piece
@@ -87,7 +87,7 @@ def undo(
     journal = session.journal
     if journal is None or journal.path is None:
         raise UsageError(NOT_KEPT)
-    history = _history(journal.records(), journal.artifacts)
+    history = History.of_session(journal.records(), journal.artifacts)
     selection = _select(history, request, _effects(host))
     command = _Undo(session.open_workspace(), journal, _effects(host), say, request.force)
     files = command.run(selection, agree)
@@ -111,7 +111,7 @@ def _undo_stored(
         _select(_stored_history(host, session_id), request, effects)
     records, journal = host.sessions.open(session_id)
     try:
-        selection = _select(_history(records, journal.artifacts), request, effects)
+        selection = _select(History.of_session(records, journal.artifacts), request, effects)
         root = Path(selection.changes[0].root)
         _refuse_elsewhere(root, records, host.cwd)
         if root != host.cwd:
@@ -139,11 +139,7 @@ def _with_changes(host: Host, name: str) -> str:
 
 def _stored_history(host: Host, session_id: str) -> History:
     folder = host.sessions.path(session_id).with_suffix("")
-    return _history(host.sessions.records(session_id), folder)
-
-
-def _history(records: Sequence[Record], folder: Path | None) -> History:
-    return History(records, read_entries(folder))
+    return History.of_session(host.sessions.records(session_id), folder)
 
 
 def _refuse_elsewhere(root: Path, records: Sequence[Record], here: Path) -> None:
