@@ -282,5 +282,5 @@ def test_a_command_that_changes_nothing_costs_no_process(nanocoder, work, tmp_pa
 
 def test_a_rewind_of_the_files_restores_what_commands_changed(nanocoder, work):
     work(bash("echo 1 > a.txt"))
-    assert nanocoder("sessions", "rewind", "last", "1", "--files", "--yes").returncode == 0
+    assert nanocoder("sessions", "rewind", "--to", "1", "--files", "--yes").returncode == 0
     assert tree(nanocoder) == {}
