@@ -102,7 +102,8 @@ def _described(name: str, text: str, arguments: Sequence[Argument]) -> Iterator[
 
 def _place(argument: Argument) -> str:
     name = (argument.metavar or argument.names[0]).upper()
-    patterns = {"+": f"{name}…", "*": f"[{name}…]", "?": f"[{name}]", "": name}
+    several = f"[{name}…]"
+    patterns = {"+": f"{name}…", "*": several, "...": several, "?": f"[{name}]", "": name}
     return patterns[argument.count]
 
 

@@ -26,6 +26,8 @@ def nanocoder_commands() -> list[Command[Host]]:
     return [
         Command("sessions", "list, show, resume, undo and export sessions"),
         _list(),
+        _search(),
+        _tag(),
         *_reading(),
         *_changing(),
         _undo(),
@@ -46,9 +48,47 @@ def _list() -> Command[Host]:
                 metavar="WORD",
             ),
             Argument("--all", "the sessions of every directory", kind="flag"),
+            Argument("--tag", "only those with this tag", metavar="TAG"),
+            Argument("--tree", "forks below the session that they began with", kind="flag"),
             Argument("--empty", "also sessions in which no model answered", kind="flag"),
             OUTPUT,
             DIRECTORY,
+        ),
+    )
+
+
+def _search() -> Command[Host]:
+    return Command(
+        "sessions search",
+        "find sessions by what was said in them",
+        _lazy("searching", "search"),
+        (
+            Argument(
+                "text",
+                "words that one prompt, answer, call or result has",
+                count="*",
+                metavar="TEXT",
+            ),
+            Argument("--tag", "only those with this tag", metavar="TAG"),
+            Argument("--here", "only those of this directory", kind="flag"),
+            Argument(
+                "--limit", "at most so many sessions (default: 20)", kind="integer", metavar="N"
+            ),
+            OUTPUT,
+            DIRECTORY,
+        ),
+    )
+
+
+def _tag() -> Command[Host]:
+    return Command(
+        "sessions tag",
+        "give a session tags: +NAME adds one, -NAME takes it away",
+        _lazy("searching", "tag"),
+        (
+            DIRECTORY,
+            Argument("id", 'the ID of a session, its beginning, or "last"', completes="sessions"),
+            Argument("tags", "+NAME or -NAME", count="...", metavar="TAG"),
         ),
     )
 

@@ -3,10 +3,10 @@
 import os
 import time
 from argparse import Namespace
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
 
-from nanocoder import Host, one_line
+from nanocoder import Host, PersonError, one_line
 from nanocoder_kit_sessions import SessionSummary, matches
 
 MAX_TITLE, MIN_TITLE = 86, 12
@@ -29,36 +29,105 @@ EMPTY: Final = "{} without a model's answer not shown (--empty lists them)."
 def list_sessions(arguments: Namespace, host: Host) -> int:
     """Print the sessions that have a prompt, and of those without an answer how many there are."""
     prompted = [summary for summary in host.sessions.list() if summary.title]
-    matching = [summary for summary in prompted if matches(summary, arguments.words)]
+    tags = _tags(host, is_needed=bool(arguments.tag))
+    matching = [
+        summary
+        for summary in prompted
+        if matches(summary, arguments.words)
+        and (not arguments.tag or arguments.tag.lstrip("#").casefold() in tags.get(summary.id, ()))
+    ]
     here = [summary for summary in matching if arguments.all or summary.cwd == str(host.cwd)]
     listed = [summary for summary in here if summary.turns or arguments.empty]
     if arguments.output == "json":
-        host.print_json([{name: getattr(it, name) for name in IN_JSON} for it in listed])
+        host.print_json([_data(summary, tags) for summary in listed])
         return 0
     if listed:
-        _print_list(host, listed, with_directory=arguments.all)
+        _print_list(host, arguments, listed, tags)
     else:
-        where = "" if arguments.all else f" for {host.cwd}"
-        words = f" with {' '.join(arguments.words)!r} in its title or first prompt"
-        hint = "" if arguments.all else " (--all lists every directory)"
-        host.print_line(f"There is no session{where}{words if arguments.words else ''}{hint}.")
+        host.print_line(_no_session(arguments, host))
     if len(here) > len(listed):
         host.say(EMPTY.format(len(here) - len(listed)))
     return 0
 
 
-def _print_list(host: Host, sessions: Sequence[SessionSummary], *, with_directory: bool) -> None:
-    columns = _title_columns(host.columns, DIRECTORY_COLUMNS if with_directory else 0)
+def _no_session(arguments: Namespace, host: Host) -> str:
+    where = "" if arguments.all else f" for {host.cwd}"
+    words = " ".join(arguments.words)
+    what = f" with {words!r} in its title or first prompt" if words else ""
+    tagged = f" tagged {arguments.tag!r}" if arguments.tag else ""
+    hint = "" if arguments.all else " (--all lists every directory)"
+    return f"There is no session{where}{tagged}{what}{hint}."
+
+
+def _tags(host: Host, *, is_needed: bool) -> Mapping[str, Sequence[str]]:
+    """Return the tags of each session; before the first tag or search there is no index of them."""
+    from nanocoder_kit_sessions.search_index import has_index, open_index  # it imports sqlite3
+
+    if not is_needed and not has_index(host.sessions):
+        return {}
+    try:
+        with open_index(host.sessions, host.say) as index:
+            return {session.id: session.tags for session in index.sessions().values()}
+    except PersonError as error:
+        if is_needed:
+            raise
+        host.say(f"tags are not shown: {error}")
+        return {}
+
+
+def _data(summary: SessionSummary, tags: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    facts = {name: getattr(summary, name) for name in IN_JSON}
+    return {**facts, "tags": list(tags.get(summary.id, ()))}
+
+
+def _print_list(
+    host: Host,
+    arguments: Namespace,
+    sessions: Sequence[SessionSummary],
+    tags: Mapping[str, Sequence[str]],
+) -> None:
+    columns = _title_columns(host.columns, DIRECTORY_COLUMNS if arguments.all else 0)
+    ordered = list(in_tree(sessions)) if arguments.tree else [(each, 0) for each in sessions]
     rows = []
-    for summary in sessions:
-        directory = (_directory(summary.cwd, host.columns),) if with_directory else ()
-        title = title_of(summary, columns)
-        rows.append((summary.id, last_used(summary), summary.turns, *directory, title))
-    heading = ("directory",) if with_directory else ()
+    for summary, depth in ordered:
+        directory = (directory_of(summary.cwd, host.columns),) if arguments.all else ()
+        tagged = tag_text(tags.get(summary.id, ()))
+        origin = f"{'   ' * (depth - 1)}└─ {_place_of_fork(host, summary)}" if depth else ""
+        room = max(MIN_TITLE, columns - len(origin) - len(tagged) - bool(tagged))
+        title = f"{tagged} {title_of(summary, room, is_below=bool(depth))}".lstrip()
+        rows.append((summary.id, last_used(summary), summary.turns, *directory, origin + title))
+    heading = ("directory",) if arguments.all else ()
     host.print_table(("session", "last used", "turns", *heading, "title"), rows)
 
 
-def _directory(path: str, columns: int) -> str:
+def in_tree(sessions: Sequence[SessionSummary]) -> Iterator[tuple[SessionSummary, int]]:
+    """Yield each session and how deep it is in the tree of forks, forks after their origin."""
+    ids = {summary.id for summary in sessions}
+    forks: dict[str, list[SessionSummary]] = {}
+    for summary in sessions:
+        # An ID begins with the time: no session can be a fork of a later one.
+        is_fork = summary.forked_from in ids and summary.forked_from < summary.id
+        forks.setdefault(summary.forked_from if is_fork else "", []).append(summary)
+    stack = [(summary, 0) for summary in reversed(forks.get("", []))]
+    while stack:
+        summary, depth = stack.pop()
+        yield summary, depth
+        stack += [(fork, depth + 1) for fork in reversed(forks.get(summary.id, []))]
+
+
+def _place_of_fork(host: Host, summary: SessionSummary) -> str:
+    """Say at which prompt of its origin a fork begins; at the end of it if at none."""
+    first = next(iter(host.sessions.records(summary.id)), None)
+    number = str(first.data.get("forked_at", "")) if first is not None else ""
+    return f"at {number}: " if number.isdecimal() else ""
+
+
+def tag_text(tags: Sequence[str]) -> str:
+    """Return tags as they are shown."""
+    return " ".join(f"#{tag}" for tag in tags)
+
+
+def directory_of(path: str, columns: int) -> str:
     """Return a session's directory in short: the end of a long path tells most."""
     home = os.environ.get("HOME", "")
     if home and (path == home or path.startswith(f"{home.rstrip('/')}/")):
@@ -70,12 +139,18 @@ def _directory(path: str, columns: int) -> str:
 
 def last_used(summary: SessionSummary) -> str:
     """Return when a session was last used, in the person's time."""
-    return time.strftime("%Y-%m-%d %H:%M", time.localtime(summary.updated))
+    return local_time(summary.updated)
 
 
-def title_of(summary: SessionSummary, columns: int = MAX_TITLE) -> str:
-    """Return a session's title on one line."""
-    return one_line(f"{'fork: ' if summary.forked_from else ''}{summary.title}", columns)
+def local_time(at: float) -> str:
+    """Return a time in seconds since the epoch as the person's clock shows it."""
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(at))
+
+
+def title_of(summary: SessionSummary, columns: int = MAX_TITLE, *, is_below: bool = False) -> str:
+    """Return a session's title on one line; a fork that is shown below its origin needs no word."""
+    is_fork = bool(summary.forked_from) and not is_below
+    return one_line(f"{'fork: ' if is_fork else ''}{summary.title}", columns)
 
 
 def _title_columns(width: int, directory: int) -> int:

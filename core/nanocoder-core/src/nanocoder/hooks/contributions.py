@@ -39,7 +39,7 @@ class Argument(Value):
     names: tuple[str, ...] = field(converter=_texts)
     help: str = ""
     kind: Literal["text", "integer", "number", "flag", "switch"] = "text"
-    count: Literal["", "?", "*", "+"] = ""
+    count: Literal["", "?", "*", "+", "..."] = ""
     default: str | None = None
     metavar: str = ""
     choices: tuple[str, ...] = field(default=(), converter=_texts)

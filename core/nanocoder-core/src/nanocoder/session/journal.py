@@ -149,14 +149,17 @@ class Journal:
         """The directory of the outputs that were too long for the model, which may read them."""
         return None if self.artifacts is None else self.artifacts / OUTPUTS
 
-    def append(self, kind: str, data: Mapping[str, Any], *, sync: bool = False) -> int:
+    def append(
+        self, kind: str, data: Mapping[str, Any], *, sync: bool = False, is_use: bool = True
+    ) -> int:
         """Write one record and return its number.
 
-        With *sync* it is on the disk when this returns. *data* must be ready for JSON. A failing
-        disk never raises here; `warn` is told.
+        With *sync* it is on the disk when this returns. *data* must be ready for JSON. A record
+        that *is_use* of the session has the time now, another one that of the record before. A
+        failing disk never raises here; `warn` is told.
         """
         with self._lock:
-            self._at = max(time.time(), self._at)
+            self._at = max(time.time() if is_use else 0.0, self._at)
             return self._append(kind, data, sync=sync)
 
     def records(self) -> Sequence[Record]:
@@ -170,12 +173,10 @@ class Journal:
         """
         if self.path is None:
             raise UsageError("this session is not kept, so it cannot be named")
-        title = title_of(title)
-        if not title:
+        if not title_of(title):
             raise UsageError("the new title is empty")
-        with self._lock:
-            self._title = title
-            self._append("session.changed", {"title": title}, sync=False)
+        self._title = title_of(title)
+        self.append("session.changed", {"title": self._title}, is_use=False)
 
     def artifact(self, name: str, data: bytes) -> str:
         """Keep *data* under a name like *name* and return its path, nothing if that fails."""

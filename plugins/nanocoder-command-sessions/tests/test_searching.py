@@ -1,0 +1,109 @@
+"""`nanocoder sessions search`, `tag` and the tree of `list`, as people use them."""
+
+import json
+
+import pytest
+
+pytestmark = pytest.mark.timeout(60)
+
+
+@pytest.fixture
+def sessions(nanocoder):
+    """Two sessions, the older one about a parser; returns their IDs, the newest first."""
+    for prompt, answer in (("Fix the parser", "The lexer skipped blanks."), ("Say hi", "Hi.")):
+        done = nanocoder("run", "--model", nanocoder.script({"text": answer}), prompt)
+        assert done.returncode == 0, done.stderr
+    return [row["id"] for row in listed(nanocoder)]
+
+
+def listed(nanocoder, *words):
+    return json.loads(nanocoder("sessions", "list", *words, "--output", "json").stdout)
+
+
+@pytest.mark.contract("G8")
+def test_a_search_shows_session_time_folder_title_and_passage(nanocoder, sessions):
+    done = nanocoder("sessions", "search", "LEXER", "blanks")
+    first, second = done.stdout.splitlines()
+    assert first.startswith(f"{sessions[1]}  20")
+    assert first.endswith(f"{nanocoder.cwd}  Fix the parser")
+    assert second == "  answer: The lexer skipped blanks."
+    [row] = json.loads(nanocoder("sessions", "search", "lexer", "--output", "json").stdout)
+    assert (row["id"], row["cwd"], row["role"]) == (sessions[1], str(nanocoder.cwd), "answer")
+    assert (row["prompt"], row["passage"]) == (1, "The lexer skipped blanks.")
+    none = nanocoder("sessions", "search", "nowhere")
+    assert (none.returncode, none.stdout.startswith("No session has 'nowhere'")) == (0, True)
+
+
+def test_a_search_looks_in_every_directory_or_only_here(nanocoder, sessions):
+    (nanocoder.home / "other").mkdir()
+    elsewhere = ("--cwd", str(nanocoder.home / "other"))
+    assert sessions[1] in nanocoder("sessions", "search", "lexer", *elsewhere).stdout
+    here = nanocoder("sessions", "search", "lexer", "--here", *elsewhere).stdout
+    assert here.startswith("No session of ")
+
+
+def test_hostile_text_is_made_harmless(nanocoder):
+    text = "boo \x1b]52;c;eA==\x07 \u202e \x9b31m end"
+    nanocoder("run", "--model", nanocoder.script({"text": text}), "go")
+    shown = nanocoder("sessions", "search", "boo").stdout
+    assert "\\x1b]52" in shown
+    assert not {"\x1b", "\x07", "\u202e", "\x9b"} & set(shown)
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        ([], "name what to search for"),
+        ([" "], "name what to search for"),
+        (["x", "--limit", "0"], "--limit 0"),
+        (["x", "--tag", "a b"], "'a b' is no tag"),
+    ],
+)
+def test_a_search_that_makes_no_sense_is_refused(nanocoder, words, problem):
+    done = nanocoder("sessions", "search", *words)
+    assert (done.returncode, problem in done.stderr) == (2, True), done.stderr
+
+
+@pytest.mark.contract("G8")
+def test_tags_are_added_taken_away_listed_and_searched(nanocoder, sessions):
+    new, old = sessions
+    done = nanocoder("sessions", "tag", old, "+Bug", "+draft")
+    assert done.stdout == f"{old}: #bug #draft\n"
+    assert (
+        nanocoder("sessions", "tag", old, "-draft", "new.one").stdout == f"{old}: #bug #new.one\n"
+    )
+    assert [row["id"] for row in listed(nanocoder)] == [new, old], "a tag is no use of a session"
+    assert [row["id"] for row in listed(nanocoder, "--tag", "bug")] == [old]
+    assert [row["tags"] for row in listed(nanocoder)] == [[], ["bug", "new.one"]]
+    assert "#bug #new.one Fix the parser" in nanocoder("sessions", "list").stdout
+    assert nanocoder("sessions", "tag", old).stdout == f"{old}: #bug #new.one\n"
+    assert old in nanocoder("sessions", "search", "parser", "--tag", "#bug").stdout
+    assert (
+        "No session tagged other" in nanocoder("sessions", "search", "p", "--tag", "other").stdout
+    )
+    assert "tagged 'other'" in nanocoder("sessions", "list", "--tag", "other").stdout
+    for path in (nanocoder.home / ".local/state/nanocoder/search").iterdir():
+        path.unlink()
+    assert [row["id"] for row in listed(nanocoder, "--tag", "bug")] == [old], "journals have them"
+
+
+@pytest.mark.parametrize("tag", ["+a b", "+", "-", "+x/y", "+\x1b[31m", f"+{'x' * 41}"])
+def test_what_cannot_be_a_tag_is_refused(nanocoder, sessions, tag):
+    done = nanocoder("sessions", "tag", sessions[0], tag)
+    assert (done.returncode, "is no tag" in done.stderr) == (2, True)
+    assert nanocoder("sessions", "tag", sessions[0]).stdout == f"{sessions[0]}: no tags\n"
+
+
+@pytest.mark.contract("G2")
+def test_forks_are_listed_below_the_session_that_they_began_with(nanocoder, sessions):
+    new, old = sessions
+    first = nanocoder("sessions", "fork", old, "--at", "1").stdout.strip()
+    inner = nanocoder("sessions", "fork", old).stdout.strip()
+    deep = nanocoder("sessions", "fork", inner).stdout.strip()
+    lines = nanocoder("sessions", "list", "--tree", "--empty").stdout.splitlines()[1:]
+    titles = {line.split()[0]: line.split(maxsplit=4)[4] for line in lines}
+    assert list(titles) == [new, old, inner, deep, first]
+    assert titles[old] == "Fix the parser"
+    assert titles[inner] == "└─ Fix the parser"
+    assert titles[deep].endswith("└─ Fix the parser")
+    assert titles[first] == "└─ at 1: Fix the parser"

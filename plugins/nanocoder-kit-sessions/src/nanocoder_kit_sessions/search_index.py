@@ -1,0 +1,267 @@
+"""The index of all sessions: made from their journals, which stay the truth.
+
+It lies beside them, is brought up to date when it is opened, and is made anew when it is missing,
+damaged, or of another version. One process at a time works with it.
+"""
+
+import json
+import os
+import re
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import Any, Final
+
+from attrs import frozen
+from nanocoder import PersonError, SessionStore
+from nanocoder_files import holding, open_private, private_directory
+
+from nanocoder_kit_sessions.journal_text import JournalText, read_journal_text
+
+VERSION: Final = 1
+FOLDER: Final = "search"
+NAME: Final = "sessions.sqlite"
+ROOM: Final = 1 << 20
+"""A session has so many rows of the table of passages, from ROOM times its number on."""
+BATCH: Final = 200
+"""So many journals are kept at once: a first build that is killed goes on from there."""
+MANY: Final = 500
+BEFORE_CHARS, AFTER_CHARS = 60, 240
+MATCHING: Final = "SELECT rowid, rank FROM passages WHERE passages MATCH ?"
+CONTAINING: Final = "SELECT rowid, 0 FROM passages WHERE "
+CONTAINS: Final = r"text LIKE ? ESCAPE '\'"
+PASSAGE: Final = "SELECT text, role, prompt, at FROM passages WHERE rowid = ?"
+FACTS: Final = ("cwd", "model", "title", "started", "updated", "turns", "forked_from")
+TABLES: Final = f"""
+CREATE TABLE sessions (number INTEGER PRIMARY KEY, id TEXT UNIQUE, size INTEGER, changed INTEGER,
+    tags TEXT, {", ".join(FACTS)});
+CREATE VIRTUAL TABLE passages USING fts5(text, role UNINDEXED, prompt UNINDEXED, at UNINDEXED,
+    tokenize = "unicode61 remove_diacritics 2");
+PRAGMA user_version = {VERSION};
+"""
+
+
+@frozen
+class IndexedSession:
+    """What the index knows of a session; times in seconds since the epoch."""
+
+    id: str
+    tags: Sequence[str] = ()
+    cwd: str = ""
+    model: str = ""
+    title: str = ""
+    started: float = 0.0
+    updated: float = 0.0
+    turns: int = 0
+    forked_from: str = ""
+
+
+@frozen
+class Match:
+    """The best passage of a session; *role*, *prompt* and *at* are those of `Passage`."""
+
+    session: IndexedSession
+    role: str
+    prompt: int
+    at: float
+    passage: str
+
+
+def has_index(store: SessionStore) -> bool:
+    """Tell whether the index was made already: the first time takes a while."""
+    return _place(store).exists()
+
+
+@contextmanager
+def open_index(
+    store: SessionStore, say: Callable[[str], object] = lambda _line: None
+) -> "Iterator[SearchIndex]":
+    """Give the index, up to date; *say* is told when that takes long. Raises: PersonError.
+
+    Nobody else can use it meanwhile.
+    """
+    path = _place(store)
+    try:
+        private_directory(path.parent)
+        with holding(path.with_name("lock")):
+            try:
+                connection = _current(path, store, say)
+            except sqlite3.DatabaseError:
+                _discard(path)
+                connection = _current(path, store, say)
+            with closing(connection):
+                yield SearchIndex(connection)
+    except (OSError, sqlite3.Error) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise PersonError(f"the index of sessions in {path} cannot be used: {reason}") from error
+
+
+class SearchIndex:
+    """Finds sessions; made by `open_index`."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def sessions(self) -> Mapping[str, IndexedSession]:
+        """Return all sessions by their IDs."""
+        return {session.id: session for session in self._sessions().values()}
+
+    def search(
+        self, words: Sequence[str], fits: Callable[[IndexedSession], bool], limit: int
+    ) -> list[Match]:
+        """Return the best passage of each session that has all *words* in one, the newest first.
+
+        A word matches the words that begin with it. If there is none, it may be a part of a word.
+        Sessions that do not pass *fits* are left out.
+        """
+        words = [word.encode("utf-8", "replace").decode() for word in words]
+        sessions = {number: each for number, each in self._sessions().items() if fits(each)}
+        query = " AND ".join('"{}"*'.format(word.replace('"', '""')) for word in words)
+        best = self._best(MATCHING, [query], sessions)
+        if not best:
+            conditions = " AND ".join([CONTAINS] * len(words))
+            patterns = [f"%{_escaped(word)}%" for word in words]
+            best = self._best(CONTAINING + conditions, patterns, sessions)
+        newest = sorted(best, key=lambda row: sessions[row // ROOM].updated, reverse=True)
+        return [self._match(sessions[row // ROOM], row, words) for row in newest[:limit]]
+
+    def _best(
+        self, select: str, values: Sequence[str], sessions: Mapping[int, IndexedSession]
+    ) -> list[int]:
+        """Return the row of the best passage of each of *sessions*; a small rank is a good one."""
+        best: dict[int, tuple[float, int]] = {}
+        for row, rank in self._connection.execute(select, values):
+            number = row // ROOM
+            if number in sessions and (number not in best or rank < best[number][0]):
+                best[number] = (rank, row)
+        return [row for _, row in best.values()]
+
+    def _match(self, session: IndexedSession, row: int, words: Sequence[str]) -> Match:
+        text, role, prompt, at = self._connection.execute(PASSAGE, [row]).fetchone()
+        return Match(session, role, prompt, at, _around(text, words[0]))
+
+    def _sessions(self) -> dict[int, IndexedSession]:
+        columns = ", ".join(("number", "id", "tags", *FACTS))
+        rows = self._connection.execute(f"SELECT {columns} FROM sessions")  # noqa: S608 - our own names
+        return {row[0]: IndexedSession(row[1], tuple(json.loads(row[2])), *row[3:]) for row in rows}
+
+
+def _place(store: SessionStore) -> Path:
+    return store.folder.parent / FOLDER / NAME
+
+
+def _current(path: Path, store: SessionStore, say: Callable[[str], object]) -> sqlite3.Connection:
+    """Open the index and read the journals that have changed since."""
+    os.close(_opened(path))
+    connection = sqlite3.connect(path, isolation_level=None)
+    try:
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        if version != VERSION:
+            connection.close()
+            _discard(path)
+            os.close(_opened(path))
+            connection = sqlite3.connect(path, isolation_level=None)
+            connection.executescript(TABLES)
+        _update(connection, store, say)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _opened(path: Path) -> int:
+    """Open the file, readable only by its owner, making it if there is none."""
+    try:
+        return open_private(path, os.O_RDWR | os.O_CREAT)
+    except OSError:  # a link or something else in its place
+        path.unlink()
+        return open_private(path, os.O_RDWR | os.O_CREAT)
+
+
+def _discard(path: Path) -> None:
+    for name in (path, path.with_name(f"{path.name}-journal")):
+        with suppress(FileNotFoundError):
+            name.unlink()
+
+
+def _update(
+    connection: sqlite3.Connection, store: SessionStore, say: Callable[[str], object]
+) -> None:
+    rows = connection.execute("SELECT id, number, size, changed FROM sessions").fetchall()
+    entries = {row[0]: row[1:] for row in rows}
+    journals = {session_id: _signature(store.path(session_id)) for session_id in store.ids()}
+    stale = [name for name, signature in journals.items() if entries.get(name, ())[1:] != signature]
+    gone = [number for name, (number, *_) in entries.items() if name not in journals]
+    if len(stale) >= MANY:
+        say(f"reading {len(stale):,} sessions for the first search; this takes a moment")
+    with _transaction(connection):
+        _forget(connection, gone)
+    for start in range(0, len(stale), BATCH):
+        with _transaction(connection):
+            for session_id in stale[start : start + BATCH]:
+                number = entries.get(session_id, (None,))[0]
+                with suppress(OSError):
+                    text = read_journal_text(store.path(session_id)) or JournalText()
+                    _keep(connection, number, session_id, journals[session_id], text)
+
+
+def _signature(path: Path) -> tuple[int, int]:
+    """Return the size and the time of the last change; the index was made of a file like this."""
+    try:
+        status = path.lstat()
+    except OSError:
+        return (0, 0)
+    return status.st_size, status.st_mtime_ns
+
+
+@contextmanager
+def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    connection.execute("BEGIN IMMEDIATE")
+    with connection:
+        yield
+
+
+def _forget(connection: sqlite3.Connection, numbers: Iterable[int]) -> None:
+    for number in numbers:
+        rows = number * ROOM, (number + 1) * ROOM - 1
+        connection.execute("DELETE FROM passages WHERE rowid BETWEEN ? AND ?", rows)
+        connection.execute("DELETE FROM sessions WHERE number = ?", (number,))
+
+
+def _keep(
+    connection: sqlite3.Connection,
+    number: int | None,
+    session_id: str,
+    signature: tuple[int, int],
+    text: JournalText,
+) -> None:
+    if number is not None:
+        _forget(connection, [number])
+    values: list[Any] = [number, session_id, *signature, json.dumps(list(text.tags))]
+    values += [getattr(text, name) for name in FACTS]
+    places = ", ".join("?" * len(values))
+    inserted = connection.execute(f"INSERT INTO sessions VALUES ({places})", values)  # noqa: S608
+    first = (inserted.lastrowid or 0) * ROOM
+    rows = (
+        (first + place, each.text, each.role, each.prompt, each.at)
+        for place, each in enumerate(text.passages[: ROOM - 1])
+    )
+    insert = "INSERT INTO passages (rowid, text, role, prompt, at) VALUES (?, ?, ?, ?, ?)"
+    connection.executemany(insert, rows)
+
+
+def _escaped(word: str) -> str:
+    """Return *word* as a pattern of LIKE that means nothing but itself."""
+    for sign in "\\%_":
+        word = word.replace(sign, f"\\{sign}")
+    return word
+
+
+def _around(text: str, word: str) -> str:
+    """Return the part of *text* around *word*, where it begins a word if it does anywhere."""
+    begins = re.search(rf"\b{re.escape(word)}", text, re.IGNORECASE)
+    place = begins.start() if begins is not None else text.casefold().find(word.casefold())
+    start = max(0, place - BEFORE_CHARS)
+    end = max(0, place) + AFTER_CHARS
+    return f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}"
