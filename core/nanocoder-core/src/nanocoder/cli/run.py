@@ -15,10 +15,10 @@ from nanocoder.cli.piped import prompt_of
 from nanocoder.cli.signals import Signals
 from nanocoder.errors import BadArguments, Cancelled, UnknownTool, UsageError
 from nanocoder.hooks.contributions import Display
-from nanocoder.path.approval import verdict_data
 from nanocoder.session.report import Report
 from nanocoder.session.session import Session
 from nanocoder.text import brief
+from nanocoder.tools.outcome import verdict_data
 from nanocoder.tools.session_info import SessionInfo
 from nanocoder.values import Event, ToolCall, Verdict
 from nanocoder.version import VERSION

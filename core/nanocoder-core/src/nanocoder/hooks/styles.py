@@ -149,24 +149,17 @@ def _answers(
 
 def judge(
     implementations: Iterable[Implementation], report: Report, arguments: Mapping[str, Any]
-) -> Verdict | None:
-    """Hear every policy and return the strictest verdict.
-
-    A policy that fails denies, None is no opinion. An ask that comes from a rule outranks a default
-    ask.
-    """
-    return max(verdicts(implementations, report, arguments), key=_strictness, default=None)
-
-
-def verdicts(
-    implementations: Iterable[Implementation], report: Report, arguments: Mapping[str, Any]
 ) -> list[Verdict]:
-    """Return every policy's verdict."""
+    """Hear every policy and return their verdicts; the one of the highest `strictness` counts.
+
+    A policy that fails denies, None is no opinion.
+    """
     verdicts = (_verdict_of(policy, report, arguments) for policy in implementations)
     return [verdict for verdict in verdicts if verdict is not None]
 
 
-def _strictness(verdict: Verdict) -> tuple[int, bool, bool]:
+def strictness(verdict: Verdict) -> tuple[int, bool, bool]:
+    """Rank verdicts; an ask that comes from a rule outranks a default ask."""
     asks = verdict.decision is Decision.ASK
     inside = asks and verdict.asks_inside_composed
     return STRICTNESS[verdict.decision], inside, asks and bool(verdict.rule)

@@ -5,6 +5,7 @@ import itertools
 import os
 import time
 from collections.abc import Callable, Generator, Mapping
+from functools import partial
 from typing import Any
 
 from attrs import evolve
@@ -18,6 +19,7 @@ from nanocoder.path.in_flight import InFlight
 from nanocoder.path.preview import DRY_RUN_RESULT, Preview, Previews, is_performed
 from nanocoder.path.worker import Ask, Emitted, Steps
 from nanocoder.plugins import Plugins
+from nanocoder.tools.outcome import request_data, verdict_data
 from nanocoder.tools.session_info import SessionInfo
 from nanocoder.tools.tool import ANY_TOOL, Tool
 from nanocoder.values import (
@@ -75,11 +77,14 @@ class Approvals:
 
     def verdict(self, call: ToolCall, tool: Tool[..., Any]) -> Verdict:
         """Return the strictest verdict of all policies; without any, all but safe reading asks."""
-        return styles.judge(*self._judging(call, tool)) or _default_verdict(call, tool)
+        return max(self.verdicts(call, tool), key=styles.strictness)
 
     def verdicts(self, call: ToolCall, tool: Tool[..., Any]) -> list[Verdict]:
         """Return every policy's verdict, for explaining."""
-        return styles.verdicts(*self._judging(call, tool)) or [_default_verdict(call, tool)]
+        policies = self._plugins.implementations("nanocoder_before_execute")
+        arguments = self._hook_arguments(call, tool)
+        verdicts = styles.judge(policies, self._plugins.report, arguments)
+        return verdicts or [_default_verdict(call, tool)]
 
     def authorize(self, flight: InFlight) -> Steps:
         """Check and judge a call, and ask the person for the approval that the verdict demands.
@@ -181,7 +186,9 @@ class Approvals:
         # Computed anew: a plugin that changed the request has not changed what runs.
         if (answer.id, answer.digest) != (request.id, digest_of(flight.call.arguments)):
             raise Denied("denied: the answer belongs to another request")
-        _refuse_unsound(answer)
+        # An answer that is not certainly a yes: every text is true, "no" as well.
+        if problem := wrong_field(answer):
+            raise Denied(f"denied: {problem}")
         if not answer.approved:
             raise Denied(
                 f"denied by the user: {answer.reason}" if answer.reason else "denied by the user"
@@ -217,47 +224,43 @@ class Approvals:
 
         An answer that comes after the request's time does not count: a text says so.
         """
-        arguments = {
+        arguments: dict[str, Any] = {
             "session": self.session,
             "settings": self._plugins.settings,
             "cancelled": cancel,
         }
+        report = self._plugins.report
         if isinstance(request, Question):
             if self._ask_person is None and not self.session.interactive:
                 return None
-            hooks = self._implementations("nanocoder_ask", self._ask_person, "question")
-            arguments["question"] = request
-            return styles.choose(hooks, self._plugins.report, arguments, str)
-        hooks = self._implementations("nanocoder_approve", self._approve, "request")
+            hooks = self._implementations("nanocoder_ask", "question", self._ask_person)
+            return styles.choose(hooks, report, {**arguments, "question": request}, str)
+        hooks = self._implementations("nanocoder_approve", "request", self._approve)
         arguments["request"] = request
-
-        def approval() -> ApprovalAnswer | None:
-            return styles.choose(hooks, self._plugins.report, arguments, ApprovalAnswer)
-
+        choose = partial(styles.choose, hooks, report, arguments, ApprovalAnswer)
         limit_s, began = request.timeout_s, time.monotonic()
-        late = f"no answer came within {limit_s:g} s"
         # A screen needs this thread for its signals and keeps the time itself.
-        if self._approve is None or not limit_s:
-            answer = approval()
-            return answer if not limit_s or time.monotonic() < began + limit_s else late
+        is_screen = self._approve is None or not limit_s
         try:
-            return run_with_deadline(approval, limit_s, cancel)
-        except TimedOut:
-            return late
+            answer = choose() if is_screen else run_with_deadline(choose, limit_s, cancel)
         except Cancelled:
             return None
+        except TimedOut:
+            answer = None
+        is_late = limit_s and time.monotonic() >= began + limit_s
+        return f"no answer came within {limit_s:g} s" if is_late else answer
 
     def _implementations(
-        self, hook: str, callback: Callable[..., Any] | None, argument: str
+        self, hook: str, argument: str, callback: Callable[[Any], Any] | None
     ) -> list[styles.Implementation]:
         """Return the session's own callback, guarded like a plugin, or else the plugins."""
         if callback is None:
             return self._plugins.implementations(hook)
-
-        def answer(**arguments: Any) -> Any:
-            return callback(arguments[argument])
-
-        return [styles.Implementation("session", hook, answer, (argument,))]
+        return [
+            styles.Implementation(
+                "session", hook, lambda **named: callback(named[argument]), (argument,)
+            )
+        ]
 
     def _request(self, flight: InFlight, preview: str) -> ApprovalRequest:
         call, tool = flight.call, flight.tool
@@ -276,10 +279,6 @@ class Approvals:
             timeout_s=self._timeout_s,
             always=_scope_of_always(flight.verdict, call, tool),
         )
-
-    def _judging(self, call: ToolCall, tool: Tool[..., Any]) -> tuple[Any, ...]:
-        policies = self._plugins.implementations("nanocoder_before_execute")
-        return policies, self._plugins.report, self._hook_arguments(call, tool)
 
     def _hook_arguments(self, call: ToolCall, tool: Tool[..., Any]) -> dict[str, Any]:
         # A copy: what is asked about, and its digest, stay as they are whatever a plugin does.
@@ -301,42 +300,9 @@ def _question_of(verdict: Verdict) -> tuple[str, str]:
     return verdict.rule, verdict.reason
 
 
-def _refuse_unsound(answer: ApprovalAnswer) -> None:
-    """Raise Denied for an answer that is not certainly a yes: every text is true, "no" as well."""
-    if problem := wrong_field(answer):
-        raise Denied(f"denied: {problem}")
-
-
 def digest_of(arguments: Mapping[str, Any]) -> str:
     """Return the SHA-256 of the canonical JSON of *arguments*, which an answer must echo."""
     return hashlib.sha256(canonical_json(dict(arguments)).encode("utf-8", "replace")).hexdigest()
-
-
-def verdict_data(verdict: Verdict) -> dict[str, str]:
-    """Return a verdict as JSON-ready data."""
-    return {
-        "decision": str(verdict.decision),
-        "reason": verdict.reason,
-        "rule": verdict.rule,
-        "source": verdict.source,
-        "plugin": verdict.plugin,
-    }
-
-
-def request_data(request: ApprovalRequest) -> dict[str, Any]:
-    """Return an approval request as JSON-ready data."""
-    return {
-        "id": request.id,
-        "sequence": request.sequence,
-        "tool": request.call.name,
-        "arguments": request.call.arguments,
-        "digest": request.digest,
-        "risk": str(request.risk),
-        "reason": request.reason,
-        "preview": request.preview,
-        "timeout_s": request.timeout_s,
-        "always": request.always,
-    }
 
 
 def _key(verdict: Verdict, call: ToolCall, tool: Tool[..., Any]) -> tuple[str, ...]:
@@ -351,7 +317,7 @@ def _is_exact(call: ToolCall, tool: Tool[..., Any]) -> bool:
         not tool.effects
         or bool(tool.effects & {Effect.EXECUTE, Effect.NETWORK})
         or tool.risk is Risk.DESTRUCTIVE
-        or _wants_consent(call, tool)
+        or tool.wants_consent(call.arguments)
     )
 
 
@@ -364,7 +330,7 @@ def _scope_of_always(verdict: Verdict, call: ToolCall, tool: Tool[..., Any]) -> 
 
 
 def _default_verdict(call: ToolCall, tool: Tool[..., Any]) -> Verdict:
-    if tool.is_read_only and tool.risk is Risk.SAFE and not _wants_consent(call, tool):
+    if tool.is_read_only and tool.risk is Risk.SAFE and not tool.wants_consent(call.arguments):
         return Verdict(Decision.ALLOW, "a safe tool that only reads", source="default")
     if ANY_TOOL in tool.composed_of:
         return Verdict(Decision.ALLOW, "each call inside it is judged on its own", source="default")
@@ -373,12 +339,3 @@ def _default_verdict(call: ToolCall, tool: Tool[..., Any]) -> Verdict:
         "no policy is installed, so everything except safe reading needs your approval",
         source="default",
     )
-
-
-def _wants_consent(call: ToolCall, tool: Tool[..., Any]) -> bool:
-    if tool.confirm is None:
-        return False
-    try:
-        return bool(tool.confirm(call.arguments))
-    except Exception:  # noqa: BLE001 - a tool that cannot say whether to ask is asked about
-        return True

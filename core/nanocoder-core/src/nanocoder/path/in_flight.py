@@ -1,6 +1,5 @@
 """One call in flight: what each step of the path has found out about it, and what it changes."""
 
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -28,11 +27,12 @@ RESTORED_CHARS = 2_000
 class InFlight(Shown):
     """One call on its way down the path.
 
-    *parent* is the composed call that it is a step of; the step inherits its state, its
-    transaction and the snapshot of the files that a person saw. *arguments* are the checked ones
-    that the handler gets, *ignored* those that count as not given. *is_agreed* says that a person
-    agreed to the call as a whole, so that its steps need no approval of their own while it runs.
-    With a *result* the call is over, or never runs.
+    *parent* is the composed call that it is a step of; the step inherits its state and the snapshot
+    of the files that a person saw. *recording* is the workspace of a transactional call, which its
+    steps share, and *rollback* takes back all that was changed through it. *arguments* are the
+    checked ones that the handler gets, *ignored* those that count as not given. *is_agreed* says
+    that a person agreed to the call as a whole, so that its steps need no approval of their own
+    while it runs. With a *result* the call is over, or never runs.
     """
 
     call: ToolCall
@@ -47,7 +47,8 @@ class InFlight(Shown):
     is_running: bool = False
     state: dict[str, Any] = field(factory=dict)
     snapshot: "Snapshot | None" = None
-    transaction: "Transaction | None" = None
+    recording: "Workspace | None" = None
+    rollback: "Rollback | None" = None
     tmp_dir: Path | None = None
     result: ToolResult | None = None
     queued_s: float = 0.0
@@ -61,7 +62,7 @@ class InFlight(Shown):
     def __attrs_post_init__(self) -> None:
         if self.parent is not None:
             self.state, self.snapshot = self.parent.state, self.parent.snapshot
-            self.transaction = self.parent.transaction
+            self.recording = self.parent.recording
 
     @property
     def depth(self) -> int:
@@ -129,14 +130,18 @@ class InFlight(Shown):
 
     def workspace(self, open_workspace: "Callable[[], Workspace]") -> "Workspace":
         """Return the workspace of the call: of its transaction, and with what a person saw."""
-        workspace = self.transaction.workspace() if self.transaction else open_workspace()
+        workspace = self.recording or open_workspace()
         return workspace.expecting(self.snapshot) if self.snapshot else workspace
 
     def begin(self, session_id: str, open_workspace: "Callable[[], Workspace]") -> None:
-        """Begin to run; a transactional call gets a transaction, unless its parent has one."""
+        """Begin to run; a transactional call records its changes, unless its parent does."""
         self.is_running = True
-        if self.tool.transactional and self.transaction is None:
-            self.transaction = Transaction(session_id, self.tool, self.call, open_workspace)
+        if self.tool.transactional and self.recording is None:
+            self.recording, self.rollback = open_workspace().recording(
+                f"{session_id}-{self.call.id}",
+                f"{self.call.name} of session {session_id}",
+                processes=Effect.EXECUTE in self.tool.effects,
+            )
 
     def end(self, *, keep_tmp: bool) -> None:
         """End the run: steps have no approval any more, and the private directory goes."""
@@ -155,14 +160,15 @@ class InFlight(Shown):
 
         Returns the event that says what was restored.
         """
-        result, transaction = self.result, self._own_transaction
-        if result is None or transaction is None:
+        result, rollback = self.result, self.rollback
+        if result is None or rollback is None:
             return None
+        self.rollback = None
         if not result.is_error:
-            transaction.keep()
+            rollback.discard()
             return None
-        restored = transaction.restore()
-        if restored is None or not (restored.paths or restored.lost):
+        restored = rollback.restore()
+        if not (restored.paths or restored.lost):
             return None
         paths = {"restored": list(restored.paths), "not_restored": list(restored.lost)}
         metadata = {**result.metadata, **{name: value for name, value in paths.items() if value}}
@@ -173,54 +179,9 @@ class InFlight(Shown):
     def close(self) -> None:
         """Let go of everything; without a result, restore what a transactional call changed."""
         self.cancel.close()
-        if self._own_transaction is not None:
-            self._own_transaction.restore()
-
-    @property
-    def _own_transaction(self) -> "Transaction | None":
-        is_shared = self.parent is not None and self.parent.transaction is not None
-        return None if is_shared else self.transaction
-
-
-class Transaction:
-    """The changes of one call and all its steps, which are kept or restored together."""
-
-    def __init__(
-        self,
-        session_id: str,
-        tool: Tool[..., Any],
-        call: ToolCall,
-        open_workspace: "Callable[[], Workspace]",
-    ) -> None:
-        self._session_id = session_id
-        self._processes = Effect.EXECUTE in tool.effects
-        self._call = call
-        self._open = open_workspace
-        self._lock = threading.Lock()
-        self._view: Workspace | None = None
-        self._rollback: Rollback | None = None
-
-    def workspace(self) -> "Workspace":
-        """Return the workspace that the call and its steps share: it notes what they change."""
-        with self._lock:
-            if self._view is None:
-                name = f"{self._session_id}-{self._call.id}"
-                description = f"{self._call.name} of session {self._session_id}"
-                self._view, self._rollback = self._open().recording(
-                    name, description, processes=self._processes
-                )
-            return self._view
-
-    def keep(self) -> None:
-        """Keep all changes."""
-        rollback, self._rollback = self._rollback, None
+        rollback, self.rollback = self.rollback, None
         if rollback is not None:
-            rollback.discard()
-
-    def restore(self) -> "Restored | None":
-        """Restore the state before the call; None where nothing was changed, or it was kept."""
-        rollback, self._rollback = self._rollback, None
-        return rollback.restore() if rollback is not None else None
+            rollback.restore()
 
 
 def milliseconds(seconds: float) -> float:

@@ -36,8 +36,8 @@ from nanocoder.tools.outcome import (
     refuse_unsound,
     result_of_error,
 )
-from nanocoder.tools.tool import ANY_TOOL, MAX_DEPTH, Tool, ToolContext, ToolInfo
-from nanocoder.values import Effect, Event, ToolCall, ToolResult
+from nanocoder.tools.tool import MAX_DEPTH, Tool, ToolContext, ToolInfo
+from nanocoder.values import Event, ToolCall, ToolResult
 
 if TYPE_CHECKING:
     from nanocoder_files import Workspace
@@ -49,8 +49,6 @@ Killing a process takes up to 5 s.
 """
 MIN_TURN_THREADS = 32
 """So many calls of one turn get a thread at once; more where more may work."""
-OUTWARD = frozenset({Effect.WRITE, Effect.EXECUTE, Effect.NETWORK})
-"""Effects that others may notice."""
 
 
 @lazy_frozen
@@ -140,13 +138,7 @@ class Executor:
 
     def _only_reads(self, call: ToolCall) -> bool:
         tool = self._plugins.tools().get(call.name)
-        if tool is None or tool.is_read_only:
-            return True
-        try:
-            only_reads = tool.real().only_reads
-            return only_reads is not None and bool(only_reads(call.arguments))
-        except Exception:  # noqa: BLE001 - the call itself reports a plugin that breaks
-            return False
+        return tool is None or tool.certainly_reads(call.arguments)
 
     def _perform_together(self, flights: Sequence[InFlight], stop: Cancel) -> Steps:
         """Perform calls that were prepared beside each other; each takes a slot of its own."""
@@ -294,7 +286,7 @@ class Executor:
         self, flight: InFlight, numbers: Iterator[int], name: str, arguments: Mapping[str, Any]
     ) -> ToolResult:
         """Take a step of a composed call down the whole path, on the thread of its handler."""
-        refuse_step(flight.tool, name, self._plugins.tools())
+        flight.tool.check_step(name, self._plugins.tools().get(name))
         step_id = f"{flight.call.id}.{next(numbers)}"
         call = ToolCall(step_id, name, dict(arguments), parent_id=flight.call.id)
         step = InFlight(call, Cancel(flight.cancel), parent=flight)
@@ -340,27 +332,3 @@ def result_of_crash(call: ToolCall, tool: Tool[..., Any], error: BaseException) 
         traceback.print_exception(error)
     message = f"Error: {call.name} of {tool.plugin or 'this session'} broke: {problem_of(error)}"
     return result_of_error(call, ToolError(message, error_class="tool_broken"))
-
-
-def refuse_step(tool: Tool[..., Any], name: str, offered: Mapping[str, Tool[..., Any]]) -> None:
-    """Raise ToolError unless *tool* declares that it calls the tool *name*, and its effects.
-
-    The approval of *tool*, and every policy's verdict, went by the effects that it declares.
-    """
-    step = offered.get(name)
-    if name in tool.composed_of:
-        beyond = (step.effects - tool.effects) & OUTWARD if step is not None else frozenset()
-        if beyond:
-            raise ToolError(
-                f"{tool.name} may not call {name!r}: it does not declare that it can"
-                f" {' and '.join(sorted(beyond))}",
-                error_class="undeclared_effect",
-            )
-    elif ANY_TOOL not in tool.composed_of:
-        declared = ", ".join(tool.composed_of) or "none"
-        raise ToolError(f"{tool.name} may not call {name!r}; it declares: {declared}")
-    elif step is not None and ANY_TOOL in step.composed_of:
-        raise ToolError(
-            f"{tool.name} may not call {name!r}, which calls other tools itself; call it directly",
-            error_class="nested_call",
-        )

@@ -1,11 +1,9 @@
 """Previews: a plugin says what a call would do, before a person is asked or instead of doing it."""
 
-import threading
+import time
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
-
-from attrs import field
-from nanocoder_schema import Shown, Value, lazy_define, lazy_frozen
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from nanocoder.cancel import Cancel
 from nanocoder.deadline import LateError, run_with_deadline
@@ -20,6 +18,8 @@ if TYPE_CHECKING:
 
 PREVIEW_TIMEOUT_S = 10.0
 """How long plugins may take to render what a call would do; then its arguments are shown."""
+LEAST_S: Final = 0.001
+"""A deadline of 0 would be none."""
 HEAD_CHARS, TAIL_CHARS = 24_000_000, 8_000_000
 """How much of a longer preview is shown: more than a model writes in one reply."""
 DRY_RUN_RESULT: Final = (
@@ -30,75 +30,19 @@ DRY_RUN_RESULT: Final = (
 
 def is_performed(tool: Tool[..., Any], arguments: Mapping[str, Any]) -> bool:
     """Tell whether a dry run performs a call: it reads, or does nothing but call other tools."""
-    if tool.is_read_only:
-        return True
-    if tool.only_reads is None:
-        return ANY_TOOL in tool.composed_of
-    try:
-        return bool(tool.only_reads(arguments))
-    except Exception:  # noqa: BLE001 - a tool that cannot tell may change something
-        return False
+    only_calls = tool.only_reads is None and ANY_TOOL in tool.composed_of
+    return only_calls or tool.certainly_reads(arguments)
 
 
-@lazy_frozen
-class Preview(Value):
+class Preview(NamedTuple):
     """The effect of a call in plain text; *obstacle* is why it cannot, and then *text* says so.
 
     *snapshot* is of the files that the text was made from.
     """
 
     text: str
-    obstacle: ToolError | None = None
-    snapshot: "Snapshot | None" = None
-
-
-@lazy_define
-class _PreviewRequest(Shown):
-    """One preview that plugins on another thread are asked for."""
-
-    implementations: Sequence[Implementation]
-    report: Report
-    arguments: Mapping[str, Any]
+    obstacle: ToolError | None
     snapshot: "Snapshot"
-    consulted: list[Implementation] = field(factory=list)
-    text: str | None = None
-    obstacle: ToolError | None = None
-    is_over: bool = False
-
-    def render(self) -> None:
-        """Ask the plugins until one has answered; the tool's own plugin is asked in any case."""
-        with self.snapshot.recording():
-            for implementation in self.implementations:
-                if not self.is_over and (self.text is None or self._is_owner(implementation)):
-                    self.consulted.append(implementation)
-                    text = self._rendered(implementation)
-                    self.text = text if self.text is None else self.text
-
-    def _is_owner(self, implementation: Implementation) -> bool:
-        return bool(implementation.plugin == self.arguments["tool"].plugin)
-
-    def _rendered(self, implementation: Implementation) -> str | None:
-        obstacles: list[ToolError] = []
-
-        def report(error: PluginError) -> None:
-            cause = error.__cause__
-            is_own = self._is_owner(implementation)
-            if is_own and isinstance(cause, ToolError) and _has_message(cause):
-                obstacles.append(cause)
-            else:
-                self.report(error)
-
-        text = styles.choose([implementation], report, self.arguments, str)
-        self.obstacle = obstacles[0] if obstacles else self.obstacle
-        return text
-
-
-def _has_message(error: ToolError) -> bool:
-    """Tell whether a plugin's own kind of error can say what it is."""
-    try:
-        return isinstance(str(error), str) and isinstance(error.error_class, str)
-    except Exception:  # noqa: BLE001 - a plugin's code may do anything there
-        return False
 
 
 class Previews:
@@ -106,7 +50,6 @@ class Previews:
 
     def __init__(self) -> None:
         self._hung: set[tuple[str, str]] = set()
-        self._lock = threading.Lock()
 
     def preview(
         self,
@@ -115,38 +58,66 @@ class Previews:
         arguments: Mapping[str, Any],
         cancel: Cancel,
     ) -> Preview:
-        """Return what the plugins say of a call within ten seconds; else its arguments.
+        """Return what the first plugin says of a call within ten seconds; else its arguments.
 
-        A plugin that takes so long is reported, and not asked about this tool again. A ToolError of
-        the tool's own plugin is why the call cannot work. Raises: Cancelled.
+        The tool's own plugin is asked in any case: a ToolError of it is why the call cannot work. A
+        plugin that is late is reported, and not asked about this tool again. Raises: Cancelled.
         """
         from nanocoder_files import Snapshot  # few calls need it
 
         call, tool = arguments["call"], arguments["tool"]
         # Before any plugin has the arguments and may change them.
         arguments_text = "\n".join(f"{key}: {value}" for key, value in call.arguments.items())
-        able = [hook for hook in implementations if (hook.plugin, tool.name) not in self._hung]
-        request = _PreviewRequest(able, report, arguments, Snapshot())
-        try:
-            if able:
-                run_with_deadline(request.render, PREVIEW_TIMEOUT_S, cancel)
-        except LateError:
-            if request.consulted:
-                self._leave_out(request.consulted[-1], tool.name, report)
-        finally:
-            request.is_over = True
-        # A plugin that is late may still answer, between these lines too.
-        text, obstacle = request.text, request.obstacle
+        until = time.monotonic() + PREVIEW_TIMEOUT_S
+        snapshot, text = Snapshot(), None
+        obstacle: ToolError | None = None
+        with snapshot.recording():
+            for hook in implementations:
+                is_owner = hook.plugin == tool.plugin
+                if (hook.plugin, tool.name) in self._hung or not (text is None or is_owner):
+                    continue
+                render = partial(_render, hook, report, arguments, is_owner=is_owner)
+                try:
+                    limit_s = max(LEAST_S, until - time.monotonic())
+                    rendered, problem = run_with_deadline(render, limit_s, cancel)
+                except LateError:
+                    self._leave_out(hook, tool.name, report)
+                    break
+                text = rendered if text is None else text
+                obstacle = problem or obstacle
         text = text or arguments_text
         if obstacle is not None:
             text = f"[this call will fail: {obstacle}]\n{text}"
-        text = clip(text, head=HEAD_CHARS, tail=TAIL_CHARS)
-        return Preview(text, obstacle, request.snapshot.copy())
+        # A copy: a plugin that is late may still read files.
+        return Preview(clip(text, head=HEAD_CHARS, tail=TAIL_CHARS), obstacle, snapshot.copy())
 
     def _leave_out(self, late: Implementation, tool: str, report: Report) -> None:
-        with self._lock:
-            if (late.plugin, tool) in self._hung:
-                return
+        if (late.plugin, tool) not in self._hung:
             self._hung.add((late.plugin, tool))
-        problem = f"took longer than {PREVIEW_TIMEOUT_S:g} s and is left out for {tool} from now on"
-        report(late.error(problem))
+            problem = f"took longer than {PREVIEW_TIMEOUT_S:g} s and is left out for {tool}"
+            report(late.error(f"{problem} from now on"))
+
+
+def _render(
+    hook: Implementation, report: Report, arguments: Mapping[str, Any], *, is_owner: bool
+) -> tuple[str | None, ToolError | None]:
+    """Return what one plugin says of a call, and what its owner says will make it fail."""
+    obstacles: list[ToolError] = []
+
+    def note(error: PluginError) -> None:
+        cause = error.__cause__
+        if is_owner and isinstance(cause, ToolError) and _has_message(cause):
+            obstacles.append(cause)
+        else:
+            report(error)
+
+    text = styles.choose([hook], note, arguments, str)
+    return text, obstacles[0] if obstacles else None
+
+
+def _has_message(error: ToolError) -> bool:
+    """Tell whether a plugin's own kind of error can say what it is."""
+    try:
+        return isinstance(str(error), str) and isinstance(error.error_class, str)
+    except Exception:  # noqa: BLE001 - a plugin's code may do anything there
+        return False

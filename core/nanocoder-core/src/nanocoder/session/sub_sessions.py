@@ -16,7 +16,7 @@ from attrs import evolve
 
 from nanocoder.config.places import own_folders
 from nanocoder.errors import Cancelled, ToolError
-from nanocoder.path.approval import Approver, Asker, request_data
+from nanocoder.path.approval import Approver, Asker
 from nanocoder.path.in_flight import InFlight
 from nanocoder.path.path import CLOSE_GRACE_S
 from nanocoder.path.worker import Ask, Emitted, inquiry
@@ -26,6 +26,7 @@ from nanocoder.session.report import Report
 from nanocoder.session.runtime import Runtime, kept_in
 from nanocoder.session.store import SessionStore
 from nanocoder.session.workspaces import existing_directory, open_workspace
+from nanocoder.tools.outcome import request_data
 from nanocoder.tools.session_info import ChildSession, SessionInfo
 from nanocoder.tools.tool import ANY_TOOL, Tool
 from nanocoder.values import ApprovalAnswer, ApprovalRequest, Event, Mode, Question, Usage

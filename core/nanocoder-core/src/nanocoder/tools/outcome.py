@@ -8,7 +8,14 @@ from nanocoder_schema import canonical_json, for_model, json_problem
 
 from nanocoder.errors import NanocoderError
 from nanocoder.text import OutputLimit, clip, clip_output
-from nanocoder.values import Attachment, ToolCall, ToolResult, wrong_field
+from nanocoder.values import (
+    ApprovalRequest,
+    Attachment,
+    ToolCall,
+    ToolResult,
+    Verdict,
+    wrong_field,
+)
 
 FORBIDDEN = frozenset(
     {
@@ -94,6 +101,20 @@ def call_data(call: ToolCall) -> dict[str, Any]:
         "parent": call.parent_id,
         "edited": call.edited,
     }
+
+
+def verdict_data(verdict: Verdict) -> dict[str, str]:
+    """Return a verdict as JSON-ready data."""
+    names = ("decision", "reason", "rule", "source", "plugin")
+    return {name: str(getattr(verdict, name)) for name in names}
+
+
+def request_data(request: ApprovalRequest) -> dict[str, Any]:
+    """Return an approval request as JSON-ready data."""
+    names = ("id", "sequence", "digest", "reason", "preview", "timeout_s", "always")
+    data = {name: getattr(request, name) for name in names}
+    call = {"tool": request.call.name, "arguments": request.call.arguments}
+    return {**data, **call, "risk": str(request.risk)}
 
 
 def edited_note(call: ToolCall) -> str:

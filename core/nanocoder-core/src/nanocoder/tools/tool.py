@@ -8,7 +8,7 @@ from attrs import evolve, field
 from nanocoder_schema import Shown, Signature, Value, lazy_define, lazy_frozen
 
 from nanocoder.cancel import Cancel
-from nanocoder.errors import PluginError
+from nanocoder.errors import PluginError, ToolError
 from nanocoder.tools.outcome import as_result
 from nanocoder.tools.session_info import ChildSession, SessionInfo
 from nanocoder.values import EMPTY, IN_MANIFEST, Effect, Mode, Question, Risk, ToolResult
@@ -25,6 +25,8 @@ ANY_TOOL = "*"
 MAX_DEPTH = 4
 """How deep composed tools may call each other."""
 MAX_NAME_CHARS = 64
+OUTWARD = frozenset({Effect.WRITE, Effect.EXECUTE, Effect.NETWORK})
+"""Effects that others may notice."""
 
 
 @lazy_frozen
@@ -220,6 +222,47 @@ class Tool(Shown, Generic[P, R]):
     def is_read_only(self) -> bool:
         """Tell whether calls leave files and the world as they are."""
         return bool(self.effects) and not self.effects & {Effect.WRITE, Effect.EXECUTE}
+
+    def certainly_reads(self, arguments: Mapping[str, Any]) -> bool:
+        """Tell whether a call with *arguments* only reads; a tool that cannot tell may not."""
+        if self.is_read_only:
+            return True
+        try:
+            only_reads = self.real().only_reads
+            return only_reads is not None and bool(only_reads(arguments))
+        except Exception:  # noqa: BLE001 - the call itself reports a plugin that breaks
+            return False
+
+    def wants_consent(self, arguments: Mapping[str, Any]) -> bool:
+        """Tell whether the tool itself wants a person to confirm; one that cannot tell does."""
+        try:
+            return self.confirm is not None and bool(self.confirm(arguments))
+        except Exception:  # noqa: BLE001 - the tool's own code may do anything there
+            return True
+
+    def check_step(self, name: str, step: "Tool[..., Any] | None") -> None:
+        """Raise ToolError unless this tool declares that it calls the tool *name*, and its effects.
+
+        The approval of this tool, and every policy's verdict, went by the effects that it declares.
+        *step* is None for a tool that is not on offer.
+        """
+        if name in self.composed_of:
+            beyond = (step.effects - self.effects) & OUTWARD if step is not None else frozenset()
+            if beyond:
+                raise ToolError(
+                    f"{self.name} may not call {name!r}: it does not declare that it can"
+                    f" {' and '.join(sorted(beyond))}",
+                    error_class="undeclared_effect",
+                )
+        elif ANY_TOOL not in self.composed_of:
+            declared = ", ".join(self.composed_of) or "none"
+            raise ToolError(f"{self.name} may not call {name!r}; it declares: {declared}")
+        elif step is not None and ANY_TOOL in step.composed_of:
+            raise ToolError(
+                f"{self.name} may not call {name!r}, which calls other tools itself; call it"
+                " directly",
+                error_class="nested_call",
+            )
 
     @property
     def reads_one_path(self) -> bool:
