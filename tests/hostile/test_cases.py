@@ -11,7 +11,9 @@ import os
 import re
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +23,7 @@ from attrs import define, field
 
 FOLDER = Path(__file__).parent
 ROOT = FOLDER.parents[1]
-AREAS = ("path", "shell-permission")
+AREAS = ("path", "shell-permission", "ssrf")
 TOOLS = {
     "read": "read_file",
     "write": "write_file",
@@ -38,7 +40,8 @@ ACCEPTED = {
     "error": {"error", "deny"},
 }
 RAN_AND_FAILED = {"exit_nonzero"}
-SECRETS = ("SECRET-7f3a", "sk-canary-31f0")
+LOOPBACK = "HTTP on 127.0.0.1:{PORT}"
+SECRETS = ("CANARY-ssrf", "SECRET-7f3a", "sk-canary-31f0")
 REPEATED = re.compile(r"\{REP:(.):(\d+)\}", re.DOTALL)
 CASE_ID = re.compile(r"\b[A-Z]{2,5}-\d{3}\b")
 
@@ -58,6 +61,8 @@ def cases() -> list[dict[str, Any]]:
 def runs_here(case: dict[str, Any]) -> bool:
     """Tell whether a case needs nothing but files, rules and calls."""
     needs = set(case["setup"]) - {"sh", "policy", "shell", "env"}
+    if case["setup"].get("server", "").startswith(LOOPBACK) and "PORT2" not in str(case):
+        needs -= {"server"}
     action = set(case["action"]) - {"tool", "args", "each_path", "each_args", "sequence"}
     return not needs and not action
 
@@ -147,6 +152,27 @@ class Place:
         return "".join(path.read_text(errors="replace") for path in files)
 
 
+@pytest.fixture
+def hits() -> Iterator[tuple[int, list[str]]]:
+    """Serve a page with a secret on the loopback; yield the port and the requests that came."""
+    requests: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            requests.append(self.path)
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b"CANARY-ssrf")
+
+        def log_message(self, *_arguments: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server.server_port, requests
+        server.shutdown()
+
+
 NANOCODER = [sys.executable, "-P", "-m", "nanocoder"]
 
 
@@ -171,15 +197,17 @@ def outcome(result: dict[str, Any]) -> str:
 @pytest.mark.parametrize(
     "case", [pytest.param(case, id=case["id"]) for case in cases() if runs_here(case)]
 )
-def test_case(case: dict[str, Any], tmp_path: Path) -> None:
+def test_case(case: dict[str, Any], tmp_path: Path, hits: tuple[int, list[str]]) -> None:
     setup, verdict = case["setup"], case["expected"]["verdict"]
     place = Place(tmp_path, rules_of(setup.get("policy", {})))
-    place.env |= setup.get("env", {})
+    port, requests = hits
+    place.env |= {"PORT": str(port), **setup.get("env", {})}
     prepared = place.run(["bash", "-c", setup.get("sh", "true")])
     assert prepared.returncode == 0, prepared.stderr
     before = place.outside()
-    # What the case expects to work is a change as well, which needs no person in this mode only.
-    mode = ("--mode", "auto") if verdict == "ok" and case["area"] == "path" else ()
+    # Where no rule is to stop the call, no question may stop it either.
+    acts = case["area"] == "ssrf" or (case["area"] == "path" and verdict == "ok")
+    mode = ("--mode", "auto") if acts else ()
     outcomes, output = [], ""
     for tool, arguments in calls(case):
         as_listed = output.splitlines()[-1].strip() if output else ""
@@ -195,6 +223,7 @@ def test_case(case: dict[str, Any], tmp_path: Path) -> None:
     refuted = [told for reached, told in outcomes if reached not in ACCEPTED[verdict]]
     # Of calls that follow each other, it is enough that one of them is stopped.
     assert not refuted or ("sequence" in case["action"] and len(refuted) < len(outcomes)), refuted
+    assert not requests
     assert place.outside() == before
     assert not (tmp_path / "MARK").exists()
     if verdict != "ok":
@@ -207,6 +236,14 @@ def test_a_case_whose_payload_runs_is_noticed(tmp_path: Path) -> None:
     done = place.call("bash", {"command": "touch {M}"})
     assert outcome(json.loads(done.stdout)) not in ACCEPTED["ask"]
     assert (tmp_path / "MARK").exists()
+
+
+def test_the_page_that_no_case_may_reach_can_be_reached(
+    tmp_path: Path, hits: tuple[int, list[str]]
+) -> None:
+    place = Place(tmp_path, {"allow": ["bash"], "deny": []})
+    place.call("bash", {"command": f"curl -s http://127.0.0.1:{hits[0]}/"}, "--mode", "auto")
+    assert hits[1]
 
 
 def test_every_case_is_played_or_named_by_a_test() -> None:
