@@ -2,7 +2,8 @@
 
 import ast
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import repository
 from nanocoder.plugins.introspect import import_and_describe
@@ -12,7 +13,7 @@ HOOKS_PAGE = repository.ROOT / "docs/reference/hooks.md"
 HOOKSPECS = repository.CORE / "src/nanocoder/hooks/specs.py"
 HEADINGS = ("Called", "Results", "Raises", "Example")
 PLUGINS_PAGE = repository.ROOT / "docs/reference/plugins.md"
-PACKAGES_LIST = repository.CORE / "src/nanocoder/cli/packages.txt"
+PACKAGES_LIST = repository.CORE / "src/nanocoder/plugins/packages.txt"
 LISTED_OFFERS = ("tools", "providers", "commands", "screens", "dialects", "sandboxes")
 TABLE_START = "<!-- plugins: written by `nox -s table` -->"
 TABLE_END = "<!-- end of plugins -->"
@@ -119,4 +120,11 @@ def _offer_lines(package: Package) -> Iterator[str]:
         description = import_and_describe(package.name, package.module)
         for what in LISTED_OFFERS:
             for offer in description.get(what, ()):
-                yield f"{package.name}\t{what}\t{offer['name']}"
+                hint = _hint(offer) if what == "providers" else ""
+                yield "\t".join(filter(None, (package.name, what, offer["name"], hint)))
+
+
+def _hint(offer: Mapping[str, Any]) -> str:
+    """Return how to get a model that needs neither a key nor a server, "" for the others."""
+    is_alone = offer["default_model"] and not offer["key_variables"]
+    return offer["hint"].replace("\n", "\t") if is_alone else ""

@@ -71,6 +71,18 @@ def test_without_a_model_the_way_to_one_is_a_command_that_can_be_typed():
     assert "in a clone: uv run --extra local nanocoder" in str(caught.value)
 
 
+def test_the_ways_to_a_model_fit_a_small_terminal_and_leave_out_what_is_for_tests(nanocoder):
+    configured(nanocoder, '[plugins]\ndisable = ["provider-local"]\n')
+    done = nanocoder("run", "go")
+    lines = done.stderr.splitlines()
+    assert "No model is configured" in done.stderr
+    assert len(lines) <= 12
+    assert max(map(len, lines)) <= 80
+    assert "scripted" not in done.stderr
+    assert "set ANTHROPIC_API_KEY, OPENAI_API_KEY, " in done.stderr
+    assert "start ollama, " in done.stderr
+
+
 # A prompt without quotes
 
 

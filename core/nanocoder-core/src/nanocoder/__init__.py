@@ -11,7 +11,7 @@ _NAMES = {
     "nanocoder.session.api": "open_session",
     "nanocoder.cancel": "Cancel",
     "nanocoder.cli.host": "Host",
-    "nanocoder.cli.plugins": "installed_packages known_packages",
+    "nanocoder.cli.plugins": "installed_packages",
     "nanocoder.config.document": "ConfigFile",
     "nanocoder.errors": """
         ApprovalNeeded Cancelled ConfigError Denied PersonError PluginError ProviderError TimedOut
@@ -21,6 +21,7 @@ _NAMES = {
     "nanocoder.session.session": "Session",
     "nanocoder.hooks.contributions": "Argument Command Dialect Display Resource Sandbox Screen",
     "nanocoder.plugins": "Plugins",
+    "nanocoder.plugins.packages": "known_packages",
     "nanocoder.provider": """
         Finished ModelInfo Notice Provider ProviderSpec Request Retrying TextDelta ThinkingDelta
         ToolDefinition

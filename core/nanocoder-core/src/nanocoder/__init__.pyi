@@ -33,7 +33,6 @@ from nanocoder_schema import structure as structure
 from nanocoder.cancel import Cancel as Cancel
 from nanocoder.cli.host import Host as Host
 from nanocoder.cli.plugins import installed_packages as installed_packages
-from nanocoder.cli.plugins import known_packages as known_packages
 from nanocoder.config.document import ConfigFile as ConfigFile
 from nanocoder.errors import ApprovalNeeded as ApprovalNeeded
 from nanocoder.errors import Cancelled as Cancelled
@@ -54,6 +53,7 @@ from nanocoder.hooks.contributions import Sandbox as Sandbox
 from nanocoder.hooks.contributions import Screen as Screen
 from nanocoder.hooks.specs import hookimpl as hookimpl
 from nanocoder.plugins import Plugins as Plugins
+from nanocoder.plugins.packages import known_packages as known_packages
 from nanocoder.provider import Finished as Finished
 from nanocoder.provider import ModelInfo as ModelInfo
 from nanocoder.provider import Notice as Notice

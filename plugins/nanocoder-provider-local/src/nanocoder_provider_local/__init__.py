@@ -29,8 +29,9 @@ def nanocoder_providers() -> list[ProviderSpec]:
             default_model=DEFAULT_MODEL,
             rank=90,
             probe=_is_usable,
-            hint="nanocoder plugins install 'provider-local[weights]' (1.1 GB, no key; in a clone:"
-            " uv run --extra local nanocoder), or --model local//path/to/file.gguf",
+            hint="nanocoder plugins install 'provider-local[weights]'\n"
+            "(1.1 GB, no key; in a clone: uv run --extra local nanocoder)\n"
+            "or, with weights of your own: --model local//path/to/file.gguf",
         )
     ]
 

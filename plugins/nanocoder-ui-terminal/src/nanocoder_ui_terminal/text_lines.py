@@ -55,7 +55,7 @@ def message_lines(text: str, columns: int) -> Iterator[str]:
 def use_chat_commands(text: str) -> str:
     """Return an error's *text* with the conversation's commands in place of the command line's."""
     text = re.sub(r" \(of --model [^)\n]*\)", "", text)
-    text = re.sub(r"^Then run the same command again.*$", CHOOSE_HERE, text, flags=re.MULTILINE)
+    text = re.sub(r"\nThen run the same command again.*", f"\n{CHOOSE_HERE}", text, flags=re.DOTALL)
     return text.replace("--model ", "/model ")
 
 

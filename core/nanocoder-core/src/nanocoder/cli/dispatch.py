@@ -93,7 +93,7 @@ def _start(values: Namespace, name: str) -> int:
 
 def _refuse_missing(host: Host, name: str) -> None:
     """Raise UsageError for a command of a plugin that is switched off or not installed."""
-    from nanocoder.cli.plugins import package_with  # only mistakes need it
+    from nanocoder.plugins.packages import package_with  # only mistakes need it
 
     try:
         why = host.plugins.why_missing(name, "commands")

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 FLAGS: Final = ("model", "mode", "max_turns", "dialect", "profile")
 """Options that go before every other configuration."""
 INTERRUPTED, TERMINATED = "interrupted", "terminated"
-NO_SCREEN: Final = """conversations need a plugin; nanocoder plugins install ui-terminal adds it.
+NO_SCREEN: Final = """conversations need a package: nanocoder plugins install {package}
 Without it: nanocoder run "PROMPT" does one task, nanocoder --help lists every command."""
 
 
@@ -137,7 +137,9 @@ class Host:
         """Start a conversation, or go on with the session *resume*; returns the exit code."""
         offer = self.plugins.offered("commands", "chat")
         if offer is None:
-            raise UsageError(NO_SCREEN)
+            from nanocoder.plugins.packages import package_with  # only mistakes need it
+
+            raise UsageError(NO_SCREEN.format(package=package_with("commands", "chat")))
         return int(offer[1].run(Namespace(resume=resume, prompt=prompt), self))
 
     def settings_classes(self) -> dict[str, type]:

@@ -17,6 +17,8 @@ from nanocoder.tools.session_info import SessionInfo
 from nanocoder.tools.tool import Tool
 from nanocoder.values import manifest_of
 
+TO_ADD = "To add the usual plugins: nanocoder plugins install set-default"
+
 
 def tools(arguments: Namespace, host: Host) -> int:
     """List the tools, or show one with its parameters."""
@@ -41,13 +43,13 @@ def tools(arguments: Namespace, host: Host) -> int:
         head = ("tool", "plugin", "version", "risk", "effects", "tokens")
         print_table(head, [_tool_row(tool) for tool in listed])
     else:
-        print_line("No tool is installed. To add one: nanocoder plugins install tool-read")
+        print_line(f"No tool is installed. {TO_ADD}")
     return 0
 
 
 def models(arguments: Namespace, host: Host) -> int:
     """List the providers, or with a provider's name the models that it offers."""
-    from nanocoder.session.models import ways_to_a_model  # the other listings need no model
+    from nanocoder.session.models import NO_MODEL, ways_to_a_model  # other listings need none
 
     if arguments.provider:
         return _models_of(host, arguments.provider, arguments.output)
@@ -64,7 +66,7 @@ def models(arguments: Namespace, host: Host) -> int:
         print_line("--model PROVIDER/MODEL takes another; `nanocoder models PROVIDER` lists them.")
     else:
         ways = ways_to_a_model(host.plugins)
-        advice = problem or f"No model is configured. Any of these gives you one:\n{ways}"
+        advice = problem or f"{NO_MODEL}\n{ways}"
         for line in advice.splitlines():
             print_line(line)
     return 0
@@ -175,7 +177,7 @@ def _default_model(host: Host) -> tuple[str, str]:
     except PersonError as error:
         if model:
             host.say(str(error))
-        elif not str(error).startswith(NO_MODEL.partition("{")[0]):
+        elif not str(error).startswith(NO_MODEL):
             return "", str(error)
     return model, ""
 

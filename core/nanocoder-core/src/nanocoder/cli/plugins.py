@@ -140,25 +140,6 @@ def installed_packages() -> dict[str, str]:
     return packages
 
 
-def known_packages() -> dict[str, list[tuple[str, str]]]:
-    """Return the packages that nanocoder's own index has, each with the kinds and names it offers.
-
-    None of them need be installed. `nox -s table` writes the file.
-    """
-    packages: dict[str, list[tuple[str, str]]] = {}
-    with open(os.path.join(os.path.dirname(__file__), "packages.txt"), encoding="utf-8") as file:
-        for line in file.read().splitlines():
-            package, *offer = line.split("\t")
-            packages.setdefault(package, []).extend([(offer[0], offer[1])] if offer else [])
-    return packages
-
-
-def package_with(what: str, name: str) -> str:
-    """Return the package of ours that offers *name* among its "tools", "commands" …, or nothing."""
-    packages = known_packages().items()
-    return next((package for package, offers in packages if (what, name) in offers), "")
-
-
 def members_of(name: str) -> frozenset[str]:
     """Return the distributions that the set *name* requires, those of sets among them included.
 

@@ -118,7 +118,7 @@ def check_output(host: Host, form: str) -> None:
     have = sorted({"text", *(offer["name"] for _, offer in host.plugins.offers("screens"))})
     if form in have:
         return
-    from nanocoder.cli.plugins import package_with  # only mistakes need it
+    from nanocoder.plugins.packages import package_with  # only mistakes need it
 
     if package := package_with("screens", form):
         raise UsageError(f"--output {form} needs a package: nanocoder plugins install {package}")

@@ -19,9 +19,12 @@ from nanocoder.provider import (
 )
 from nanocoder.tools.session_info import SessionInfo
 
-NO_MODEL = """No model is configured. Any of these gives you one:
-{ways}
-Then run the same command again, or name one: --model PROVIDER/MODEL"""
+NO_MODEL: Final = "No model is configured. Any of these gives you one:"
+NEXT_STEP: Final = """Then run the same command again; --model PROVIDER/MODEL chooses a model.
+`nanocoder models` lists what each provider needs."""
+FOR_TESTS: Final = 100
+"""The rank from which on a provider is not for people who look for a model."""
+MESSAGE_COLUMNS: Final = 76
 
 LIST_LIMIT_S: Final = 4.0
 """How long the servers have to answer, all together."""
@@ -96,7 +99,8 @@ def first_usable(plugins: Plugins, environment: Mapping[str, str] = os.environ) 
     for entry, offer in _by_rank(plugins):
         if chosen := usable(plugins, entry.name, offer, environment):
             return chosen
-    raise ProviderError(NO_MODEL.format(ways=ways_to_a_model(plugins)), kind="unavailable")
+    problem = f"{NO_MODEL}\n{ways_to_a_model(plugins)}\n{NEXT_STEP}"
+    raise ProviderError(problem, kind="unavailable")
 
 
 def _by_rank(plugins: Plugins) -> list[tuple[Entry, Mapping[str, Any]]]:
@@ -149,24 +153,39 @@ def refuse_unknown_price(core: CoreSettings, provider: Provider, model: str) -> 
 
 
 def ways_to_a_model(plugins: Plugins) -> str:
-    """Return one line for each way to get a model, for a person."""
-    lines = []
-    for _, offer in _by_rank(plugins):
-        if offer["hint"]:
-            lines.append(f"  {offer['name']}: {offer['hint']}")
-        elif offer["key_variables"]:
-            names = " or ".join(offer["key_variables"])
-            lines.append(
-                f"  {offer['name']}: set {names} (then --model {offer['name']}/MODEL,"
-                f" or its default {offer['default_model']})"
-            )
-    if not any(line.strip().startswith("local:") for line in lines):
-        lines.append(
-            "  local: nanocoder plugins install 'provider-local[weights]'"
-            " (a small model on this machine, 1.1 GB, no key; in a clone: uv run --extra local"
-            " nanocoder)"
-        )
-    return "\n".join(lines)
+    """Return the ways to get a model, the easiest first, in lines that fit a small terminal."""
+    from nanocoder.plugins.packages import known_offers  # only this message needs it
+
+    offers = [offer for _, offer in _by_rank(plugins) if offer["rank"] < FOR_TESTS]
+    # A provider with a key and no default model needs more than its key.
+    keys = [
+        offer["key_variables"][0]
+        for offer in offers
+        if offer["key_variables"] and offer["default_model"]
+    ]
+    keyless = [offer for offer in offers if not offer["key_variables"]]
+    servers = [offer["name"] for offer in keyless if not offer["default_model"]]
+    hints = [offer["hint"] for offer in keyless if offer["default_model"]]
+    # Where nothing works by itself, a package that is not installed may bring what does.
+    hints = hints or [offer.hint for offer in known_offers("providers") if offer.hint]
+    ways = [f"- without a key: {hint}" for hint in hints]
+    ways += [f"- with a server on this machine: start {_any_of(servers)}"] if servers else []
+    ways += [f"- with a key: set {_any_of(keys)}"] if keys else []
+    lines = "\n".join(ways).splitlines()
+    return "\n".join(map(_wrapped, lines))
+
+
+def _any_of(names: Sequence[str]) -> str:
+    return " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def _wrapped(line: str) -> str:
+    import textwrap
+
+    indent = "" if line.startswith("- ") else "  "
+    return textwrap.fill(
+        line, MESSAGE_COLUMNS, initial_indent=indent, subsequent_indent="  ", break_on_hyphens=False
+    )
 
 
 def selected_by_plugin(plugins: Plugins, session: SessionInfo, failed: Sequence[str] = ()) -> str:

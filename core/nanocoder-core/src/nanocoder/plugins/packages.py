@@ -1,0 +1,43 @@
+"""The packages that nanocoder's own index has, each with what it offers, installed or not.
+
+So a message can say which package brings what is missing. `nox -s table` writes the list.
+"""
+
+import os
+from collections.abc import Iterator
+from typing import NamedTuple
+
+
+class Offered(NamedTuple):
+    """Something that a package offers: its *kind* ("tools", "commands" …), and its *name*.
+
+    *hint* says how to get a model that needs neither a key nor a server.
+    """
+
+    package: str
+    kind: str
+    name: str
+    hint: str
+
+
+def known_packages() -> frozenset[str]:
+    """Return the names of all packages that nanocoder's own index has."""
+    return frozenset(row.package for row in _rows())
+
+
+def known_offers(kind: str) -> list[Offered]:
+    """Return what the known packages offer of one *kind*."""
+    return [row for row in _rows() if row.kind == kind]
+
+
+def package_with(kind: str, name: str) -> str:
+    """Return the package of ours that offers *name*, or nothing."""
+    return next((offer.package for offer in known_offers(kind) if offer.name == name), "")
+
+
+def _rows() -> Iterator[Offered]:
+    """Yield a row for each package, and a row for each thing that one offers."""
+    with open(os.path.join(os.path.dirname(__file__), "packages.txt"), encoding="utf-8") as file:
+        for line in file.read().splitlines():
+            package, kind, name, *hint = [*line.split("\t"), "", ""]
+            yield Offered(package, kind, name, "\n".join(filter(None, hint)))
