@@ -12,8 +12,7 @@ import repository
 from attrs import frozen
 from nanocoder import Argument, Command
 from nanocoder.cli.commands import BEFORE_A_COMMAND, COMMANDS
-from nanocoder.config.config import TABLES
-from nanocoder.config.settings import CoreSettings, keys_of, variable_of
+from nanocoder.config.settings import TABLES, CoreSettings, keys_of, variable_of
 
 FOLDER = repository.ROOT / "docs/reference"
 TYPES: Mapping[Any, str] = {

@@ -11,8 +11,9 @@ _NAMES = {
     "nanocoder.session.api": "open_session",
     "nanocoder.cancel": "Cancel",
     "nanocoder.cli.host": "Host",
-    "nanocoder.cli.plugins": "installed_packages",
-    "nanocoder.config.document": "ConfigFile",
+    "nanocoder.config.config": "Config",
+    "nanocoder.config.document": "ConfigFile project_file read_project_bytes read_user_file",
+    "nanocoder.config.trust": "trust untrust",
     "nanocoder.errors": """
         ApprovalNeeded Cancelled ConfigError Denied PersonError PluginError ProviderError TimedOut
         UnknownTool UsageError
@@ -21,14 +22,17 @@ _NAMES = {
     "nanocoder.session.session": "Session",
     "nanocoder.hooks.contributions": "Argument Command Dialect Display Resource Sandbox Screen",
     "nanocoder.plugins": "Plugins",
+    "nanocoder.plugins.discovery": "start_files",
     "nanocoder.plugins.packages": "known_packages",
     "nanocoder.provider": """
         Finished ModelInfo Notice Provider ProviderSpec Request Retrying TextDelta ThinkingDelta
         ToolDefinition
     """,
     "nanocoder.session.repetition": "repeats_itself",
+    "nanocoder.session.models": "Chosen choose_model key_source open_provider usable",
     "nanocoder.session.messages": "encode_message spoken",
     "nanocoder.session.journal": "Journal Record",
+    "nanocoder.session.installed": "start_notices",
     "nanocoder.session.store": "SessionStore SessionSummary",
     "nanocoder.session.prompt": "message_tokens",
     "nanocoder.session.transcript": "Transcript without_rewound",

@@ -32,8 +32,13 @@ from nanocoder_schema import structure as structure
 
 from nanocoder.cancel import Cancel as Cancel
 from nanocoder.cli.host import Host as Host
-from nanocoder.cli.plugins import installed_packages as installed_packages
+from nanocoder.config.config import Config as Config
 from nanocoder.config.document import ConfigFile as ConfigFile
+from nanocoder.config.document import project_file as project_file
+from nanocoder.config.document import read_project_bytes as read_project_bytes
+from nanocoder.config.document import read_user_file as read_user_file
+from nanocoder.config.trust import trust as trust
+from nanocoder.config.trust import untrust as untrust
 from nanocoder.errors import ApprovalNeeded as ApprovalNeeded
 from nanocoder.errors import Cancelled as Cancelled
 from nanocoder.errors import ConfigError as ConfigError
@@ -53,6 +58,7 @@ from nanocoder.hooks.contributions import Sandbox as Sandbox
 from nanocoder.hooks.contributions import Screen as Screen
 from nanocoder.hooks.specs import hookimpl as hookimpl
 from nanocoder.plugins import Plugins as Plugins
+from nanocoder.plugins.discovery import start_files as start_files
 from nanocoder.plugins.packages import known_packages as known_packages
 from nanocoder.provider import Finished as Finished
 from nanocoder.provider import ModelInfo as ModelInfo
@@ -65,10 +71,16 @@ from nanocoder.provider import TextDelta as TextDelta
 from nanocoder.provider import ThinkingDelta as ThinkingDelta
 from nanocoder.provider import ToolDefinition as ToolDefinition
 from nanocoder.session.api import open_session as open_session
+from nanocoder.session.installed import start_notices as start_notices
 from nanocoder.session.journal import Journal as Journal
 from nanocoder.session.journal import Record as Record
 from nanocoder.session.messages import encode_message as encode_message
 from nanocoder.session.messages import spoken as spoken
+from nanocoder.session.models import Chosen as Chosen
+from nanocoder.session.models import choose_model as choose_model
+from nanocoder.session.models import key_source as key_source
+from nanocoder.session.models import open_provider as open_provider
+from nanocoder.session.models import usable as usable
 from nanocoder.session.prompt import message_tokens as message_tokens
 from nanocoder.session.repetition import repeats_itself as repeats_itself
 from nanocoder.session.session import Session as Session

@@ -3,7 +3,7 @@
 from argparse import Namespace
 from typing import Final
 
-from nanocoder import Host, UsageError
+from nanocoder import Host, UsageError, start_files
 
 PREFIX: Final = "nanocoder-"
 NO_SUITE: Final = (
@@ -22,5 +22,6 @@ def run(arguments: Namespace, host: Host) -> int:
     plugin = arguments.name.removeprefix(PREFIX)
     if plugin and plugin not in host.plugins.entries:
         raise UsageError(f"there is no plugin {arguments.name!r}; see `nanocoder plugins list`")
-    host.tell_start_files()
+    for line in start_files():
+        host.say(line)
     return int(nanocoder_testing.check(plugin))

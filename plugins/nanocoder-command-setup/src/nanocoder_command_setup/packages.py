@@ -1,5 +1,6 @@
 """Installing and removing packages of plugins, with pip or uv."""
 
+import importlib.metadata
 import importlib.util
 import re
 import shutil
@@ -8,9 +9,11 @@ import sys
 from argparse import Namespace
 from typing import Final
 
-from nanocoder import Host, UsageError, did_you_mean, installed_packages, known_packages, nearest
+from nanocoder import Host, UsageError, did_you_mean, known_packages, nearest, start_files
 
+GROUP: Final = "nanocoder"
 PREFIX: Final = "nanocoder-"
+SET: Final = "set-"
 SURE: Final = 0.75
 """How alike two names must be: anybody may own a package, and some names differ by little."""
 
@@ -22,7 +25,8 @@ def install(arguments: Namespace, host: Host) -> int:
         _refuse_slip(package)
     tool, code = _pip("install", *packages)
     if not code:
-        host.tell_start_files()
+        for line in start_files():
+            host.say(line)
         return 0
     host.say(
         f"{' '.join(packages)} could not be installed: {tool} ended with {code}, see above."
@@ -46,6 +50,24 @@ def remove(arguments: Namespace, host: Host) -> int:
     if code:
         host.say(f"nothing was removed: {tool} ended with {code}, see above")
     return 1 if code else 0
+
+
+def installed_packages() -> dict[str, str]:
+    """Return the packages of the installed plugins and sets, by each name that they go by."""
+    packages: dict[str, str] = {}
+    for distribution in _distributions():
+        own = _normal(distribution.name)
+        points = distribution.entry_points.select(group=GROUP)
+        names = [point.name for point in points]
+        if names or own.startswith(SET):
+            packages |= dict.fromkeys([own, *names], distribution.name)
+    return packages
+
+
+def _distributions() -> list[importlib.metadata.Distribution]:
+    """Return the distributions whose metadata can be read, sorted by name."""
+    named = {each.metadata["Name"]: each for each in importlib.metadata.distributions()}
+    return [named[name] for name in sorted(filter(None, named))]
 
 
 def _package(name: str) -> str:

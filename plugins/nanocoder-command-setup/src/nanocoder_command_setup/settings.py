@@ -5,7 +5,15 @@ import tomllib
 from argparse import Namespace
 from typing import Any
 
-from nanocoder import ConfigFile, Host, UsageError, did_you_mean
+from nanocoder import (
+    Config,
+    ConfigError,
+    ConfigFile,
+    Host,
+    UsageError,
+    did_you_mean,
+    read_user_file,
+)
 
 from nanocoder_command_setup.editing import with_value, without_value
 
@@ -14,13 +22,13 @@ def set_value(arguments: Namespace, host: Host) -> int:
     """Set a value; returns the exit code."""
     key = tuple(arguments.key.split("."))
     value = _value(_current(host, key), arguments.value)
-    return _save(host, key, with_value(host.config_file(), key, value))
+    return _save(host, key, with_value(_file(host), key, value))
 
 
 def unset(arguments: Namespace, host: Host) -> int:
     """Remove a value; returns the exit code."""
     key = tuple(arguments.key.split("."))
-    return _save(host, key, without_value(host.config_file(), key))
+    return _save(host, key, without_value(_file(host), key))
 
 
 def as_json(value: Any) -> str:
@@ -28,9 +36,18 @@ def as_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
+def _file(host: Host) -> ConfigFile:
+    """Return the person's configuration file, an empty one if there is none."""
+    return read_user_file(host.config_path) or ConfigFile(host.config_path, b"")
+
+
 def _save(host: Host, key: tuple[str, ...], changed: ConfigFile) -> int:
     """Write the file, unless it would be wrong, and say what counts now."""
-    host.save_config(changed)
+    try:
+        Config.of_user(changed).check(host.settings_classes())
+    except ConfigError as error:
+        raise ConfigError(f"nothing was changed, because this would be wrong: {error}") from error
+    changed.save()
     name = ".".join(key)
     config = host.config.reread()
     values = {

@@ -4,7 +4,9 @@ import os
 from argparse import Namespace
 from typing import Final
 
-from nanocoder import Host, UsageError
+from nanocoder import Host, UsageError, project_file, read_project_bytes
+from nanocoder import trust as trust_folder
+from nanocoder import untrust as untrust_folder
 
 from nanocoder_command_setup.settings import as_json
 
@@ -15,7 +17,7 @@ NOT_CONFIRMED: Final = "Not trusted: no terminal to confirm on. Pass --yes to tr
 
 def trust(arguments: Namespace, host: Host) -> int:
     """Show what the project's file changes, and apply it if the person agrees."""
-    file = host.project_config
+    file = project_file(host.cwd)
     if not os.path.lexists(file):
         # To trust what is not there would say nothing about the file that comes later.
         raise UsageError(f"nothing to trust: {file} does not exist")
@@ -23,7 +25,7 @@ def trust(arguments: Namespace, host: Host) -> int:
     if host.config.trusted:
         host.print_line(f"{host.cwd} is trusted already.")
         return 0
-    content = host.read_project_config()
+    content = read_project_bytes(host.cwd)
     for line in _loosened(host):
         host.print_line(line)
     if not arguments.yes:
@@ -33,14 +35,14 @@ def trust(arguments: Namespace, host: Host) -> int:
         if not host.agrees("Trust these settings?"):
             host.print_line("Not trusted.")
             return 0
-    host.trust(content)
+    trust_folder(host.cwd, reviewed=content)
     host.print_line("Trusted. Its settings now apply; a change to the file revokes this.")
     return 0
 
 
 def untrust(_: Namespace, host: Host) -> int:
     """Let the project's file only tighten again."""
-    host.untrust()
+    untrust_folder(host.cwd)
     host.print_line(f"{host.cwd} is not trusted: its settings can only tighten.")
     return 0
 
@@ -60,6 +62,7 @@ def _loosened(host: Host) -> list[str]:
         for key, value, before in rows
         if value != before
     ]
+    file = project_file(host.cwd)
     if not lines:
-        return [f"{host.project_config} sets nothing that needs trust.", *notices]
-    return [f"Once it is trusted, {host.project_config} sets:", *lines, *notices]
+        return [f"{file} sets nothing that needs trust.", *notices]
+    return [f"Once it is trusted, {file} sets:", *lines, *notices]

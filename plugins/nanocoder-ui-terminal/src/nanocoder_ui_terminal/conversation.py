@@ -3,9 +3,20 @@
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from signal import SIGINT
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from nanocoder import Cancel, Event, Host, Mode, PersonError, Session, StopReason, Usage, UsageError
+from nanocoder import (
+    Cancel,
+    Event,
+    Host,
+    Mode,
+    PersonError,
+    Session,
+    StopReason,
+    Usage,
+    UsageError,
+    start_notices,
+)
 from nanocoder_kit_sessions import SessionSummary
 
 from nanocoder_ui_terminal.call_output import Outputs
@@ -23,6 +34,9 @@ from nanocoder_ui_terminal.text_lines import (
     shorten_removals,
     use_chat_commands,
 )
+
+if TYPE_CHECKING:
+    from nanocoder_ui_terminal.served_models import ServedModels
 
 
 class Conversation:
@@ -43,7 +57,7 @@ class Conversation:
         self.outputs = Outputs()
         self.ended_well = False
         """Whether the latest run ended by itself, so that queued prompts may follow."""
-        self.models = Models(lambda: host.models(session))
+        self.models = Models(partial(_served_models, session))
         self.sessions = Sessions(partial(_sessions_of, host), session.id)
         self._preview: tuple[int, Any] | None = None
         self._is_running = False
@@ -78,7 +92,7 @@ class Conversation:
 
     def say_notices(self) -> None:
         """Say which rules do not apply, each once."""
-        for line in self.host.notices(self.session):
+        for line in start_notices(self.session.config, self.session.plugins):
             if line not in self._notices:
                 self._notices.append(line)
                 self.say(line, "yellow")
@@ -181,6 +195,13 @@ class Conversation:
                 self.context = conversation_tokens(event.data["usage"])
         self.usage += self.session.report.usage
         self.ended_well = self.session.report.stop_reason is StopReason.DONE
+
+
+def _served_models(session: Session) -> Sequence["ServedModels"]:
+    # Few conversations look at them.
+    from nanocoder_ui_terminal.served_models import served_models
+
+    return served_models(session)
 
 
 def _sessions_of(host: Host) -> list[SessionSummary]:

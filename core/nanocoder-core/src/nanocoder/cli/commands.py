@@ -147,13 +147,6 @@ _ALL: Final[tuple[Command[Any], ...]] = (
         *SESSION,
         OUTPUT,
     ),
-    _command(
-        "models",
-        "list the models you can use",
-        "listings:models",
-        Argument("provider", "list the models of this provider", count="?", default=""),
-        OUTPUT,
-    ),
     Command("config", "show and change the configuration"),
     _command(
         "config show", "every value and where it comes from", "listings:show", OUTPUT, DIRECTORY

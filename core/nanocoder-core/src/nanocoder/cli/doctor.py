@@ -8,12 +8,17 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from nanocoder.cli.host import Host
-from nanocoder.cli.listings import key_source
 from nanocoder.cli.output import print_json, print_line, print_table
 from nanocoder.errors import NanocoderError, PersonError
 from nanocoder.plugins.discovery import find_plugins, site_paths
 from nanocoder.session.installed import idle_policies, misspelt, unknown_tools
-from nanocoder.session.models import Chosen, choose_model, open_provider, refuse_unknown_price
+from nanocoder.session.models import (
+    Chosen,
+    choose_model,
+    key_source,
+    open_provider,
+    refuse_unknown_price,
+)
 from nanocoder.tools.session_info import SessionInfo
 from nanocoder.version import VERSION
 

@@ -3,7 +3,7 @@
 import os
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property, partial
 from pathlib import Path
@@ -12,16 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 from nanocoder.cli import output
 from nanocoder.cli.commands import COMMANDS
 from nanocoder.config.config import Config
-from nanocoder.config.document import (
-    ConfigFile,
-    UnreadableError,
-    project_file,
-    read_project_bytes,
-    read_user_file,
-)
 from nanocoder.config.places import state_dir, user_config_dir
-from nanocoder.config.trust import trust, untrust
-from nanocoder.errors import ConfigError, NanocoderError, PersonError, UsageError
+from nanocoder.errors import ConfigError, NanocoderError, UsageError
 from nanocoder.hooks.contributions import Argument, Command
 from nanocoder.plugins import Plugins
 from nanocoder.session.installed import installed_plugins
@@ -33,7 +25,6 @@ if TYPE_CHECKING:
     from nanocoder.cli.commands import Note
     from nanocoder.cli.signals import Signals
     from nanocoder.session.journal import Journal
-    from nanocoder.session.models import ServedModels
     from nanocoder.session.session import Session
     from nanocoder.session.store import SessionStore
 
@@ -153,40 +144,6 @@ class Host:
         self.refuse_foreign_places()
         return user_config_dir() / "config.toml"
 
-    def config_file(self) -> ConfigFile:
-        """Return the person's configuration file, an empty one if there is none."""
-        return read_user_file(self.config_path) or ConfigFile(self.config_path, b"")
-
-    def save_config(self, file: ConfigFile) -> None:
-        """Write the person's configuration file, unless it is wrong; raises ConfigError."""
-        try:
-            Config.of_user(file).check(self.settings_classes())
-        except ConfigError as error:
-            raise ConfigError(
-                f"nothing was changed, because this would be wrong: {error}"
-            ) from error
-        file.save()
-
-    @property
-    def project_config(self) -> Path:
-        """The project's configuration file, which need not exist."""
-        return project_file(self.cwd)
-
-    def read_project_config(self) -> bytes | None:
-        """Return what the project's file has, None if there is none; raises ConfigError."""
-        try:
-            return read_project_bytes(self.cwd)
-        except UnreadableError as error:
-            raise ConfigError(f"{self.project_config}: {error}") from None
-
-    def trust(self, reviewed: bytes | None) -> None:
-        """Trust the directory, unless its file is another than the *reviewed* one by now."""
-        trust(self.cwd, reviewed=reviewed)
-
-    def untrust(self) -> None:
-        """Take the trust in the directory back."""
-        untrust(self.cwd)
-
     def refuse_foreign_places(self) -> None:
         """Raise ConfigError where our own directories may be a project's, not the person's."""
         if self.config.refusal:
@@ -232,34 +189,6 @@ class Host:
         """
         self.refuse_foreign_places()
         return open_workspace(root, journal, self.config)
-
-    def notices(self, session: "Session") -> Sequence[str]:
-        """Return what the first run or call of *session* will say of rules that do not hold."""
-        from nanocoder.session.installed import start_notices
-
-        return start_notices(session.config, session.plugins)
-
-    def models(self, session: "Session") -> "Sequence[ServedModels]":
-        """Return the models that each provider can name, for *session* to choose from."""
-        from nanocoder.session.models import served_models  # few conversations look at them
-
-        try:
-            current = session.chosen
-        except PersonError:
-            current = None
-        return served_models(session.plugins, current)
-
-    def tell_start_files(self) -> None:
-        """Name what plugins have put into every start of Python: few people look there."""
-        from nanocoder.plugins.discovery import find_plugins, site_paths, start_files
-
-        plugins = {plugin.distribution: plugin for plugin in find_plugins(site_paths())}
-        for distribution, plugin in sorted(plugins.items()):
-            for file in start_files(plugin):
-                self.say(
-                    f"{distribution} contains {file}, which runs code whenever Python starts, with"
-                    " or without nanocoder; review it"
-                )
 
     def tell_news(self) -> None:
         """Say once what is new, set aside, or was ignored."""

@@ -6,14 +6,12 @@ from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from attrs import asdict, evolve
 from nanocoder_schema import did_you_mean
 
 from nanocoder.cli.host import Host
 from nanocoder.cli.output import print_json, print_line, print_table
+from nanocoder.config.document import project_file
 from nanocoder.errors import PersonError, UsageError
-from nanocoder.provider import ModelInfo
-from nanocoder.tools.session_info import SessionInfo
 from nanocoder.tools.tool import Tool
 from nanocoder.values import manifest_of
 
@@ -44,31 +42,6 @@ def tools(arguments: Namespace, host: Host) -> int:
         print_table(head, [_tool_row(tool) for tool in listed])
     else:
         print_line(f"No tool is installed. {TO_ADD}")
-    return 0
-
-
-def models(arguments: Namespace, host: Host) -> int:
-    """List the providers, or with a provider's name the models that it offers."""
-    from nanocoder.session.models import NO_MODEL, ways_to_a_model  # other listings need none
-
-    if arguments.provider:
-        return _models_of(host, arguments.provider, arguments.output)
-    default_model, problem = _default_model(host)
-    offers = list(host.plugins.offers("providers"))
-    rows = [_provider_row(offer, entry.name, default_model) for entry, offer in offers]
-    if arguments.output == "json":
-        names = ("provider", "default", "plugin", "status", "needs")
-        print_json([dict(zip(names, row, strict=True)) for row in rows])
-        return 0
-    print_table(("provider", "default model", "plugin", "status", "key, or what to do"), rows)
-    print_line()
-    if default_model:
-        print_line("--model PROVIDER/MODEL takes another; `nanocoder models PROVIDER` lists them.")
-    else:
-        ways = ways_to_a_model(host.plugins)
-        advice = problem or f"{NO_MODEL}\n{ways}"
-        for line in advice.splitlines():
-            print_line(line)
     return 0
 
 
@@ -110,7 +83,7 @@ def where(arguments: Namespace, host: Host) -> int:
 
 def path(arguments: Namespace, host: Host) -> int:
     """Print the path of the person's file, or of the project's."""
-    print_line(str(host.project_config if arguments.project else host.config_path))
+    print_line(str(project_file(host.cwd) if arguments.project else host.config_path))
     return 0
 
 
@@ -165,67 +138,6 @@ def _tool_data(tool: Tool[..., Any]) -> dict[str, Any]:
     return {**manifest_of(tool), **{name: getattr(tool, name) for name in names}}
 
 
-def _default_model(host: Host) -> tuple[str, str]:
-    """Return the model that is the default, or why a person has to name one first."""
-    from nanocoder.session.models import NO_MODEL, choose_model, first_usable  # as above
-
-    model = host.config.core.model
-    try:
-        if not model:
-            return str(first_usable(host.plugins)), ""
-        choose_model(host.plugins, model, SessionInfo("models", host.cwd), config=host.config)
-    except PersonError as error:
-        if model:
-            host.say(str(error))
-        elif not str(error).startswith(NO_MODEL):
-            return "", str(error)
-    return model, ""
-
-
-def _provider_row(offer: Mapping[str, Any], plugin: str, default_model: str) -> tuple[str, ...]:
-    """Return name, default model, plugin, status, and what is needed to use the provider."""
-    name = offer["name"]
-    chosen, _, model = default_model.partition("/")
-    model = (model if name == chosen else "") or offer["default_model"]
-    key = key_source(offer["key_variables"])
-    status = "default" if name == chosen else "ready" if key else ""
-    hint = "" if name == chosen else offer["hint"] or " or ".join(offer["key_variables"])
-    return name, model and f"{name}/{model}", plugin, status, key or hint
-
-
-def key_source(variables: Sequence[str]) -> str:
-    """Return which of *variables* leads to a key now: itself, or by a file that it names."""
-    files = [f"{variable}_FILE" for variable in variables]
-    return next(filter(os.environ.get, (*variables, *files)), "")
-
-
-def _models_of(host: Host, name: str, form: str) -> int:
-    """List the models of one provider; raises UsageError when there is none of that name."""
-    from nanocoder.session.models import Chosen, open_provider  # as above
-
-    names = [offer["name"] for _, offer in host.plugins.offers("providers")]
-    if name not in names:
-        hint = did_you_mean(name, names, ".")
-        available = ", ".join(names) or "none"
-        raise UsageError(f"there is no provider {name!r}{hint} Providers: {available}")
-    provider = open_provider(host.plugins, Chosen(name, ""))
-    try:
-        offered = [evolve(model, name=f"{name}/{model.name}") for model in provider.models()]
-    finally:
-        provider.close()
-    if form == "json":
-        print_json([asdict(model) for model in offered])
-    else:
-        head = ("model", "context", "$/M in", "$/M out", "abilities", "description")
-        print_table(head, [_model_row(model) for model in offered])
-    return 0
-
-
-def _model_row(model: ModelInfo) -> tuple[Any, ...]:
-    prices = ["" if p is None else f"{p:g}" for p in (model.input_price, model.output_price)]
-    return model.name, model.context or "", *prices, ", ".join(model.abilities), model.description
-
-
 def _files(host: Host) -> Sequence[tuple[str, str, str]]:
     """Return which files count here, and where those that are missing would be."""
     try:
@@ -233,7 +145,7 @@ def _files(host: Host) -> Sequence[tuple[str, str, str]]:
         mine = "read" if os.path.lexists(user) else "none yet; `nanocoder config set` creates it"
     except PersonError as error:
         user, mine = "none", str(error)
-    project = host.project_config
+    project = project_file(host.cwd)
     state = "trusted" if host.config.trusted else "not trusted: it can only tighten"
     theirs = state if os.path.lexists(project) else "none"
     return [("yours", user, mine), ("this project's", str(project), theirs)]

@@ -1,8 +1,6 @@
 """`nanocoder plugins …`, and the packages that plugins come in: ours, installed ones, and sets."""
 
 import argparse
-import os
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,15 +14,11 @@ from nanocoder.plugins import Entry, Plugins
 from nanocoder.plugins.discovery import (
     PREFIX,
     differences,
-    find_plugins,
     installed_now,
     read_lock,
-    site_paths,
     write_lock,
 )
 
-SET = "nanocoder-set-"
-SET_FOLDERS = "nanocoder_set_"
 OFFERED = ("tools", "providers", "commands", "screens", "dialects", "sandboxes")
 
 
@@ -65,24 +59,22 @@ def _print_plugin(entry: Entry, problem: str) -> None:
     print_line(f"{entry.name} {entry.version} ({entry.distribution})")
     if problem:
         print_line(f"  set aside: {problem}")
-    for what in OFFERED:
-        if entry.offers(what):
-            print_line(f"  {what}: {', '.join(offer['name'] for offer in entry.offers(what))}")
+    for line in _offers(entry):
+        print_line(f"  {line}")
     print_line(f"  hooks: {', '.join(entry.hooks) or 'none'}")
     if entry.is_policy:
         print_line("  policy: yes; nanocoder does not start without it")
 
 
 def _row(entry: Entry, problem: str) -> tuple[str, ...]:
-    offers = [
-        f"{what}: {', '.join(offer['name'] for offer in entry.offers(what))}"
-        for what in OFFERED
-        if entry.offers(what)
-    ]
-    if entry.is_policy:
-        offers.append("policy")
-    cell = f"set aside: {problem}" if problem else "; ".join(offers) or "; ".join(entry.hooks)
+    offers = [*_offers(entry), *(["policy"] if entry.is_policy else [])]
+    cell = f"set aside: {problem}" if problem else "; ".join(offers or entry.hooks)
     return entry.name, entry.version, entry.distribution, cell
+
+
+def _offers(entry: Entry) -> list[str]:
+    names = {what: ", ".join(offer["name"] for offer in entry.offers(what)) for what in OFFERED}
+    return [f"{what}: {listed}" for what, listed in names.items() if listed]
 
 
 def _data(entry: Entry, problem: str) -> dict[str, Any]:
@@ -115,56 +107,3 @@ def sync(_arguments: argparse.Namespace, _host: Host) -> int:
     if not changed:
         print_line("Everything installed matches the lock.")
     return 1 if changed else 0
-
-
-def installed_sets() -> dict[str, str]:
-    """Return each installed set's name and its METADATA file."""
-    metadata: dict[str, str] = {}
-    for site in site_paths():
-        if not os.path.isdir(site):
-            continue
-        for name in sorted(os.listdir(site)):
-            if name.startswith(SET_FOLDERS) and name.endswith(".dist-info"):
-                short = name.removeprefix(SET_FOLDERS).split("-")[0].replace("_", "-")
-                metadata.setdefault(short, os.path.join(site, name, "METADATA"))
-    return metadata
-
-
-def installed_packages() -> dict[str, str]:
-    """Return the packages of the installed plugins and sets, by each name that they go by."""
-    packages = {f"set-{name}": f"{SET}{name}" for name in installed_sets()}
-    plugins = find_plugins(site_paths())
-    for name, distribution in [(plugin.name, plugin.distribution) for plugin in plugins]:
-        own = distribution.lower().replace("_", "-").removeprefix("nanocoder-")
-        packages |= {own: distribution, name: distribution}
-    return packages
-
-
-def members_of(name: str) -> frozenset[str]:
-    """Return the distributions that the set *name* requires, those of sets among them included.
-
-    Raises UsageError when it is not installed.
-    """
-    sets = installed_sets()
-    if name not in sets:
-        hint = did_you_mean(name, sets, ".")
-        raise UsageError(f"there is no set {name!r}{hint} Installed: {', '.join(sets) or 'none'}")
-    members: set[str] = set()
-    waiting = {f"{SET}{name}"}
-    while waiting:
-        distribution = waiting.pop()
-        members.add(distribution)
-        # Only sets are followed: what a plugin needs may be a plugin that the set leaves out.
-        metadata = sets.get(distribution.removeprefix(SET), "")
-        if distribution.startswith(SET) and metadata:
-            waiting |= _required(metadata) - members
-    return frozenset(members)
-
-
-def _required(metadata: str) -> set[str]:
-    """Return the distributions that a METADATA file requires, those of its extras included."""
-    with open(metadata, encoding="utf-8") as file:
-        lines = file.read().partition("\n\n")[0].splitlines()
-    required = (line.partition("Requires-Dist: ")[2] for line in lines)
-    names = (re.split(r"[ ;<>=!~\[(]", text, maxsplit=1)[0] for text in required if text)
-    return {name.lower().replace("_", "-") for name in names}

@@ -24,6 +24,7 @@ from nanocoder.values import Event, ToolCall, Verdict
 from nanocoder.version import VERSION
 
 MACHINE_FORMS = ("json", "jsonl")
+SET = "nanocoder-set-"
 SENTENCES = {"notice": "text", "request.retrying": "message", "transcript.compacted": "message"}
 """Events that say in one sentence what a person should know, and where."""
 EXIT_CODES = {
@@ -204,14 +205,30 @@ def restrict_to_set(host: Host, name: str) -> None:
 
     Raises UsageError when it is not installed.
     """
-    from nanocoder.cli.plugins import members_of
-
-    members = members_of(name)
-    for plugin in list(host.plugins.entries):
-        entry = host.plugins.entries[plugin]
+    members = _members_of(name)
+    for plugin, entry in list(host.plugins.entries.items()):
         # A set may leave out tools, never a policy that the person has installed.
         if entry.distribution not in members and not entry.is_policy:
             host.plugins.remove(plugin, f"does not belong to the set {name!r}")
+
+
+def _members_of(name: str) -> set[str]:
+    """Return the distributions that the set *name* requires, directly or by other sets."""
+    from nanocoder.plugins.discovery import find_libraries, requirements_of, site_paths
+
+    libraries = {library.name: library for library in find_libraries(site_paths())}
+    sets = [library.removeprefix(SET) for library in libraries if library.startswith(SET)]
+    if name not in sets:
+        hint = did_you_mean(name, sets, ".")
+        raise UsageError(f"there is no set {name!r}{hint} Installed: {', '.join(sets) or 'none'}")
+    members: set[str] = set()
+    waiting = {f"{SET}{name}"}
+    while waiting:
+        members |= waiting
+        # Only sets are followed: what a plugin needs may be a plugin that the set leaves out.
+        found = [libraries[member] for member in waiting if member.startswith(SET)]
+        waiting = {required for each in found for required in requirements_of(each)} - members
+    return members
 
 
 def call(arguments: argparse.Namespace, host: Host) -> int:

@@ -18,12 +18,12 @@ from nanocoder.config.document import (
     read_project_bytes,
     read_user_file,
 )
-from nanocoder.config.layers import Check, Layer, Origin, Resolved, hint, resolve
+from nanocoder.config.layers import Check, Layer, Origin, hint, resolve
 from nanocoder.config.places import home_warning, refusal, user_config_dir
 from nanocoder.config.settings import (
+    TABLES,
     CoreSettings,
-    PluginsTable,
-    ToolsTable,
+    check_minimum,
     checked,
     from_text,
     keys_of,
@@ -35,12 +35,6 @@ from nanocoder.text import without_password
 
 T = TypeVar("T")
 
-TABLES: Final[Mapping[tuple[str, ...], type]] = {
-    (): CoreSettings,
-    ("plugins",): PluginsTable,
-    ("tools",): ToolsTable,
-}
-"""The core's own tables; `[plugins]` has those of plugins, too."""
 SECRET_NAMES = ("key", "token", "secret", "password", "passwd", "credentials")
 MASK = "(hidden)"
 
@@ -63,17 +57,17 @@ class Config:
         """Resolve the core's tables of *layers*, weakest first."""
         self._layers = layers
         self._notices = list(notices)
-        self._resolved = {
-            path: self._resolve(cls, path, checked, layers) for path, cls in TABLES.items()
-        }
+        self._origins: dict[tuple[str, ...], Mapping[str, Origin]] = {}
         self._settings: dict[str, Any] = {}
         self._again: Callable[..., Config] | None = None
         self.trusted = trusted
         self.refusal = ""
         self.warning = ""
-        self.core = CoreSettings(**self._resolved[()].values)
-        plugins = PluginsTable(**self._resolved["plugins",].values)
-        tools = ToolsTable(**self._resolved["tools",].values)
+        self._tables: dict[tuple[str, ...], Any] = {
+            path: self._merged(cls, path, checked) for path, cls in TABLES.items()
+        }
+        self.core: CoreSettings = self._tables[()]
+        plugins, tools = self._tables["plugins",], self._tables["tools",]
         self.disabled_plugins = frozenset(plugins.disable)
         self.strict = plugins.strict
         self.disabled_tools = frozenset(tools.disable)
@@ -151,7 +145,7 @@ class Config:
         Raises: ConfigError, naming file, line, key and what is right instead.
         """
         if plugin not in self._settings:
-            self._settings[plugin] = self._structured(plugin, cls, self._layers)
+            self._settings[plugin] = self._structured(plugin, cls)
         settings: T = self._settings[plugin]
         return settings
 
@@ -172,14 +166,14 @@ class Config:
 
     def items(self, plugin_classes: Mapping[str, type]) -> list[tuple[str, Any, Origin]]:
         """Return (key, value, origin) of everything there is to set; secrets are masked."""
-        rows: list[tuple[str, Any, Origin]] = []
-        for path, cls in TABLES.items():
-            settings = cls(**self._resolved[path].values)
-            rows += _rows(path, settings, self._resolved[path].origins)
+        tables = dict(self._tables)
         for plugin, cls in sorted(plugin_classes.items()):
-            settings = self.settings(plugin, cls)
-            rows += _rows(("plugins", plugin), settings, self._resolved["plugins", plugin].origins)
-        return rows
+            tables["plugins", plugin] = self.settings(plugin, cls)
+        return [
+            row
+            for path, settings in tables.items()
+            for row in _rows(path, settings, self._origins[path])
+        ]
 
     @property
     def plugins_with_settings(self) -> frozenset[str]:
@@ -208,37 +202,33 @@ class Config:
         own = [layer.table(("tools",)) for layer in self._layers if layer.trusted]
         return not any(tool in table.get("disable", ()) for table in own)
 
-    def _structured(self, plugin: str, cls: type, layers: list[Layer]) -> Any:
+    def _structured(self, plugin: str, cls: type[T]) -> T:
         path = ("plugins", plugin)
+        self._origins[path] = {}
         if not self.has_settings(plugin):
-            self._resolved[path] = Resolved({}, {}, [])
             return cls()
-        self._resolved[path] = self._resolve(cls, path, _checker(cls), layers)
+        check = _checker(cls)
         try:
-            return cls(**self._resolved[path].values)
-        except (ValueError, TypeError) as error:
-            strange = [layer for layer in layers if not layer.trusted and layer.table(path)]
+            return self._merged(cls, path, check)
+        except (ValueError, TypeError) as error:  # of what only the class can judge
+            strange = [each for each in self._layers if not each.trusted and each.table(path)]
             if not strange:
                 raise ConfigError(f"plugins.{plugin}: {error}") from None
             self._notices.append(f"{strange[0].fault(path, str(error))}; ignored")
-            return self._structured(plugin, cls, [layer for layer in layers if layer.trusted])
+        try:
+            return self._merged(cls, path, check, only_trusted=True)
+        except (ValueError, TypeError) as error:
+            raise ConfigError(f"plugins.{plugin}: {error}") from None
 
-    def _resolve(
-        self, cls: type, path: tuple[str, ...], check: Check, layers: list[Layer]
-    ) -> Resolved:
-        ignored = () if path else {table[0] for table in TABLES if table}
-        resolved = resolve(
-            cls,
-            path,
-            layers,
-            check,
-            ignore=lambda key, value: (
-                key in ignored or (path == ("plugins",) and isinstance(value, dict))
-            ),
-            tables=ignored,
-        )
+    def _merged(
+        self, cls: type[T], path: tuple[str, ...], check: Check, *, only_trusted: bool = False
+    ) -> T:
+        """Return the settings at *path* as all layers have them."""
+        layers = [layer for layer in self._layers if layer.trusted or not only_trusted]
+        resolved = resolve(cls, path, layers, check)
+        self._origins[path] = resolved.origins
         self._notices += resolved.notices
-        return resolved
+        return cls(**resolved.values)
 
 
 def _user_layer(
@@ -271,20 +261,15 @@ def _profile_layer(
 
 
 def _project_layer(cwd: Path, notices: list[str], *, trusted: bool) -> Layer | None:
-    path = project_file(cwd)
     try:
         content = read_project_bytes(cwd)
-    except UnreadableError as error:
-        notices.append(f"{path}: {error}; ignored")
-        return None
-    if content is None:
-        return None
-    try:
-        document = ConfigFile(path, content)
+        document = None if content is None else ConfigFile(project_file(cwd), content)
     except ConfigError as error:
-        if trusted:
+        if trusted and not isinstance(error, UnreadableError):
             raise
         notices.append(f"{error}; ignored")
+        return None
+    if document is None:
         return None
     return Layer("project", document.data, document, trusted=trusted)
 
@@ -330,18 +315,10 @@ def _checker(cls: type) -> Check:
         except BadArguments as error:
             problems = (line.removeprefix(f"{key}: ") for line in error.problems)
             raise ValueError("; ".join(problems)) from None
-        _check_minimum(attribute, checked_value)
+        check_minimum(attribute, checked_value)
         return checked_value
 
     return check
-
-
-def _check_minimum(attribute: "Attribute[Any]", value: Any) -> None:
-    """Raise ValueError for a number below the least one, which is 0 unless the field says else."""
-    default = attribute.default if isinstance(attribute.default, int | float) else 0
-    least = attribute.metadata.get("minimum", min(0, default))
-    if isinstance(value, int | float) and value < least:
-        raise ValueError(f"expected a number of at least {least}, got {value!r}")
 
 
 def _plugin_tables(layer: Layer) -> dict[str, Any]:

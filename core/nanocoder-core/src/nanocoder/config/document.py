@@ -23,8 +23,11 @@ TOKENS: Final = re.compile(
 KEY_PART: Final = re.compile(r'\s*(?:"((?:\\.|[^"\\])*)"|\'([^\']*)\'|([A-Za-z0-9_-]+))\s*')
 
 
-class UnreadableError(Exception):
-    """The file is there and must not, or cannot, be read; the message says why."""
+class UnreadableError(ConfigError):
+    """The file is there and must not, or cannot, be read; the message says which and why."""
+
+    def __init__(self, path: Path, problem: str) -> None:
+        super().__init__(f"{path}: {problem}")
 
 
 @lazy_frozen
@@ -97,10 +100,7 @@ def read_user_file(path: Path) -> ConfigFile | None:
     It may be a link: people keep their dotfiles elsewhere. One that leads nowhere is no missing
     file: the rules that stood there would be gone without a word.
     """
-    try:
-        content = _content(path, follow_link=True)
-    except UnreadableError as error:
-        raise ConfigError(f"{path}: {error}") from None
+    content = _content(path, follow_link=True)
     if content is not None:
         return ConfigFile(path, content)
     for place in (path, path.parent):
@@ -116,17 +116,18 @@ def read_project_bytes(folder: Path) -> bytes | None:
     No component below *folder* may be a link: it could lead to another person's, or another
     project's, secrets.
     """
-    own = folder / ".nanocoder"
+    path = project_file(folder)
+    own = path.parent
     if own.is_symlink():
-        raise UnreadableError(f"{own} is a symbolic link, which is not followed")
+        raise UnreadableError(path, f"{own} is a symbolic link, which is not followed")
     try:
         directory = os.open(own, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        raise UnreadableError(f"cannot be read: {error.strerror}") from None
+        raise UnreadableError(path, f"cannot be read: {error.strerror}") from None
     try:
-        return _content(Path("config.toml"), directory, follow_link=False)
+        return _content(path, directory, follow_link=False)
     finally:
         os.close(directory)
 
@@ -137,20 +138,23 @@ def project_file(folder: Path) -> Path:
 
 
 def _content(path: Path, directory: int | None = None, *, follow_link: bool) -> bytes | None:
+    """Return the bytes of *path*, looked for in *directory* by its name alone if there is one."""
+    name = path if directory is None else path.name
     try:
-        descriptor = open_private(path, directory=directory, follow_link=follow_link)
+        descriptor = open_private(name, directory=directory, follow_link=follow_link)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
+        problem = f"cannot be read: {error.strerror}"
         if error.errno == errno.EINVAL:
-            raise UnreadableError("is not a regular file") from None
+            problem = "is not a regular file"
         if error.errno == errno.ELOOP and not follow_link:
-            raise UnreadableError("is a symbolic link, which is not followed") from None
-        raise UnreadableError(f"cannot be read: {error.strerror}") from None
+            problem = "is a symbolic link, which is not followed"
+        raise UnreadableError(path, problem) from None
     with os.fdopen(descriptor, "rb") as file:
         content = file.read(MAX_BYTES + 1)
     if len(content) > MAX_BYTES:
-        raise UnreadableError(f"is larger than {MAX_BYTES:,} bytes, which no configuration needs")
+        raise UnreadableError(path, f"is larger than {MAX_BYTES:,} bytes")
     return content
 
 

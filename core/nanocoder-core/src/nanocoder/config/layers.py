@@ -1,13 +1,13 @@
 """How layers become one value: who may set what, and which layer wins."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final, Literal
 
 from attrs import Attribute
 from nanocoder_schema import Shown, Value, lazy_frozen
 
 from nanocoder.config.document import ConfigFile
-from nanocoder.config.settings import keys_of
+from nanocoder.config.settings import TABLES, keys_of
 from nanocoder.errors import ConfigError, PersonError, UsageError
 from nanocoder.values import Mode
 
@@ -80,30 +80,24 @@ class Resolved(Shown):
 
 
 def resolve(
-    settings_class: type,
-    path: tuple[str, ...],
-    layers: list[Layer],
-    check: Check,
-    *,
-    ignore: Callable[[str, Any], bool] = lambda _key, _value: False,
-    tables: Collection[str] = (),
+    settings_class: type, path: tuple[str, ...], layers: Sequence[Layer], check: Check
 ) -> Resolved:
     """Merge the tables at *path*; raises ConfigError or UsageError.
 
-    *ignore* skips keys that are not meant for *settings_class*: the tables of others, of which
-    *tables* has the names that a slip of a key may have meant, too.
+    The tables inside of it are others' to read, as those of plugins in `[plugins]`.
     """
     fields = keys_of(settings_class)
+    inner = () if path else tuple(table[0] for table in TABLES if table)
     resolved = Resolved({}, {}, [])
     for layer in layers:
         # A plugin's table that is none was reported as an unknown key of `[plugins]`.
         if not path[1:] and (problem := layer.misshapen(path)):
             _refuse(layer, path, problem, resolved)
         for key, value in layer.table(path).items():
-            if ignore(key, value):
+            if key in inner or (path == ("plugins",) and isinstance(value, dict)):
                 continue
             if key not in fields:
-                problem = f"unknown key{hint(key, [*fields, *tables])}"
+                problem = f"unknown key{hint(key, [*fields, *inner])}"
                 _refuse(layer, (*path, key), problem, resolved)
             else:
                 _take(layer, (*path, key), fields[key], value, resolved, check)
@@ -130,16 +124,13 @@ def _take(
     check: Check,
 ) -> None:
     name = key[-1]
-    if layer.name == "project" and (reason := _closed(attribute.metadata, trusted=layer.trusted)):
-        resolved.notices.append(f"{layer.fault(key, reason)}; ignored")
-        return
     try:
         proposed = check(attribute, value)
     except ValueError as error:
         _refuse(layer, key, str(error), resolved)
         return
-    current = resolved.values.get(name, _default(attribute))
     if layer.name == "project":
+        current = resolved.values.get(name, _default(attribute))
         proposed, reason = _admitted(attribute.metadata, current, proposed, trusted=layer.trusted)
         if reason:
             resolved.notices.append(f"{layer.fault(key, reason)}; ignored")
@@ -153,28 +144,23 @@ def _default(attribute: "Attribute[Any]") -> Any:
     return default.factory() if hasattr(default, "factory") else default
 
 
-def _closed(metadata: Mapping[Any, Any], *, trusted: bool) -> str:
-    """Return why a project's file may not set a field at all, or nothing."""
-    if metadata.get("user_only"):
-        return "only your own configuration, never a project's, may set this"
-    if not trusted and not metadata.get("tighten"):
-        return "this folder is not trusted, so its file may only tighten what you set"
-    return ""
-
-
 def _admitted(
     metadata: Mapping[Any, Any], current: Any, proposed: Any, *, trusted: bool
 ) -> tuple[Any, str]:
     """Return the value that a project's file leads to, and why it was refused."""
     tighten = metadata.get("tighten")
+    if metadata.get("user_only"):
+        return current, "only your own configuration, never a project's, may set this"
     if tighten == "union":
         return _union(current, proposed), ""
-    if trusted or not _is_looser(tighten, metadata.get("unlimited"), current, proposed):
+    if trusted:
         return proposed, ""
-    return (
-        current,
-        f"this folder is not trusted, so {proposed!s} cannot replace the stricter {current!s}",
-    )
+    if not tighten:
+        return current, "this folder is not trusted, so its file may only tighten what you set"
+    if _is_looser(tighten, metadata.get("unlimited"), current, proposed):
+        reason = f"so {proposed!s} cannot replace the stricter {current!s}"
+        return current, f"this folder is not trusted, {reason}"
+    return proposed, ""
 
 
 def _is_looser(tighten: Any, unlimited: Any, current: Any, proposed: Any) -> bool:
@@ -185,7 +171,7 @@ def _is_looser(tighten: Any, unlimited: Any, current: Any, proposed: Any) -> boo
     if tighten == "mode":
         order = list(Mode)
         return order.index(Mode(proposed)) > order.index(Mode(current))
-    return tighten != "true" or (current and not proposed)
+    return bool(current and not proposed)
 
 
 def _union(current: Any, added: Any) -> Any:

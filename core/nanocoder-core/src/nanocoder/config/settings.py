@@ -138,6 +138,14 @@ class ToolsTable(Value):
     )
 
 
+TABLES: Final[Mapping[tuple[str, ...], type]] = {
+    (): CoreSettings,
+    ("plugins",): PluginsTable,
+    ("tools",): ToolsTable,
+}
+"""The core's own tables; `[plugins]` has those of plugins, too."""
+
+
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
@@ -180,10 +188,16 @@ def checked(attribute: "Attribute[Any]", value: object) -> Any:
         for name in value.values():
             if not pattern.fullmatch(name):
                 raise ValueError(f"{name!r} is no name; use lower-case letters, digits and _")
-    minimum = attribute.metadata.get("minimum", 0)
+    check_minimum(attribute, value, expected)
+    return tuple(value) if isinstance(value, list) else value
+
+
+def check_minimum(attribute: "Attribute[Any]", value: object, expected: str = "a number") -> None:
+    """Raise ValueError for a number below the least one, which is 0 unless the field says else."""
+    default = attribute.default if isinstance(attribute.default, int | float) else 0
+    minimum = attribute.metadata.get("minimum", min(0, default))
     if isinstance(value, int | float) and not (value >= minimum and math.isfinite(value)):
         raise ValueError(f"expected {expected} of at least {minimum}, got {value!r}")
-    return tuple(value) if isinstance(value, list) else value
 
 
 def from_text(attribute: "Attribute[Any]", text: str) -> Any:

@@ -6,14 +6,13 @@ trusted again. Trust covers the folders below, as long as they bring no configur
 
 import json
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from nanocoder_files import holding, open_private, replace_file
 
-from nanocoder.config.document import UnreadableError, read_project_bytes
+from nanocoder.config.document import read_project_bytes
 from nanocoder.config.places import state_dir
 from nanocoder.errors import ConfigError
 
@@ -30,18 +29,16 @@ def trust(
     real = folder.resolve()
     try:
         entry = _entry(real)
-    except (OSError, UnreadableError) as error:
+    except (OSError, ConfigError) as error:
         raise ConfigError(f"{real} cannot be trusted: {error}") from None
     if reviewed is not None and entry["configuration"] != _digest_of(reviewed):
         raise ConfigError(f"{real} is not trusted: its file changed while it was shown; try again")
-    with _changing(environment) as folders:
-        folders[str(real)] = entry
+    _record(real, entry, environment)
 
 
 def untrust(folder: Path, *, environment: Mapping[str, str] = os.environ) -> None:
     """Take trust in *folder* back; raises ConfigError when that cannot be written down."""
-    with _changing(environment) as folders:
-        folders.pop(str(folder.resolve()), None)
+    _record(folder.resolve(), None, environment)
 
 
 def is_trusted(folder: Path, *, environment: Mapping[str, str] = os.environ) -> bool:
@@ -58,7 +55,7 @@ def is_trusted(folder: Path, *, environment: Mapping[str, str] = os.environ) -> 
             for above in real.parents
             if str(above) in folders
         )
-    except (OSError, UnreadableError, ConfigError):
+    except (OSError, ConfigError):
         return False
 
 
@@ -89,14 +86,14 @@ def _read(path: Path) -> dict[str, Any]:
     return folders if isinstance(folders, dict) else {}
 
 
-@contextmanager
-def _changing(environment: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    """Hand out the trusted folders for changing: locked, freshly read, replaced in one step."""
+def _record(real: Path, entry: Mapping[str, Any] | None, environment: Mapping[str, str]) -> None:
+    """Write down the *entry* of a folder, or remove it: locked, freshly read, in one step."""
     path = state_dir(environment) / "trusted.json"
     try:
         with holding(path.with_suffix(".lock")):
-            folders = _read(path)
-            yield folders
+            folders = {**_read(path), str(real): entry}
+            if entry is None:
+                del folders[str(real)]
             replace_file(path, json.dumps({"folders": folders}, indent=1, sort_keys=True).encode())
     except OSError as error:
         raise ConfigError(f"cannot write {path}: {error.strerror}; nothing was changed") from None

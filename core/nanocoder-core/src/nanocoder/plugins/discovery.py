@@ -118,14 +118,31 @@ def modules_of(installed: Installed) -> set[str]:
     return {name for name in names if name.replace(".", "_").isidentifier()}
 
 
-def start_files(installed: Installed) -> list[str]:
-    """Return the .pth files of a distribution that run code whenever Python starts."""
-    return [path for path in _files(installed) if path.endswith(".pth") and _runs(installed, path)]
+def start_files() -> Iterator[str]:
+    """Yield a line for each file by which a plugin runs code in every start of Python.
+
+    Few people look there.
+    """
+    plugins = {plugin.distribution: plugin for plugin in find_plugins(site_paths())}
+    for name, plugin in sorted(plugins.items()):
+        for file in _files(plugin):
+            lines = _lines(os.path.join(plugin.site, file)) if file.endswith(".pth") else []
+            if any(line.startswith(("import ", "import\t")) for line in lines):
+                yield (
+                    f"{name} contains {file}, which runs code whenever Python starts, with or"
+                    " without nanocoder; review it"
+                )
 
 
-def _runs(installed: Installed, path: str) -> bool:
-    lines = _lines(os.path.join(installed.site, path))
-    return any(line.startswith(("import ", "import\t")) for line in lines)
+def requirements_of(installed: Installed) -> set[str]:
+    """Return the distributions that a distribution requires, those of its extras included."""
+    distribution = _distribution_of(installed)
+    return {_normal(required) for required in (distribution and distribution.requires) or ()}
+
+
+def _normal(name: str) -> str:
+    """Return a distribution's name as indexes compare it, without what follows it."""
+    return re.sub(r"[-_.]+", "-", re.split(r"[ ;<>=!~\[(]", name, maxsplit=1)[0]).lower()
 
 
 def _files(installed: Installed) -> list[str]:
@@ -174,7 +191,7 @@ def _identified(site: str, folder: str, stamp: int, distribution: "Distribution"
         name, version = distribution.name, distribution.version
     except (OSError, ValueError, KeyError):  # damaged: the folder's name says the same
         name, _, version = folder.rpartition(".")[0].partition("-")
-    name = re.sub(r"[-_.]+", "-", name).lower()
+    name = _normal(name)
     return Installed(name, "", name, version, site, stamp)
 
 
@@ -192,7 +209,7 @@ def _requires_us(distribution: "Distribution") -> bool:
         requirements = distribution.requires or ()
     except (OSError, ValueError):
         return False
-    return any(requirement.replace("_", "-").startswith(PREFIX) for requirement in requirements)
+    return any(_normal(requirement).startswith(PREFIX) for requirement in requirements)
 
 
 def _packages_in(folder: str) -> set[str]:

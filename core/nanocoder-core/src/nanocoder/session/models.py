@@ -1,8 +1,6 @@
 """The models: which one a session uses, how its provider is opened, and which there are."""
 
 import os
-import threading
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -10,13 +8,10 @@ from nanocoder_schema import Value, did_you_mean, lazy_frozen, nearest
 
 from nanocoder.config.config import Config
 from nanocoder.config.settings import CoreSettings
-from nanocoder.errors import NanocoderError, ProviderError, UsageError
+from nanocoder.errors import ProviderError, UsageError
 from nanocoder.hooks import styles
 from nanocoder.plugins import Entry, Plugins
-from nanocoder.provider import (
-    ModelInfo,
-    Provider,
-)
+from nanocoder.provider import Provider
 from nanocoder.tools.session_info import SessionInfo
 
 NO_MODEL: Final = "No model is configured. Any of these gives you one:"
@@ -25,9 +20,6 @@ NEXT_STEP: Final = """Then run the same command again; --model PROVIDER/MODEL ch
 FOR_TESTS: Final = 100
 """The rank from which on a provider is not for people who look for a model."""
 MESSAGE_COLUMNS: Final = 76
-
-LIST_LIMIT_S: Final = 4.0
-"""How long the servers have to answer, all together."""
 
 
 @lazy_frozen
@@ -128,6 +120,12 @@ def usable(
     return Chosen(offer["name"], probed if isinstance(probed, str) else offer["default_model"])
 
 
+def key_source(variables: Sequence[str]) -> str:
+    """Return which of *variables* leads to a key now: itself, or by a file that it names."""
+    files = [f"{variable}_FILE" for variable in variables]
+    return next(filter(os.environ.get, (*variables, *files)), "")
+
+
 def open_provider(plugins: Plugins, chosen: Chosen) -> Provider:
     """Open the provider of *chosen* with its plugin's settings; raises ProviderError."""
     owner = plugins.provider(chosen.provider)
@@ -211,75 +209,3 @@ def _probed(plugins: Plugins, plugin: str, name: str) -> bool | str:
     except Exception as error:  # noqa: BLE001 - a probe that breaks only says that this provider is not usable
         plugins.report(styles.Implementation(plugin, "probe", owner[1].probe).error(error))
         return False
-
-
-@lazy_frozen
-class ServedModels(Value):
-    """The *models* of one provider; *problem* says why there is none, or why these are not all.
-
-    *is_usable* is False where a person has to do something first.
-    """
-
-    provider: str
-    models: tuple[ModelInfo, ...] = ()
-    problem: str = ""
-    is_usable: bool = True
-
-
-def served_models(
-    plugins: Plugins, current: Chosen | None = None, limit_s: float = LIST_LIMIT_S
-) -> list[ServedModels]:
-    """Ask every provider that can be used, and that of *current*, for its models; never raises.
-
-    All are asked at the same time. The list says of each that has not answered within *limit_s*.
-    """
-    pairs = _by_rank(plugins)
-    answers: dict[str, ServedModels] = {}
-
-    def ask(plugin: str, offer: Mapping[str, Any]) -> None:
-        answers[offer["name"]] = _ask_provider(plugins, plugin, offer, current)
-
-    threads = [
-        threading.Thread(target=ask, args=(entry.name, offer), daemon=True)
-        for entry, offer in pairs
-    ]
-    for thread in threads:
-        thread.start()
-    deadline = time.monotonic() + limit_s
-    for thread in threads:
-        thread.join(max(0.0, deadline - time.monotonic()))
-    late = f"no answer within {limit_s:g} s"
-    return [
-        answers.get(offer["name"]) or ServedModels(offer["name"], (), late) for _, offer in pairs
-    ]
-
-
-def _ask_provider(
-    plugins: Plugins, plugin: str, offer: Mapping[str, Any], current: Chosen | None
-) -> ServedModels:
-    name = str(offer["name"])
-    try:
-        chosen = usable(plugins, plugin, offer)
-    except ProviderError:
-        chosen = Chosen(name, "")  # its server has more than one, or does not answer
-    if current is not None and current.provider == name:
-        chosen = current
-    if chosen is None:
-        return ServedModels(name, (), _needs(offer), is_usable=False)
-    try:
-        provider = open_provider(plugins, chosen)
-        try:
-            return ServedModels(name, tuple(provider.models()))
-        finally:
-            provider.close()
-    except NanocoderError as error:
-        problem = str(error)
-    except Exception as error:  # noqa: BLE001 - a plugin's provider may raise anything
-        problem = styles.problem_of(error)
-    models = (ModelInfo(chosen.model),) if chosen.model else ()
-    return ServedModels(name, models, problem)
-
-
-def _needs(offer: Mapping[str, Any]) -> str:
-    variables = [name for name in offer["key_variables"] if not os.environ.get(name)]
-    return str(offer["hint"]) or (f"set {' or '.join(variables)}" if variables else "not ready")
