@@ -71,7 +71,7 @@ def installed(tmp_path, monkeypatch):
             )
             importlib.invalidate_caches()
             names.append(module)
-            entries[name] = Entry(name, module, f"acme-{name}", "1", described)
+            entries[name] = Entry(name, module, f"acme-{name}", "1", description=described)
         return Plugins(entries)
 
     yield install

@@ -47,7 +47,9 @@ def plugins(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     described = describe(importlib.import_module("slow_to_find"), "slow")
     monkeypatch.delitem(sys.modules, "slow_to_find")
-    plugins = Plugins({"slow": Entry("slow", "slow_to_find", "acme-slow", "1", described)})
+    plugins = Plugins(
+        {"slow": Entry("slow", "slow_to_find", "acme-slow", "1", description=described)}
+    )
     plugins.add(SimpleNamespace(nanocoder_prompt=hookimpl(lambda: None)), "loaded-before")
     return plugins
 

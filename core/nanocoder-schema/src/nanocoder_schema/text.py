@@ -4,26 +4,28 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
+# Patterns that few texts need are compiled at their first use (`re` keeps them): compiling all of
+# them took a fiftieth of a start.
 # Escapes: C0 except "\n" and "\t", DEL. In text that is not ASCII the rest is found by category.
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
 _BEYOND_ASCII = re.compile("[^\x00-\x7f]+")
 _MARK = "[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
-_STACKED_MARKS = re.compile(f"({_MARK}{{8}}){_MARK}+")
+_STACKED_MARKS = f"({_MARK}{{8}}){_MARK}+"
 _HIDDEN = frozenset({"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"})
 _JOINER = "\u200d"
 _PICTURES = frozenset({"So", "Sk"})
 _EMOJI_STYLE = "\ufe0f"
 
 # Terminal sequences as a whole, so that no "[31m" is left; then single controls.
-_SEQUENCES = re.compile(
+_SEQUENCES = (
     "\x1b\\[[0-?]*[ -/]*[@-~]"
     "|\x1b[\\]PX^_][^\x07\x1b\x9c]*(?:\x07|\x1b\\\\|\x9c)"
     "|\x1b[ -/]*[0-~]"
     "|[\x00-\x08\x0b-\x1f\x7f-\x9f]"
 )
 # Characters that no font shows and that can carry a message to a model all the same.
-_SMUGGLED = re.compile("[\U000e0000-\U000e0fff]")
-_SURROGATES = re.compile("[\ud800-\udfff]")
+_SMUGGLED = "[\U000e0000-\U000e0fff]"
+_SURROGATES = "[\ud800-\udfff]"
 
 
 def for_terminal(text: str, *, keep_emoji: bool = True) -> str:
@@ -36,7 +38,7 @@ def for_terminal(text: str, *, keep_emoji: bool = True) -> str:
         text = _CONTROLS.sub(_escape, text)
     if text.isascii():
         return text
-    text = _STACKED_MARKS.sub(r"\1", text)
+    text = re.sub(_STACKED_MARKS, r"\1", text)
     return _BEYOND_ASCII.sub(lambda run: _visible(run[0], keep_emoji=keep_emoji), text)
 
 
@@ -87,11 +89,11 @@ def for_model(text: str) -> str:
         return text
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
-    text, controls = _SEQUENCES.subn("", text)
+    text, controls = re.subn(_SEQUENCES, "", text)
     smuggled = 0
     if not text.isascii():
-        text = _SURROGATES.sub("\ufffd", text)
-        text, smuggled = _SMUGGLED.subn("", text)
+        text = re.sub(_SURROGATES, "\ufffd", text)
+        text, smuggled = re.subn(_SMUGGLED, "", text)
     removed = controls + smuggled
     if not removed:
         return text

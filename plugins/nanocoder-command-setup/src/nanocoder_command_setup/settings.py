@@ -44,7 +44,7 @@ def _file(host: Host) -> ConfigFile:
 def _save(host: Host, key: tuple[str, ...], changed: ConfigFile) -> int:
     """Write the file, unless it would be wrong, and say what counts now."""
     try:
-        Config.of_user(changed).check(host.settings_classes())
+        Config.of_user(changed).items(host.settings_classes())
     except ConfigError as error:
         raise ConfigError(f"nothing was changed, because this would be wrong: {error}") from error
     changed.save()

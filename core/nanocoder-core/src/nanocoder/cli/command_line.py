@@ -180,17 +180,17 @@ def _kept_help(file: Path, state: str) -> str:
     try:
         head, _, text = file.read_text(encoding="utf-8").partition(f"\n{END_OF_SOURCES}\n")
         first, *stamps = head.split("\n")
-        is_current = first == state and all(line == _stamp(line[21:]) for line in stamps)
     except (OSError, ValueError):
         return ""
+    is_current = first == state and all(line == _stamp(line[21:]) for line in stamps)
     return text if is_current else ""
 
 
 def _stamp(path: str) -> str:
-    try:
-        return f"{os.stat(path).st_mtime_ns:20} {path}"
-    except OSError:
-        return f"{0:20} {path}"
+    mtime = 0
+    with suppress(OSError, ValueError):
+        mtime = os.stat(path).st_mtime_ns
+    return f"{mtime:20} {path}"
 
 
 def _new_help(file: Path | None, state: str) -> str:

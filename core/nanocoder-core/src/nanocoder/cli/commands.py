@@ -122,17 +122,17 @@ _ALL: Final[tuple[Command[Any], ...]] = (
     _command(
         "plugins list",
         "every plugin and what it offers",
-        "plugins:show",
+        "listings:plugins",
         Argument("names", "only these, in full", count="*", metavar="NAME", completes="plugins"),
         OUTPUT,
     ),
     _command(
-        "plugins lock", "record what is installed as trusted", "plugins:lock", outside_calls=True
+        "plugins lock", "record what is installed as trusted", "listings:lock", outside_calls=True
     ),
     _command(
         "plugins sync",
         "compare what is installed with the lock",
-        "plugins:sync",
+        "listings:sync",
         outside_calls=True,
     ),
     _command("doctor", "check this installation", "doctor:run", OUTPUT),
@@ -149,7 +149,7 @@ _ALL: Final[tuple[Command[Any], ...]] = (
     ),
     Command("config", "show and change the configuration"),
     _command(
-        "config show", "every value and where it comes from", "listings:show", OUTPUT, DIRECTORY
+        "config show", "every value and where it comes from", "listings:settings", OUTPUT, DIRECTORY
     ),
     _command(
         "config where", "where one value comes from", "listings:where", KEY, OUTPUT, DIRECTORY
@@ -173,8 +173,8 @@ HELP: Final = ("-h", "--help")
 DEFAULTS: Final = {"model": "", "mode": None, "profile": None, "cwd": ".", "resume": ""}
 """Values of options that may stand before a command, where they are not given."""
 TYPES: Final = {"integer": int, "number": float}
-_CHOICE: Final = re.compile(r"^argument ([^:]*): invalid choice: '([^']*)' \(choose from (.*)\)$")
-_NUMBER: Final = re.compile(r"^argument ([^:]*): invalid (int|float) value: (.*)$")
+_CHOICE: Final = r"argument ([^:]*): invalid choice: '([^']*)' \(choose from (.*)\)$"
+_NUMBER: Final = r"argument ([^:]*): invalid (int|float) value: (.*)$"
 
 
 Commands = Mapping[str, Command[Any]]
@@ -197,7 +197,7 @@ class Parser(ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Raise UsageError."""
         see = f"; see `{self.prog} --help`"
-        if (choice := _CHOICE.search(message)) is not None:
+        if choice := re.match(_CHOICE, message):
             name, value, listed = choice.groups()
             choices = re.findall(r"'([^']*)'", listed)
             hint = did_you_mean(value, choices, ".")
@@ -205,7 +205,7 @@ class Parser(ArgumentParser):
             if name in {"COMMAND", "ACTION"}:
                 group = self.prog.partition(" ")[2]
                 raise UnknownCommandError(message + see, group, value, choices)
-        if (number := _NUMBER.search(message)) is not None:
+        if number := re.match(_NUMBER, message):
             name, kind, value = number.groups()
             message = f"{name}: expected {'a whole' if kind == 'int' else 'a'} number, got {value}"
         if message.endswith("required: ACTION"):
@@ -232,7 +232,10 @@ def build(
     )
     _add(parser, BEFORE_A_COMMAND, note)
     parser.set_defaults(**DEFAULTS)
-    places: Any = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
+    # Without `prog` argparse would write the usage, which imports shutil.
+    places: Any = parser.add_subparsers(
+        dest="command", metavar="COMMAND", parser_class=Parser, prog=parser.prog
+    )
     for name in first_words(commands):
         actions = {
             command.name.partition(" ")[2]: command
@@ -271,7 +274,7 @@ def target_of(argument: Argument) -> str:
 def _add_actions(parser: Parser, actions: Commands, note: Note) -> None:
     parser.action_names = list(actions)
     places: Any = parser.add_subparsers(
-        dest="action", metavar="ACTION", required=True, parser_class=Parser
+        dest="action", metavar="ACTION", required=True, parser_class=Parser, prog=parser.prog
     )
     for name, action in actions.items():
         _add(places.add_parser(name, help=action.help), action.arguments, note, inherited=True)

@@ -116,11 +116,6 @@ class Config:
         """Return what a user's file says by itself; raises ConfigError for one that is wrong."""
         return cls([Layer("user", document.data, document)])
 
-    def check(self, plugin_classes: Mapping[str, type]) -> None:
-        """Raise ConfigError for a wrong value in a plugin's table, or a table of no plugin."""
-        for plugin, settings_class in plugin_classes.items():
-            self.settings(plugin, settings_class)
-
     def reread(self, **changes: Any) -> "Config":
         """Read the same layers as they are now; one that was not read from files stays as it is.
 

@@ -9,18 +9,19 @@ from pathlib import Path
 from typing import Any, Final
 
 from nanocoder_files import open_private, replace_file
-from nanocoder_schema import Value, lazy_frozen
+from nanocoder_schema import Shown, lazy_frozen
 
 from nanocoder.errors import ConfigError
 
 MAX_BYTES: Final = 1_048_576
 
+# As text: a start without a configuration file need not compile it.
 # What can hide a line break or a bracket that does not count, longest first.
-TOKENS: Final = re.compile(
-    r'"""(?:\\.|[^\\])*?"""|\'\'\'.*?\'\'\'|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\'|#[^\n]*|[\[\]{}]|\n',
-    re.DOTALL,
+TOKENS: Final = (
+    r'(?s)"""(?:\\.|[^\\])*?"""|\'\'\'.*?\'\'\''
+    r'|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\'|#[^\n]*|[\[\]{}]|\n'
 )
-KEY_PART: Final = re.compile(r'\s*(?:"((?:\\.|[^"\\])*)"|\'([^\']*)\'|([A-Za-z0-9_-]+))\s*')
+KEY_PART: Final = r'\s*(?:"((?:\\.|[^"\\])*)"|\'([^\']*)\'|([A-Za-z0-9_-]+))\s*'
 
 
 class UnreadableError(ConfigError):
@@ -31,7 +32,7 @@ class UnreadableError(ConfigError):
 
 
 @lazy_frozen
-class Statement(Value):
+class Statement(Shown):
     """A setting, or the header of a table: its lines, its text, its key, and its comments."""
 
     first: int
@@ -190,7 +191,7 @@ def _statements(text: str) -> Iterator[Statement]:
     """Split a document that is known to be valid."""
     start, depth, line, first = 0, 0, 1, 1
     comments: list[str] = []
-    for token in TOKENS.finditer(text + "\n"):
+    for token in re.finditer(TOKENS, text + "\n"):
         symbol = token.group()
         depth += (symbol in ("[", "{")) - (symbol in ("]", "}"))
         line += symbol.count("\n")
@@ -206,11 +207,11 @@ def _statements(text: str) -> Iterator[Statement]:
 
 def _key_of(statement: str) -> tuple[str, ...]:
     """Return the dotted key that *statement* begins with."""
-    parts, position = [], 0
-    while match := KEY_PART.match(statement, position):
+    parts = []
+    while match := re.match(KEY_PART, statement):
         parts.append(next(part for part in match.groups() if part is not None))
-        position = match.end()
-        if statement[position : position + 1] != ".":
+        statement = statement[match.end() :]
+        if not statement.startswith("."):
             break
-        position += 1
+        statement = statement[1:]
     return tuple(parts)

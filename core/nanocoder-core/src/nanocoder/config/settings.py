@@ -134,7 +134,7 @@ class ToolsTable(Value):
     rename: dict[str, str] = setting(
         Factory(dict),
         "Other names for tools, old name to new name.",
-        values=re.compile("[a-z_][a-z0-9_]{0,63}"),
+        values="[a-z_][a-z0-9_]{0,63}",
     )
 
 
@@ -186,7 +186,7 @@ def checked(attribute: "Attribute[Any]", value: object) -> Any:
     pattern = attribute.metadata.get("values")
     if pattern is not None and isinstance(value, dict):
         for name in value.values():
-            if not pattern.fullmatch(name):
+            if not re.fullmatch(pattern, name):
                 raise ValueError(f"{name!r} is no name; use lower-case letters, digits and _")
     check_minimum(attribute, value, expected)
     return tuple(value) if isinstance(value, list) else value

@@ -47,10 +47,10 @@ class Installed(Value):
 
     name: str
     module: str
-    distribution: str
-    version: str
-    site: str
-    stamp: int
+    distribution: str = ""
+    version: str = ""
+    site: str = ""
+    stamp: int = 0
     problem: str = ""
 
 

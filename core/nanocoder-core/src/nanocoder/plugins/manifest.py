@@ -10,9 +10,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from attrs import astuple, field
+from attrs import asdict, astuple, evolve, field
 from nanocoder_files import open_private, replace_file
-from nanocoder_schema import Value, lazy_frozen
+from nanocoder_schema import lazy_frozen
 
 from nanocoder.errors import PluginError
 from nanocoder.hooks.specs import RANK
@@ -26,25 +26,30 @@ from nanocoder.plugins.discovery import (
 from nanocoder.values import EMPTY
 from nanocoder.version import VERSION
 
-KEY = [8, VERSION, sys.version, sys.prefix]
+KEY = [9, VERSION, sys.version, sys.prefix]
 """The format of a cache, and for whom it was written."""
 DESCRIBE_DEADLINE_S = 10.0
 """How long one plugin may take to import before it is set aside."""
 
 
 @lazy_frozen
-class Entry(Value):
+class Entry(Installed):
     """One plugin as the manifest knows it.
 
     *since* is smaller than that of every plugin that came later.
     """
 
-    name: str
-    module: str
-    distribution: str = ""
-    version: str = ""
     description: Mapping[str, Any] = field(factory=dict)
     since: int = 0
+
+    def still_holds(self, plugin: Installed) -> bool:
+        """Tell whether it describes this installation, whose files are untouched."""
+        sites = [mtime_of(plugin.site)]
+        return (
+            _row(self)[:-2] == _row(plugin)
+            and self.description.get("sites", sites) == sites
+            and all(mtime_of(path) == mtime for path, mtime in self.description.get("files", ()))
+        )
 
     @property
     def error(self) -> str:
@@ -99,27 +104,9 @@ class Manifest(NamedTuple):
     fresh: tuple[str, ...] = ()
 
 
-class _Record(NamedTuple):
-    """One plugin as the cache keeps it; *since* is that of `Entry`."""
-
-    installed: Installed
-    description: dict[str, Any]
-    since: int
-
-    @property
-    def entry(self) -> Entry:
-        plugin = self.installed
-        identity = (plugin.name, plugin.module, plugin.distribution, plugin.version)
-        return Entry(*identity, self.description, self.since)
-
-    def still_holds(self, plugin: Installed) -> bool:
-        """Tell whether the record is of this installation and its files are untouched."""
-        sites = [mtime_of(plugin.site)]
-        return (
-            self.installed == plugin
-            and self.description.get("sites", sites) == sites
-            and all(mtime_of(path) == mtime for path, mtime in self.description.get("files", ()))
-        )
+def _row(installed: Installed) -> tuple[Any, ...]:
+    """Return all fields, as the cache has them; those of `Entry` come last."""
+    return astuple(installed, recurse=False)
 
 
 def load(
@@ -136,49 +123,49 @@ def load(
     """
     current = fingerprint(sites)
     stored = read_cache(cache)
-    cached = {
-        name: _Record(Installed(*row), description, since)
-        for name, (row, description, since) in stored.get("plugins", {}).items()
-    }
+    cached = {name: Entry(*row) for name, row in stored.get("plugins", {}).items()}
     is_current = stored.get("fingerprint") == current
     if is_current:
         installed = [Installed(*row) for row in stored["installed"]]
     else:
         installed = find_plugins(sites)
     problems = {**_problems(installed), **refused}
-    records, missing = _cached_records(installed, cached, problems)
+    entries, missing = _cached_entries(installed, cached, problems)
     if missing:
-        for name, record in _described_now(missing, deadline_s).items():
+        for name, entry in _described_now(missing, deadline_s).items():
             is_known = name in cached  # an upgrade does not make it a newcomer
-            records[name] = record._replace(since=cached[name].since) if is_known else record
-    # A plugin that is refused today may be accepted tomorrow: until then its record stays.
-    to_store = {name: record for name, record in records.items() if name not in problems}
+            entries[name] = evolve(entry, since=cached[name].since) if is_known else entry
+    # A plugin that is refused today may be accepted tomorrow: until then its entry stays.
+    to_store = {name: entry for name, entry in entries.items() if name not in problems}
     to_store |= {name: cached[name] for name in problems if name in cached}
     if missing or not is_current or cached.keys() != to_store.keys():
-        rows = [astuple(plugin) for plugin in installed]
-        plugins = {name: [astuple(record[0]), *record[1:]] for name, record in to_store.items()}
+        plugins = {name: _row(entry) for name, entry in to_store.items()}
+        rows = [_row(plugin) for plugin in installed]
         _write(cache, {"fingerprint": current, "installed": rows, "plugins": plugins})
-    entries = {name: record.entry for name, record in sorted(records.items())}
     fresh = tuple(plugin.name for plugin in missing if not entries[plugin.name].error)
-    return Manifest(entries, fresh if cached else ())
+    return Manifest(dict(sorted(entries.items())), fresh if cached else ())
 
 
-def _cached_records(
-    installed: Sequence[Installed], cached: Mapping[str, _Record], problems: Mapping[str, str]
-) -> tuple[dict[str, _Record], list[Installed]]:
-    """Return the records that need no import, and the plugins that have to be described."""
-    records: dict[str, _Record] = {}
+def _cached_entries(
+    installed: Sequence[Installed], cached: Mapping[str, Entry], problems: Mapping[str, str]
+) -> tuple[dict[str, Entry], list[Installed]]:
+    """Return the entries that need no import, and the plugins that have to be described."""
+    entries: dict[str, Entry] = {}
     missing: list[Installed] = []
     for plugin in installed:
-        record = cached.get(plugin.name)
+        entry = cached.get(plugin.name)
         if plugin.name in problems:
             description = {"error": problems[plugin.name], **_guess(plugin)}
-            records.setdefault(plugin.name, _Record(plugin, description, plugin.stamp))
-        elif record is not None and record.still_holds(plugin):
-            records[plugin.name] = record
+            entries.setdefault(plugin.name, _entry(plugin, description))
+        elif entry is not None and entry.still_holds(plugin):
+            entries[plugin.name] = entry
         else:
             missing.append(plugin)
-    return records, missing
+    return entries, missing
+
+
+def _entry(plugin: Installed, description: Mapping[str, Any]) -> Entry:
+    return Entry(**asdict(plugin), description=description, since=plugin.stamp)
 
 
 def _problems(installed: Sequence[Installed]) -> dict[str, str]:
@@ -199,11 +186,10 @@ def _problems(installed: Sequence[Installed]) -> dict[str, str]:
     return problems
 
 
-def _described_now(missing: Sequence[Installed], deadline_s: float) -> dict[str, _Record]:
+def _described_now(missing: Sequence[Installed], deadline_s: float) -> dict[str, Entry]:
     from nanocoder.plugins.introspect import describe_in_child  # most starts describe none
 
     answers = describe_in_child([(plugin.name, plugin.module) for plugin in missing], deadline_s)
-    records = {}
     for plugin in missing:
         description = answers[plugin.name]
         if "error" in description:
@@ -212,8 +198,7 @@ def _described_now(missing: Sequence[Installed], deadline_s: float) -> dict[str,
             # now. One that took too long is tried again only when it has changed itself.
             if not description.get("late"):
                 description["sites"] = [mtime_of(plugin.site)]
-        records[plugin.name] = _Record(plugin, description, plugin.stamp)
-    return records
+    return {plugin.name: _entry(plugin, answers[plugin.name]) for plugin in missing}
 
 
 def read_cache(cache: Path | None) -> dict[str, Any]:

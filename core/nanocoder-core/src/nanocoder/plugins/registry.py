@@ -86,7 +86,7 @@ class Plugins:
             raise PluginError(name, "a plugin of this name is already there")
         description = describe(plugin, name)
         since = max((entry.since for entry in self.entries.values()), default=0) + 1
-        self.entries[name] = Entry(name, "", name, version, description, since)
+        self.entries[name] = Entry(name, "", name, version, description=description, since=since)
         self.entries = dict(sorted(self.entries.items()))
         self._register(name, plugin)
         self._forget()
