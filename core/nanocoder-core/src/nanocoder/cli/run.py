@@ -226,8 +226,8 @@ def _members_of(name: str) -> set[str]:
     while waiting:
         members |= waiting
         # Only sets are followed: what a plugin needs may be a plugin that the set leaves out.
-        found = [libraries[member] for member in waiting if member.startswith(SET)]
-        waiting = {required for each in found for required in requirements_of(each)} - members
+        inner = [libraries[member] for member in waiting if member.startswith(SET)]
+        waiting = {required for each in inner for required in requirements_of(each)} - members
     return members
 
 
