@@ -226,7 +226,7 @@ def _members_of(name: str) -> set[str]:
     while waiting:
         members |= waiting
         # Only sets are followed: what a plugin needs may be a plugin that the set leaves out.
-        inner = [libraries[member] for member in waiting if member.startswith(SET)]
+        inner = [libraries[member] for member in waiting & {*libraries} if member.startswith(SET)]
         waiting = {required for each in inner for required in requirements_of(each)} - members
     return members
 
