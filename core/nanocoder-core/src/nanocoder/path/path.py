@@ -55,16 +55,18 @@ MIN_TURN_THREADS = 32
 class Services(Value):
     """What a session offers to its tools.
 
+    *tools* returns those that may be called, *infos* what they may know of each other.
     *call_timeout_s* is the limit, in seconds, of tools that set none (0: no limit). With *keep_tmp*
     the private directories of calls stay. *is_inner* says that a call of another session, with
     which it shares *admission*, waits for this one.
     """
 
-    session_id: str = ""
+    session_id: str
+    tools: Callable[[], Mapping[str, Tool[..., Any]]]
     resource: Callable[[str, str], Any] | None = None
     artifact: Callable[[str, bytes], str] | None = None
     wrap: Callable[[list[str]], list[str]] | None = None
-    tools: Callable[[], tuple[ToolInfo, ...]] | None = None
+    infos: Callable[[], tuple[ToolInfo, ...]] | None = None
     child: Callable[..., Any] | None = None
     call_timeout_s: float = 0.0
     keep_tmp: bool = False
@@ -80,13 +82,13 @@ class Executor:
         plugins: Plugins,
         workspace: "Callable[[], Workspace]",
         approvals: Approvals,
-        services: Services | None = None,
+        services: Services,
     ) -> None:
         self._plugins = plugins
         self._workspace = workspace
         self._approvals = approvals
-        self._services = services or Services()
-        self._admission = self._services.admission
+        self._services = services
+        self._tools = services.tools
         self._left_behind: list[threading.Thread] = []
 
     def turn(
@@ -137,7 +139,7 @@ class Executor:
         return self.prepare(flight), self.perform(flight), self.finish(flight)
 
     def _only_reads(self, call: ToolCall) -> bool:
-        tool = self._plugins.tools().get(call.name)
+        tool = self._tools().get(call.name)
         return tool is None or tool.certainly_reads(call.arguments)
 
     def _perform_together(self, flights: Sequence[InFlight], stop: Cancel) -> Steps:
@@ -153,7 +155,7 @@ class Executor:
 
         def work() -> None:
             # A call that only waits for its steps needs a thread beside theirs.
-            most = max(MIN_TURN_THREADS, 2 * self._admission.limit.most)
+            most = max(MIN_TURN_THREADS, 2 * self._services.admission.limit.most)
             threads = [threading.Thread(target=perform_next, daemon=True) for _ in flights[:most]]
             for thread in threads:
                 thread.start()
@@ -188,7 +190,7 @@ class Executor:
         # Takes arguments out of {"name": …, "params": …}, refuses more than a call may have.
         form = {"name": call.name, "arguments": call.arguments}
         name, arguments = normalise(form, self._parameter_names)
-        flight.tool = self._plugins.tool(name).real()
+        flight.tool = self._plugins.tool(name, self._tools()).real()
         flight.ignored = flight.tool.signature.empty_options(arguments)
         yield flight.event("call.normalised", tool=flight.tool.name, plugin=flight.tool.plugin)
         if flight.depth > MAX_DEPTH:
@@ -198,7 +200,7 @@ class Executor:
         flight.call = evolve(call, name=name, arguments=copy_arguments(judged))
 
     def _parameter_names(self, name: str) -> Sequence[str]:
-        tool = self._plugins.tools().get(name)
+        tool = self._tools().get(name)
         return () if tool is None else tuple(tool.parameters.get("properties", ()))
 
     def perform(self, flight: InFlight) -> Steps:
@@ -241,9 +243,8 @@ class Executor:
 
     def _slot(self, flight: InFlight) -> Slot:
         is_step = flight.parent is not None or self._services.is_inner
-        session = self._approvals.session
-        arguments = flight.call.arguments
-        return self._admission.slot(flight.tool, arguments, is_step=is_step, session=session)
+        session, admission = self._approvals.session, self._services.admission
+        return admission.slot(flight.tool, flight.call.arguments, is_step=is_step, session=session)
 
     @contextlib.contextmanager
     def _running(self, flight: InFlight, slot: Slot) -> Iterator[Callable[[], ToolResult]]:
@@ -252,7 +253,7 @@ class Executor:
         try:
             yield partial(flight.tool.invoke, self._context(flight), flight.arguments)
         finally:
-            flight.running_beside = self._admission.running_beside(slot)
+            flight.running_beside = self._services.admission.running_beside(slot)
             flight.end(keep_tmp=self._services.keep_tmp)
             if flight.worker.is_left_behind and flight.worker.thread:
                 self._left_behind.append(flight.worker.thread)
@@ -276,7 +277,7 @@ class Executor:
             progress=lambda **data: worker.emit(flight.event("call.progress", **data)),
             make_tmp=flight.make_tmp_dir,
             wrap=services.wrap,
-            tools=services.tools,
+            tools=services.infos,
             child=child and partial(child, flight),
             artifact=services.artifact,
             ask=lambda question: worker.run_steps(inquiry(evolve(question, call_id=call.id))),
@@ -286,7 +287,7 @@ class Executor:
         self, flight: InFlight, numbers: Iterator[int], name: str, arguments: Mapping[str, Any]
     ) -> ToolResult:
         """Take a step of a composed call down the whole path, on the thread of its handler."""
-        flight.tool.check_step(name, self._plugins.tools().get(name))
+        flight.tool.check_step(name, self._tools().get(name))
         step_id = f"{flight.call.id}.{next(numbers)}"
         call = ToolCall(step_id, name, dict(arguments), parent_id=flight.call.id)
         step = InFlight(call, Cancel(flight.cancel), parent=flight)

@@ -233,15 +233,20 @@ class Plugins:
         self.settings(name)  # a wrong value is a ConfigError, not the plugin's failure
         return wrapped_by(implementation, tools, self.settings) if implementation else tools
 
-    def tool(self, name: str) -> Tool[..., Any]:
-        """Return the tool called *name*; raises UnknownTool: why it is not here, or what is."""
-        tool = self.tools().get(name)
+    def tool(
+        self, name: str, offered: Mapping[str, Tool[..., Any]] | None = None
+    ) -> Tool[..., Any]:
+        """Return the tool called *name* of those *offered*, or of all.
+
+        Raises: UnknownTool: why it is not here, or what is.
+        """
+        tools = self.tools() if offered is None else offered
+        tool = tools.get(name)
         if tool is None:
-            raise UnknownTool(self._unknown_tool(name))
+            raise UnknownTool(self._unknown_tool(name, tools))
         return tool
 
-    def _unknown_tool(self, name: str) -> str:
-        tools = self.tools()
+    def _unknown_tool(self, name: str, tools: Collection[str]) -> str:
         available = ", ".join(tools) or "none; install a nanocoder-tool-* package"
         reason = self.why_missing(name)
         hint = f"; {reason}." if reason else did_you_mean(name, tools, ".", limit=3)

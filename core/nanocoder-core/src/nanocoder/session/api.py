@@ -106,7 +106,7 @@ def open_session(  # noqa: PLR0913 - each is an option of its own, by name
         approve=approve,
         ask=ask,
         conversation=Conversation(transcript.messages),
-        tool_list=ToolList(find_dialect(plugins, name) if name else None),
+        tool_list=ToolList(plugins, find_dialect(plugins, name) if name else None),
         max_turns=config.core.max_turns,
         admission=Admission(info.call_limit, config.core.max_waiting_calls),
     )

@@ -64,7 +64,7 @@ class Context:
     def definitions(self) -> Sequence[ToolDefinition]:
         """The definitions of the tools on offer."""
         runtime = self._runtime
-        return runtime.tool_list.definitions(runtime.plugins.tools(), runtime.info)
+        return runtime.tool_list.definitions(runtime.info)
 
     @property
     def additions(self) -> Sequence[tuple[str, str]]:

@@ -129,7 +129,7 @@ class Run(Shown):
         may, why = self._affordable(len(new))
         ran = yield from self.executor.turn(new[:may], self.cancel)
         results = [*repeated_results, *ran, *not_run(new[may:], why)]
-        self.report.note(calls, results, self.runtime.plugins.tools())
+        self.report.note(calls, results, tool_list.tools())
         self.children.settle(self.report)
         rendered = tool_list.rendered(model_calls, results)
         recorded = [call.id for call in new[:may]] if tool_list.dialect is None else ()
@@ -200,9 +200,8 @@ class Run(Shown):
         return reply
 
     def _modules_of_first_calls(self) -> Sequence[str]:
-        plugins = self.runtime.plugins
-        listed = [tool.name for tool in plugins.tools().values() if tool.always_listed]
-        return plugins.modules(listed if self.report.turns == 1 else ())
+        tools = self.runtime.tool_list.tools().values() if self.report.turns == 1 else ()
+        return self.runtime.plugins.modules([tool.name for tool in tools if tool.always_listed])
 
     def _reply(self) -> Generator[Event, None, Reply]:
         """Ask the model; a request that is too long for it is shortened and sent once more."""
@@ -227,7 +226,7 @@ class Run(Shown):
             model=runtime.chosen.model,
             system=runtime.system,
             messages=runtime.conversation.messages,
-            tools=runtime.tool_list.definitions(runtime.plugins.tools(), runtime.info),
+            tools=self.context.definitions,
             session_id=runtime.info.id,
         )
         chain = runtime.plugins.implementations("nanocoder_before_request")
@@ -236,7 +235,7 @@ class Run(Shown):
 
     def _small_file(self, path: str) -> str:
         """Return a small file's text if every tool that reads a path may read it, else nothing."""
-        tools = self.runtime.plugins.tools().values()
+        tools = self.runtime.tool_list.tools().values()
         readers = [tool for tool in tools if tool.reads_one_path]
         calls = [ToolCall("named-file", tool.name, {"path": path}) for tool in readers]
         verdicts = map(self.runtime.approvals.verdict, calls, readers)

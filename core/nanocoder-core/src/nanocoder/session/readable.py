@@ -25,8 +25,7 @@ class SessionReadable(Readable):
 
     def now(self) -> Readable:
         """Return what holds now; the policies are asked again only when something is different."""
-        # A sub-agent with few tools is held by the rules for all of them.
-        tools = Plugins.tools(self._plugins)
+        tools = self._plugins.tools()  # a sub-agent with few tools is held by the rules for all
         policies = self._plugins.implementations(HOOK)
         settings = [self._plugins.settings(policy.plugin) for policy in policies]
         asked_with = (self.session, tools, *policies, *settings)

@@ -141,9 +141,5 @@ class Report(Shown):
 
 def usage_data(usage: Usage) -> dict[str, int]:
     """Return the tokens of *usage* by the names that they have everywhere."""
-    return {
-        "input_tokens": usage.input_tokens,
-        "output_tokens": usage.output_tokens,
-        "cache_read_tokens": usage.cache_read_tokens,
-        "cache_write_tokens": usage.cache_write_tokens,
-    }
+    names = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
+    return {name: getattr(usage, name) for name in names}

@@ -86,12 +86,12 @@ class Runtime:
     plugins: Plugins
     config: Config
     info: SessionInfo
+    tool_list: ToolList
     workspace_opener: "Callable[[Readable], Workspace]"
     journal: Journal | None = None
     approve: Approver | None = None
     ask: Asker | None = None
     conversation: Conversation = field(factory=Conversation)
-    tool_list: ToolList = field(factory=ToolList)
     max_turns: int = 50
     admission: Admission = field(factory=Admission)
     max_calls: int = 0

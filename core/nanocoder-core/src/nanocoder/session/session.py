@@ -47,7 +47,8 @@ class Session:
             artifact=runtime.keep_output,
             wrap=runtime.wrap,
             child=partial(self._sub_sessions.open, Session),
-            tools=lambda: runtime.tool_list.infos(self.tools, self.info),
+            tools=runtime.tool_list.tools,
+            infos=lambda: runtime.tool_list.infos(self.info),
             call_timeout_s=core.call_timeout_s,
             keep_tmp=core.keep_tmp,
             admission=runtime.admission,
@@ -93,7 +94,7 @@ class Session:
     @property
     def tools(self) -> Mapping[str, Tool[..., Any]]:
         """The tools on offer, by name."""
-        return self.plugins.tools()
+        return self._runtime.tool_list.tools()
 
     @property
     def chosen(self) -> Chosen:

@@ -20,11 +20,11 @@ from nanocoder.path.approval import Approver, Asker
 from nanocoder.path.in_flight import InFlight
 from nanocoder.path.path import CLOSE_GRACE_S
 from nanocoder.path.worker import Ask, Emitted, inquiry
-from nanocoder.plugins import Plugins
 from nanocoder.session.journal import Journal
 from nanocoder.session.report import Report
 from nanocoder.session.runtime import Runtime, kept_in
 from nanocoder.session.store import SessionStore
+from nanocoder.session.tool_list import Has, ToolList
 from nanocoder.session.workspaces import existing_directory, open_workspace
 from nanocoder.tools.outcome import request_data
 from nanocoder.tools.session_info import ChildSession, SessionInfo
@@ -35,27 +35,6 @@ MAX_OPEN = 8
 """How many sessions may be open inside one session at once."""
 MODES = tuple(Mode)
 ENDED = "the session ended"
-
-Has = Callable[[Tool[..., Any]], bool]
-
-
-class ToolView(Plugins):
-    """The plugins of a session as a child session sees them: with some of their tools.
-
-    Both share one state: a plugin that is set aside, or settings that are read anew, are so for
-    both.
-    """
-
-    __slots__ = ("_has",)
-
-    def __init__(self, plugins: Plugins, has: Has) -> None:
-        """Show those tools of *plugins* that *has* says yes to."""
-        self.__dict__ = plugins.__dict__
-        self._has = has
-
-    def tools(self) -> dict[str, Tool[..., Any]]:
-        """Return the child's tools by name."""
-        return {name: tool for name, tool in super().tools().items() if self._has(tool)}
 
 
 class SubSessions:
@@ -201,7 +180,8 @@ class SubSessions:
         info, journal = self._start(info, caller)
         approve, ask = (_no_answer, _no_answer) if background else _forwarders(caller, agent, title)
         return Runtime(
-            plugins=ours.plugins if tools is None else ToolView(ours.plugins, tools),
+            plugins=ours.plugins,
+            tool_list=ToolList(ours.plugins, has=tools),
             config=ours.config,
             info=info,
             # The same files: one row of backups, and one list of changes to undo.

@@ -1,6 +1,6 @@
 """Which tools the model is offered, and how its calls are mapped back to them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from attrs import evolve
@@ -8,32 +8,45 @@ from nanocoder_schema import for_model_schema
 
 from nanocoder.errors import NanocoderError
 from nanocoder.hooks.contributions import Dialect
+from nanocoder.plugins import Plugins
 from nanocoder.provider import ToolDefinition
 from nanocoder.tools.outcome import clean_and_clip, keep_note
 from nanocoder.tools.session_info import SessionInfo
 from nanocoder.tools.tool import ANY_TOOL, Tool, ToolInfo
 from nanocoder.values import Effect, Mode, ToolCall, ToolResult
 
-Tools = Mapping[str, Tool[..., Any]]
+Has = Callable[[Tool[..., Any]], bool]
 
 
 class ToolList:
-    """The tools as one model sees them: in their own names or a dialect's."""
+    """The tools of one session, and how its model sees them: by their own names or a dialect's.
 
-    def __init__(self, dialect: Dialect | None = None) -> None:
+    *has* tells which of all tools a sub-agent has.
+    """
+
+    def __init__(
+        self, plugins: Plugins, dialect: Dialect | None = None, has: Has | None = None
+    ) -> None:
         self.dialect = dialect
+        self._plugins = plugins
+        self._has = has
         self._key: tuple[Any, ...] = ()
         self._definitions: tuple[ToolDefinition, ...] = ()
 
-    def definitions(self, tools: Tools, session: SessionInfo) -> tuple[ToolDefinition, ...]:
+    def tools(self) -> Mapping[str, Tool[..., Any]]:
+        """Return the session's tools by name."""
+        tools, has = self._plugins.tools(), self._has
+        return tools if has is None else {name: tools[name] for name in tools if has(tools[name])}
+
+    def definitions(self, session: SessionInfo) -> tuple[ToolDefinition, ...]:
         """Return what is sent: the same object until the tools, the mode or the model change."""
-        key = (tuple(tools), session.mode, session.profile)
+        key = (tuple(self.tools()), session.mode, session.profile)
         if self._key != key:
-            offered = self._offered(tools, session)
+            offered = self._offered(session)
             self._key, self._definitions = key, tuple(self._define(offered, session))
         return self._definitions
 
-    def infos(self, tools: Tools, session: SessionInfo) -> tuple[ToolInfo, ...]:
+    def infos(self, session: SessionInfo) -> tuple[ToolInfo, ...]:
         """Return what the tools may know of each other: those that the session offers now."""
         is_small = session.profile == "small" and self.dialect is None
         return tuple(
@@ -43,12 +56,12 @@ class ToolList:
                 few_parameters(tool) if is_small else tool.parameters,
                 tool.risk,
             )
-            for tool in self._offered(tools, session)
+            for tool in self._offered(session)
         )
 
-    def _offered(self, tools: Tools, session: SessionInfo) -> list[Tool[..., Any]]:
+    def _offered(self, session: SessionInfo) -> list[Tool[..., Any]]:
         """Return the tools that fit the session's mode and its model."""
-        offered = list(tools.values())
+        offered = list(self.tools().values())
         if session.mode is Mode.PLAN:
             changing = {Effect.WRITE, Effect.EXECUTE}
             # A tool that only calls others does nothing itself, and each of its calls is judged.
