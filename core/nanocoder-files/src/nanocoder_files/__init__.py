@@ -7,12 +7,12 @@ _NAMES = {
     "nanocoder_files.content": "TextFile",
     "nanocoder_files.errors": "WorkspaceError",
     "nanocoder_files.change": "Change FileKind FileState",
-    "nanocoder_files.kept_files": "keep_file",
     "nanocoder_files.globs": "glob_expression",
     "nanocoder_files.path_arguments": "named_paths",
     "nanocoder_files.path_text": "escape_path unescape_path",
     "nanocoder_files.private_files": """
-        append_all holding lock_file open_private private_directory replace_file sync_directory
+        append_all holding keep_file lock_file open_private private_directory replace_file
+        sync_directory
     """,
     "nanocoder_files.protected": "Protection ProtectionKind fold_name protection_of",
     "nanocoder_files.readable": "LeftOut PathFilter Readable",

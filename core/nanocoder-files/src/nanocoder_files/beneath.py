@@ -12,11 +12,11 @@ import os
 import stat
 import sys
 from collections.abc import Callable
-from types import TracebackType
+from functools import cache
 from typing import Self
 
 from nanocoder_files.errors import WorkspaceError
-from nanocoder_files.path_text import escape_path
+from nanocoder_files.path_text import escape_path, read_back, tidy_path
 from nanocoder_files.protected import git_refused, is_git_name
 
 MAX_HOPS = 40
@@ -55,12 +55,7 @@ class Place:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         if self._owned:
             os.close(self.fd)
             self._owned = False
@@ -71,11 +66,16 @@ class Place:
 
 
 class Beneath:
-    """Opens below *root_fd* by walking; *root* is where that directory was found, its real path."""
+    """Opens below *root_fd*; *root* is where that directory was found, its real path.
 
-    def __init__(self, root_fd: int, root: str) -> None:
+    Where there is *openat2*, the kernel is asked first. A link, or something else in the way, is
+    walked.
+    """
+
+    def __init__(self, root_fd: int, root: str, openat2: "OpenAt2 | None" = None) -> None:
         self.fd = root_fd
         self.root = root
+        self._openat2 = openat2 or _ask_nobody
         self._prefix = root.rstrip("/") + "/"
         status = os.fstat(root_fd)
         self._identity = (status.st_dev, status.st_ino)
@@ -85,13 +85,17 @@ class Beneath:
 
         Raises: WorkspaceError for an escape or a loop, OSError for everything else.
         """
+        fd = self._openat2(self.fd, path, flags | _ALWAYS)
+        if fd >= 0:
+            return fd, (os.path.normpath(path) if ".." in path else path)
         for _ in range(MAX_RACES):
-            with self.locate(path) as place:
+            with Walk(self, path).place() as place:
                 try:
                     return os.open(place.name, flags | _ALWAYS, dir_fd=place.fd), place.path
                 except OSError as error:
                     # It has become a link since we looked.
-                    if error.errno not in {errno.ELOOP, errno.EMLINK} or not _link(place):
+                    is_link = read_link(place.name, place.fd) is not None
+                    if error.errno not in {errno.ELOOP, errno.EMLINK} or not is_link:
                         raise
         raise _loop(path)
 
@@ -102,7 +106,20 @@ class Beneath:
 
         With *new_folders*, missing directories are created, and their paths appended to it.
         """
+        head, _, name = path.rpartition("/")
+        if head and ".." not in path and (fd := self._openat2(self.fd, head, DIRECTORY)) >= 0:
+            if not follow or read_link(name, fd) is None:
+                return Place(fd, name, path, owned=True)
+            os.close(fd)
         return Walk(self, path, follow=follow, new_folders=new_folders).place()
+
+    def raw(self, path: str, *, literal: bool = False) -> str:
+        """Return *path* relative to the root and tidied; its escapes are read unless *literal*.
+
+        Raises: WorkspaceError for an absolute path that is not below the root.
+        """
+        path = tidy_path(self.inside(path) if path.startswith("/") else path)
+        return path if literal else read_back(path, self.holds)
 
     def holds(self, path: str) -> bool:
         """Tell whether something is at *path*; a link counts, wherever it leads."""
@@ -119,7 +136,7 @@ class Beneath:
         Raises: WorkspaceError when it is not below the root, whatever its spelling.
         """
         if absolute.startswith(self._prefix):
-            return absolute[len(self._prefix) :] or "."
+            return absolute[len(self._prefix) :].lstrip("/") or "."
         # A root that was reached through a link has other spellings; its identity has not. The path
         # found here is then opened beneath, so a change meanwhile gains nothing.
         # In /proc and /dev lie magic links that depend on who looks.
@@ -146,7 +163,12 @@ class Walk:
     """One walk: *pending* are the components still to go, last first; *trail* those behind us."""
 
     def __init__(
-        self, beneath: Beneath, path: str, *, follow: bool, new_folders: NewFolders | None
+        self,
+        beneath: Beneath,
+        path: str,
+        *,
+        follow: bool = True,
+        new_folders: NewFolders | None = None,
     ) -> None:
         self._beneath = beneath
         self._path = path
@@ -247,71 +269,37 @@ class Walk:
         self._fd = fd
 
 
-class KernelBeneath(Beneath):
-    """Asks the kernel first, and walks where a link or something else is in the way."""
-
-    def __init__(self, root_fd: int, root: str, openat2: "OpenAt2") -> None:
-        super().__init__(root_fd, root)
-        self._openat2 = openat2
-
-    def open(self, path: str, flags: int) -> tuple[int, str]:
-        """Open *path*; see `Beneath.open`."""
-        fd = self._openat2(self.fd, path, flags | _ALWAYS)
-        if fd < 0:
-            return super().open(path, flags)
-        return fd, (os.path.normpath(path) if ".." in path else path)
-
-    def locate(
-        self, path: str, *, follow: bool = True, new_folders: NewFolders | None = None
-    ) -> Place:
-        """Open the directory that holds *path*; see `Beneath.locate`."""
-        head, _, name = path.rpartition("/")
-        if not head or ".." in path:
-            return super().locate(path, follow=follow, new_folders=new_folders)
-        fd = self._openat2(self.fd, head, DIRECTORY)
-        if fd < 0:
-            return super().locate(path, follow=follow, new_folders=new_folders)
-        if follow and read_link(name, fd) is not None:
-            os.close(fd)
-            return super().locate(path, follow=follow, new_folders=new_folders)
-        return Place(fd, name, path, owned=True)
-
-
 OpenAt2 = Callable[[int, str, int], int]
+"""Opens a path without links and returns the descriptor, or -1."""
+
+
+def _ask_nobody(_dir_fd: int, _path: str, _flags: int) -> int:
+    return -1
 
 
 def find_openat2(root_fd: int) -> OpenAt2 | None:
-    """Return openat2 for paths without links (a descriptor, or -1), or None where there is none."""
+    """Return openat2 for paths without links, or None where there is none."""
     if sys.platform != "linux":
         return None
     import ctypes  # costs 5 ms, and a session that opens no file does not need it
+    import struct
 
     number, beneath, no_magic_links, no_links = 437, 0x08, 0x02, 0x04
-
-    class How(ctypes.Structure):
-        _fields_ = (
-            ("flags", ctypes.c_uint64),
-            ("mode", ctypes.c_uint64),
-            ("resolve", ctypes.c_uint64),
-        )
-
     try:
         syscall = ctypes.CDLL(None, use_errno=True).syscall
     except (OSError, AttributeError):
         return None
     syscall.restype = ctypes.c_long
     syscall.argtypes = (
-        ctypes.c_long, ctypes.c_int, ctypes.c_char_p, ctypes.POINTER(How), ctypes.c_size_t
+        ctypes.c_long, ctypes.c_int, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t
     )  # fmt: skip
-    hows: dict[int, tuple[How, object]] = {}
-    size = ctypes.sizeof(How)
+
+    @cache
+    def how(flags: int) -> bytes:
+        return struct.pack("QQQ", flags, 0, beneath | no_magic_links | no_links)
 
     def openat2(dir_fd: int, path: str, flags: int) -> int:
-        arguments = hows.get(flags)
-        if arguments is None:
-            how = How(flags, 0, beneath | no_magic_links | no_links)
-            arguments = hows[flags] = (how, ctypes.byref(how))
-        fd: int = syscall(number, dir_fd, os.fsencode(path), arguments[1], size)
+        fd: int = syscall(number, dir_fd, os.fsencode(path), how(flags), len(how(flags)))
         return fd
 
     probe = openat2(root_fd, ".", DIRECTORY)
@@ -352,10 +340,6 @@ def _leads_on(name: str, dir_fd: int) -> bool:
     except OSError:
         return False
     return stat.S_ISDIR(mode) or stat.S_ISLNK(mode)
-
-
-def _link(place: Place) -> bool:
-    return read_link(place.name, place.fd) is not None
 
 
 def check_regular(raw: str, status: os.stat_result) -> None:

@@ -8,13 +8,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, Self
 
-from attrs import frozen
+from attrs import fields, frozen
 from nanocoder_schema import Value
 
 from nanocoder_files.path_text import escape_path
 
 DAMAGED: Final = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
 """The exceptions that a damaged record raises when it is read."""
+
+NOBODY: Final = (-1, -1)
 
 
 class FileKind(enum.StrEnum):
@@ -47,7 +49,7 @@ class FileState(Value):
     size: int = 0
     target: str = ""
     mode: int = 0
-    owner: tuple[int, int] = (-1, -1)
+    owner: tuple[int, int] = NOBODY
     attributes: tuple[tuple[str, bytes], ...] = ()
 
     @property
@@ -84,21 +86,14 @@ class FileState(Value):
 
     def data(self) -> dict[str, Any]:
         """Return it ready for JSON."""
-        if not self.exists:
-            return {"kind": self.kind}
-        fields: dict[str, Any] = {"kind": self.kind, "mode": self.mode, "owner": self.owner}
-        if self.is_file:
-            fields |= {"digest": self.digest, "size": self.size}
-        if self.target:
-            fields["target"] = self.target
-        if self.attributes:
-            fields["attributes"] = [[name, value.hex()] for name, value in self.attributes]
-        return fields
+        values = {field.name: getattr(self, field.name) for field in fields(FileState)}
+        values["attributes"] = [[name, value.hex()] for name, value in self.attributes]
+        return {name: value for name, value in values.items() if value not in (0, "", [], NOBODY)}
 
     @classmethod
     def of_data(cls, data: Mapping[str, Any]) -> "FileState":
         """Return the state that `data` was made of; raises KeyError, TypeError or ValueError."""
-        user, group = data.get("owner", (-1, -1))
+        user, group = data.get("owner", NOBODY)
         attributes = data.get("attributes", ())
         return cls(
             kind=str(data["kind"]),

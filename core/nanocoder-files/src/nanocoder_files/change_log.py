@@ -23,20 +23,12 @@ from typing import Any, Final
 
 from attrs import frozen
 
+from nanocoder_files import private_files
 from nanocoder_files.beneath import Beneath, Place
 from nanocoder_files.change import DAMAGED, Change
 from nanocoder_files.content import digest
 from nanocoder_files.errors import WorkspaceError
-from nanocoder_files.private_files import (
-    append_all,
-    create_locked,
-    folder_for,
-    lock_file,
-    lock_ownerless,
-    open_private,
-    remove_if_empty,
-    sync_directory,
-)
+from nanocoder_files.private_files import files_in, folder_for, lock_ownerless, remove_if_empty
 from nanocoder_files.writing import is_temporary, temporary_name
 
 SUFFIX: Final = ".changes"
@@ -100,7 +92,7 @@ class ChangeLog:
         That needs no room on the disk. Raises OSError.
         """
         # A file that is open for appending is always written at its end.
-        fd = open_private(self.path, os.O_WRONLY)
+        fd = private_files.open_private(self.path, os.O_WRONLY)
         try:
             os.pwrite(fd, RESTORED, change.line)
             os.fsync(fd)
@@ -145,7 +137,7 @@ class ChangeLog:
 
     def _append(self, fields: Mapping[str, Any], data: bytes = b"") -> int:
         line = json.dumps(fields).encode() + b"\n"
-        self._end = append_all(self._fd, line + data, self._end, sync=True)
+        self._end = private_files.append_all(self._fd, line + data, self._end, sync=True)
         return self._end - len(data)
 
     def read(self) -> None:
@@ -184,7 +176,7 @@ def create_log(base: Path | None, root: Path, name: str, title: str) -> ChangeLo
     else:
         folder = folder_for(base, root)
     plain_name = "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in name)
-    log = ChangeLog(*create_locked(folder, plain_name[:MAX_NAME_CHARS], SUFFIX))
+    log = ChangeLog(*private_files.create_locked(folder, plain_name[:MAX_NAME_CHARS], SUFFIX))
     log.start(title, str(root))
     return log
 
@@ -214,16 +206,14 @@ def discard_files(folder: Path, is_over: Callable[[str], bool]) -> None:
 
 def _running_logs_beside(path: Path) -> Iterator[ChangeLog]:
     """Yield the logs of other running calls in the same directory, read without a lock."""
-    with os.scandir(path.parent) as entries:
-        names = [entry.name for entry in entries if entry.is_file(follow_symlinks=False)]
-    for name in names:
-        if name == path.name or not name.endswith(SUFFIX):
+    for other in files_in(path.parent, SUFFIX):
+        if other == path:
             continue
         with contextlib.suppress(OSError):  # it has ended, or is another user's
-            fd = open_private(path.parent / name)
-            log = ChangeLog(path.parent / name, fd)
+            fd = private_files.open_private(other)
+            log = ChangeLog(other, fd)
             try:
-                lock_file(fd, wait=False, is_shared=True)
+                private_files.lock_file(fd, wait=False, is_shared=True)
             except BlockingIOError:
                 log.read()
                 yield log
@@ -238,7 +228,7 @@ def _logged(fields: Mapping[str, Any], **place: Any) -> LoggedChange:
 
 def _sync(folder: Path) -> None:
     with contextlib.suppress(OSError):
-        sync_directory(folder)
+        private_files.sync_directory(folder)
 
 
 class WriteNote:
@@ -273,7 +263,9 @@ class WriteNote:
         if self._folder is None:
             return
         if self._fd < 0:
-            self._path, self._fd = create_locked(self._folder, str(os.getpid()), NOTE_SUFFIX)
+            self._path, self._fd = private_files.create_locked(
+                self._folder, str(os.getpid()), NOTE_SUFFIX
+            )
         os.write(self._fd, json.dumps({"root": self._root, "path": path}).encode())
 
     def close(self) -> None:

@@ -7,14 +7,18 @@ belong to another process by now, or to one of another container.
 
 import errno
 import os
+import re
 import stat
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
 from typing import Final
 
 TRIES: Final = 20
+ODD_CHARACTERS: Final = re.compile(r"[^A-Za-z0-9._-]+")
+MAX_NAME_CHARS: Final = 80
 _REPLACING = threading.Lock()
 
 
@@ -46,33 +50,70 @@ def replace_file(path: Path, content: bytes) -> None:
     """
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     beside = path.with_name(f".{path.name}.{os.getpid()}")
+    mode = None
+    with suppress(FileNotFoundError):
+        mode = stat.S_IMODE(path.stat().st_mode)
     with _REPLACING:
         beside.unlink(missing_ok=True)
+        write_private(beside, content, mode, sync=True)
         try:
-            descriptor = open_private(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
-            with os.fdopen(descriptor, "wb") as file:
-                with suppress(FileNotFoundError):
-                    os.fchmod(descriptor, stat.S_IMODE(path.stat().st_mode))
-                file.write(content)
-                file.flush()
-                os.fsync(descriptor)
             beside.replace(path)
         except OSError:
-            with suppress(OSError):
-                beside.unlink()
+            beside.unlink(missing_ok=True)
             raise
     _remove_leftovers(path)
 
 
-def write_private(path: Path, data: bytes) -> None:
+def write_private(path: Path, data: bytes, mode: int | None = None, *, sync: bool = False) -> None:
     """Write *data* to a new file; raises FileExistsError where there is one, OSError."""
     descriptor = open_private(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
     try:
         with os.fdopen(descriptor, "wb") as file:
+            if mode is not None:
+                os.fchmod(descriptor, mode)
             file.write(data)
+            file.flush()
+            if sync:
+                os.fsync(descriptor)
     except OSError:
         path.unlink(missing_ok=True)
         raise
+
+
+def keep_file(folder: Path, name: str, data: bytes, *, limit_bytes: int = 0) -> Path | None:
+    """Write *data* to a new file in *folder*, named like *name*; raises OSError.
+
+    With a limit the oldest files of the folder go for it, and nothing is written, None returned,
+    where *data* alone is larger.
+    """
+    if limit_bytes and len(data) > limit_bytes:
+        return None
+    private_directory(folder)
+    if limit_bytes:
+        _make_room(folder, limit_bytes - len(data))
+    stem = ODD_CHARACTERS.sub("_", name).strip("._")[:MAX_NAME_CHARS] or "artifact"
+    for number in count():  # a name that is taken gets a number
+        path = folder / (f"{number}-{stem}" if number else stem)
+        with suppress(FileExistsError):
+            write_private(path, data)
+            return path
+    return None
+
+
+def _make_room(folder: Path, limit_bytes: int) -> None:
+    """Remove the oldest files of *folder* until those that stay have at most *limit_bytes*."""
+    files = []
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            status = entry.stat(follow_symlinks=False)
+            files.append((status.st_mtime_ns, entry.path, status.st_size))
+    total = sum(size for _, _, size in files)
+    for _, path, size in sorted(files):
+        if total <= limit_bytes:
+            return
+        with suppress(OSError):
+            os.unlink(path)
+        total -= size
 
 
 def _remove_leftovers(path: Path) -> None:
@@ -172,15 +213,18 @@ def create_locked(folder: Path, name: str, suffix: str) -> tuple[Path, int]:
 
 def lock_ownerless(folder: Path, suffix: str) -> Iterator[tuple[Path, int]]:
     """Lock the files of dead processes in *folder*, one after the other; raises OSError."""
+    for path in files_in(folder, suffix):
+        with suppress(FileNotFoundError, BlockingIOError):  # gone, or its owner lives
+            fd = _open_locked(path, 0, wait=False)
+            if fd >= 0:
+                yield path, fd
+
+
+def files_in(folder: Path, suffix: str) -> list[Path]:
+    """Return the regular files of *folder* whose names end so, sorted; raises OSError."""
     with os.scandir(folder) as entries:  # a link or a pipe is none of ours
         names = sorted(entry.name for entry in entries if entry.is_file(follow_symlinks=False))
-    for name in names:
-        if not name.endswith(suffix):
-            continue
-        with suppress(FileNotFoundError, BlockingIOError):  # gone, or its owner lives
-            fd = _open_locked(folder / name, 0, wait=False)
-            if fd >= 0:
-                yield folder / name, fd
+    return [folder / name for name in names if name.endswith(suffix)]
 
 
 def remove_if_empty(folder: Path) -> None:

@@ -9,16 +9,10 @@ from attrs import frozen
 from nanocoder_schema import Value
 
 from nanocoder_files import protected
-from nanocoder_files.beneath import LISTING, Beneath, Walk, read_link
+from nanocoder_files.beneath import LISTING, Beneath, Walk
 from nanocoder_files.errors import WorkspaceError
-from nanocoder_files.path_text import MAX_PATH_BYTES, read_back, tidy_path
-from nanocoder_files.protected import (
-    PROGRAM,
-    STATE,
-    Protection,
-    protection_in_venv,
-    protection_of,
-)
+from nanocoder_files.path_text import MAX_PATH_BYTES
+from nanocoder_files.protected import PROGRAM, STATE, Protection, protection_of
 
 VENV_MARK = "pyvenv.cfg"
 OUTSIDE = "path_outside_workspace"
@@ -57,7 +51,7 @@ class Trace(Walk):
     """A walk that notes each name of its path, and goes on where nothing exists."""
 
     def __init__(self, beneath: Beneath, path: str, *, follow: bool = True) -> None:
-        super().__init__(beneath, path, follow=follow, new_folders=None)
+        super().__init__(beneath, path, follow=follow)
         self.names: list[str] = []
         self.exists = False
         self.loop: WorkspaceError | None = None
@@ -65,10 +59,11 @@ class Trace(Walk):
 
     def run(self) -> bool:
         """Go to the end; return False for a path that leads out."""
-        self._note()
         try:
+            self._note()
             while self._pending:
                 self._advance(self._pending.pop())
+                self._note()
             self.exists = not self._missing
         except WorkspaceError as error:
             if error.error_class == OUTSIDE:
@@ -82,39 +77,21 @@ class Trace(Walk):
         return True
 
     def _advance(self, name: str) -> None:
-        if name == "..":
-            if self._missing:
-                self._missing.pop()
-            else:
-                self._up()
-            self._note()
+        if self._missing and name == "..":
+            self._missing.pop()
         elif self._missing:  # what does not exist holds no links
             self._missing.append(name)
-        elif (target := self._link(name)) is not None:
-            self._take(target)
-            self._note()
         else:
-            self._enter(name)
-
-    def _link(self, name: str) -> str | None:
-        return read_link(name, self._fd) if self._follow or self._pending else None
-
-    def _enter(self, name: str) -> None:
-        try:
-            if self._pending:
-                self._move(self._directory(name))
-            else:
-                os.stat(name, dir_fd=self._fd, follow_symlinks=False)
-        except (OSError, ValueError):  # missing, no directory, forbidden, or no name at all
-            self._missing.append(name)
-        else:
-            self._trail.append(name)
+            try:
+                place = self._step(name)
+                if place is not None:
+                    place.stat()
+                    self._trail.append(name)
+            except (OSError, ValueError):  # missing, no directory, forbidden, or no name at all
+                self._missing.append(name)
 
     def _note(self) -> None:
-        if ".." in self._pending:
-            return
-        name = self._name()
-        if self.names[-1:] != [name]:
+        if ".." not in self._pending and self.names[-1:] != [name := self._name()]:
             self.names.append(name)
 
     def _name(self) -> str:
@@ -161,7 +138,7 @@ class Resolver:
     def beneath(self, beneath: Beneath, path: str, *, literal: bool = False) -> ResolvedPath:
         """Return where *path* leads in a workspace that is open already."""
         try:
-            trace = Trace(beneath, _raw(beneath, path, literal=literal))
+            trace = Trace(beneath, beneath.raw(path, literal=literal))
         except WorkspaceError:
             return self._outside(path, literal=literal)
         if not trace.run():
@@ -176,7 +153,7 @@ class Resolver:
         fd = os.open("/", LISTING)
         try:
             disk = Beneath(fd, "/")
-            trace = DiskTrace(disk, _raw(disk, os.path.join(self.root, path), literal=literal))
+            trace = DiskTrace(disk, disk.raw(os.path.join(self.root, path), literal=literal))
             trace.run()
         finally:
             os.close(fd)
@@ -210,7 +187,7 @@ class Resolver:
         for at, part in enumerate(parts):
             if len(folder) > MAX_PATH_BYTES:  # the system finds nothing by a longer name
                 return None
-            if self._is_venv(folder) and (why := protection_in_venv(parts[at : at + 1])):
+            if self._is_venv(folder) and (why := protected.protection_in_venv(parts[at : at + 1])):
                 return why
             folder = f"{folder}/{part}"
         return PROGRAM if self._is_venv(folder) else None
@@ -223,14 +200,6 @@ class Resolver:
 def resolver(root: str, own: tuple[str, ...], readable: str, origin: str) -> Resolver:
     """Return what resolves the paths of a session; its own places are looked up once."""
     return Resolver(root, own, readable, origin)
-
-
-def _raw(beneath: Beneath, path: str, *, literal: bool) -> str:
-    """Return *path* relative to the root of *beneath*; raises WorkspaceError where it is not."""
-    if path.startswith("/"):
-        path = beneath.inside(path)
-    path = tidy_path(path)
-    return path if literal else read_back(path, beneath.holds)
 
 
 def _joined(root: str, name: str) -> str:

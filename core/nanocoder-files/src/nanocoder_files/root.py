@@ -7,21 +7,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from nanocoder_files import protected
-from nanocoder_files.beneath import (
-    LISTING,
-    READ,
-    Beneath,
-    KernelBeneath,
-    check_regular,
-    find_openat2,
-    outside,
-)
+from nanocoder_files.beneath import LISTING, READ, Beneath, check_regular, find_openat2, outside
 from nanocoder_files.content import digest
 from nanocoder_files.errors import MAX_NAMES_COMPARED, WorkspaceError, problem
-from nanocoder_files.path_text import check_path, escape_path, read_back, tidy_path
+from nanocoder_files.path_text import check_path, escape_path
 from nanocoder_files.protected import Protection
 from nanocoder_files.resolution import ResolvedPath, Resolver, Trace
-from nanocoder_files.snapshot import RECORDING, Sighting
+from nanocoder_files.snapshot import RECORDING, Sighting, version_mark
 
 
 class Root:
@@ -52,25 +44,16 @@ class Root:
             raise WorkspaceError("the workspace is closed", error_class="io_error")
         if self._beneath is None:
             openat2 = None if self._force_walk else find_openat2(self.fd)
-            if openat2:
-                self._beneath = KernelBeneath(self.fd, str(self.path), openat2)
-            else:
-                self._beneath = Beneath(self.fd, str(self.path))
+            self._beneath = Beneath(self.fd, str(self.path), openat2)
         return self._beneath
 
     def raw(self, path: str) -> str:
         """Check and tidy *path*, and make it relative; raises WorkspaceError."""
         check_path(path)
-        original = path
-        if path.startswith("/"):
-            # Only the beginning is cut off here; the rest is opened beneath like any other.
-            is_inside = path.startswith(self._prefix)
-            path = path[len(self._prefix) :] if is_inside else self.beneath.inside(path)
-            path = path.lstrip("/") or "."
-        raw = tidy_path(path)
+        raw = self.beneath.raw(path)
         if ".." in raw and _climbs(raw):
-            raise outside(original, str(self.path))
-        return read_back(raw, self.beneath.holds)
+            raise outside(path, str(self.path))
+        return raw
 
     def resolved(self, raw: str, *, follow: bool = True) -> str:
         """Return *raw* with its links followed, as far as it exists; raises WorkspaceError.
@@ -175,7 +158,8 @@ class Root:
             path = self.resolved(raw)
         except WorkspaceError:
             path = ""  # a link that leads out of here, or round in circles
-        sighting = Sighting(path, status, "" if data is None else digest(data), is_known)
+        seen_digest = "" if data is None else digest(data)
+        sighting = Sighting(path, version_mark(status), seen_digest, is_known)
         snapshot.add(str(self.path), raw, sighting)
 
     def problem(self, error: OSError, raw: str) -> WorkspaceError:

@@ -24,13 +24,13 @@ VERSION: Final = "version:"
 class Sighting(Value):
     """What a path was when a preview looked at it.
 
-    *path* has its links resolved, "" when they led nowhere. *status* is None when nothing was
-    there; *is_known* is False where only the path was resolved. *digest* is of a file that was
-    read.
+    *path* has its links resolved, "" when they led nowhere. *version* is the mark of what was
+    there, "" for nothing; *is_known* is False where only the path was resolved. *digest* is of a
+    file that was read.
     """
 
     path: str
-    status: os.stat_result | None = None
+    version: str = ""
     digest: str = ""
     is_known: bool = True
 
@@ -42,11 +42,9 @@ class Sighting(Value):
             return status is not None and mode_of.S_ISLNK(status.st_mode)
         if not self.is_known:
             return True
-        if self.status is None or status is None:
-            return self.status is status
-        if self.digest and (current := now()):
+        if self.digest and status is not None and (current := now()):
             return current == self.digest
-        return _version(self.status) == _version(status)
+        return self.version == version_mark(status)
 
 
 class Snapshot:
@@ -155,12 +153,13 @@ class KnownFiles(dict[str, str]):
             self[target + path[len(source) :]] = self.pop(path)
 
 
-def version_mark(status: os.stat_result) -> str:
-    """Return what tells a file that was read from a later one, without its content."""
-    return VERSION + ":".join(map(str, version_of(status)))
+def version_mark(status: os.stat_result | None) -> str:
+    """Return what tells a thing from what replaced it, without its content; "" for nothing.
 
-
-def _version(status: os.stat_result) -> tuple[int, ...]:
-    """Return what tells a file from what replaced it; a directory may get other content."""
+    A directory may get other content.
+    """
+    if status is None:
+        return ""
     is_directory = mode_of.S_ISDIR(status.st_mode)
-    return (status.st_dev, status.st_ino) if is_directory else version_of(status)
+    version = (status.st_dev, status.st_ino) if is_directory else version_of(status)
+    return VERSION + ":".join(map(str, version))

@@ -3,6 +3,7 @@
 import os
 from bisect import bisect
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
 from typing import Literal
 
 from attrs import evolve, frozen
@@ -47,13 +48,20 @@ class Entry(Value):
 class _Level:
     """A directory on the way down, open; a walk that lists entries keeps them by name."""
 
-    __slots__ = ("entries", "fd", "items", "path")
+    __slots__ = ("_root", "entries", "fd", "items", "path")
 
-    def __init__(self, fd: int, path: str) -> None:
+    def __init__(self, root: Root, fd: int, path: str) -> None:
+        self._root = root
         self.fd = fd
         self.path = path
         self.entries: dict[str, Entry] = {}
         self.items: Iterator[Files | str] = iter(())
+
+    def open(self) -> int:
+        """Return the handle; one that was closed on the way down is opened again."""
+        if self.fd < 0:
+            self.fd = self._root.open_directory(unescape_path(self.path))
+        return self.fd
 
     def close(self) -> None:
         if self.fd >= 0:
@@ -64,12 +72,11 @@ class _Level:
 class Files:
     """Regular files in one directory: *names*, sorted, in *folder* ("" for the root)."""
 
-    __slots__ = ("_level", "_root", "folder", "names")
+    __slots__ = ("_level", "folder", "names")
 
-    def __init__(self, root: Root, level: _Level, names: list[str]) -> None:
+    def __init__(self, level: _Level, names: list[str]) -> None:
         self.folder = "" if level.path == "." else level.path
         self.names = names
-        self._root = root
         self._level = level
 
     def path(self, name: str) -> str:
@@ -81,17 +88,12 @@ class Files:
 
         It has to be asked before the walk goes on.
         """
-        fd = self._level.fd
-        try:
-            return [os.stat(name, dir_fd=fd, follow_symlinks=False).st_mtime for name in names]
-        except OSError:
-            return [self._mtime(name) for name in names]
+        return [self._mtime(name) for name in names]
 
     def _mtime(self, name: str) -> float:
         try:
-            raw = self._root.raw(self.path(name))
-            with self._root.beneath.locate(raw, follow=False) as place:
-                return place.stat().st_mtime
+            name, fd = unescape_path(name), self._level.open()
+            return os.stat(name, dir_fd=fd, follow_symlinks=False).st_mtime
         except (OSError, WorkspaceError):
             return 0.0
 
@@ -195,7 +197,7 @@ class Tree:
         """
 
         def enter(fd: int, path: str) -> _Level:
-            level = _Level(fd, path)
+            level = _Level(self._root, fd, path)
             try:
                 names, folders = sieve.passed(path, *list_names(level))
             except BaseException:
@@ -228,14 +230,11 @@ class Tree:
                 level.close()
 
     def _open_below(self, level: _Level, name: str) -> tuple[int, str]:
+        """Open from handle to handle, else each level of a deep tree costs more than its parent."""
         path = name if level.path == "." else f"{level.path}/{name}"
-        if level.fd < 0 or "\\" in name:
-            return self._root.open_directory(self._root.raw(path)), path
-        # From handle to handle, else each level of a deep tree costs more than the one above.
-        try:
-            return os.open(name, LISTING | os.O_NOFOLLOW, dir_fd=level.fd), path
-        except OSError as error:
-            raise self._root.problem(error, unescape_path(path)) from error
+        with self._root.errors(unescape_path(path)):
+            flags = LISTING | os.O_NOFOLLOW
+            return os.open(unescape_path(name), flags, dir_fd=level.open()), path
 
     def _runs(self, level: _Level, names: list[str], folders: list[str]) -> Iterator[Files | str]:
         """Yield the files up to a directory, the directory, and so on."""
@@ -243,50 +242,41 @@ class Tree:
         for folder in folders:
             end = bisect(names, folder, at)
             if at < end:
-                yield Files(self._root, level, names[at:end])
+                yield Files(level, names[at:end])
             yield folder
             at = end
         if at < len(names):
-            yield Files(self._root, level, names[at:])
+            yield Files(level, names[at:])
 
     def _names(self, level: _Level) -> tuple[list[str], list[str]]:
         """Return the names of files and of directories, each sorted."""
         names: list[str] = []
         folders: list[str] = []
-        try:
-            with os.scandir(level.fd) as items:
-                for item in items:
-                    try:  # a call of `_kind` for each would be noticed
-                        if item.is_file(follow_symlinks=False):
-                            names.append(item.name)
-                        elif item.is_dir(follow_symlinks=False):
-                            folders.append(item.name)
-                    except OSError:  # neither, as far as can be known
-                        continue
-        except OSError as error:
-            raise self._root.problem(error, unescape_path(level.path)) from error
+        with self._root.errors(unescape_path(level.path)), os.scandir(level.fd) as items:
+            for item in items:
+                try:  # a call of `_kind` for each would be noticed
+                    if item.is_file(follow_symlinks=False):
+                        names.append(item.name)
+                    elif item.is_dir(follow_symlinks=False):
+                        folders.append(item.name)
+                except OSError:  # neither, as far as can be known
+                    continue
         return sorted(_escaped(names)), sorted(_escaped(folders))
 
     def _entries(self, fd: int, path: str, *, details: bool) -> list[Entry]:
         prefix = "" if path == "." else path + "/"
-        try:
-            with os.scandir(fd) as items:
-                entries = [_entry(item, prefix, details=details) for item in items]
-        except OSError as error:
-            raise self._root.problem(error, unescape_path(path)) from error
+        with self._root.errors(unescape_path(path)), os.scandir(fd) as items:
+            entries = [_entry(item, prefix, details=details) for item in items]
         return sorted(entries, key=lambda entry: entry.name)
 
 
 def _entry(item: "os.DirEntry[str]", prefix: str, *, details: bool) -> Entry:
-    name = escape_path(item.name)
-    kind = _kind(item)
-    try:
-        status = item.stat(follow_symlinks=False) if details else None
-    except OSError:
-        status = None
-    if status is None:
-        return Entry(name, prefix + name, kind)
-    return Entry(name, prefix + name, kind, status.st_size, status.st_mtime)
+    name, size, mtime = escape_path(item.name), 0, 0.0
+    if details:
+        with suppress(OSError):
+            status = item.stat(follow_symlinks=False)
+            size, mtime = status.st_size, status.st_mtime
+    return Entry(name, prefix + name, _kind(item), size, mtime)
 
 
 def _kind(item: "os.DirEntry[str]") -> Kind:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from nanocoder_files import writing
 from nanocoder_files.backups import Backups
 from nanocoder_files.beneath import NewFolders, Place
 from nanocoder_files.change import Change, FileKind, FileState, announcement
@@ -21,18 +22,7 @@ from nanocoder_files.protected import git_refused, is_git_name
 from nanocoder_files.readable import Readable
 from nanocoder_files.reading import MAX_BYTES, Reading
 from nanocoder_files.root import Root
-from nanocoder_files.writing import (
-    Old,
-    Pieces,
-    Written,
-    check_unchanged,
-    read_old,
-    rename,
-    replace,
-    stale,
-    state_of,
-    sync_directory,
-)
+from nanocoder_files.writing import Old, Pieces, Written, read_old, state_of
 
 if TYPE_CHECKING:
     from nanocoder_files.rollback import Rollback
@@ -181,7 +171,9 @@ class Workspace(Reading):
                 # A rollback logs the change before there is even a new file beside the old one.
                 early = log() if self._rollback is not None else None
                 with (self._rollback or self._write_note).file(place) as name:
-                    new = replace(place, name, pieces, old, mode, meanwhile=lambda: early or log())
+                    new = writing.replace(
+                        place, name, pieces, old, mode, meanwhile=lambda: early or log()
+                    )
             is_part = expect is not None or expect_digest
             # After a change of one part, the rest of a file that was never read is still unknown.
             if not old or not is_part or place.path in self._known:
@@ -214,11 +206,11 @@ class Workspace(Reading):
             self._check(raw, place, status, old)
             with self._backup(place, old) as backup:
                 if old:
-                    check_unchanged(place, old)
+                    writing.check_unchanged(place, old)
                 before = self._before(old) if old else self._state(place)
                 self._log(Change(place.path, before, FileState()), old, backup)
                 os.unlink(place.name, dir_fd=place.fd)
-            sync_directory(place.fd)
+            writing.sync_directory(place.fd)
             self._known.pop(place.path, None)
             self._expect_nothing_of(raw, place.path)
         return backup
@@ -249,9 +241,9 @@ class Workspace(Reading):
             with self._backup(there, old) as backup:
                 change = Change(here.path, self._before(old), self._state(here), there.path)
                 self._log(change, old, backup)
-                rename(here, there, overwrite=replace)
+                writing.rename(here, there, overwrite=replace)
             for place in (there, here):
-                sync_directory(place.fd)
+                writing.sync_directory(place.fd)
             self._known.move(here.path, there.path)
             self._expect_nothing_of(from_raw, to_raw, here.path, there.path)
         new, before = self._known.get(there.path, ""), old.data if old else None
@@ -388,4 +380,4 @@ def _refuse_git(path: str) -> None:
 
 def _check_same(place: Place, now: str | bytes | None, expected: str | bytes) -> None:
     if now != expected:
-        raise stale(escape_path(place.path))
+        raise writing.stale(escape_path(place.path))
