@@ -12,7 +12,7 @@ from nanocoder_files.content import digest
 from nanocoder_files.errors import MAX_NAMES_COMPARED, WorkspaceError, problem
 from nanocoder_files.path_text import check_path, escape_path
 from nanocoder_files.protected import Protection
-from nanocoder_files.resolution import ResolvedPath, Resolver, Trace
+from nanocoder_files.resolution import Resolver, Trace
 from nanocoder_files.snapshot import RECORDING, Sighting, version_mark
 
 
@@ -70,10 +70,6 @@ class Root:
         if trace.loop is not None:
             raise trace.loop
         return trace.names[-1]
-
-    def resolve(self, path: str) -> ResolvedPath:
-        """Return where *path*, as anybody may write it, leads."""
-        return self._resolver.beneath(self.beneath, path)
 
     def protection(self, raw: str) -> Protection | None:
         """Return why *raw* is protected, as it is spelled or where its links lead."""
