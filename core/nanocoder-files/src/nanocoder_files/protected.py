@@ -68,7 +68,7 @@ _NAMES: dict[str, Protection] = {
     **dict.fromkeys((".git", "git~1", ".gitconfig", ".gitattributes", ".gitmodules"), _GIT),
     **dict.fromkeys((".husky", ".githooks", ".lefthook", ".overcommit.yml"), _HOOK),
     **dict.fromkeys((*(f"{dot}lefthook.y{a}ml" for dot in ("", ".") for a in ("", "a")),), _HOOK),
-    ".nanocoder": _OURS,
+    **dict.fromkeys((".nanocoder", ".nanocoderignore"), _OURS),
     **dict.fromkeys((".claude", ".codex", ".cursor", ".gemini", ".mcp.json", ".opencode"), _AGENT),
     **dict.fromkeys((".aider.conf.yml", ".continue", ".kiro", ".roo", ".windsurf"), _AGENT),
     **dict.fromkeys((".vscode", ".idea", ".devcontainer", ".devcontainer.json", ".zed"), _EDITOR),
