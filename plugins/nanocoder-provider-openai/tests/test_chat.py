@@ -57,16 +57,32 @@ def finished(play, *values):
     return reply(provider)[-1]
 
 
+@pytest.mark.contract("F10")
+@pytest.mark.contract("F11")
 @pytest.mark.finding("B11")
-def test_a_call_that_the_model_writes_as_text_fails_and_says_how_to_call(play):
+def test_a_call_that_the_model_writes_as_text_runs_and_the_small_profile_follows(play):
     written = '<tool_call>{"name": "read_file", "arguments": {"path": "a"}}</tool_call>'
-    provider, _ = play(events(chunk(content=written), chunk("stop"), DONE))
-    end = reply(provider, tools=[READ])[-1]
-    assert [(call.name, bool(call.id)) for call in end.calls] == [("read_file", True)]
-    assert "you wrote a call of read_file as text" in end.calls[0].error
-    told = Message("assistant", end.text, calls=end.calls)
-    with pytest.raises(ProviderError, match="writes its tool calls as text"):
-        reply(provider, Message("user", "hi"), told, tools=[READ])
+    answer = events(chunk(content=written), chunk("stop"), DONE)
+    provider, _ = play(answer, model="m")
+    assert provider.profile == "full"
+    _, notice, end = reply(provider, tools=[READ])
+    assert "writes its tool calls as text" in notice.text
+    assert [(call.name, dict(call.arguments)) for call in end.calls] == [
+        ("read_file", {"path": "a"})
+    ]
+    assert provider.profile == "small"
+    assert len(reply(provider, tools=[READ])) == 2, "the person was told"
+
+
+@pytest.mark.contract("F11")
+def test_the_profile_that_a_person_chose_stays(play):
+    written = '{"name": "read_file", "arguments": {"path": "a"}}'
+    answer = events(chunk(content=written), chunk("stop"), DONE)
+    provider, _ = play(answer, model="qwen-1.5b", profile="full")
+    assert reply(provider, tools=[READ])[-1].calls
+    assert provider.profile == "full"
+    assert play(answer, model="qwen-1.5b")[0].profile == "small"
+    assert play(answer, profile="small")[0].profile == "small"
 
 
 def test_text_is_streamed_and_the_whole_reply_comes_last(play):

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from nanocoder import Cancel, Message, ProviderError, Request
+from nanocoder import Cancel, Message, ProviderError, Request, ToolCall, ToolResult
 from nanocoder_provider_openai import (
     nanocoder_providers,
     open_provider,
@@ -107,6 +107,25 @@ def test_deepseek_gets_its_reasoning_back(monkeypatch):
         provider = open_provider("m", None, vendor=ROWS["deepseek"])
         last = ask(provider)[-1]
     assert json.loads(json.dumps(last.native)) == {"openai": {"reasoning_content": "hm"}}
+
+
+@pytest.mark.contract("F1")
+def test_mistral_gets_ids_of_nine_characters(monkeypatch):
+    calls = (ToolCall("call_0123456789ab", "x", {}), ToolCall("abcDEF123", "x", {}))
+    results = tuple(ToolResult("ok", call_id=call.id) for call in calls)
+    history = [Message("user", "hi"), Message("assistant", calls=calls)]
+    history.append(Message("tool", results=results))
+    with ScriptedServer(events(END, b"[DONE]")) as server:
+        monkeypatch.setenv("MISTRAL_BASE_URL", server.url)
+        provider = open_provider("m", None, vendor=ROWS["mistral"])
+        list(provider.stream(Request("", "", history), Cancel()))
+        provider.close()
+        _, called, *answered = server.seen[0].json["messages"]
+    ids = [call["id"] for call in called["tool_calls"]]
+    assert [len(call_id) for call_id in ids] == [9, 9]
+    assert ids[0].isalnum()
+    assert ids[1] == "abcDEF123"
+    assert [message["tool_call_id"] for message in answered] == ids
 
 
 @pytest.mark.contract("F12")

@@ -29,9 +29,10 @@ from nanocoder_kit_http.replies import (
 )
 from nanocoder_kit_http.retry import Retry
 from nanocoder_kit_http.settings import HttpSettings
+from nanocoder_kit_http.sizes import is_small
 from nanocoder_kit_http.sse import SseEvent, SseParser
 from nanocoder_kit_http.timers import Timeouts
-from nanocoder_kit_http.written_calls import refuse_written_call
+from nanocoder_kit_http.written_calls import WrittenCalls
 
 __all__ = [
     "KEY_FILE",
@@ -52,6 +53,7 @@ __all__ = [
     "SseEvent",
     "SseParser",
     "Timeouts",
+    "WrittenCalls",
     "as_int",
     "as_mapping",
     "as_str",
@@ -61,8 +63,8 @@ __all__ = [
     "failure_in_stream",
     "failure_of_status",
     "is_listening",
+    "is_small",
     "parse_arguments",
     "read_reply",
-    "refuse_written_call",
     "replace_surrogates",
 ]

@@ -1,7 +1,7 @@
 """What all providers over HTTP share: one client, its key, the retries, and the ids of calls."""
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from nanocoder import (
     Cancel,
@@ -19,9 +19,12 @@ from nanocoder_kit_http.client import Client
 from nanocoder_kit_http.keys import Key
 from nanocoder_kit_http.replies import ReplyContext, ReplyDecoder, read_reply
 from nanocoder_kit_http.settings import HttpSettings
+from nanocoder_kit_http.sizes import is_small
 from nanocoder_kit_http.sse import SseEvent
+from nanocoder_kit_http.written_calls import WrittenCalls
 
 Batches = Generator[list[SseEvent], None, None]
+Profile = Literal["full", "small"]
 Pieces = Iterator[TextDelta | ThinkingDelta | Notice | Retrying | Finished]
 
 
@@ -40,7 +43,8 @@ class HttpProvider:
         *,
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        self.profile = settings.profile
+        self.profile: Profile = settings.profile or ("small" if is_small(model) else "full")
+        self._is_profile_chosen = bool(settings.profile)
         self._model = model
         self._client = Client(
             base_url,
@@ -51,6 +55,7 @@ class HttpProvider:
         )
         self._retry = settings.retry(self._client.budget)
         self._ids: set[str] = set()
+        self._written = WrittenCalls()
 
     def close(self) -> None:
         """Close the connections."""
@@ -68,9 +73,16 @@ class HttpProvider:
         context = ReplyContext(self._client.host, self._ids, self._client.secrets, priced)
 
         def attempt() -> Any:
-            return read_reply(send(), decode(context), request)
+            yield from read_reply(send(), decode(context), request, self._written)
+            if self._written.is_told:
+                self._take_as_small()
 
         return self._retry.run(attempt, cancel)
+
+    def _take_as_small(self) -> None:
+        """Ask for the small profile from now on, unless a person chose one."""
+        if not self._is_profile_chosen:
+            self.profile = "small"
 
     def _entries(self, path: str, field: str) -> Sequence[Any]:
         """Return the entries of a list of models; raises ProviderError for another answer."""

@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from nanocoder import (
     Finished,
+    Notice,
     ProviderError,
     Request,
     TextDelta,
@@ -18,7 +19,7 @@ from nanocoder import (
 from nanocoder_kit_http.failures import FinalError, failure_in_stream, last_words
 from nanocoder_kit_http.json_text import parse_arguments, replace_surrogates
 from nanocoder_kit_http.sse import SseEvent
-from nanocoder_kit_http.written_calls import refuse_written_call
+from nanocoder_kit_http.written_calls import WrittenCalls
 
 _ID_BYTES: Final = 12
 REPLY_LIMIT_BYTES: Final = 256 * 1024 * 1024
@@ -53,9 +54,12 @@ class ReplyDecoder(Protocol):
 
 
 def read_reply(
-    batches: Generator[list[SseEvent], None, None], reply: ReplyDecoder, request: Request
-) -> Generator[Sequence[Delta | Finished], None, None]:
-    """Decode one attempt of *request* for `Retry.run`; a call that is written as text is refused.
+    batches: Generator[list[SseEvent], None, None],
+    reply: ReplyDecoder,
+    request: Request,
+    written_calls: WrittenCalls | None = None,
+) -> Generator[Sequence[Delta | Notice | Finished], None, None]:
+    """Decode one attempt of *request* for `Retry.run`; calls written as text become calls.
 
     Raises: ProviderError, with the last words when the answer had begun.
     """
@@ -85,7 +89,7 @@ def read_reply(
             # No tool has run yet, so another try does no harm.
             retry=True if was_cut and error.retry is None else error.retry,
         ) from error
-    yield [refuse_written_call(finished, request)]
+    yield (written_calls or WrittenCalls()).take(finished, request)
 
 
 class ReplyContext(NamedTuple):

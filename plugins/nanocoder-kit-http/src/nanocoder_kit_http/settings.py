@@ -37,8 +37,8 @@ class HttpSettings:
         user_only=True,
     )
 
-    profile: Literal["full", "small"] = _setting(
-        "full", "'small' asks for short descriptions and few tools."
+    profile: Literal["", "full", "small"] = _setting(
+        "", "'small' asks for short descriptions and few tools; empty: for small models only."
     )
 
     def timeouts(self) -> Timeouts:

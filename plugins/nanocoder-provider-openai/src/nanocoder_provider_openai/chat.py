@@ -1,6 +1,7 @@
 """Chat Completions: the body of a request."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from nanocoder import Request, ToolDefinition
@@ -22,7 +23,9 @@ class ChatWire:
         self._vendor = vendor
         self._settings = settings
         self._echo = settings.echo_reasoning or vendor.echo_reasoning
-        self._encoded = EncodedMessages(lambda message: encode_message(message, self._echo))
+        self._encoded = EncodedMessages(
+            partial(encode_message, echo_reasoning=self._echo, short_ids=vendor.short_ids)
+        )
         self._tools: tuple[Sequence[ToolDefinition], bytes] = ((), b"")
 
     def body(self, request: Request, model: Model) -> bytes:

@@ -9,7 +9,8 @@ class Vendor(NamedTuple):
     *address_variable* and *key_variable* are environment variables; an address of the first is
     completed by *suffix*. *prices* is the vendor's name in the table of models, "" where it has
     none. *counts_unasked* is true where a reply has token counts without a request for them, which
-    some vendors refuse. *rank* is that of ProviderSpec.
+    some vendors refuse. *short_ids* is true where ids of calls must have nine letters and digits:
+    calls of another model, or of a fallback, have longer ones. *rank* is that of ProviderSpec.
     """
 
     name: str
@@ -25,6 +26,7 @@ class Vendor(NamedTuple):
     limit_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     counts_unasked: bool = False
     echo_reasoning: bool = False
+    short_ids: bool = False
     rank: int = 20
 
     @property
@@ -96,6 +98,7 @@ OTHERS: Final = (
         default_model="mistral-medium-latest",
         prices="mistral",
         counts_unasked=True,
+        short_ids=True,
     ),
     Vendor(
         name="deepseek",

@@ -1,8 +1,11 @@
 """Messages and tools in the form of Chat Completions."""
 
+import re
 from base64 import b64encode
-from typing import Any
+from hashlib import sha256
+from typing import Any, Final
 
+from attrs import evolve
 from nanocoder import Attachment, Message, ToolCall, ToolDefinition, ToolResult
 from nanocoder_kit_http import encode_json
 
@@ -10,10 +13,13 @@ from nanocoder_provider_openai.strict import strict_schema
 
 NATIVE = "openai"
 """The key of our part in a message's native data."""
+_SHORT_ID: Final = re.compile("[A-Za-z0-9]{9}")
 
 
-def encode_message(message: Message, echo_reasoning: bool) -> bytes:  # noqa: FBT001
+def encode_message(message: Message, *, echo_reasoning: bool, short_ids: bool = False) -> bytes:
     """Return *message* as JSON objects joined by commas; one for each result of a tool message."""
+    if short_ids:
+        message = _with_short_ids(message)
     if message.role == "tool":
         return b",".join(map(encode_json, _results(message.results)))
     if message.role == "assistant":
@@ -32,6 +38,19 @@ def tool_definition(tool: ToolDefinition, *, strict: bool = False) -> dict[str, 
     if schema is not None:
         function["strict"] = True
     return {"type": "function", "function": function}
+
+
+def _with_short_ids(message: Message) -> Message:
+    calls = tuple(evolve(call, id=_short_id(call.id)) for call in message.calls)
+    results = tuple(evolve(result, call_id=_short_id(result.call_id)) for result in message.results)
+    return evolve(message, calls=calls, results=results)
+
+
+def _short_id(call_id: str) -> str:
+    """Return *call_id* with nine letters and digits, the same ones for the same id."""
+    if _SHORT_ID.fullmatch(call_id):
+        return call_id
+    return sha256(call_id.encode()).hexdigest()[:9]
 
 
 def _assistant(message: Message, echo_reasoning: bool) -> dict[str, Any]:  # noqa: FBT001

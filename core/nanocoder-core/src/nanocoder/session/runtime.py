@@ -106,7 +106,7 @@ class Runtime:
     _preferred: Chosen | None = field(default=None, init=False)
     _provider: Provider | None = field(default=None, init=False)
     additions: Sequence[tuple[str, str]] = field(default=(), init=False)
-    _system: str = field(default="", init=False)
+    _system: tuple[Any, str] = field(default=((), ""), init=False)
     _failed_listeners: set[str] = field(factory=set, init=False)
     _workspace: "Workspace | None" = field(default=None, init=False)
     _resources: dict[tuple[str, str], Any] = field(factory=dict, init=False)
@@ -141,7 +141,10 @@ class Runtime:
 
         Raises: UsageError or ProviderError; also when its price must be known and is not.
         """
-        return self._provider or self._open(self.chosen)
+        provider = self._provider or self._open(self.chosen)
+        if self.info.profile != provider.profile:  # it learned more of its model meanwhile
+            self.set_info(profile=provider.profile)
+        return provider
 
     def set_model(self, model: str) -> None:
         """Talk to another model; raises UsageError and changes nothing if there is none."""
@@ -171,26 +174,23 @@ class Runtime:
         refuse_unknown_price(self.config.core, provider, str(chosen))
         if self._provider is not None:
             self._provider.close()
-        if self.info.profile != provider.profile:
-            self._system = ""
         self._chosen, self._provider, self._preferred = chosen, provider, None
         self.set_info(model=str(chosen), profile=provider.profile)
         return provider
 
     @property
     def system(self) -> str:
-        """The system prompt; the same text until the mode changes."""
-        if not self._system:
+        """The system prompt; the same text until the mode or the profile changes."""
+        key = self.info.mode, self.info.profile
+        if self._system[0] != key:
             hooks = self.plugins.implementations("nanocoder_prompt")
-            added = styles.collect(hooks, self.plugins.report, self.hook_context(), str)
-            self._system = system_prompt(self.info, [text for _, text in added])
-            self.additions = added
-        return self._system
+            self.additions = styles.collect(hooks, self.plugins.report, self.hook_context(), str)
+            self._system = key, system_prompt(self.info, [text for _, text in self.additions])
+        return self._system[1]
 
     def set_mode(self, mode: Mode) -> None:
         """Change how much happens without asking."""
         self.set_info(mode=mode)
-        self._system = ""
 
     def open_workspace(self) -> "Workspace":
         """Return the workspace, opened before the first call: a run without calls needs none."""

@@ -1,0 +1,18 @@
+"""How large a model is, as far as its name or its server says."""
+
+import re
+from typing import Final
+
+SMALL_BILLIONS: Final = 4.0
+"""A model of at most so many parameters gets the small profile; measured on one of 1.5."""
+_BILLIONS: Final = re.compile(r"(?<![\w.])e?(\d{1,4}(?:\.\d{1,3})?)b(?![a-z0-9])", re.IGNORECASE)
+_MILLIONS: Final = re.compile(r"(?<![\w.])\d{2,3}m(?![a-z0-9])", re.IGNORECASE)
+
+
+def is_small(text: str) -> bool:
+    """Tell whether *text*, such as `qwen2.5-coder:1.5b` or `8.2B`, names a small model.
+
+    The largest number counts: of 30b-a3b only a part works at a time, but it knows all 30.
+    """
+    sizes = [float(size) for size in _BILLIONS.findall(text)]
+    return max(sizes) <= SMALL_BILLIONS if sizes else bool(_MILLIONS.search(text))
