@@ -45,7 +45,13 @@ def judge(tmp_path: Path, tools: dict[str, Tool[..., Any]]) -> Judge:
     """Judge one call: judge("bash", {"command": "ls"}, mode="ask", deny=[...])."""
 
     def ask(
-        name: str, arguments: dict[str, Any], mode: str = "ask", agent: str = "", **settings: Any
+        name: str,
+        arguments: dict[str, Any],
+        mode: str = "ask",
+        agent: str = "",
+        *,
+        typed: bool = False,
+        **settings: Any,
     ) -> Verdict:
         lists = {
             key: tuple(value) for key, value in settings.items() if not isinstance(value, bool)
@@ -55,7 +61,7 @@ def judge(tmp_path: Path, tools: dict[str, Tool[..., Any]]) -> Judge:
         reading = nanocoder_readable(tools, session, parsed)
         session = attrs.evolve(session, readable=Readable([("policy-rules", reading)]))
         return nanocoder_before_execute(
-            ToolCall("1", name, arguments), tools[name], session, parsed
+            ToolCall("1", name, arguments, typed=typed), tools[name], session, parsed
         )
 
     return ask

@@ -366,3 +366,13 @@ def test_judging_is_quick(name, arguments, judge):
     for _ in range(200):
         judge(name, arguments, **rules)
     assert (time.process_time() - began) / 200 < 0.01, "seconds; far above what it takes"
+
+
+@pytest.mark.contract("N3")
+@pytest.mark.parametrize("mode", ["plan", "ask", "edits", "auto"])
+def test_a_command_that_a_person_typed_is_judged_alike_in_every_mode(judge, mode):
+    verdict = judge("bash", {"command": "make build"}, mode, typed=True)
+    assert verdict.decision == "ask"
+    verdict = judge("bash", {"command": "make build"}, mode, typed=True, deny=["bash(make *)"])
+    assert verdict.decision == "deny"
+    assert judge("bash", {"command": "rm -rf /"}, mode, typed=True).decision == "deny"

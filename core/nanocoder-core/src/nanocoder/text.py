@@ -29,8 +29,7 @@ def clip(text: str, *, head: int, tail: int) -> str:
     missing = len(text) - head - tail
     if missing <= 0:
         return text
-    note = f"[{missing:,} characters left out]"
-    return f"{text[:head]}\n{note}\n{text[len(text) - tail :]}"
+    return f"{text[:head]}\n[{missing:,} characters left out]\n{text[len(text) - tail :]}"
 
 
 class OutputLimit(NamedTuple):

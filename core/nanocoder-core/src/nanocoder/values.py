@@ -88,7 +88,8 @@ class StopReason(enum.StrEnum):
 class ToolCall(Value):
     """One call as it travels to a handler.
 
-    It comes from the model, a person, or a composed tool (*parent_id*).
+    It comes from the model, a person, or a composed tool (*parent_id*). With *typed* a person typed
+    it as it is, so nobody is asked about it; what is denied stays denied.
 
     *error* is set when the arguments could not even be parsed; it then holds what is wrong with
     them.
@@ -100,6 +101,7 @@ class ToolCall(Value):
     parent_id: str = ""
     edited: bool = False
     error: str = ""
+    typed: bool = False
 
 
 @lazy_frozen

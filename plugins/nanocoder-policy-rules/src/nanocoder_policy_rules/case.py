@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from nanocoder import Effect, SessionInfo, Tool, ToolCall, named_paths
+from nanocoder import Effect, Mode, SessionInfo, Tool, ToolCall, named_paths
 
 from nanocoder_policy_rules import expansion, paths, rules, shell, workspace_programs
 from nanocoder_policy_rules.command_search import Text
@@ -30,7 +30,8 @@ class Case:
         self.call = call
         self.session = session
         self.tool = tool
-        self.mode = session.mode
+        # A mode is for calls of the model; nobody is asked about one that a person typed.
+        self.mode = Mode.ASK if call.typed else session.mode
         self.agent = session.agent
         self.settings = settings
 

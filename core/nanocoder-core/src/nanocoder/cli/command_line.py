@@ -142,8 +142,7 @@ def _speak_utf8() -> None:
 
 def _forget_stdout() -> None:
     """Point stdout at nothing, so that the flush on the way out does not fail again."""
-    nothing = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nothing, 1)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def print_help() -> int:

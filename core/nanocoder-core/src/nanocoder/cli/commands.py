@@ -88,6 +88,9 @@ _ALL: Final[tuple[Command[Any], ...]] = (
         *SESSION,
         Argument("--output", "text, json or jsonl", default="text", metavar="FORMAT"),
         Argument("--max-turns", "stop after N turns", kind="integer", metavar="N"),
+        Argument("--max-tokens", "stop after N tokens, in and out", kind="integer", metavar="N"),
+        Argument("--max-seconds", "stop after S seconds", kind="number", metavar="S"),
+        Argument("--max-cost", "stop after N dollars", kind="number", target="max_cost_usd"),
         *RESUME,
         Argument(
             "--stdin",

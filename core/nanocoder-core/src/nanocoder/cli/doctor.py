@@ -13,12 +13,7 @@ from nanocoder.config.places import cache_dir, state_dir, user_config_dir
 from nanocoder.errors import NanocoderError, PersonError
 from nanocoder.plugins.discovery import find_plugins, site_paths
 from nanocoder.session.installed import idle_policies, misspelt, unknown_tools
-from nanocoder.session.models import (
-    choose_model,
-    key_source,
-    open_provider,
-    refuse_unknown_price,
-)
+from nanocoder.session.models import choose_model, key_source, open_provider, refuse_unknown_price
 from nanocoder.tools.session_info import SessionInfo
 from nanocoder.version import VERSION
 

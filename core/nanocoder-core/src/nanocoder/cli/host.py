@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from nanocoder.session.session import Session
     from nanocoder.session.store import SessionStore
 
-FLAGS: Final = ("model", "mode", "max_turns", "dialect", "profile")
+LIMITS: Final = ("max_turns", "max_tokens", "max_seconds", "max_cost_usd")
+FLAGS: Final = ("model", "mode", *LIMITS, "dialect", "profile")
 """Options that go before every other configuration."""
 INTERRUPTED, TERMINATED = "interrupted", "terminated"
 NO_SCREEN: Final = """conversations need a package: nanocoder plugins install {package}

@@ -14,13 +14,7 @@ from nanocoder.config.document import project_file
 from nanocoder.config.places import user_config_dir
 from nanocoder.errors import PersonError, UsageError
 from nanocoder.plugins import Entry, Plugins
-from nanocoder.plugins.discovery import (
-    PREFIX,
-    differences,
-    installed_now,
-    read_lock,
-    write_lock,
-)
+from nanocoder.plugins.discovery import PREFIX, differences, installed_now, read_lock, write_lock
 from nanocoder.tools.tool import Tool
 from nanocoder.values import manifest_of
 

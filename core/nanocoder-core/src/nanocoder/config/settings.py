@@ -68,18 +68,16 @@ class CoreSettings(Value):
     max_tokens: int = setting(
         0, "How many tokens one run may use, in and out; 0: no limit.", tighten="min", unlimited=0
     )
+    max_seconds: float = setting(
+        0.0, "How many seconds one run may take; 0: no limit.", tighten="min", unlimited=0
+    )
     call_timeout_s: float = setting(
         120.0,
         "How long one tool call may take, in seconds; 0: no limit.",
         tighten="min",
         unlimited=0,
     )
-    concurrency: int = setting(
-        8,
-        "How many calls work at once.",
-        tighten="min",
-        minimum=1,
-    )
+    concurrency: int = setting(8, "How many calls work at once.", tighten="min", minimum=1)
     max_waiting_calls: int = setting(
         128,
         "How many calls may wait for others; further ones fail as busy.",

@@ -132,7 +132,7 @@ class Approvals:
         at what the mode allows: such an approval does not hold for the steps.
         """
         verdict = flight.verdict
-        if verdict.decision is Decision.ALLOW:
+        if verdict.decision is Decision.ALLOW or flight.call.typed:
             flight.is_agreed = flight.is_covered or verdict.covers_steps
             return True
         is_same = answered is not None and _question_of(answered) == _question_of(verdict)

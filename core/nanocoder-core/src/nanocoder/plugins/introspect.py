@@ -198,11 +198,7 @@ def tool_manifest(plugin: str, tool: Tool[..., Any]) -> dict[str, Any]:
     problem = next(filter(None, map(_unfit, _texts([wire, tool.short]))), "")
     if problem:
         raise PluginError(plugin, f"the definition of {tool.name!r} holds {problem}")
-    return {
-        **manifest_of(tool),
-        "schema": parameters,
-        "tokens": count_tokens(canonical_json(wire)),
-    }
+    return {**manifest_of(tool), "schema": parameters, "tokens": count_tokens(canonical_json(wire))}
 
 
 def _unfit(text: str) -> str:
@@ -248,8 +244,7 @@ def main() -> None:
     os.dup2(silent, 1)
     os.dup2(silent, 2)
     for name, module in plugins:
-        line = json.dumps([name, import_and_describe(name, module)]) + "\n"
-        data = line.encode()
+        data = (json.dumps([name, import_and_describe(name, module)]) + "\n").encode()
         while data:
             data = data[os.write(out, data) :]
     os._exit(0)

@@ -238,8 +238,7 @@ def _guess(plugin: Installed) -> dict[str, Any]:
     files = package_files(spec.origin or "") if spec else []
     judges = any(gate in _text_of(Path(path)) for path, _ in files for gate in GATES)
     is_zipped = os.path.isfile(plugin.site)  # nothing in it can be looked at
-    policy = judges or is_zipped or "policy" in plugin.name.split("-")
-    return {"policy": policy, "files": files}
+    return {"policy": judges or is_zipped or "policy" in plugin.name.split("-"), "files": files}
 
 
 def _text_of(file: Path) -> str:

@@ -62,8 +62,7 @@ def refuse_misspelt(config: Config, plugins: Plugins) -> None:
 
     A policy's rule in a misspelt table would have no effect.
     """
-    problems = misspelt(config, plugins)
-    if problems:
+    if problems := misspelt(config, plugins):
         raise ConfigError(problems[0])
 
 

@@ -337,8 +337,7 @@ def _record(fields: Any) -> Record:
 def _json(head: Mapping[str, Any], data: Mapping[str, Any]) -> bytes:
     fields = {**head, "data": data}
     try:
-        text = json.dumps(fields, ensure_ascii=False, separators=(",", ":"), default=str)
-        return text.encode()
+        return json.dumps(fields, ensure_ascii=False, separators=(",", ":"), default=str).encode()
     except UnicodeEncodeError:
         # Half a surrogate pair, from a file name or a model: escaped, it stays valid UTF-8.
         return json.dumps(fields, separators=(",", ":"), default=str).encode()

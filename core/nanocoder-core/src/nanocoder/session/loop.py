@@ -1,10 +1,11 @@
 """The loop: ask the model, run its calls, repeat, until the model has answered."""
 
+import threading
 from collections.abc import Generator, Sequence
 from contextlib import suppress
 from typing import Any
 
-from attrs import evolve
+from attrs import evolve, field
 from nanocoder_schema import Shown, lazy_define
 
 from nanocoder.cancel import Cancel
@@ -24,6 +25,7 @@ from nanocoder.session.sub_sessions import SubSessions
 from nanocoder.tools.outcome import not_run
 from nanocoder.values import Decision, Event, Message, StopReason, ToolCall, Usage
 
+TIME_IS_OVER = "stopped at the limit of {:g} seconds (max_seconds, --max-seconds)"
 LAST_WORDS = "The turn limit is reached. Answer now with what you have; no more tools will run."
 MAX_CALLS = 128
 """How many calls of one reply run; a model that sends more does not read results."""
@@ -41,7 +43,8 @@ Ending = Generator[Event, None, StopReason | None]
 class Run(Shown):
     """One prompt: what belongs to it alone, and the loop until the model has answered.
 
-    *signal* is the number of the signal that interrupted it, *spent* the budget that is used up.
+    *signal* is the number of the signal that interrupted it, *spent* the budget that is used up,
+    *steering* holds what the person has typed since the last request.
     """
 
     runtime: Runtime
@@ -53,6 +56,7 @@ class Run(Shown):
     guard: RepetitionGuard
     signal: int = 0
     spent: str = ""
+    steering: list[str] = field(factory=list)
 
     def work_on(self, message: Message) -> Events:
         """Put *message* to the model, and go on until it has answered; errors are reported."""
@@ -67,15 +71,34 @@ class Run(Shown):
             text = for_small_model(message.text, self._small_file, info.mode)
             message = evolve(message, text=text, typed=typed)
         yield conversation.add(message)
+        clock = self._start_clock()
         try:
             self.report.end((yield from self._turns()))
         except Cancelled:
             self.report.end(StopReason.INTERRUPTED)
         except NanocoderError as error:
             self.report.fail(error)
+        finally:
+            clock.cancel()
         if self.report.stop_reason is StopReason.INTERRUPTED:
+            if self.spent and self.cancel.reason == self.spent:
+                self.report.end(self.report.stopped(StopReason.BUDGET, self.spent))
             self.report.signal = self.signal
         yield Event("run.finished", self.report.data())
+
+    def _start_clock(self) -> threading.Timer:
+        """Stop the run, with everything that runs in it, when its time is over."""
+        limit_s = self.runtime.config.core.max_seconds
+        clock = threading.Timer(limit_s, self._stop, [TIME_IS_OVER.format(limit_s)])
+        clock.daemon = True
+        if limit_s:
+            clock.start()
+        return clock
+
+    def _stop(self, reason: str) -> None:
+        self.spent = reason
+        self.cancel.set(reason)
+        self.children.interrupt(reason)
 
     def _turns(self) -> Generator[Event, None, StopReason]:
         for _ in range(self.runtime.max_turns):
@@ -86,7 +109,7 @@ class Run(Shown):
                 ended = yield from self._answer(calls)
             elif calls:
                 yield self.runtime.conversation.add_results(not_run(calls, "the run is over"))
-            if ended is not None:
+            if ended is not None and not (self.steering and ended is StopReason.DONE):
                 return ended
         return (yield from self._last_turn())
 
@@ -162,11 +185,14 @@ class Run(Shown):
     def _ask(self) -> Generator[Event, None, Reply]:
         """Ask the model; when it cannot answer, the next one that a plugin names."""
         failed: list[str] = []
+        yield from self._add_steering()
         while True:
             try:
                 return (yield from self._ask_model())
             except ProviderError as error:
-                if error.kind not in FALLS_BACK or self._has_begun_to_answer():
+                # A reply that has begun goes on with its own model.
+                latest = self.runtime.conversation.messages[-1]
+                if error.kind not in FALLS_BACK or latest.role == "assistant":
                     raise
                 failed.append(str(self.runtime.chosen))
                 model = self.runtime.fall_back(failed)
@@ -175,17 +201,20 @@ class Run(Shown):
                 text = f"{failed[-1]} could not answer ({error}); {model} answers instead"
                 yield Event("notice", {"text": text})
 
-    def _has_begun_to_answer(self) -> bool:
-        """Whether the latest message is the beginning of a reply: only its own model goes on."""
-        return self.runtime.conversation.messages[-1].role == "assistant"
+    def _add_steering(self) -> Events:
+        """Add what the person typed since the last request, if anything, as one message."""
+        texts = [self.steering.pop(0) for _ in range(len(self.steering))]
+        for text in texts:
+            yield Event("run.steered", {"prompt": text})
+        if texts:
+            yield self.runtime.conversation.add(Message("user", "\n\n".join(texts)))
 
     def _ask_model(self) -> Generator[Event, None, Reply]:
         """Ask the model once; the reply is added to the transcript before its calls run."""
         runtime, conversation = self.runtime, self.runtime.conversation
         runtime.open_provider()
         yield from self.context.make_room()
-        turn = {"turn": self.report.turns, "model": runtime.info.model}
-        yield Event("request.started", turn)
+        yield Event("request.started", {"turn": self.report.turns, "model": runtime.info.model})
         with preload(self._modules_of_first_calls()):
             reply = yield from self._reply()
         finished = reply.finished
@@ -235,8 +264,7 @@ class Run(Shown):
 
     def _small_file(self, path: str) -> str:
         """Return a small file's text if every tool that reads a path may read it, else nothing."""
-        tools = self.runtime.tool_list.tools().values()
-        readers = [tool for tool in tools if tool.reads_one_path]
+        readers = [tool for tool in self.runtime.tool_list.tools().values() if tool.reads_one_path]
         calls = [ToolCall("named-file", tool.name, {"path": path}) for tool in readers]
         verdicts = map(self.runtime.approvals.verdict, calls, readers)
         if readers and all(verdict.decision is Decision.ALLOW for verdict in verdicts):

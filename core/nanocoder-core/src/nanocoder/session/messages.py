@@ -117,6 +117,5 @@ def _content(data: Mapping[str, Any], artifacts: Path | None) -> bytes:
     if artifacts is None:
         raise KeyError("artifact")
     # The name alone, and no link: a journal that was tampered with must not reach other files.
-    path = artifacts / Path(data["artifact"]).name
-    with os.fdopen(open_private(path), "rb") as file:
+    with os.fdopen(open_private(artifacts / Path(data["artifact"]).name), "rb") as file:
         return file.read(MAX_ARTIFACT_BYTES)

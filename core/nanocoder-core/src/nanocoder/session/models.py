@@ -72,8 +72,7 @@ def _named_by(model_name: str, config: Config | None) -> str:
 def _instead(model_name: str, offers: Mapping[str, Mapping[str, Any]]) -> str:
     name, slash, model = model_name.partition("/")
     for provider, offer in offers.items():
-        setting = offer["servers"].get(name.lower())
-        if setting:
+        if setting := offer["servers"].get(name.lower()):
             flag = f"--model {provider}/{model or 'MODEL'}"
             return f": {name} is a server that {provider!r} talks to; set {setting} and use {flag}"
     have = f" Providers: {', '.join(sorted(offers)) or 'none'}"
@@ -114,8 +113,7 @@ def usable(
     if not (offer["default_model"] or offer["probe"]):
         return None
     probed = _probed(plugins, plugin, offer["name"]) if offer["probe"] else False
-    has_key = any(environment.get(variable) for variable in offer["key_variables"])
-    if not (probed or has_key):
+    if not (probed or any(environment.get(variable) for variable in offer["key_variables"])):
         return None
     return Chosen(offer["name"], probed if isinstance(probed, str) else offer["default_model"])
 
@@ -146,7 +144,8 @@ def refuse_unknown_price(core: CoreSettings, provider: Provider, model: str) -> 
     if core.max_cost_usd and not getattr(provider, "has_price", False):
         raise UsageError(
             f"max_cost_usd is set, but the price of {model} is unknown, so the limit cannot be"
-            " kept; remove max_cost_usd (NANOCODER_MAX_COST_USD), or limit max_tokens instead"
+            " kept; remove max_cost_usd (--max-cost, NANOCODER_MAX_COST_USD), or limit max_tokens"
+            " (--max-tokens) or max_seconds (--max-seconds) instead"
         )
 
 

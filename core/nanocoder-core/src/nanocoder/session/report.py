@@ -114,8 +114,7 @@ class Report(Shown):
 
         Raises: ProviderError.
         """
-        says_something = any(letter.isprintable() and not letter.isspace() for letter in text)
-        if self.tool_calls or says_something:
+        if self.tool_calls or any(letter.isprintable() and not letter.isspace() for letter in text):
             return StopReason.DONE
         raise ProviderError(f"{self.model} gave an empty answer", kind="empty_response")
 

@@ -44,6 +44,7 @@ RECORDED = frozenset(
         "transcript.compacted",
         "notice",
         "run.started",
+        "run.steered",
         "call.started",
         "call.returned",
         "call.approved",
@@ -213,9 +214,9 @@ class Runtime:
         core, usage = self.config.core, self.report.usage + more
         tokens = usage.input_tokens + usage.output_tokens
         if core.max_cost_usd and (usage.cost or 0.0) >= core.max_cost_usd:
-            return f"stopped at the limit of ${core.max_cost_usd:g} (max_cost_usd)"
+            return f"stopped at the limit of ${core.max_cost_usd:g} (max_cost_usd, --max-cost)"
         if core.max_tokens and tokens >= core.max_tokens:
-            return f"stopped at the limit of {core.max_tokens:,} tokens (max_tokens)"
+            return f"stopped at the limit of {core.max_tokens:,} tokens (max_tokens, --max-tokens)"
         return ""
 
     def _make_approvals(self) -> Approvals:
@@ -318,8 +319,7 @@ class Runtime:
         if offered is None:
             raise _no_sandbox(f"the sandbox {name!r} is configured but not installed")
         sandbox: Sandbox = offered[1]
-        problem = sandbox.unavailable()
-        if problem:
+        if problem := sandbox.unavailable():
             raise _no_sandbox(f"the sandbox {name!r} cannot be used: {problem}")
         return sandbox.wrap(argv, self.info.cwd, self.info)
 

@@ -1,6 +1,6 @@
 """One session, from its first event to its last, as a program works with it."""
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Self
 
@@ -11,7 +11,7 @@ from nanocoder.provider import Provider
 from nanocoder.session.context import Context, Shortened
 from nanocoder.session.conversation import Conversation
 from nanocoder.session.installed import start_notices
-from nanocoder.session.loop import Run
+from nanocoder.session.loop import Events, Run
 from nanocoder.session.models import Chosen
 from nanocoder.session.repetition import RepetitionGuard
 from nanocoder.session.report import Report
@@ -21,8 +21,6 @@ from nanocoder.session.transcript import repaired
 from nanocoder.tools.session_info import SessionInfo
 from nanocoder.tools.tool import Tool
 from nanocoder.values import Attachment, Event, Message, Mode, ToolCall, ToolResult
-
-Events = Generator[Event, None, Any]
 
 
 class Session:
@@ -146,12 +144,15 @@ class Session:
         message = Message("user", prompt, attachments=tuple(attachments), typed=typed)
         return self._runtime.deliver_all(self._prompted(message))
 
-    def call(self, name: str, arguments: Mapping[str, Any]) -> Iterator[Event]:
+    def call(
+        self, name: str, arguments: Mapping[str, Any], *, typed: bool = False
+    ) -> Iterator[Event]:
         """Take one call down the same path that the model's take.
 
-        The last event is `call.returned`.
+        With *typed* a person typed it, so it needs no approval. The last event is `call.returned`.
         """
-        call = ToolCall(f"call-{len(self.report.tool_calls) + 1}", name, dict(arguments))
+        call_id = f"call-{len(self.report.tool_calls) + 1}"
+        call = ToolCall(call_id, name, dict(arguments), typed=typed)
         return self._runtime.deliver_all(self._called(call))
 
     def compact(self, focus: str = "", prepared: Shortened | None = None) -> Iterator[Event]:
@@ -184,6 +185,15 @@ class Session:
             self._run.signal = signal
         self._cancel.set(reason)
 
+    def steer(self, text: str) -> None:
+        """Send *text* with the next request of the run that is working; from any thread.
+
+        A run that would have ended goes on with it. An event `run.steered` says that it is sent;
+        nothing is sent where no run works, or the run is stopped before.
+        """
+        if self._run is not None:
+            self._run.steering.append(text)
+
     def close(self) -> None:
         """End the session: `session.finished` is its last event; everything it opened is closed."""
         if self._closed:
@@ -199,16 +209,9 @@ class Session:
         runtime = self._runtime
         runtime.open_provider()  # without a model there is no run
         runtime.report = Report(self.id, self.info.model, dry_run=self.approvals.start_dry_run())
-        self._run = Run(
-            runtime,
-            self.executor,
-            self.context,
-            self._sub_sessions,
-            runtime.report,
-            self._next_cancel(),
-            RepetitionGuard(self.tools),
-            self._signal,
-        )
+        parts = (self.executor, self.context, self._sub_sessions, runtime.report)
+        cancel, guard = self._next_cancel(), RepetitionGuard(self.tools)
+        self._run = Run(runtime, *parts, cancel, guard, self._signal)
         yield from self._begin()
         yield from self._run.work_on(message)
 

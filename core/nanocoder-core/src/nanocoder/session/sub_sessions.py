@@ -121,12 +121,16 @@ class SubSessions:
             if stricter(child.info.mode, mode) is not child.info.mode:
                 child.set_mode(mode)
 
+    def interrupt(self, reason: str) -> None:
+        """Stop what all of them do, also in the background."""
+        for child in self._children():
+            child.interrupt(reason)
+
     def close(self, report: Report) -> None:
         """Interrupt all, wait a little until they have closed, and add up their totals."""
         with self._changed:
             self._is_closed = True
-        for child in self._children():
-            child.interrupt(ENDED)
+        self.interrupt(ENDED)
         with self._changed:
             self._changed.wait_for(lambda: not self._open, CLOSE_GRACE_S)
         self.settle(report)

@@ -104,11 +104,10 @@ class ToolList:
         """Return the results as the dialect words them; *calls* are those that the model made."""
         if self.dialect is None:
             return list(results)
-        texts = map(self.dialect.render, calls, results)
         # A dialect words its text from the data, which nobody has cleaned or cut so far.
         return [
             evolve(result, output=clean_and_clip(keep_note(result, text), result.artifact))
-            for text, result in zip(texts, results, strict=True)
+            for text, result in zip(map(self.dialect.render, calls, results), results, strict=True)
         ]
 
 

@@ -49,13 +49,12 @@ def open_workspace(
 
     artifacts = journal.artifacts if journal is not None else None
     backups = artifacts / "backups" if artifacts is not None else None
-    listener = None if journal is None else partial(journal.append, "file.changed")
     return Workspace(
         root,
         backups=backups,
         keep_backups=config.core.keep_backups,
         extra_protected=map(str, own_folders(environment, root=root if ours else None)),
-        listener=listener,
+        listener=None if journal is None else partial(journal.append, "file.changed"),
         change_logs=change_logs_dir(environment),
         outputs=journal.outputs if journal is not None else None,
         readable=readable,

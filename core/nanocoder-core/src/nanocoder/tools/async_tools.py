@@ -12,7 +12,6 @@ from nanocoder.errors import Cancelled
 
 if TYPE_CHECKING:
     import asyncio
-    from concurrent.futures import Future
 
 BLOCKED_S = 5.0
 """How long a tool may keep the loop from taking turns before other tools get another one."""
@@ -31,17 +30,13 @@ def wait_for(awaitable: Awaitable[Any], cancel: Cancel) -> Any:
         return await awaitable
 
     future = asyncio.run_coroutine_threadsafe(awaited(), _loop())
-    forget = cancel.on_set(lambda: _stop(future))
+    forget = cancel.on_set(future.cancel)
     try:
         return future.result()
     except concurrent.futures.CancelledError as error:
         raise Cancelled(cancel.reason or "interrupted") from error
     finally:
         forget()
-
-
-def _stop(future: "Future[Any]") -> None:
-    future.cancel()
 
 
 def _loop() -> "asyncio.AbstractEventLoop":

@@ -8,14 +8,7 @@ from nanocoder_schema import canonical_json, for_model, json_problem
 
 from nanocoder.errors import NanocoderError
 from nanocoder.text import OutputLimit, clip, clip_output
-from nanocoder.values import (
-    ApprovalRequest,
-    Attachment,
-    ToolCall,
-    ToolResult,
-    Verdict,
-    wrong_field,
-)
+from nanocoder.values import ApprovalRequest, Attachment, ToolCall, ToolResult, Verdict, wrong_field
 
 FORBIDDEN = frozenset(
     {

@@ -348,11 +348,7 @@ def _make(function: Callable[P, R], fields: Mapping[str, Any]) -> Tool[P, R]:
             f"{name!r} is not a tool name; use lower-case letters, digits and _",
         )
     return Tool(
-        name=name,
-        description=description,
-        handler=function,
-        signature=signature,
-        **options,
+        name=name, description=description, handler=function, signature=signature, **options
     )
 
 
@@ -368,5 +364,4 @@ def _is_wrong_name(name: str) -> bool:
 
 def _unwrapped(docstring: str) -> str:
     """Join the lines of each paragraph of a docstring; line breaks cost the model tokens."""
-    paragraphs = docstring.strip().split("\n\n")
-    return "\n".join(" ".join(part.split()) for part in paragraphs)
+    return "\n".join(" ".join(part.split()) for part in docstring.strip().split("\n\n"))
