@@ -11,7 +11,7 @@ from prompt_toolkit import PromptSession
 from prompt_toolkit.application import run_in_terminal
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.enums import DEFAULT_BUFFER
-from prompt_toolkit.filters import completion_is_selected, has_focus
+from prompt_toolkit.filters import Condition, completion_is_selected, has_focus
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.keys import Keys
@@ -22,6 +22,7 @@ from nanocoder_ui_terminal.mentioned_files import Typed
 from nanocoder_ui_terminal.pastes import Pastes
 
 LEAVE: Final = "Ctrl-C again, or Ctrl-D, leaves"
+REWIND: Final = "/rewind"
 LOOK: Final = {
     "prompt": "ansicyan bold",
     "bottom-toolbar": "noreverse ansibrightblack",
@@ -143,10 +144,6 @@ class PromptInput:
         def _newline(event: KeyPressEvent) -> None:
             event.current_buffer.insert_text("\n")
 
-        @keys.add("c-c", filter=types)
-        def _interrupt(event: KeyPressEvent) -> None:
-            self._clear(event)
-
         @keys.add("s-tab")
         def _mode(event: KeyPressEvent) -> None:
             next_mode()
@@ -160,7 +157,22 @@ class PromptInput:
         def _insert(event: KeyPressEvent) -> None:
             self._paste(event)
 
+        self._add_keys_of_empty_line(keys)
         return keys
+
+    def _add_keys_of_empty_line(self, keys: KeyBindings) -> None:
+        """Add the keys that mean something else, or nothing, where text was typed."""
+        types = has_focus(DEFAULT_BUFFER)
+        is_empty = Condition(lambda: not self._prompt.default_buffer.text)
+
+        @keys.add("escape", "escape", filter=types & is_empty)
+        def _rewind(event: KeyPressEvent) -> None:
+            event.current_buffer.text = REWIND
+            event.current_buffer.validate_and_handle()
+
+        @keys.add("c-c", filter=types)
+        def _interrupt(event: KeyPressEvent) -> None:
+            self._clear(event)
 
     def _clear(self, event: KeyPressEvent) -> None:
         """Empty the line; leave if it was empty and the toolbar has said how to leave."""

@@ -75,6 +75,10 @@ class PromptQueue:
         self._queue.clear()
         return prompt
 
+    def begin(self, text: str) -> None:
+        """Put *text* into the line that is being typed."""
+        self._line = text
+
     @property
     def is_typing(self) -> bool:
         """Tell whether the person has begun a line: the cursor belongs behind it."""

@@ -10,6 +10,7 @@ from nanocoder_ui_terminal.choices import TITLE_COLUMNS, Value
 from nanocoder_ui_terminal.context_commands import compact, show_context
 from nanocoder_ui_terminal.mentioned_files import Typed
 from nanocoder_ui_terminal.reload import reload_configuration
+from nanocoder_ui_terminal.rewind import rewind
 from nanocoder_ui_terminal.text_lines import one_line, use_chat_commands
 from nanocoder_ui_terminal.undo import restore_files
 
@@ -25,6 +26,7 @@ KEYS: Final = (
     ("Shift-Tab", "next mode: plan, ask, edits"),
     ("Ctrl-C", "clear line, stop run, say no; twice: leave"),
     ("Ctrl-O", "all that the last call printed; in a run: more"),
+    ("Esc Esc", "on an empty line: go back to an earlier prompt"),
     ("Ctrl-R", "search what you typed before"),
     ("Ctrl-D", "leave"),
 )
@@ -244,6 +246,7 @@ COMMANDS: Final[Mapping[str, SlashCommand]] = {
     "output": SlashCommand("[NUMBER]", "all that the last call printed", _output),
     "undo": SlashCommand("[--force]", "put back the files that the last run changed", _undo),
     "redo": SlashCommand("", "revert the last undo", _redo),
+    "rewind": SlashCommand("[NUMBER]", "go back to an earlier prompt; also Esc Esc", rewind),
     "reload": SlashCommand("", "read the configuration again", _reload),
     "clear": SlashCommand("", "start a new session", _clear),
     "exit": SlashCommand("", "leave", _exit),

@@ -8,10 +8,7 @@ from nanocoder_ui_terminal.line_input import StoppedError, line_mode, read_line
 from nanocoder_ui_terminal.text_lines import use_chat_commands
 
 if TYPE_CHECKING:
-    from nanocoder import Cancel
-
     from nanocoder_ui_terminal.conversation import Conversation
-    from nanocoder_ui_terminal.terminal import Terminal
 
 QUESTION: Final = "Restore these files?"
 
@@ -21,7 +18,7 @@ def restore_files(conversation: "Conversation", *, redo: bool, force: bool = Fal
     from nanocoder_kit_sessions.undo import UndoRequest, undo  # few conversations undo anything
 
     def agree() -> bool:
-        return _ask(conversation.terminal, conversation.leaving)
+        return agrees_to_restore(conversation)
 
     try:
         request = UndoRequest(redo=redo, force=force)
@@ -37,10 +34,12 @@ def restore_files(conversation: "Conversation", *, redo: bool, force: bool = Fal
     conversation.say(f"Done. /{'undo' if redo else 'redo'} reverts this.")
 
 
-def _ask(terminal: "Terminal", cancelled: "Cancel") -> bool:
+def agrees_to_restore(conversation: "Conversation") -> bool:
+    """Ask whether the files that were shown may be restored."""
+    terminal = conversation.terminal
     try:
         with line_mode():
-            typed = read_line(terminal, QUESTION, "[y/n]", cancelled).strip().casefold()
+            typed = read_line(terminal, QUESTION, "[y/n]", conversation.leaving).strip().casefold()
     except (StoppedError, EOFError):
         terminal.write("\n")
         return False
