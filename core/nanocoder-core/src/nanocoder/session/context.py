@@ -2,8 +2,7 @@
 
 from collections.abc import Generator, Iterator, Sequence
 from itertools import pairwise
-
-from nanocoder_schema import Value, lazy_frozen
+from typing import NamedTuple
 
 from nanocoder.cancel import Cancel
 from nanocoder.errors import UsageError
@@ -27,8 +26,7 @@ ASSUMED = (
 )
 
 
-@lazy_frozen
-class Window(Value):
+class Window(NamedTuple):
     """How many *tokens* the model called *model* holds; *prompt_tokens* of them are no messages."""
 
     model: str
@@ -37,8 +35,7 @@ class Window(Value):
     is_assumed: bool = False
 
 
-@lazy_frozen
-class Shortened(Value):
+class Shortened(NamedTuple):
     """A shorter transcript that *plugin* made; sizes in tokens, without prompt and tools."""
 
     plugin: str
