@@ -78,10 +78,11 @@ class Subject:
 
     def spec(self, name: str) -> ProviderSpec:
         """Return one of its providers."""
-        provider = self.alone().provider(name)
-        if provider is None:
+        offer = self.alone().offered("providers", name)
+        if offer is None:
             raise LookupError(f"{self.name} offers no provider {name!r}")
-        return provider[1]
+        spec: ProviderSpec = offer[1]
+        return spec
 
 
 @cache

@@ -103,6 +103,8 @@ STYLES: Final = {
     "nanocoder_after_execute": "chain",
 }
 """Each hook's calling style, in firing order."""
+GATES: Final = frozenset(hook for hook, style in STYLES.items() if style in {"judge", "chain"})
+"""A plugin with one of these hooks is never lazy and never optional."""
 
 
 @hookspec

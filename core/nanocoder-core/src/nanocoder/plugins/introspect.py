@@ -15,7 +15,7 @@ from nanocoder_schema import canonical_json, did_you_mean, for_model_schema
 from nanocoder.errors import PluginError
 from nanocoder.hooks import specs
 from nanocoder.hooks.contributions import Command, Dialect, Resource, Sandbox, Screen
-from nanocoder.hooks.specs import PROJECT, RANK, STYLES
+from nanocoder.hooks.specs import GATES, PROJECT, RANK, STYLES
 from nanocoder.hooks.styles import problem_of
 from nanocoder.plugins.discovery import package_files
 from nanocoder.provider import ProviderSpec
@@ -25,14 +25,6 @@ from nanocoder.values import manifest_of
 
 API_VERSION = 1
 MARK = f"{PROJECT}_impl"
-GATES = (
-    "nanocoder_readable",
-    "nanocoder_before_execute",
-    "nanocoder_after_execute",
-    "nanocoder_before_request",
-)
-"""Hooks of the judge and chain styles: a plugin with one is never lazy and never optional."""
-
 MAX_TEXT_CHARS = 4_096
 """How long a description, or any other text of a tool's definition, may be."""
 
@@ -105,10 +97,7 @@ def _refuse_unfit(name: str, hook: str, function: Callable[..., Any]) -> None:
     if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
         raise PluginError(name, f"{hook} is `async def`; hooks are plain functions")
     options = getattr(function, MARK)
-    if (options.get("wrapper") or options.get("hookwrapper")) and STYLES[hook] in {
-        "judge",
-        "chain",
-    }:
+    if hook in GATES and (options.get("wrapper") or options.get("hookwrapper")):
         raise PluginError(name, f"{hook} may not be wrapped: a wrapper could overrule the others")
 
 
@@ -119,7 +108,7 @@ def describe(plugin: object, name: str) -> dict[str, Any]:
     ranks = {hook: _rank(name, hook, hookimpls[hook].function) for hook in hooks}
     description: dict[str, Any] = {
         "hooks": hooks,
-        "policy": any(hook in hooks for hook in GATES),
+        "policy": not GATES.isdisjoint(hooks),
         "ranks": {hook: rank for hook, rank in ranks.items() if rank != RANK},
     }
     if "nanocoder_settings" in hookimpls:

@@ -15,7 +15,7 @@ from nanocoder_files import open_private, replace_file
 from nanocoder_schema import lazy_frozen
 
 from nanocoder.errors import PluginError
-from nanocoder.hooks.specs import RANK
+from nanocoder.hooks.specs import GATES, RANK
 from nanocoder.plugins.discovery import (
     Installed,
     find_plugins,
@@ -86,9 +86,7 @@ def refuse_other_gates(entry: Entry, hooks: Collection[str]) -> None:
 
     A policy that lost its hook would let everything pass, and nobody would see it.
     """
-    from nanocoder.plugins.introspect import GATES
-
-    other = sorted(({*entry.hooks} ^ {*hooks}) & {*GATES})
+    other = sorted(({*entry.hooks} ^ {*hooks}) & GATES)
     if other:
         raise PluginError(
             entry.name,
@@ -231,8 +229,6 @@ def _write(cache: Path | None, data: Mapping[str, Any]) -> None:
 def _guess(plugin: Installed) -> dict[str, Any]:
     """Say what a plugin that was not imported may be, so that leaving it out opens no gate."""
     from importlib.machinery import PathFinder
-
-    from nanocoder.plugins.introspect import GATES
 
     spec = PathFinder.find_spec(plugin.module.split(".")[0]) if plugin.module else None
     files = package_files(spec.origin or "") if spec else []

@@ -16,7 +16,6 @@ from nanocoder.hooks.styles import Implementation, attempt, problem_of
 from nanocoder.plugins.discovery import site_paths
 from nanocoder.plugins.manifest import DESCRIBE_DEADLINE_S, Entry, load, refuse_other_gates
 from nanocoder.plugins.offered_tools import TOOLS, Offer, choose_owner, stub, unsound, wrapped_by
-from nanocoder.provider import ProviderSpec
 from nanocoder.tools.tool import Tool
 from nanocoder.values import EMPTY
 
@@ -205,10 +204,6 @@ class Plugins:
             raise PluginError(owners[-1], problem)
         return (owners[0], self.real(owners[0], what, name)) if owners else None
 
-    def provider(self, name: str) -> tuple[str, ProviderSpec] | None:
-        """Return the plugin and spec of the provider called *name*."""
-        return self.offered("providers", name)
-
     def tools(self) -> dict[str, Tool[..., Any]]:
         """Return all tools by name, in the order of their names, without loading a plugin.
 
@@ -347,19 +342,18 @@ class Plugins:
 
     def _load(self, name: str) -> Mapping[str, Any]:
         with self._loading:
-            return self._loaded[name] if name in self._loaded else self._loaded_now(name)
-
-    def _loaded_now(self, name: str) -> Mapping[str, Any]:
-        entry = self.entries[name]
-        try:
-            __import__(entry.module)
-            return self._register(name, sys.modules[entry.module])
-        except PluginError as error:
-            self.put_aside(name, error.problem)
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:  # noqa: BLE001 - a plugin's sys.exit must not end the program
-            self.put_aside(name, f"import failed: {problem_of(error)}")
+            if name in self._loaded:
+                return self._loaded[name]
+            entry = self.entries[name]
+            try:
+                __import__(entry.module)
+                return self._register(name, sys.modules[entry.module])
+            except PluginError as error:
+                self.put_aside(name, error.problem)
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:  # noqa: BLE001 - a plugin's sys.exit must not end the program
+                self.put_aside(name, f"import failed: {problem_of(error)}")
         if entry.is_policy:
             raise PluginError(
                 name, f"{self.set_aside[name]}; nanocoder does not start without this policy"

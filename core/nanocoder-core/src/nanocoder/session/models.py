@@ -126,17 +126,18 @@ def key_source(variables: Sequence[str]) -> str:
 
 def open_provider(plugins: Plugins, chosen: Chosen) -> Provider:
     """Open the provider of *chosen* with its plugin's settings; raises ProviderError."""
-    owner = plugins.provider(chosen.provider)
+    owner = plugins.offered("providers", chosen.provider)
     if owner is None:
         raise UsageError(f"there is no provider {chosen.provider!r}")
     plugin, spec = owner
     try:
-        return spec.open(chosen.model, plugins.settings(plugin))
+        provider: Provider = spec.open(chosen.model, plugins.settings(plugin))
     except ProviderError:
         raise
     except Exception as error:
         problem = styles.problem_of(error)
         raise ProviderError(f"{chosen} could not be opened: {problem}") from error
+    return provider
 
 
 def refuse_unknown_price(core: CoreSettings, provider: Provider, model: str) -> None:
@@ -197,7 +198,7 @@ def selected_by_plugin(plugins: Plugins, session: SessionInfo, failed: Sequence[
 
 
 def _probed(plugins: Plugins, plugin: str, name: str) -> bool | str:
-    owner = plugins.provider(name)
+    owner = plugins.offered("providers", name)
     if owner is None or owner[1].probe is None:
         return False
     try:
