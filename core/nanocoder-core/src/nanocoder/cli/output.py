@@ -5,15 +5,17 @@ Everything that was not ours made safe first.
 
 import json
 import sys
-import unicodedata
 from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Any, Final, TextIO
+from unicodedata import category, east_asian_width
 
 from nanocoder_schema import for_terminal
 
 GAP: Final = "  "
 MIN_COLUMNS: Final = 20
+BREAK_AFTER: Final = (" ", ".,/=:", "_-")
+"""What a long cell is broken after, the best first."""
 WIDE: Final = 60
 """How wide a column is made that is not the last one."""
 
@@ -98,9 +100,9 @@ def _wrapped(cell: str, width: int, *, hang: bool) -> list[str]:
 
 
 def _break(text: str, width: int) -> int:
-    """Return where *text* is broken: after a space, else a mark, else wherever it must be.
+    """Return where *text* is broken: after a space or a mark, but never so early that little stays.
 
-    Never so early that little stands on the line.
+    Without either it is broken wherever it must be.
     """
     end = used = 0
     for letter in text:
@@ -110,11 +112,8 @@ def _break(text: str, width: int) -> int:
         end += 1
     indent = len(text) - len(text.lstrip())
     end = max(end, indent + 1)
-    for marks in (" ", ".,/=:", "_-"):
-        place = max(text.rfind(mark, 0, end) for mark in marks) + 1
-        if place > max(end // 4, indent):
-            return place
-    return end
+    breaks = (max(text.rfind(mark, 0, end) for mark in marks) + 1 for marks in BREAK_AFTER)
+    return next((place for place in breaks if place > max(end // 4, indent)), end)
 
 
 def _placed(cell: str, width: int, to_right: bool) -> str:  # noqa: FBT001 - mapped by position
@@ -126,13 +125,11 @@ def cells_of(text: str) -> int:
     """Return how many columns of a terminal *text* takes."""
     if text.isascii():
         return len(text)
-    return sum(map(_cells, text))
-
-
-def _cells(letter: str) -> int:
-    if unicodedata.category(letter) in {"Mn", "Me"}:  # also those that combine with nothing
-        return 0
-    return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+    return sum(
+        # Marks over a letter take no column, also those that combine with nothing.
+        0 if category(letter) in {"Mn", "Me"} else 2 if east_asian_width(letter) in "WF" else 1
+        for letter in text
+    )
 
 
 def is_agreed(question: str) -> bool:

@@ -69,17 +69,10 @@ def _piped(*, wait: bool) -> str:
     is_pipe = stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
     if not (stat.S_ISREG(mode) or is_pipe or (wait and not os.isatty(descriptor))):
         return ""
-    if is_pipe and not wait and not _is_ready(descriptor, FIRST_BYTE_S):
+    if is_pipe and not wait and not select.select([descriptor], [], [], FIRST_BYTE_S)[0]:
         complain(LEFT_OUT)
         return ""
     return _read(descriptor).decode("utf-8", "replace")
-
-
-def _is_ready(descriptor: int, seconds: float) -> bool:
-    """Tell whether there is something to read, or the end, within *seconds*."""
-    poll = select.poll()
-    poll.register(descriptor, select.POLLIN | select.POLLHUP)
-    return bool(poll.poll(seconds * 1000))
 
 
 def _read(descriptor: int) -> bytes:

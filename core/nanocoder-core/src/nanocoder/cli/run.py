@@ -292,7 +292,10 @@ def _show_result(data: Mapping[str, Any], session: Session, arguments: argparse.
     if arguments.output == "json":
         answers().write(json.dumps(data) + "\n")
         return
-    _print(data)
+    if data["status"] == "ok":
+        sys.stdout.write(for_terminal(data["output"]).rstrip("\n") + "\n")
+        return
+    complain(data["output"])
     is_unknown = data["error_class"] == UnknownTool.error_class
     if is_unknown and not session.plugins.why_missing(arguments.tool):
         complain(TABLE)
@@ -309,10 +312,3 @@ def _parsed(text: str) -> dict[str, Any]:
             f"""the arguments must be a JSON object, as in '{{"path": "a.py"}}', not {text!r:.80}"""
         )
     return values
-
-
-def _print(data: Any) -> None:
-    if data["status"] != "ok":
-        complain(data["output"])
-        return
-    sys.stdout.write(for_terminal(data["output"]).rstrip("\n") + "\n")
