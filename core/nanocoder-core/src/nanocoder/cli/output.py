@@ -15,7 +15,7 @@ from nanocoder_schema import for_terminal
 GAP: Final = "  "
 MIN_COLUMNS: Final = 20
 BREAK_AFTER: Final = (" ", ".,/=:", "_-")
-"""What a long cell is broken after, the best first."""
+"""Marks after which a long cell may be broken, the best ones first."""
 WIDE: Final = 60
 """How wide a column is made that is not the last one."""
 
