@@ -14,7 +14,7 @@ HOOKSPECS = repository.CORE / "src/nanocoder/hooks/specs.py"
 HEADINGS = ("Called", "Results", "Raises", "Example")
 PLUGINS_PAGE = repository.ROOT / "docs/reference/plugins.md"
 PACKAGES_LIST = repository.CORE / "src/nanocoder/plugins/packages.txt"
-LISTED_OFFERS = ("tools", "providers", "commands", "screens", "dialects", "sandboxes")
+LISTED_OFFERS = ("tools", "providers", "commands", "screens", "dialects", "sandboxes", "stores")
 TABLE_START = "<!-- plugins: written by `nox -s table` -->"
 TABLE_END = "<!-- end of plugins -->"
 

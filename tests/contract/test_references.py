@@ -42,8 +42,8 @@ VALUES = (
     nanocoder.ModelInfo,
     nanocoder.Command,
     nanocoder.Argument,
-    nanocoder.SessionSummary,
-    nanocoder.Record,
+    nanocoder.Store,
+    nanocoder.StoredSession,
     nanocoder.Screen,
     nanocoder.Resource,
 )

@@ -16,6 +16,7 @@ from nanocoder import (
     open_session,
     tool,
 )
+from nanocoder_kit_sessions import testing
 from nanocoder_testing import Scripted
 
 TURNS, WINDOW = 2_000, 32_768
@@ -64,6 +65,7 @@ def test_two_thousand_turns_fit_a_window_of_32k_and_resume_as_they_were(tmp_path
     server, plugins = Server(), Plugins()
     plugins.add(nanocoder_compact_trim, "compact-trim")
     plugins.add(Looking(), "looking")
+    plugins.add(testing, "files")
     plugins.add(server, "script")
     options = {"plugins": plugins, "environment": {"HOME": str(tmp_path)}, "model": "script"}
     with open_session(tmp_path, max_turns=TURNS + 1, **options) as session:

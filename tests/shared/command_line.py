@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from nanocoder.session.journal import read
-from nanocoder_kit_sessions import Record
+from nanocoder_kit_sessions.records import Record, read
 
 COMMAND = str(Path(sys.executable).with_name("nanocoder"))
 RUN_TIMEOUT_S = 60

@@ -90,7 +90,7 @@ def test_nothing_else_of_ours_can_be_read(session, call):
 
 @pytest.mark.finding("N13")
 def test_a_session_keeps_at_most_so_much_and_the_oldest_go(session, call, monkeypatch):
-    monkeypatch.setattr("nanocoder.session.journal.MAX_OUTPUT_BYTES", 250_000)
+    monkeypatch.setattr("nanocoder_kit_sessions.journal.MAX_OUTPUT_BYTES", 250_000)
     paths = [pathlib.Path(call("bash", command=LONG)["artifact"]) for _ in range(4)]
     assert [path.exists() for path in paths] == [False, False, True, True]
     gone = call("read_file", path=str(paths[0]))

@@ -49,7 +49,7 @@ def test_sess_015_a_large_session_is_listed_and_gone_on_with(nanocoder):
     nanocoder("run", "--model", nanocoder.script(DONE), "go")
     (journal,) = journals(nanocoder)
     write = (
-        "import sys; from pathlib import Path; from nanocoder import SessionStore\n"
+        "import sys; from pathlib import Path; from nanocoder_kit_sessions import SessionStore\n"
         "store = SessionStore(Path(sys.argv[1]))\n"
         "_, journal = store.open(sys.argv[2])\n"
         "for number in range(20_000):\n"

@@ -22,9 +22,8 @@ from nanocoder import (
 )
 from nanocoder.config.config import Config
 from nanocoder.provider import ProviderSpec
-from nanocoder.session.store import SessionStore
 from nanocoder.values import Usage
-from nanocoder_kit_sessions import remove
+from nanocoder_kit_sessions import SessionStore, remove, testing
 from nanocoder_testing.playing import called
 
 ANY = {"effects": {"read", "write"}, "composed_of": ("*",), "timeout_s": 0, "risk": "medium"}
@@ -86,6 +85,7 @@ def session(tmp_path):
             ),
         )
         plugins.add(mine, "mine")
+        plugins.add(testing, "files")
         environment = {"HOME": str(tmp_path / "home")}
         cwd = tmp_path / "work"
         cwd.mkdir(exist_ok=True)

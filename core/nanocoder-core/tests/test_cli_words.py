@@ -9,7 +9,7 @@ from nanocoder import Plugins
 from nanocoder.cli.commands import build
 from nanocoder.cli.dispatch import command_of
 from nanocoder.errors import UsageError
-from nanocoder.session.store import SessionStore
+from nanocoder_kit_sessions import SessionStore
 from nanocoder_schema import nearest
 
 pytestmark = pytest.mark.timeout(60)  # many of these are several processes, on any machine

@@ -6,13 +6,13 @@ from nanocoder import (
     Message,
     Plugins,
     ProviderError,
-    SessionStore,
     Usage,
     UsageError,
     hookimpl,
     open_session,
     tool,
 )
+from nanocoder_kit_sessions import SessionStore, testing
 from nanocoder_testing import Scripted, opened
 
 WORDS = "word " * 1_200
@@ -181,6 +181,7 @@ def test_a_compacted_session_resumes_as_it_was_and_its_journal_keeps_the_origina
     environment = {"HOME": str(tmp_path)}
     plugins = Plugins()
     plugins.add(LastOnly(), "last")
+    plugins.add(testing, "files")
     plugins.add(Scripted(["first answer", "second answer"], context=9_000), "script")
     options = {"plugins": plugins, "environment": environment, "model": "script"}
     with open_session(tmp_path, **options) as session:

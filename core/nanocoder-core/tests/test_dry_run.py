@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 from nanocoder import Effect, Plugins, ToolContext, hookimpl, tool
 from nanocoder.path.preview import DRY_RUN_RESULT, is_performed
-from nanocoder.session.journal import read
 from nanocoder_kit_sessions.file_history import History
+from nanocoder_kit_sessions.records import read
 from nanocoder_testing import play
 
 pytestmark = [pytest.mark.contract("B10"), pytest.mark.timeout(60)]

@@ -23,6 +23,7 @@ from nanocoder import (
     hookimpl,
     tool,
 )
+from nanocoder_kit_sessions import testing
 from nanocoder_testing import opened, play
 from nanocoder_testing.playing import called
 
@@ -433,7 +434,8 @@ def test_a_link_that_breaks_withholds_the_result(tmp_path, answer):
 def test_a_long_result_is_clipped_in_the_middle_and_kept_whole(tmp_path, home):
     long = "x" * 200_000
     options = {"persist": True, "environment": {"HOME": str(home)}}
-    with opened(tmp_path, plugins={"tools": Tools(echo)}, **options) as (session, _):
+    plugins = {"tools": Tools(echo), "files": testing}
+    with opened(tmp_path, plugins=plugins, **options) as (session, _):
         result, events = called(session, "echo", {"text": long})
     assert len(result.output) < 60_000
     assert result.metadata["truncated"] is True

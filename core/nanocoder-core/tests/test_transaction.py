@@ -21,10 +21,11 @@ from nanocoder import (
     open_session,
     tool,
 )
-from nanocoder.session.journal import read
 from nanocoder.values import Decision
 from nanocoder_files import Workspace
+from nanocoder_kit_sessions import testing
 from nanocoder_kit_sessions.file_history import History
+from nanocoder_kit_sessions.records import read
 from nanocoder_testing import opened, play
 from nanocoder_testing.playing import called
 
@@ -704,10 +705,8 @@ def test_a_report_names_what_stayed_changed(root):
 
 def test_the_journal_keeps_what_was_restored(root, state):
     environment = {"HOME": str(state.parents[2])}
-    with opened(root, plugins={"tools": Tools(rename)}, persist=True, environment=environment) as (
-        session,
-        _,
-    ):
+    plugins = {"tools": Tools(rename), "files": testing}
+    with opened(root, plugins=plugins, persist=True, environment=environment) as (session, _):
         for _ in session.call("rename", {"path": "a.txt", "fail": True}):
             pass
         (journal,) = (state / "sessions").glob("*.jsonl")

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 from attrs import evolve
 from nanocoder import Attachment, Decision, ToolError, ToolResult, Verdict, hookimpl, tool
+from nanocoder_kit_sessions import testing
 from nanocoder_testing import opened
 from nanocoder_testing.playing import called
 
@@ -101,7 +102,7 @@ def test_the_journal_knows_how_every_such_call_ended(tmp_path):
     work.mkdir()
     kept = {"persist": True, "environment": {"HOME": str(tmp_path / "home")}}
     for value in (evolve(SOUND, data=CYCLE), {(1, 2): 3}, ToolError("no", data={1: CYCLE})):
-        plugins = {"odd": returning(value)}
+        plugins = {"odd": returning(value), "files": testing}
         with opened(work, [[("odd", {})], "Done."], plugins=plugins, **kept) as (one, _):
             list(one.run("go"))
     journals = [path.read_text() for path in (tmp_path / "home").rglob("*.jsonl")]

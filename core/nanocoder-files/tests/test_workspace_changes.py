@@ -25,6 +25,7 @@ from nanocoder import (
     tool,
 )
 from nanocoder_files import Workspace, WorkspaceError, recover
+from nanocoder_kit_sessions import testing
 
 
 @pytest.fixture(params=["openat2", "walk"])
@@ -348,6 +349,7 @@ def test_a_session_keeps_ten_backups_of_a_file_or_as_many_as_configured(tmp_path
     (home / ".config/nanocoder/config.toml").write_text(setting)
     plugins = Plugins()
     plugins.add(SimpleNamespace(nanocoder_tools=hookimpl(lambda: [rewrite])), "rewriting")
+    plugins.add(testing, "files")
     options = {"environment": {"HOME": str(home)}, "plugins": plugins, "mode": "auto"}
     with open_session(work, approve=agree, **options) as session:
         *_, returned = session.call("rewrite", {"times": 13})

@@ -16,7 +16,7 @@ from nanocoder import (
     tool,
 )
 from nanocoder_command_observe.call_trace import STAGES, trace
-from nanocoder_kit_sessions import SessionStore
+from nanocoder_kit_sessions import SessionStore, testing
 from nanocoder_testing import opened
 
 
@@ -55,7 +55,7 @@ def call(tmp_path, home):
 
     def make(*targets, name="look", **plugins):
         events = []
-        plugins = {"tools": Tools(), **plugins}
+        plugins = {"tools": Tools(), "files": testing, **plugins}
         options = {"persist": True, "environment": {"HOME": str(home)}}
         with opened(tmp_path, plugins=plugins, approve=agree, **options) as (session, _):
             for target in targets:
@@ -189,7 +189,7 @@ def test_a_hook_that_hears_nothing_is_told_once_and_stands_in_the_trace(call):
 
 @pytest.mark.contract("NT-102")
 def test_a_journal_that_cannot_be_written_is_told_once(tmp_path, home):
-    plugins = {"tools": Tools()}
+    plugins = {"tools": Tools(), "files": testing}
     options = {"persist": True, "environment": {"HOME": str(home)}}
     with opened(tmp_path, plugins=plugins, **options) as (session, _):
         journal = session.journal

@@ -18,6 +18,7 @@ from nanocoder import (
     tool,
 )
 from nanocoder_compact_trim.trimming import trim
+from nanocoder_kit_sessions import testing
 from nanocoder_testing import Scripted, opened
 
 
@@ -134,6 +135,7 @@ def test_many_turns_fit_a_small_window_and_resume_as_they_were(tmp_path):
     server, plugins = Server(120, 4_096), Plugins()
     for each, name in ((plugin, "compact-trim"), (Looking(), "looking"), (server, "script")):
         plugins.add(each, name)
+    plugins.add(testing, "files")
     options = {"plugins": plugins, "environment": {"HOME": str(tmp_path)}, "model": "script"}
     with open_session(tmp_path, max_turns=3_000, **options) as session:
         compacted = [event for event in session.run("go") if event.kind == "transcript.compacted"]

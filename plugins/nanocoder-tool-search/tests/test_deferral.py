@@ -6,6 +6,7 @@ from itertools import pairwise
 import nanocoder_tool_search as plugin
 import pytest
 from nanocoder import Effect, ProviderSpec, ToolCall, ToolResult, hookimpl, tool
+from nanocoder_kit_sessions import testing
 from nanocoder_testing import Scripted, opened, play
 
 EVERYDAY = ["grep", "read_file"]
@@ -172,10 +173,10 @@ def test_a_resumed_session_knows_what_was_found_or_called(tmp_path, work, how):
     kept = {"persist": True, "environment": at_home(tmp_path)}
     turn = finding("beta") if how == "found" else [("beta", {})]
     turns = [turn, "Done."]
-    with opened(work, turns, plugins=both(), **kept) as (session, before):
+    with opened(work, turns, plugins=both(files=testing), **kept) as (session, before):
         list(session.run("go"))
     resumed = {"resume": session.id, **kept}
-    with opened(work, ["Done."], plugins=both(), **resumed) as (session, after):
+    with opened(work, ["Done."], plugins=both(files=testing), **resumed) as (session, after):
         list(session.run("go on"))
     assert sent(after.requests[0]) == sent(before.requests[1])
 

@@ -13,6 +13,7 @@ from types import SimpleNamespace
 import pytest
 from attrs import evolve
 from nanocoder import ApprovalAnswer, Decision, Verdict, hookimpl, tool
+from nanocoder_kit_sessions import testing
 from nanocoder_tool_task import git as asking
 from nanocoder_tool_task import places as where
 from nanocoder_tool_task import worktree
@@ -419,7 +420,8 @@ def test_what_a_killed_process_leaves_is_removed_at_the_next_use(run, clean, scr
 @pytest.mark.contract("MA-83")
 def test_the_patch_is_a_file_that_git_applies(run, clean, script, git, tmp_path_factory):
     def unsaved(persist):
-        return {"persist": persist, "environment": {"HOME": str(script.home)}}
+        plugins = {"files": testing}
+        return {"persist": persist, "environment": {"HOME": str(script.home)}, "plugins": plugins}
 
     turns = [calls(WRITE, ADD), {"text": "Done."}]
     result, _ = run(*turns, arguments=ISOLATED, **unsaved(True))

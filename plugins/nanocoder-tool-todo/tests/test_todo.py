@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import nanocoder_tool_todo
 import pytest
 from nanocoder import BadArguments, SessionInfo, ToolContext, ToolError
+from nanocoder_kit_sessions import testing
 from nanocoder_testing import opened, tree_digest
 from nanocoder_testing.playing import called
 from nanocoder_tool_todo import nanocoder_resources, todo_read, todo_write
@@ -181,7 +182,11 @@ def test_a_resumed_session_has_its_list(tmp_path, home):
     environment = {"HOME": str(home)}
     cwd = tmp_path / "work"
     cwd.mkdir()
-    options = {"plugins": [nanocoder_tool_todo], "persist": True, "environment": environment}
+    options = {
+        "plugins": [nanocoder_tool_todo, testing],
+        "persist": True,
+        "environment": environment,
+    }
     with opened(cwd, **options) as (session, _):
         list(session.call("todo_write", {"todos": TASKS}))
         identity = session.id

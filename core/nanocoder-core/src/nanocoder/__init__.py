@@ -13,6 +13,7 @@ _NAMES = {
     "nanocoder.cli.host": "Host",
     "nanocoder.config.config": "Config",
     "nanocoder.config.document": "ConfigFile project_file read_project_bytes read_user_file",
+    "nanocoder.config.places": "state_dir",
     "nanocoder.config.trust": "trust untrust",
     "nanocoder.errors": """
         ApprovalNeeded Cancelled ConfigError Denied PersonError PluginError ProviderError TimedOut
@@ -20,7 +21,10 @@ _NAMES = {
     """,
     "nanocoder.hooks.specs": "hookimpl",
     "nanocoder.session.session": "Session",
-    "nanocoder.hooks.contributions": "Argument Command Dialect Display Resource Sandbox Screen",
+    "nanocoder.hooks.contributions": """
+        Argument Command Dialect Display Journal Resource Sandbox Screen Sessions Store
+        StoredSession
+    """,
     "nanocoder.plugins": "Plugins",
     "nanocoder.plugins.discovery": "start_files",
     "nanocoder.plugins.packages": "known_packages",
@@ -31,11 +35,8 @@ _NAMES = {
     "nanocoder.session.repetition": "repeats_itself",
     "nanocoder.session.models": "Chosen choose_model key_source open_provider usable",
     "nanocoder.session.messages": "encode_message spoken",
-    "nanocoder.session.journal": "Journal Record",
     "nanocoder.session.installed": "start_notices",
-    "nanocoder.session.store": "SessionStore SessionSummary",
     "nanocoder.session.prompt": "message_tokens",
-    "nanocoder.session.transcript": "Transcript without_rewound",
     "nanocoder.text": "OutputLimit brief clip clip_output count_tokens without_password",
     "nanocoder.tools.session_info": "CallLimit ChildSession SessionInfo",
     "nanocoder.tools.tool": "Tool ToolContext ToolInfo tool",

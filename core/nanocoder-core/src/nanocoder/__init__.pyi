@@ -37,6 +37,7 @@ from nanocoder.config.document import ConfigFile as ConfigFile
 from nanocoder.config.document import project_file as project_file
 from nanocoder.config.document import read_project_bytes as read_project_bytes
 from nanocoder.config.document import read_user_file as read_user_file
+from nanocoder.config.places import state_dir as state_dir
 from nanocoder.config.trust import trust as trust
 from nanocoder.config.trust import untrust as untrust
 from nanocoder.errors import ApprovalNeeded as ApprovalNeeded
@@ -53,9 +54,13 @@ from nanocoder.hooks.contributions import Argument as Argument
 from nanocoder.hooks.contributions import Command as Command
 from nanocoder.hooks.contributions import Dialect as Dialect
 from nanocoder.hooks.contributions import Display as Display
+from nanocoder.hooks.contributions import Journal as Journal
 from nanocoder.hooks.contributions import Resource as Resource
 from nanocoder.hooks.contributions import Sandbox as Sandbox
 from nanocoder.hooks.contributions import Screen as Screen
+from nanocoder.hooks.contributions import Sessions as Sessions
+from nanocoder.hooks.contributions import Store as Store
+from nanocoder.hooks.contributions import StoredSession as StoredSession
 from nanocoder.hooks.specs import hookimpl as hookimpl
 from nanocoder.plugins import Plugins as Plugins
 from nanocoder.plugins.discovery import start_files as start_files
@@ -72,8 +77,6 @@ from nanocoder.provider import ThinkingDelta as ThinkingDelta
 from nanocoder.provider import ToolDefinition as ToolDefinition
 from nanocoder.session.api import open_session as open_session
 from nanocoder.session.installed import start_notices as start_notices
-from nanocoder.session.journal import Journal as Journal
-from nanocoder.session.journal import Record as Record
 from nanocoder.session.messages import encode_message as encode_message
 from nanocoder.session.messages import spoken as spoken
 from nanocoder.session.models import Chosen as Chosen
@@ -84,10 +87,6 @@ from nanocoder.session.models import usable as usable
 from nanocoder.session.prompt import message_tokens as message_tokens
 from nanocoder.session.repetition import repeats_itself as repeats_itself
 from nanocoder.session.session import Session as Session
-from nanocoder.session.store import SessionStore as SessionStore
-from nanocoder.session.store import SessionSummary as SessionSummary
-from nanocoder.session.transcript import Transcript as Transcript
-from nanocoder.session.transcript import without_rewound as without_rewound
 from nanocoder.text import OutputLimit as OutputLimit
 from nanocoder.text import brief as brief
 from nanocoder.text import clip as clip

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from nanocoder import Host, UsageError
+from nanocoder_kit_sessions import session_store
 
 from nanocoder_command_observe.statistics import Statistics, missed, statistics
 
@@ -22,7 +23,9 @@ HEAD: Final = (
 
 def run(arguments: Namespace, host: Host, objectives: Mapping[str, Mapping[str, float]]) -> int:
     """Print the figures; with --check, return 1 when one of the *objectives* is missed."""
-    figures = statistics(host.sessions, since=_since(arguments.days), tool=arguments.tool or "")
+    figures = statistics(
+        session_store(host), since=_since(arguments.days), tool=arguments.tool or ""
+    )
     rows = [
         {**tool.data(), "missed": missed(tool, objectives), "judged": _is_judged(name, objectives)}
         for name, tool in figures.tools.items()

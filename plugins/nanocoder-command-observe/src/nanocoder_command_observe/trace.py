@@ -4,7 +4,7 @@ import time
 from argparse import Namespace
 
 from nanocoder import Host
-from nanocoder_kit_sessions import sessions_with_work
+from nanocoder_kit_sessions import session_store, sessions_with_work
 
 from nanocoder_command_observe.call_trace import Stage, trace
 
@@ -12,7 +12,7 @@ from nanocoder_command_observe.call_trace import Stage, trace
 def run(arguments: Namespace, host: Host) -> int:
     """Print the stages of one call of a session."""
     session_id = _session(host, arguments.session)
-    call = trace(host.sessions.records(session_id), arguments.call)
+    call = trace(session_store(host).records(session_id), arguments.call)
     if arguments.output == "json":
         stages = [stage.data() for stage in call.stages]
         names = {"session": session_id, "call": call.call_id, "tool": call.tool}
@@ -27,9 +27,9 @@ def run(arguments: Namespace, host: Host) -> int:
 def _session(host: Host, name: str) -> str:
     """Return the session that is meant; the last one of the directory may be a single call."""
     if name == "last":
-        summaries = sessions_with_work(host.sessions, host.cwd)
+        summaries = sessions_with_work(session_store(host), host.cwd)
         name = next((summary.id for summary in summaries), name)
-    return host.sessions.find(name, cwd=host.cwd)
+    return session_store(host).find(name, cwd=host.cwd)
 
 
 def _cells(stage: Stage) -> tuple[str, ...]:

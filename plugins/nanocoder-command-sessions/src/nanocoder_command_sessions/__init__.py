@@ -2,11 +2,12 @@
 
 from argparse import Namespace
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from typing import Final
 
-from nanocoder import Argument, Command, Host, hookimpl
+from nanocoder import Argument, Command, Host, UsageError, hookimpl
 
 OUTPUT: Final = Argument("--output", "output format", default="text", choices=("text", "json"))
 DIRECTORY: Final = Argument("--cwd", "the directory (default: this one)", metavar="DIR")
@@ -224,8 +225,9 @@ def _lazy(module: str, function: str) -> Callable[[Namespace, Host], int]:
 
 
 def _run(module: str, function: str, arguments: Namespace, host: Host) -> int:
-    from nanocoder_kit_sessions import remove_old  # a start only lists the commands
+    from nanocoder_kit_sessions import remove_old, session_store  # a start only lists the commands
 
-    remove_old(host.sessions, host.config.core.keep_sessions_days)
+    with suppress(UsageError):  # of a store of another kind, which some of the commands can use
+        remove_old(session_store(host), host.config.core.keep_sessions_days)
     run = getattr(import_module(f"{__name__}.{module}"), function)
     return int(run(arguments, host))

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from nanocoder import PersonError, UsageError, encode_message
-from nanocoder_kit_sessions import Record, SessionStore, Transcript
+from nanocoder import PersonError, UsageError
+from nanocoder_kit_sessions import Record, SessionStore, Transcript, store_message
 from nanocoder_kit_sessions.prompts import find_prompt
 
 ID: Final = re.compile(r"[0-9]{8}-[0-9]{6}-[a-z0-9]{4}")
@@ -52,9 +52,9 @@ def fork(store: SessionStore, origin: str, cwd: Path | None = None, number: int 
         origin={**facts, "forked_from": origin},
     )
     for message in past.messages:
-        journal.append("message", encode_message(message, journal.artifact))
+        journal.append("message", store_message(message, journal.artifact))
     journal.close()
-    if journal.path is None:
+    if journal.artifacts is None:
         raise PersonError("the new session could not be kept")
     return session_id
 

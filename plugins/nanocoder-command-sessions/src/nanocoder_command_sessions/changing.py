@@ -5,6 +5,7 @@ from typing import Final
 
 from nanocoder import Host, UsageError
 from nanocoder_kit_sessions import remove as remove_session
+from nanocoder_kit_sessions import session_store
 
 from nanocoder_command_sessions import archive
 from nanocoder_command_sessions.listing import last_used, title_of
@@ -21,9 +22,10 @@ def resume(arguments: Namespace, host: Host) -> int:
 
 def fork(arguments: Namespace, host: Host) -> int:
     """Start a session with the messages of another, and print its ID."""
-    origin = host.sessions.find(arguments.id, cwd=host.cwd)
+    store = session_store(host)
+    origin = store.find(arguments.id, cwd=host.cwd)
     number = 0 if arguments.at is None else prompt_number("--at", arguments.at)
-    session_id = archive.fork(host.sessions, origin, number=number)
+    session_id = archive.fork(store, origin, number=number)
     if arguments.output == "json":
         host.print_json({"session_id": session_id})
         return 0
@@ -45,14 +47,14 @@ def prompt_number(option: str, number: int) -> int:
 def rename(arguments: Namespace, host: Host) -> int:
     """Give a session a title."""
     title = " ".join(arguments.title)
-    session_id = archive.rename(host.sessions, arguments.id, title, host.cwd)
+    session_id = archive.rename(session_store(host), arguments.id, title, host.cwd)
     host.print_line(f"Renamed: {session_id}")
     return 0
 
 
 def remove(arguments: Namespace, host: Host) -> int:
     """Delete a session, if the person agrees."""
-    session_id = host.sessions.find(arguments.id, cwd=host.cwd)
+    session_id = session_store(host).find(arguments.id, cwd=host.cwd)
     # A full ID names one session for certain, so scripts need not confirm it.
     if not arguments.yes and (host.is_interactive or arguments.id != session_id):
         session = f"{session_id}{_description(host, session_id)}"
@@ -63,13 +65,13 @@ def remove(arguments: Namespace, host: Host) -> int:
         if not host.agrees("Remove it with its backups and outputs?"):
             host.print_line("Not removed.")
             return 0
-    remove_session(host.sessions, session_id)
+    remove_session(session_store(host), session_id)
     host.print_line(f"Removed: {session_id}")
     return 0
 
 
 def _description(host: Host, session_id: str) -> str:
-    for summary in host.sessions.list():
+    for summary in session_store(host).list():
         if summary.id == session_id:
             return f", last used {last_used(summary)}: {title_of(summary) or 'no prompt'}"
     return ""

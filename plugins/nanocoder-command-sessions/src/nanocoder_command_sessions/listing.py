@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from nanocoder import Host, PersonError, one_line
-from nanocoder_kit_sessions import SessionSummary, matches
+from nanocoder_kit_sessions import SessionSummary, matches, session_store
 
 MAX_TITLE, MIN_TITLE = 86, 12
 DIRECTORY_COLUMNS: Final = 28
@@ -28,7 +28,7 @@ EMPTY: Final = "{} without a model's answer not shown (--empty lists them)."
 
 def list_sessions(arguments: Namespace, host: Host) -> int:
     """Print the sessions that have a prompt, and of those without an answer how many there are."""
-    prompted = [summary for summary in host.sessions.list() if summary.title]
+    prompted = [summary for summary in session_store(host).list() if summary.title]
     tags = _tags(host, is_needed=bool(arguments.tag))
     matching = [
         summary
@@ -63,10 +63,11 @@ def _tags(host: Host, *, is_needed: bool) -> Mapping[str, Sequence[str]]:
     """Return the tags of each session; before the first tag or search there is no index of them."""
     from nanocoder_kit_sessions.search_index import has_index, open_index  # it imports sqlite3
 
-    if not is_needed and not has_index(host.sessions):
+    store = session_store(host)
+    if not is_needed and not has_index(store):
         return {}
     try:
-        with open_index(host.sessions, host.say) as index:
+        with open_index(store, host.say) as index:
             return {session.id: session.tags for session in index.sessions().values()}
     except PersonError as error:
         if is_needed:
@@ -117,7 +118,7 @@ def in_tree(sessions: Sequence[SessionSummary]) -> Iterator[tuple[SessionSummary
 
 def _place_of_fork(host: Host, summary: SessionSummary) -> str:
     """Say at which prompt of its origin a fork begins; at the end of it if at none."""
-    first = next(iter(host.sessions.records(summary.id)), None)
+    first = next(iter(session_store(host).records(summary.id)), None)
     number = str(first.data.get("forked_at", "")) if first is not None else ""
     return f"at {number}: " if number.isdecimal() else ""
 

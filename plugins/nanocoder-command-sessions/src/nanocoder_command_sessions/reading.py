@@ -4,7 +4,7 @@ from argparse import Namespace
 from typing import Any, Final
 
 from nanocoder import Host, Message, brief, encode_message, one_line, spoken
-from nanocoder_kit_sessions import Transcript
+from nanocoder_kit_sessions import Transcript, session_store
 from nanocoder_kit_sessions.prompts import prompt_numbers, prompts_of
 
 from nanocoder_command_sessions.archive import read_session
@@ -16,7 +16,7 @@ SECRETS: Final = "Contains everything the model read, possibly secrets. Review b
 
 def show(arguments: Namespace, host: Host) -> int:
     """Print a transcript: messages as they are, calls and results in a line each."""
-    records, transcript = read_session(host.sessions, arguments.id, host.cwd)
+    records, transcript = read_session(session_store(host), arguments.id, host.cwd)
     numbers = prompt_numbers(transcript.messages, prompts_of(records))
     if arguments.output == "json":
         data = _data(transcript)
@@ -33,8 +33,8 @@ def export(arguments: Namespace, host: Host) -> int:
     """Print a whole transcript, for people who read it elsewhere."""
     from nanocoder_command_sessions.markdown import as_markdown  # few sessions are exported
 
-    session_id = host.sessions.find(arguments.id, cwd=host.cwd)
-    transcript = host.sessions.transcript(session_id)
+    session_id = session_store(host).find(arguments.id, cwd=host.cwd)
+    transcript = session_store(host).transcript(session_id)
     if arguments.output == "json":
         host.print_json({"session_id": session_id, **_data(transcript)})
     else:

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from attrs import asdict
 from nanocoder import Host, UsageError, one_line
+from nanocoder_kit_sessions import session_store
 from nanocoder_kit_sessions.journal_text import tags_of
 from nanocoder_kit_sessions.search_index import IndexedSession, Match, open_index
 
@@ -34,7 +35,7 @@ def search(arguments: Namespace, host: Host) -> int:
         is_here = not arguments.here or session.cwd == str(host.cwd)
         return is_here and (not arguments.tag or tag_of(arguments.tag) in session.tags)
 
-    with open_index(host.sessions, host.say) as index:
+    with open_index(session_store(host), host.say) as index:
         matches = index.search(words, fits, limit + 1)
     if arguments.output == "json":
         host.print_json([_data(match) for match in matches[:limit]])
@@ -52,15 +53,16 @@ def search(arguments: Namespace, host: Host) -> int:
 
 def tag(arguments: Namespace, host: Host) -> int:
     """Add tags to a session and take others away; without any, print those that it has."""
-    session_id = host.sessions.find(arguments.id, cwd=host.cwd)
+    store = session_store(host)
+    session_id = store.find(arguments.id, cwd=host.cwd)
     added = {tag_of(word.removeprefix("+")) for word in arguments.tags if word[:1] != "-"}
     removed = {tag_of(word.removeprefix("-")) for word in arguments.tags if word[:1] == "-"}
-    before = set(tags_of(host.sessions.records(session_id)))
+    before = set(tags_of(store.records(session_id)))
     after = sorted((before | added) - removed)
     if len(after) > MAX_TAGS:
         raise UsageError(f"a session has at most {MAX_TAGS} tags")
     if arguments.tags and set(after) != before:
-        _, journal = host.sessions.take(session_id)
+        _, journal = store.take(session_id)
         try:
             journal.append("session.changed", {"tags": after}, is_use=False)
         finally:

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from attrs import define, field, frozen
-from nanocoder import Record, brief, without_rewound
+from nanocoder import brief
 from nanocoder_files import open_private
 
 from nanocoder_kit_sessions.prompts import Prompt, prompts_of
+from nanocoder_kit_sessions.records import Record
+from nanocoder_kit_sessions.transcript import without_rewound
 
 MAX_LINE_BYTES: Final = 268_435_456
 TEXT_CHARS: Final = 100_000

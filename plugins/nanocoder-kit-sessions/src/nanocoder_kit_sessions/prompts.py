@@ -4,7 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from attrs import frozen
-from nanocoder import Message, Record, UsageError, counted, spoken, without_rewound
+from nanocoder import Message, UsageError, counted, spoken
+
+from nanocoder_kit_sessions.records import Record
+from nanocoder_kit_sessions.transcript import without_rewound
 
 
 @frozen

@@ -8,8 +8,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from nanocoder import SessionStore, UsageError
+from nanocoder import UsageError
 from nanocoder_kit_snapshots import GitStore, SnapshotError, read_entries
+
+from nanocoder_kit_sessions.store import SessionStore
 
 DAY_S: Final = 86_400.0
 

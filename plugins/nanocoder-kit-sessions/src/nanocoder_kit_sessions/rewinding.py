@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import Final
 
 from attrs import frozen
-from nanocoder import Host, Journal, Message, PersonError, Session, UsageError, encode_message
+from nanocoder import Host, Message, PersonError, Session, UsageError, encode_message
 
 from nanocoder_kit_sessions.file_history import History
+from nanocoder_kit_sessions.journal import RecordJournal
 from nanocoder_kit_sessions.prompts import Prompt, find_prompt
+from nanocoder_kit_sessions.store import session_store
 from nanocoder_kit_sessions.undo import UndoRequest, undo
 
 NOT_KEPT: Final = "this session is not kept, so it cannot be rewound"
@@ -55,9 +57,10 @@ def rewind(
     said, and an undo of files can be reversed. Raises: PersonError.
     """
     if isinstance(session, str):
-        session = host.sessions.find(session, cwd=host.cwd)
-        records = host.sessions.records(session)
-        folder: Path | None = host.sessions.path(session).with_suffix("")
+        store = session_store(host)
+        session = store.find(session, cwd=host.cwd)
+        records = store.records(session)
+        folder: Path | None = store.path(session).with_suffix("")
     else:
         journal = _journal_of(session)
         records, folder = journal.records(), journal.artifacts
@@ -78,7 +81,7 @@ def rewind(
     return Rewound(session_id, prompt, restored)
 
 
-def _rewind_conversation(journal: Journal, prompt: Prompt) -> None:
+def _rewind_conversation(journal: RecordJournal, prompt: Prompt) -> None:
     changes = History.of_session(journal.records(), journal.artifacts).since(prompt.seq).changes
     paths = dict.fromkeys(change.target or change.path for change in changes)
     journal.append("transcript.rewound", {"from": prompt.seq, "prompt": prompt.number}, sync=True)
@@ -88,12 +91,12 @@ def _rewind_conversation(journal: Journal, prompt: Prompt) -> None:
 
 
 @contextmanager
-def _opened(host: Host, session: Session | str) -> Iterator[Journal]:
+def _opened(host: Host, session: Session | str) -> Iterator[RecordJournal]:
     """Give the journal of *session*, which is opened for it if nobody uses it."""
     if not isinstance(session, str):
         yield _journal_of(session)
         return
-    _, journal = host.sessions.open(session)
+    _, journal = session_store(host).open(session)
     try:
         yield journal
     finally:
@@ -102,10 +105,10 @@ def _opened(host: Host, session: Session | str) -> Iterator[Journal]:
         raise PersonError(journal.problem)
 
 
-def _journal_of(session: Session) -> Journal:
-    """Return the journal of an open session, if all of it is on the disk."""
+def _journal_of(session: Session) -> RecordJournal:
+    """Return the journal of an open session, if it has all that was said."""
     journal = session.journal
-    if journal is None or journal.path is None:
+    if not isinstance(journal, RecordJournal):
         raise UsageError(NOT_KEPT)
     if journal.problem:
         raise PersonError(journal.problem)

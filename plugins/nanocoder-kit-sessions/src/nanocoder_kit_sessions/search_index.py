@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from attrs import frozen
-from nanocoder import PersonError, SessionStore
+from nanocoder import PersonError
 from nanocoder_files import holding, open_private, private_directory
 
 from nanocoder_kit_sessions.journal_text import JournalText, read_journal_text
+from nanocoder_kit_sessions.store import SessionStore
 
 VERSION: Final = 1
 FOLDER: Final = "search"

@@ -11,7 +11,6 @@ from nanocoder import (
     Journal,
     Message,
     PersonError,
-    Record,
     Session,
     ToolError,
     UsageError,
@@ -22,6 +21,9 @@ from nanocoder_kit_snapshots import GitStore
 
 from nanocoder_kit_sessions.file_change import FileChange, apart_from
 from nanocoder_kit_sessions.file_history import History, Piece
+from nanocoder_kit_sessions.journal import RecordJournal
+from nanocoder_kit_sessions.records import Record
+from nanocoder_kit_sessions.store import SessionStore, session_store
 from nanocoder_kit_sessions.undo_plan import CHANGED, UndoPlan, carry_out, plan_undo
 from nanocoder_kit_sessions.work import sessions_with_work
 
@@ -85,7 +87,7 @@ def undo(
     if isinstance(session, str):
         return _undo_stored(host, session, request, say, agree)
     journal = session.journal
-    if journal is None or journal.path is None:
+    if not isinstance(journal, RecordJournal) or journal.backups is None:
         raise UsageError(NOT_KEPT)
     history = History.of_session(journal.records(), journal.artifacts)
     selection = _select(history, request, _effects(host))
@@ -104,12 +106,13 @@ def _undo_stored(
 ) -> Undone:
     if host.config.refusal:
         raise ConfigError(host.config.refusal)
-    session_id = host.sessions.find(_with_changes(host, name), cwd=host.cwd)
+    store = session_store(host)
+    session_id = store.find(_with_changes(store, name, host.cwd), cwd=host.cwd)
     effects = _effects(host)
-    if host.sessions.records(session_id):
+    if store.records(session_id):
         # A session with nothing to undo is not opened: it would be the last one used.
-        _select(_stored_history(host, session_id), request, effects)
-    records, journal = host.sessions.open(session_id)
+        _select(_stored_history(store, session_id), request, effects)
+    records, journal = store.open(session_id)
     try:
         selection = _select(History.of_session(records, journal.artifacts), request, effects)
         root = Path(selection.changes[0].root)
@@ -127,19 +130,19 @@ def _effects(host: Host) -> Mapping[str, Collection[str]]:
     return {name: [*map(str, tool.effects)] for name, tool in host.plugins.tools().items()}
 
 
-def _with_changes(host: Host, name: str) -> str:
+def _with_changes(store: SessionStore, name: str, cwd: Path) -> str:
     """Return the session that is meant; a single call counts as the last if it has changes."""
     if name != "last":
         return name
-    for summary in sessions_with_work(host.sessions, host.cwd):
-        if summary.title or _stored_history(host, summary.id).last() is not None:
+    for summary in sessions_with_work(store, cwd):
+        if summary.title or _stored_history(store, summary.id).last() is not None:
             return summary.id
     return name
 
 
-def _stored_history(host: Host, session_id: str) -> History:
-    folder = host.sessions.path(session_id).with_suffix("")
-    return History.of_session(host.sessions.records(session_id), folder)
+def _stored_history(store: SessionStore, session_id: str) -> History:
+    folder = store.path(session_id).with_suffix("")
+    return History.of_session(store.records(session_id), folder)
 
 
 def _refuse_elsewhere(root: Path, records: Sequence[Record], here: Path) -> None:
@@ -247,11 +250,12 @@ class _Undo:
 
     def _plan(self, changes: Sequence[FileChange]) -> UndoPlan:
         artifacts = self.journal.artifacts
-        backups = artifacts / "backups" if artifacts else None
         # Sessions and snapshots are beside each other in the user's state directory.
         state = artifacts.parent.parent if artifacts else None
         snapshots = GitStore(state, self.workspace.root) if state else None
-        return plan_undo(self.workspace, backups, changes, force=self.force, snapshots=snapshots)
+        return plan_undo(
+            self.workspace, self.journal.backups, changes, force=self.force, snapshots=snapshots
+        )
 
     def _carry_out(self, plan: UndoPlan, selection: _Selection) -> None:
         """Carry *plan* out, between two records that say so."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from nanocoder import SessionStore, SessionSummary
+from nanocoder_kit_sessions.store import SessionStore, SessionSummary
 
 STARTS_OF_WORK: Final = frozenset({"run.started", "call.started"})
 

@@ -9,6 +9,7 @@ from typing import Any, Final, Literal
 
 from nanocoder import Host, UsageError, encode_message, named_paths
 from nanocoder_kit_process import without_secrets
+from nanocoder_kit_sessions import session_store
 
 from nanocoder_provider_replay.recording import Recording, as_json
 
@@ -58,7 +59,7 @@ def to_test(arguments: Namespace, host: Host) -> int:
         raise UsageError(f"in session {session_id} no model answered; nothing can be replayed")
     folder = host.cwd / arguments.into
     name = "session_" + re.sub(r"\W", "_", session_id)
-    mode = host.sessions.transcript(session_id).mode or "ask"
+    mode = session_store(host).transcript(session_id).mode or "ask"
     test = TEST.format(session_id=session_id, name=name, mode=mode, prompts=_as_list(prompts))
     files = dict(_named_files(recording, Path(recording.cwd)))
     _write(folder / f"{name}.json", as_json(recording))
@@ -75,8 +76,8 @@ def to_test(arguments: Namespace, host: Host) -> int:
 
 
 def _recording(arguments: Namespace, host: Host) -> tuple[str, Recording]:
-    session_id = host.sessions.find(arguments.id, cwd=host.cwd)
-    transcript = host.sessions.transcript(session_id)
+    session_id = session_store(host).find(arguments.id, cwd=host.cwd)
+    transcript = session_store(host).transcript(session_id)
     messages = [_without_secrets(encode_message(message)) for message in transcript.messages]
     profile: Literal["full", "small"] = "small" if arguments.small else "full"
     return session_id, Recording(session_id, transcript.cwd, profile, messages)

@@ -1,11 +1,12 @@
 """The command `chat`: read what the person types, act on it, until they leave."""
 
 from argparse import Namespace
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
 from nanocoder import Host, Mode, PersonError, UsageError, __version__, for_terminal
-from nanocoder_kit_sessions import remove_old
+from nanocoder_kit_sessions import remove_old, session_store
 
 from nanocoder_ui_terminal.completion import ChatCompleter, Files
 from nanocoder_ui_terminal.conversation import Conversation
@@ -30,7 +31,8 @@ def run(arguments: Namespace, host: Host) -> int:
     """Talk until the person leaves, in the session `resume`, beginning with `prompt`."""
     if not host.is_interactive:
         raise UsageError(NO_TERMINAL)
-    remove_old(host.sessions, host.config.core.keep_sessions_days)
+    with suppress(UsageError):  # of a store of another kind, or of none
+        remove_old(session_store(host), host.config.core.keep_sessions_days)
     with host.signals, keep_enter_apart():
         return _talk(host, arguments.resume, arguments.prompt)
 
@@ -79,7 +81,7 @@ class Chat:
         )
         self._input = PromptInput(
             completer,
-            self._history() if settings.history else None,
+            self._history() if settings.history and self._is_kept else None,
             self._toolbar,
             self._next_mode,
             self._terminal.sign("prompt"),
@@ -114,7 +116,7 @@ class Chat:
         return following
 
     def _say_way_back(self) -> None:
-        if self._session.info.folder is not None and self._session.messages:
+        if self._is_kept and self._session.messages:
             way = f"To resume: nanocoder sessions resume {self._session.id}"
             self._terminal.write(f"{self._terminal.paint(way, 'dim')}\n")
 
@@ -167,6 +169,10 @@ class Chat:
         mode = self._session.info.mode
         place = CYCLE.index(mode) + 1 if mode in CYCLE else 0
         self._session.set_mode(CYCLE[place % len(CYCLE)])
+
+    @property
+    def _is_kept(self) -> bool:
+        return self._session.info.folder is not None
 
     def _history(self) -> Path | None:
         try:

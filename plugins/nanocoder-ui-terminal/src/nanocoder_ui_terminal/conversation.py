@@ -17,7 +17,7 @@ from nanocoder import (
     UsageError,
     start_notices,
 )
-from nanocoder_kit_sessions import SessionSummary
+from nanocoder_kit_sessions import SessionSummary, session_store
 
 from nanocoder_ui_terminal.call_output import Outputs
 from nanocoder_ui_terminal.choices import Models, Sessions
@@ -207,4 +207,4 @@ def _served_models(session: Session) -> Sequence["ServedModels"]:
 def _sessions_of(host: Host) -> list[SessionSummary]:
     """Return the conversations of the host's directory, the last used first."""
     directory = str(host.cwd)
-    return [each for each in host.sessions.list() if each.title and each.cwd == directory]
+    return [each for each in session_store(host).list() if each.title and each.cwd == directory]

@@ -28,11 +28,12 @@ STAY: Final = "Nothing was changed."
 
 def rewind(conversation: "Conversation", argument: str) -> None:
     """Let the person choose a prompt, and what goes back to before it; then go back."""
-    from nanocoder_kit_sessions.file_history import History  # few conversations are rewound
+    from nanocoder_kit_sessions import RecordJournal  # few conversations are rewound
+    from nanocoder_kit_sessions.file_history import History
     from nanocoder_kit_sessions.prompts import prompts_of
 
     journal = conversation.session.journal
-    if journal is None or journal.path is None:
+    if not isinstance(journal, RecordJournal):
         raise UsageError(NOT_KEPT)
     records = journal.records()
     prompts = prompts_of(records)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from attrs import frozen
 from nanocoder import Mode, PersonError, UsageError, did_you_mean
+from nanocoder_kit_sessions import RecordJournal
 
 from nanocoder_ui_terminal.choices import TITLE_COLUMNS, Value
 from nanocoder_ui_terminal.context_commands import compact, show_context
@@ -183,7 +184,7 @@ def _name(conversation: "Conversation", argument: str) -> None:
         conversation.say("To give this session a title: /name TITLE")
         return
     journal = conversation.session.journal
-    if journal is None:
+    if not isinstance(journal, RecordJournal):
         raise UsageError("this session is not kept, so it cannot be named")
     journal.rename(argument)
     conversation.say(f"Session named {one_line(argument, TITLE_COLUMNS)!r}")

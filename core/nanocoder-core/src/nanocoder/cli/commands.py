@@ -34,6 +34,14 @@ SESSION: Final = (
     Argument("--profile", "also apply the configuration profiles/NAME.toml", metavar="NAME"),
     Argument("--cwd", "the workspace (default: this directory)", metavar="DIR", default="."),
 )
+EPHEMERAL: Final = Argument(
+    "--ephemeral",
+    "keep nothing of this session after its end",
+    kind="flag",
+    constant="memory",
+    target="store",
+    rival_group="resume",
+)
 RESUME: Final = (
     Argument(
         ("-c", "--continue"),
@@ -53,6 +61,7 @@ RESUME: Final = (
         rival_group="resume",
         completes="sessions",
     ),
+    EPHEMERAL,
 )
 VERSION: Final = Argument(("-V", "--version"), "print the version", kind="flag")
 BEFORE_A_COMMAND: Final = (VERSION, *SESSION, *RESUME)
@@ -109,6 +118,7 @@ _ALL: Final[tuple[Command[Any], ...]] = (
         TOOL,
         TOOL_ARGUMENTS,
         *SESSION,
+        EPHEMERAL,
         OUTPUT,
     ),
     _command(

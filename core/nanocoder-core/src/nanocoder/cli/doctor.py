@@ -130,12 +130,15 @@ def _choice_checks(host: Host) -> Iterator[Row]:
     for key, what, name in (
         ("sandbox", "sandboxes", core.sandbox),
         ("dialect", "dialects", core.dialect),
+        ("store", "stores", core.store),
     ):
         offer = plugins.offered(what, name) if name else None
         where = host.config.where(key)
         if name and offer is None:
             why = plugins.why_missing(name, what) or "no installed plugin has it"
-            yield key, "wrong", f"{where}: there is no {key} {name!r}: {why}"
+            is_chosen = where.layer != "default"  # without a store, sessions stay in memory
+            status, begin = ("wrong", f"{where}: ") if is_chosen else ("note", "")
+            yield key, status, f"{begin}there is no {key} {name!r}: {why}"
         elif offer is not None and key == "sandbox" and (why := offer[1].unavailable()):
             yield key, "wrong", f"{where}: the sandbox {name!r} cannot be used: {why}"
 

@@ -16,7 +16,7 @@ from nanocoder.config.places import state_dir, user_config_dir
 from nanocoder.errors import ConfigError, NanocoderError, UsageError
 from nanocoder.hooks.contributions import Argument, Command
 from nanocoder.plugins import Plugins
-from nanocoder.session.installed import installed_plugins
+from nanocoder.session.installed import installed_plugins, open_store
 from nanocoder.session.workspaces import existing_directory, open_workspace
 
 if TYPE_CHECKING:
@@ -24,12 +24,11 @@ if TYPE_CHECKING:
 
     from nanocoder.cli.commands import Note
     from nanocoder.cli.signals import Signals
-    from nanocoder.session.journal import Journal
+    from nanocoder.hooks.contributions import Journal, Sessions
     from nanocoder.session.session import Session
-    from nanocoder.session.store import SessionStore
 
 LIMITS: Final = ("max_turns", "max_tokens", "max_seconds", "max_cost_usd")
-FLAGS: Final = ("model", "mode", *LIMITS, "dialect", "profile")
+FLAGS: Final = ("model", "mode", *LIMITS, "dialect", "store", "profile")
 """Options that go before every other configuration."""
 INTERRUPTED, TERMINATED = "interrupted", "terminated"
 NO_SCREEN: Final = """conversations need a package: nanocoder plugins install {package}
@@ -72,11 +71,9 @@ class Host:
         return installed_plugins(self.config)
 
     @cached_property
-    def sessions(self) -> "SessionStore":
-        """The person's sessions, of every directory."""
-        from nanocoder.session.store import SessionStore  # listing plugins needs no session
-
-        return SessionStore.of_user(warn=self.say)
+    def sessions(self) -> "Sessions":
+        """The person's sessions, of every directory; raises UsageError without a store of them."""
+        return open_store(self.plugins, self.config, os.environ, self.say)
 
     @cached_property
     def signals(self) -> "Signals":

@@ -18,7 +18,7 @@ from nanocoder.plugins.discovery import PREFIX, differences, installed_now, read
 from nanocoder.tools.tool import Tool
 from nanocoder.values import manifest_of
 
-OFFERED: Final = ("tools", "providers", "commands", "screens", "dialects", "sandboxes")
+OFFERED: Final = ("tools", "providers", "commands", "screens", "dialects", "sandboxes", "stores")
 TO_ADD = "To add the usual plugins: nanocoder plugins install set-default"
 
 

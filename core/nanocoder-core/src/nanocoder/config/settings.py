@@ -95,6 +95,11 @@ class CoreSettings(Value):
         "power: the journal survives a power cut, not just a crash.",
         choices=("normal", "power"),
     )
+    store: str = setting(
+        "files",
+        'Where sessions are kept, by the name of a store; "memory" keeps nothing of them.',
+        user_only=True,
+    )
     sandbox: str = setting("", "The sandbox that processes run in; empty: none.", user_only=True)
     dialect: str = setting("", "The dialect in which tools are offered; empty: their own names.")
     keep_tmp: bool = setting(

@@ -1,6 +1,6 @@
 """What plugins offer besides tools and providers.
 
-Commands, screens, resources, dialects, sandboxes.
+Commands, screens, stores of sessions, resources, dialects, sandboxes.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -12,7 +12,7 @@ from nanocoder_schema import Value, lazy_frozen
 
 from nanocoder.tools.session_info import SessionInfo
 from nanocoder.tools.tool import Tool
-from nanocoder.values import Event, ToolCall, ToolResult
+from nanocoder.values import EMPTY, Event, Message, ToolCall, ToolResult
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -91,6 +91,94 @@ class Screen(Value):
     open: Callable[[SessionInfo, Any], Display]
     description: str = ""
     reads_stdin: bool = False
+
+
+class Journal(Protocol):
+    """Keeps what happens in one session; its methods are called from any thread."""
+
+    @property
+    def id(self) -> str:
+        """The session's id."""
+
+    @property
+    def problem(self) -> str:
+        """What keeps the session from being kept, in a sentence for a person; "" if nothing."""
+
+    @property
+    def artifacts(self) -> Path | None:
+        """Where plugins keep files of the session for as long as it is kept; None: nowhere."""
+
+    @property
+    def outputs(self) -> Path | None:
+        """Where outputs are kept that were too long for the model, which may read them."""
+
+    @property
+    def backups(self) -> Path | None:
+        """Where the earlier content of changed files is kept."""
+
+    def append(self, kind: str, data: Mapping[str, Any], *, sync: bool = False) -> int:
+        """Record an event and return its number; never raises. *data* is ready for JSON.
+
+        With *sync* the record has to survive a power cut from when this returns.
+        """
+
+    def output(self, name: str, data: bytes) -> str:
+        """Keep a long output under a name like *name*; return its path, "" if that fails."""
+
+    def messages(self) -> Sequence[Message]:
+        """Return what was said, as it is recorded by now; raises UsageError.
+
+        Every call has exactly one result, also after a crash.
+        """
+
+    def close(self) -> None:
+        """Record nothing more and let go of the session; closing twice is fine."""
+
+
+@lazy_frozen
+class StoredSession(Value):
+    """A session as it goes on: its journal, what was said in it, and its last model and *cwd*."""
+
+    journal: Journal
+    messages: tuple[Message, ...] = ()
+    model: str = ""
+    cwd: str = ""
+
+
+class Sessions(Protocol):
+    """Where a person's sessions are kept. A name is an id, or "last": the last one in *cwd*."""
+
+    def start(
+        self,
+        cwd: Path,
+        model: str,
+        mode: str,
+        *,
+        origin: Mapping[str, str] = EMPTY,
+        parent: Journal | None = None,
+    ) -> Journal:
+        """Start a session, of a sub-agent inside of *parent*; *origin* says where it comes from."""
+        ...
+
+    def find(self, name: str, *, cwd: Path | None = None) -> str:
+        """Return the id of the session that *name* means; raises UsageError."""
+        ...
+
+    def resume(self, name: str, *, cwd: Path | None = None) -> StoredSession:
+        """Take over the session that *name* means; raises UsageError."""
+        ...
+
+
+@lazy_frozen
+class Store(Value):
+    """A way to keep sessions: *name* is a value of the setting `store`.
+
+    *open* gets the variables of the environment, the plugin's settings, and a function for each
+    line that a person should know. It raises UsageError or ConfigError where it cannot be used.
+    """
+
+    name: str
+    open: Callable[[Mapping[str, str], Any, Callable[[str], None]], Sessions]
 
 
 @lazy_frozen

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from nanocoder_files import PathFilter
 
     from nanocoder.cancel import Cancel
-    from nanocoder.hooks.contributions import Command, Dialect, Resource, Sandbox, Screen
+    from nanocoder.hooks.contributions import Command, Dialect, Resource, Sandbox, Screen, Store
     from nanocoder.provider import ProviderSpec, Request
     from nanocoder.tools.session_info import SessionInfo
     from nanocoder.tools.tool import Tool
@@ -90,6 +90,7 @@ STYLES: Final = {
     "nanocoder_sandboxes": "collect",
     "nanocoder_resources": "collect",
     "nanocoder_screens": "collect",
+    "nanocoder_stores": "collect",
     "nanocoder_select_provider": "choose",
     "nanocoder_event": "tell",
     "nanocoder_prompt": "collect",
@@ -201,10 +202,20 @@ def nanocoder_screens() -> "list[Screen]":  # type: ignore[empty-body]
     """Offer ways to show a session, by the name that `--output` takes.
 
     Called: when the plugin is described; a screen's `open` when a run asks for it.
-    Results: the one that is asked for is opened; "text" is used on a terminal, plain text
-    otherwise.
+    Results: the one that is asked for opens; "text" is used on a terminal, plain text otherwise.
     Raises: the plugin offers no screen and is reported.
     Example: `return [Screen("json", open_json)]`
+    """
+
+
+@hookspec
+def nanocoder_stores() -> "list[Store]":  # type: ignore[empty-body]
+    """Offer ways to keep sessions, by the name that the setting `store` takes.
+
+    Called: when the plugin is described; a store's `open` when a session starts or is looked for.
+    Results: the configured one is used. Without any, sessions are kept in memory only.
+    Raises: the plugin offers no store and is reported; a store that does not open ends the start.
+    Example: `return [Store("archive", lambda environment, settings, warn: Archive(settings.url))]`
     """
 
 

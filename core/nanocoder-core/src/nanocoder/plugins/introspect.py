@@ -14,7 +14,7 @@ from nanocoder_schema import canonical_json, did_you_mean, for_model_schema
 
 from nanocoder.errors import PluginError
 from nanocoder.hooks import specs
-from nanocoder.hooks.contributions import Command, Dialect, Resource, Sandbox, Screen
+from nanocoder.hooks.contributions import Command, Dialect, Resource, Sandbox, Screen, Store
 from nanocoder.hooks.specs import GATES, PROJECT, RANK, STYLES
 from nanocoder.hooks.styles import problem_of
 from nanocoder.plugins.discovery import package_files
@@ -41,6 +41,7 @@ OFFERS: dict[str, type] = {
     "nanocoder_sandboxes": Sandbox,
     "nanocoder_resources": Resource,
     "nanocoder_screens": Screen,
+    "nanocoder_stores": Store,
 }
 
 

@@ -5,23 +5,23 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
-from nanocoder_schema import did_you_mean
-
 from nanocoder.config.config import Config
 from nanocoder.config.places import own_folders
 from nanocoder.errors import ConfigError, UsageError
-from nanocoder.hooks.contributions import Dialect
+from nanocoder.hooks.contributions import Dialect, Sessions, StoredSession
 from nanocoder.path.approval import Approver, Asker
 from nanocoder.path.queue import Admission
 from nanocoder.plugins import Plugins
 from nanocoder.session.conversation import Conversation
-from nanocoder.session.installed import installed_plugins, refuse_misspelt
-from nanocoder.session.journal import Journal
+from nanocoder.session.installed import (
+    find_offer,
+    installed_plugins,
+    open_store,
+    refuse_misspelt,
+)
 from nanocoder.session.runtime import Runtime, kept_in
 from nanocoder.session.session import Session
-from nanocoder.session.store import SessionStore
 from nanocoder.session.tool_list import ToolList
-from nanocoder.session.transcript import Transcript, repaired
 from nanocoder.session.workspaces import (
     existing_directory,
     open_workspace,
@@ -66,7 +66,7 @@ def open_session(  # noqa: PLR0913 - each is an option of its own, by name
     * *dry_run*: whether calls that would change something are shown and not done
     * *plugins*: a set of plugins instead of the installed ones
     * *config*: a configuration instead of the layers of *cwd*
-    * *persist*: whether a journal is kept, so that the session can be resumed and undone
+    * *persist*: whether the configured store keeps a journal, to resume and undo the session
     * *warn*: called with each line that a person should know
     * *environment*: the variables to read instead of the process's own
 
@@ -81,15 +81,14 @@ def open_session(  # noqa: PLR0913 - each is an option of its own, by name
         config = Config.load(root, flags=flags, environment=environment)
     plugins = _checked_plugins(plugins, config, environment, warn)
     restore_interrupted_changes(root, environment, warn)
-    journal, transcript = None, Transcript()
-    if persist:
-        store = SessionStore.of_user(environment, warn=warn)
-        journal, transcript = _open_journal(store, resume, config, root, warn)
+    sessions = _usable_store(plugins, config, environment, warn, resume) if persist else None
+    stored = _begin(sessions, resume, config, root, warn) if sessions else None
+    journal = stored.journal if stored else None
     info = SessionInfo(
         id="unsaved",
         cwd=root,
         mode=Mode(config.core.mode),
-        model=_choose_name(config, transcript, warn),
+        model=_choose_name(config, stored.model if stored else "", warn),
         interactive=interactive,
         output=output,
         own_folders=own_folders(environment),
@@ -102,10 +101,11 @@ def open_session(  # noqa: PLR0913 - each is an option of its own, by name
         config=config,
         workspace_opener=partial(open_workspace, root, journal, config, environment=environment),
         info=info if journal is None else kept_in(journal, info),
+        sessions=sessions,
         journal=journal,
         approve=approve,
         ask=ask,
-        conversation=Conversation(transcript.messages),
+        conversation=Conversation(stored.messages if stored else ()),
         tool_list=ToolList(plugins, find_dialect(plugins, name) if name else None),
         max_turns=config.core.max_turns,
         admission=Admission(info.call_limit, config.core.max_waiting_calls),
@@ -128,35 +128,40 @@ def _checked_plugins(
     return plugins
 
 
-def _open_journal(
-    store: SessionStore, resume: str, config: Config, root: Path, warn: Warn
-) -> tuple[Journal, Transcript]:
+def _usable_store(
+    plugins: Plugins, config: Config, environment: Mapping[str, str], warn: Warn, resume: str
+) -> Sessions | None:
+    """Return the configured store; None where nobody chose one and none is installed."""
+    try:
+        return open_store(plugins, config, environment, warn)
+    except UsageError as error:
+        if resume or config.where("store").layer != "default":
+            raise
+        warn(f"this session is not kept: {error}")
+        return None
+
+
+def _begin(
+    sessions: Sessions, resume: str, config: Config, root: Path, warn: Warn
+) -> StoredSession:
     if not resume:
-        _, journal = store.create(root, config.core.model, str(config.core.mode))
-        return journal, Transcript()
-    records, journal = store.open(resume, cwd=root)
-    transcript = repaired(records, journal.artifacts)
-    if transcript.cwd and transcript.cwd != str(root):
-        warn(f"session {journal.id} was started in {transcript.cwd} and resumes in {root}")
-    return journal, transcript
+        return StoredSession(sessions.start(root, config.core.model, str(config.core.mode)))
+    stored = sessions.resume(resume, cwd=root)
+    if stored.cwd and stored.cwd != str(root):
+        warn(f"session {stored.journal.id} was started in {stored.cwd} and resumes in {root}")
+    return stored
 
 
-def _choose_name(config: Config, resumed: Transcript, warn: Warn) -> str:
-    """Return the model's name: from a flag, else the resumed session, else a setting."""
+def _choose_name(config: Config, resumed: str, warn: Warn) -> str:
+    """Return the model's name: from a flag, else the *resumed* session's, else a setting."""
     named = config.core.model
-    if not resumed.model or resumed.model == named or config.where("model").layer == "flag":
+    if not resumed or resumed == named or config.where("model").layer == "flag":
         return named
-    warn(f"continuing with {resumed.model}, this session's model (--model chooses another)")
-    return resumed.model
+    warn(f"continuing with {resumed}, this session's model (--model chooses another)")
+    return resumed
 
 
 def find_dialect(plugins: Plugins, name: str) -> Dialect:
     """Return the dialect called *name*; raises UsageError, or PluginError where two offer it."""
-    offered = plugins.offered("dialects", name)
-    if offered is None:
-        have = [offer["name"] for _, offer in plugins.offers("dialects")]
-        why = plugins.why_missing(name, "dialects")
-        instead = f"{did_you_mean(name, have, '.')} Installed: {', '.join(have) or 'none'}"
-        raise UsageError(f"there is no dialect {name!r}{f': {why}' if why else instead}")
-    dialect: Dialect = offered[1]
+    dialect: Dialect = find_offer(plugins, "dialects", "dialect", name)[1]
     return dialect

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,7 +12,9 @@ from nanocoder_schema import SURELY_MEANT, did_you_mean
 
 from nanocoder.config.config import Config
 from nanocoder.config.places import cache_dir, user_config_dir
-from nanocoder.errors import ConfigError
+from nanocoder.errors import ConfigError, PersonError, PluginError, UsageError
+from nanocoder.hooks.contributions import Sessions
+from nanocoder.hooks.styles import problem_of
 from nanocoder.plugins import Plugins
 
 
@@ -55,6 +57,39 @@ def _refused(
     # A compiled file can hold anything, so none that was installed is used.
     sys.pycache_prefix = os.devnull if cache is None else str(cache.with_name("compiled"))
     return refused_by(user_config_dir(environment) / "plugins.lock")
+
+
+def find_offer(plugins: Plugins, what: str, label: str, name: str) -> tuple[str, Any]:
+    """Return the plugin and what it offers as *name*; raises UsageError or PluginError."""
+    offered = plugins.offered(what, name)
+    if offered is not None:
+        return offered
+    from nanocoder.plugins.packages import package_with  # only mistakes need it
+
+    if why := plugins.why_missing(name, what):
+        raise UsageError(f"there is no {label} {name!r}: {why}")
+    if package := package_with(what, name):
+        needs = f"needs a package: nanocoder plugins install {package}"
+        raise UsageError(f"the {label} {name!r} {needs}")
+    have = [offer["name"] for _, offer in plugins.offers(what)]
+    instead = f"{did_you_mean(name, have, '.')} Installed: {', '.join(have) or 'none'}"
+    raise UsageError(f"there is no {label} {name!r}{instead}")
+
+
+def open_store(
+    plugins: Plugins, config: Config, environment: Mapping[str, str], warn: Callable[[str], None]
+) -> Sessions:
+    """Return the configured store of sessions; raises UsageError, ConfigError or PluginError."""
+    name = config.core.store
+    plugin, store = find_offer(plugins, "stores", "session store", name)
+    try:
+        sessions: Sessions = store.open(environment, plugins.settings(plugin), warn)
+    except PersonError:
+        raise
+    except Exception as error:
+        problem = f"its store {name!r} cannot be opened: {problem_of(error)}"
+        raise PluginError(plugin, problem) from error
+    return sessions
 
 
 def refuse_misspelt(config: Config, plugins: Plugins) -> None:

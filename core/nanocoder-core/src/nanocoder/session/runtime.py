@@ -12,14 +12,13 @@ from nanocoder_files import Readable
 from nanocoder.config.config import Config
 from nanocoder.errors import ConfigError, PluginError, ProviderError, ToolError
 from nanocoder.hooks import styles
-from nanocoder.hooks.contributions import Sandbox
+from nanocoder.hooks.contributions import Journal, Sandbox, Sessions
 from nanocoder.path.approval import Approvals, Approver, Asker
 from nanocoder.path.queue import Admission
 from nanocoder.plugins import Plugins
 from nanocoder.provider import Provider
 from nanocoder.session.conversation import Conversation
 from nanocoder.session.installed import configure, refuse_misspelt
-from nanocoder.session.journal import Journal
 from nanocoder.session.models import (
     Chosen,
     choose_model,
@@ -89,6 +88,7 @@ class Runtime:
     info: SessionInfo
     tool_list: ToolList
     workspace_opener: "Callable[[Readable], Workspace]"
+    sessions: Sessions | None = None
     journal: Journal | None = None
     approve: Approver | None = None
     ask: Asker | None = None
@@ -279,8 +279,6 @@ class Runtime:
         # With "power", the record is on the disk before the call changes anything.
         durable = self.config.core.durability == "power"
         self.journal.append(kind, data, sync=durable and kind in {"call.started", "run.finished"})
-        if kind == "run.finished":
-            self.journal.check()
 
     def resource(self, plugin: str, name: str) -> Any:
         """Return the session's resource, opening it at first use.

@@ -17,7 +17,6 @@ from nanocoder.session.repetition import RepetitionGuard
 from nanocoder.session.report import Report
 from nanocoder.session.runtime import Runtime
 from nanocoder.session.sub_sessions import SubSessions
-from nanocoder.session.transcript import repaired
 from nanocoder.tools.session_info import SessionInfo
 from nanocoder.tools.tool import Tool
 from nanocoder.values import Attachment, Event, Message, Mode, ToolCall, ToolResult
@@ -169,9 +168,8 @@ class Session:
 
         Raises: UsageError when the journal cannot be read.
         """
-        if self.journal is not None and self.journal.path and not self.journal.problem:
-            transcript = repaired(self.journal.records(), self.journal.artifacts)
-            self._runtime.conversation = Conversation(transcript.messages)
+        if self.journal is not None and not self.journal.problem:
+            self._runtime.conversation = Conversation(self.journal.messages())
             self.context = Context(self._runtime)
 
     def interrupt(self, reason: str = "interrupted", *, signal: int = 0) -> None:

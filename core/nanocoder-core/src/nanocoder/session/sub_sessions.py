@@ -16,14 +16,13 @@ from attrs import evolve
 
 from nanocoder.config.places import own_folders
 from nanocoder.errors import Cancelled, ToolError
+from nanocoder.hooks.contributions import Journal
 from nanocoder.path.approval import Approver, Asker
 from nanocoder.path.in_flight import InFlight
 from nanocoder.path.path import CLOSE_GRACE_S
 from nanocoder.path.worker import Ask, Emitted, inquiry
-from nanocoder.session.journal import Journal
 from nanocoder.session.report import Report
 from nanocoder.session.runtime import Runtime, kept_in
-from nanocoder.session.store import SessionStore
 from nanocoder.session.tool_list import Has, ToolList
 from nanocoder.session.workspaces import existing_directory, open_workspace
 from nanocoder.tools.outcome import request_data
@@ -192,6 +191,7 @@ class SubSessions:
             workspace_opener=ours.workspace_opener
             if is_same
             else partial(open_workspace, root, journal, ours.config, ours=True),
+            sessions=ours.sessions,
             journal=journal,
             approve=approve,
             ask=ask,
@@ -205,7 +205,7 @@ class SubSessions:
         )
 
     def _start(self, info: SessionInfo, caller: InFlight) -> tuple[SessionInfo, Journal | None]:
-        """Give a session its place, its id and, among the parent's own files, its journal."""
+        """Give a session its place, its id and, beside the parent's own, its journal."""
         with self._changed:
             if self._is_closed:
                 raise Cancelled(ENDED)
@@ -222,12 +222,13 @@ class SubSessions:
         return kept_in(journal, info), journal
 
     def _create_journal(self, info: SessionInfo, caller: InFlight) -> Journal | None:
-        ours = self._runtime.journal
-        if ours is None or ours.artifacts is None:
+        ours = self._runtime
+        if ours.sessions is None:
             return None
         origin = {"parent": info.parent, "parent_call": caller.call.id, "agent": info.agent}
-        store = SessionStore(ours.artifacts)
-        return store.create(info.cwd, info.model, str(info.mode), origin=origin)[1]
+        return ours.sessions.start(
+            info.cwd, info.model, str(info.mode), origin=origin, parent=ours.journal
+        )
 
 
 def stricter(mode: Mode, other: Mode) -> Mode:

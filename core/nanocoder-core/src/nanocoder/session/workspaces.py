@@ -15,7 +15,7 @@ from nanocoder.errors import ConfigError, ToolError, UsageError
 if TYPE_CHECKING:
     from nanocoder_files import Workspace
 
-    from nanocoder.session.journal import Journal
+    from nanocoder.hooks.contributions import Journal
 
 
 def existing_directory(cwd: str | os.PathLike[str]) -> Path:
@@ -47,11 +47,9 @@ def open_workspace(
     """
     from nanocoder_files import Workspace  # 14 modules that a run without calls does not need
 
-    artifacts = journal.artifacts if journal is not None else None
-    backups = artifacts / "backups" if artifacts is not None else None
     return Workspace(
         root,
-        backups=backups,
+        backups=journal.backups if journal is not None else None,
         keep_backups=config.core.keep_backups,
         extra_protected=map(str, own_folders(environment, root=root if ours else None)),
         listener=None if journal is None else partial(journal.append, "file.changed"),

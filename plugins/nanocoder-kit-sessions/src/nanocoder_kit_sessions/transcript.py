@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from attrs import define, evolve, field
+from nanocoder import Message, ToolCall, ToolResult, spoken
 from nanocoder_schema import Shown
 
-from nanocoder.session.journal import Record, title_of
-from nanocoder.session.messages import decode, decode_message, spoken
-from nanocoder.values import Message, ToolCall, ToolResult
+from nanocoder_kit_sessions.messages import decode, decode_message
+from nanocoder_kit_sessions.records import Record, title_of
 
 CHANGED: Final = "session.changed"
 INTERRUPTED: Final = "interrupted: the program ended before this call finished"

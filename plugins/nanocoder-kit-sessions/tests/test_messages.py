@@ -5,8 +5,9 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from nanocoder.session.messages import decode_message, encode_message
-from nanocoder.values import Attachment, Message, ToolCall, ToolResult
+from nanocoder import Attachment, Message, ToolCall, ToolResult, encode_message
+from nanocoder_kit_sessions import store_message
+from nanocoder_kit_sessions.messages import decode_message
 
 FIELDS = ("role", "text", "calls", "results", "attachments", "native")
 
@@ -75,10 +76,29 @@ def test_large_attachments_are_kept_beside_the_journal(tmp_path):
         return str(path)
 
     message = Message("user", attachments=(Attachment("image/png", b"x" * 100_000, "shot.png"),))
-    data = encode_message(message, keep)
+    data = store_message(message, keep)
     assert len(json.dumps(data)) < 200
     assert same(decode_message(data, tmp_path), message)
     assert decode_message(data, tmp_path / "elsewhere").attachments == ()
+
+
+def test_large_attachments_of_results_are_kept_beside_the_journal_and_small_ones_in_it(tmp_path):
+    kept = []
+
+    def keep(name, data):
+        (tmp_path / name).write_bytes(data)
+        kept.append(name)
+        return str(tmp_path / name)
+
+    large, small = Attachment("image/png", b"x" * 100_000, "a.png"), Attachment("a/b", b"x", "b")
+    message = Message("tool", results=(ToolResult("seen", attachments=(small, large)),))
+    assert same(decode_message(store_message(message, keep), tmp_path), message)
+    assert kept == ["a.png"]
+
+
+def test_an_attachment_that_cannot_be_kept_stays_in_the_record():
+    message = Message("user", attachments=(Attachment("image/png", b"x" * 100_000, "a.png"),))
+    assert same(decode_message(store_message(message, lambda _name, _data: "")), message)
 
 
 @pytest.mark.parametrize("name", ["../secret", "/etc/passwd", "link", "..", 3, None])

@@ -6,12 +6,10 @@ import sys
 import time
 
 import pytest
-from nanocoder.errors import UsageError
-from nanocoder.session.journal import read
-from nanocoder.session.messages import encode_message
-from nanocoder.session.store import SessionStore
-from nanocoder.session.transcript import repaired
-from nanocoder.values import Message
+from nanocoder import Message, UsageError, encode_message
+from nanocoder_kit_sessions import SessionStore
+from nanocoder_kit_sessions.records import read
+from nanocoder_kit_sessions.transcript import repaired
 
 
 @pytest.fixture
@@ -74,7 +72,7 @@ def test_a_session_in_use_is_refused_with_the_process_that_has_it(store, tmp_pat
     program = """
 import sys
 from pathlib import Path
-from nanocoder.session.store import SessionStore
+from nanocoder_kit_sessions import SessionStore
 session_id, journal = SessionStore(Path(sys.argv[1])).create(Path("/"))
 print(session_id, flush=True)
 sys.stdin.read()
@@ -132,11 +130,11 @@ def test_a_damaged_line_in_the_middle_loses_itself_alone_and_is_told(store, tmp_
 @pytest.mark.finding("R8")
 def test_a_journal_that_is_deleted_meanwhile_is_told_once(store, tmp_path, said):
     session_id, journal = store.create(tmp_path)
-    journal.check()
+    journal.append("run.finished", {})
     assert said == []
     (store.folder / f"{session_id}.jsonl").unlink()
-    journal.check()
-    journal.check()
+    journal.append("run.finished", {})
+    journal.append("run.finished", {})
     journal.close()
     (notice,) = said
     assert "was deleted while it ran" in notice
@@ -250,7 +248,7 @@ def test_many_processes_make_sessions_of_their_own(store):
     program = """
 import sys
 from pathlib import Path
-from nanocoder.session.store import SessionStore
+from nanocoder_kit_sessions import SessionStore
 store = SessionStore(Path(sys.argv[1]))
 for _ in range(50):
     print(store.create(Path("/"))[0])

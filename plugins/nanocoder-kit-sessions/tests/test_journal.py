@@ -8,12 +8,14 @@ import sys
 import threading
 
 import pytest
-from nanocoder.errors import UsageError
-from nanocoder.session.journal import Record, read
-from nanocoder.session.messages import encode, encode_message
-from nanocoder.session.store import SessionStore
-from nanocoder.session.transcript import repaired
-from nanocoder.values import Message, ToolCall, ToolResult
+from nanocoder import Message, ToolCall, ToolResult, UsageError, encode_message
+from nanocoder_kit_sessions import Record, SessionStore
+from nanocoder_kit_sessions.records import read
+from nanocoder_kit_sessions.transcript import repaired
+
+
+def encode(result):
+    return encode_message(Message("tool", results=(result,)))["results"][0]
 
 
 @pytest.fixture
@@ -273,8 +275,8 @@ def test_a_journal_that_is_no_file_is_refused_at_once(tmp_path):
 FULL_DISK = """
 import resource, sys
 from pathlib import Path
-from nanocoder.session.store import SessionStore
-from nanocoder.session.journal import read
+from nanocoder_kit_sessions import SessionStore
+from nanocoder_kit_sessions.records import read
 said = []
 store = SessionStore(Path(sys.argv[1]), warn=said.append)
 _, journal = store.create(Path("/"))
@@ -309,10 +311,9 @@ def test_a_full_disk_is_told_once_and_what_waited_is_written_when_there_is_room(
 KILLED = """
 import os, random, signal, sys, time
 from pathlib import Path
-from nanocoder.session.store import SessionStore
-from nanocoder.session.messages import encode, encode_message
-from nanocoder.session.transcript import repaired
-from nanocoder.values import Message, ToolCall, ToolResult
+from nanocoder import Message, ToolCall, ToolResult, encode_message
+from nanocoder_kit_sessions import SessionStore
+from nanocoder_kit_sessions.transcript import repaired
 
 def write(store, acknowledge):
     session_id, journal = store.create(Path("/"), "scripted/x", "auto")
@@ -327,7 +328,7 @@ def write(store, acknowledge):
         for call in calls:
             append("call.started", {"call": {"id": call.id}})
             results.append(ToolResult(f"{turn}", call_id=call.id))
-            append("call.finished", {"result": encode(results[-1])})
+            append("call.finished", {"result": {"output": f"{turn}", "call_id": call.id}})
         append("message", encode_message(Message("tool", results=tuple(results))))
 
 def killed(store, after_s):

@@ -8,16 +8,18 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from attrs import frozen
+from nanocoder import ConfigError, Host, Journal, StoredSession, UsageError, state_dir
 from nanocoder_files import open_private, private_directory, replace_file
 from nanocoder_schema import Value
 
-from nanocoder.config.places import state_dir
-from nanocoder.errors import ConfigError, UsageError
-from nanocoder.session.journal import Journal, Record, Scan, Warn, locked, read, scan, title_of
-from nanocoder.session.transcript import Transcript, repaired
+from nanocoder_kit_sessions.journal import FileJournal, RecordJournal, Warn, locked
+from nanocoder_kit_sessions.records import Record, Scan, read, scan, title_of
+
+if TYPE_CHECKING:
+    from nanocoder_kit_sessions.transcript import Transcript
 
 ALPHABET: Final = "abcdefghjkmnpqrstuvwxyz23456789"
 ID: Final = re.compile(r"\d{8}-\d{6}-[a-z0-9]{4}")
@@ -71,26 +73,41 @@ class SessionStore:
 
     def create(
         self, cwd: Path, model: str = "", mode: str = "", *, origin: Mapping[str, str] | None = None
-    ) -> tuple[str, Journal]:
+    ) -> tuple[str, RecordJournal]:
         """Start a session; where nothing can be written, in memory alone, and *warn* is told.
 
         *origin* says in its first record where it comes from.
         """
-        at = self._after_the_newest()
-        try:
-            private_directory(self.folder)
-            session_id, descriptor = self._new_file(at)
-            path = self.path(session_id)
-            journal = Journal(session_id, path, descriptor, warn=self._warn, not_before=at)
-        except OSError as error:
-            session_id = _new_id(at)
-            self._warn(
-                f"sessions cannot be kept in {self.folder}: {error.strerror}; this one is not saved"
-            )
-            journal = Journal(session_id)
+        journal = self.new_journal()
         start = {"cwd": str(cwd.resolve()), "model": model, "mode": str(mode), "pid": os.getpid()}
         journal.append("session.started", {**start, **(origin or {})})
-        return session_id, journal
+        return journal.id, journal
+
+    def start(
+        self,
+        cwd: Path,
+        model: str,
+        mode: str,
+        *,
+        origin: Mapping[str, str] | None = None,
+        parent: Journal | None = None,
+    ) -> Journal:
+        """Start a session, of a sub-agent among the files of its *parent*'s."""
+        store = self if parent is None else self.inside(parent)
+        return store.create(cwd, model, mode, origin=origin)[1]
+
+    def inside(self, parent: Journal) -> "SessionStore":
+        """Return the store of the sub-agents of a session."""
+        return SessionStore(parent.artifacts or Path(os.devnull))
+
+    def resume(self, name: str, *, cwd: Path | None = None) -> StoredSession:
+        """Take over the session that *name* means, with its transcript; raises UsageError."""
+        from nanocoder_kit_sessions.transcript import repaired  # few sessions are resumed
+
+        records, journal = self.open(name, cwd=cwd)
+        transcript = repaired(records, journal.artifacts)
+        messages = tuple(transcript.messages)
+        return StoredSession(journal, messages, transcript.model, transcript.cwd)
 
     def list(self) -> Sequence[SessionSummary]:
         """Return all sessions, the last used first; reads the ends of each journal only."""
@@ -132,7 +149,7 @@ class SessionStore:
         hint = did_you_mean(name, ids, "; `nanocoder sessions list` shows all")
         raise _not_found(f"there is no session {name!r}{hint}")
 
-    def open(self, name: str, *, cwd: Path | None = None) -> tuple[Sequence[Record], Journal]:
+    def open(self, name: str, *, cwd: Path | None = None) -> tuple[Sequence[Record], FileJournal]:
         """Resume the session that *name* means, as `find` does: what `take` does, and a record.
 
         Raises: UsageError (session_not_found, session_in_use, session_unreadable).
@@ -142,7 +159,9 @@ class SessionStore:
         journal.append("session.resumed", {"pid": os.getpid()})
         return records, journal
 
-    def take(self, session_id: str, *, not_before: float = 0.0) -> tuple[Sequence[Record], Journal]:
+    def take(
+        self, session_id: str, *, not_before: float = 0.0
+    ) -> tuple[Sequence[Record], FileJournal]:
         """Take over a session: return its whole records, and its journal, to continue after them.
 
         Anything that a crash left behind the last whole record is cut off; the file as it was stays
@@ -154,8 +173,8 @@ class SessionStore:
         except BaseException:
             os.close(descriptor)
             raise
-        journal = Journal(
-            session_id, path, descriptor, after=scanned, warn=self._warn, not_before=not_before
+        journal = FileJournal(
+            path, descriptor, after=scanned, warn=self._warn, not_before=not_before
         )
         return scanned.records, journal
 
@@ -174,11 +193,13 @@ class SessionStore:
         """Return the whole records of a session without taking it over; raises UsageError."""
         return read(self.path(session_id))
 
-    def transcript(self, session_id: str, *, before: float = math.inf) -> Transcript:
+    def transcript(self, session_id: str, *, before: float = math.inf) -> "Transcript":
         """Return the transcript of a session without taking it over; raises UsageError.
 
         Only the records with a number less than *before* count.
         """
+        from nanocoder_kit_sessions.transcript import repaired  # a start reads none
+
         records = filter(lambda record: record.seq < before, self.records(session_id))
         return repaired(records, self.path(session_id).with_suffix(""))
 
@@ -199,9 +220,25 @@ class SessionStore:
         summary = _summary_of(self.path(newest))
         return max(now, summary.updated + TICK_S) if summary else now
 
+    def new_journal(self) -> RecordJournal:
+        """Make the journal of a new session, in memory where nothing can be written."""
+        at = self._after_the_newest()
+        try:
+            private_directory(self.folder)
+            session_id, descriptor = self._new_file(at)
+        except OSError as error:
+            from nanocoder_kit_sessions.memory import MemoryJournal  # mostly there is a disk
+
+            self._warn(
+                f"sessions cannot be kept in {self.folder}: {error.strerror}; this one is not saved"
+            )
+            return MemoryJournal(new_id(at))
+        path = self.path(session_id)
+        return FileJournal(path, descriptor, warn=self._warn, not_before=at)
+
     def _new_file(self, at: float) -> tuple[str, int]:
         for _ in range(TRIES):
-            session_id = _new_id(at)
+            session_id = new_id(at)
             with suppress(FileExistsError):
                 return session_id, locked(self.path(session_id), os.O_CREAT | os.O_EXCL)
         raise FileExistsError(0, "no free name for a session")
@@ -235,13 +272,31 @@ class SessionStore:
         return scanned
 
 
+def open_user_store(environment: Mapping[str, str], _settings: object, warn: Warn) -> SessionStore:
+    """Open the store in the user's state directory, as plugins offer it."""
+    return SessionStore.of_user(environment, warn=warn)
+
+
+def session_store(host: Host) -> SessionStore:
+    """Return the person's sessions; raises UsageError where they are kept in no SessionStore."""
+    sessions = host.sessions
+    if isinstance(sessions, SessionStore):
+        return sessions
+    origin = host.config.where("store")
+    raise UsageError(
+        f"the session store {host.config.core.store!r} ({origin}) cannot do this: it only starts,"
+        " finds and resumes sessions"
+    )
+
+
 def _numbered(missing: Sequence[int]) -> str:
     if len(missing) == 1:
         return f"record {missing[0]} is"
     return f"{len(missing)} records ({missing[0]} to {missing[-1]}) are"
 
 
-def _new_id(at: float) -> str:
+def new_id(at: float) -> str:
+    """Return an id for a session that starts *at*, in seconds since the epoch."""
     random = "".join(ALPHABET[byte % len(ALPHABET)] for byte in os.urandom(4))
     return f"{_timestamp(at)}-{random}"
 

@@ -1,0 +1,14 @@
+from nanocoder_kit_sessions.journal import FileJournal as FileJournal
+from nanocoder_kit_sessions.journal import RecordJournal as RecordJournal
+from nanocoder_kit_sessions.memory import MemoryJournal as MemoryJournal
+from nanocoder_kit_sessions.messages import store_message as store_message
+from nanocoder_kit_sessions.records import Record as Record
+from nanocoder_kit_sessions.removal import remove as remove
+from nanocoder_kit_sessions.removal import remove_old as remove_old
+from nanocoder_kit_sessions.store import SessionStore as SessionStore
+from nanocoder_kit_sessions.store import SessionSummary as SessionSummary
+from nanocoder_kit_sessions.store import session_store as session_store
+from nanocoder_kit_sessions.transcript import Transcript as Transcript
+from nanocoder_kit_sessions.transcript import without_rewound as without_rewound
+from nanocoder_kit_sessions.work import matches as matches
+from nanocoder_kit_sessions.work import sessions_with_work as sessions_with_work

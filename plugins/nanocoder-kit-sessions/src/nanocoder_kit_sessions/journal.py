@@ -1,0 +1,242 @@
+"""The journal of one session in a file: appended to, never rewritten, owned by one process."""
+
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+from nanocoder import Message, UsageError
+from nanocoder_files import append_all, lock_file, open_private, sync_directory
+
+from nanocoder_kit_sessions.records import Record, Scan, read, title_of
+
+Warn = Callable[[str], None]
+
+OUTPUTS: Final = "outputs"
+BACKUPS: Final = "backups"
+MAX_OUTPUT_BYTES: Final = 200_000_000
+"""A session keeps so much of whole outputs; beyond it the oldest go."""
+
+
+class RecordJournal:
+    """A journal of records, whose subclasses keep them. Methods may be called from any thread.
+
+    *folder* is for what belongs to the session and is no record; None: there is no place for it.
+    """
+
+    def __init__(
+        self, session_id: str, folder: Path | None = None, *, after: Record | None = None
+    ) -> None:
+        """Continue after a record, if there is one."""
+        last = after or Record(0, "", 0.0, {})
+        self.id = session_id
+        self.problem = ""
+        self.outputs = folder and folder / OUTPUTS
+        self.backups = folder and folder / BACKUPS
+        self._seq = last.seq
+        self._turn = last.turn
+        self._title = last.title
+        self._at = last.at
+        self._lock = threading.RLock()  # what warn calls may append
+
+    @property
+    def artifacts(self) -> Path | None:
+        """The directory of the session's artifacts, which need not exist."""
+        return None
+
+    def append(
+        self, kind: str, data: Mapping[str, Any], *, sync: bool = False, is_use: bool = True
+    ) -> int:
+        """Keep one record and return its number.
+
+        With *sync* it is on the disk when this returns. *data* must be ready for JSON. A record
+        that *is_use* of the session has the time now, another one that of the record before.
+        """
+        with self._lock:
+            self._at = max(time.time() if is_use else 0.0, self._at)
+            return self._append(kind, data, sync=sync)
+
+    def records(self) -> Sequence[Record]:
+        """Return the records of the session; raises UsageError."""
+        raise NotImplementedError
+
+    def messages(self) -> Sequence[Message]:
+        """Return what was said, as `repaired` makes it of the records; raises UsageError."""
+        from nanocoder_kit_sessions.transcript import repaired  # a start reads none
+
+        return tuple(repaired(self.records(), self.artifacts).messages)
+
+    def rename(self, title: str) -> None:  # noqa: ARG002 - files take it
+        """Give the session a title; raises UsageError when it is empty, or nothing is kept."""
+        raise UsageError("this session is not kept, so it cannot be named")
+
+    def artifact(self, name: str, data: bytes) -> str:
+        """Keep *data* under a name like *name* and return its path, nothing if that fails."""
+        return self._keep_file(self.artifacts, name, data)
+
+    def output(self, name: str, data: bytes) -> str:
+        """Keep a whole output, for the model to read; at most 200 MB, and the oldest go for it.
+
+        Returns its path, nothing if that fails.
+        """
+        return self._keep_file(self.outputs, name, data, MAX_OUTPUT_BYTES)
+
+    def close(self) -> None:
+        """Let go of what keeps the session; closing twice is fine."""
+
+    def _append(self, kind: str, data: Mapping[str, Any], *, sync: bool) -> int:
+        self._seq += 1
+        if kind == "message" and data.get("role") == "assistant":
+            self._turn += 1
+        record = Record(self._seq, kind, self._at, data, self._turn, self._title)
+        self._keep(record, sync=sync)
+        return self._seq
+
+    def _keep(self, record: Record, *, sync: bool) -> None:
+        raise NotImplementedError
+
+    def _keep_file(self, folder: Path | None, name: str, data: bytes, limit_bytes: int = 0) -> str:
+        if folder is None:
+            return ""
+        from nanocoder_files import keep_file  # few sessions keep more than their records
+
+        try:
+            with self._lock:
+                return str(keep_file(folder, name, data, limit_bytes=limit_bytes) or "")
+        except OSError as error:
+            self._complain_of(error)
+            return ""
+
+    def _complain_of(self, error: OSError) -> None:
+        self.problem = self.problem or f"{self.outputs}: {error.strerror}"
+
+
+class FileJournal(RecordJournal):
+    """Writes one record with one write, and keeps files in the directory beside it.
+
+    When the disk is full or broken, *warn* is told once; records wait in memory and are written, in
+    order, as soon as it works again.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        descriptor: int,
+        *,
+        after: Scan | None = None,
+        warn: Warn = lambda _message: None,
+        not_before: float = 0.0,
+    ) -> None:
+        """Continue *after* the records that the locked *descriptor* holds already."""
+        last = after.records[-1] if after and after.records else None
+        super().__init__(path.stem, path.with_suffix(""), after=last)
+        self.path = path
+        self._descriptor = descriptor
+        self._at = max(self._at, not_before)
+        self._size = after.end if after else 0
+        self._pending: deque[bytes] = deque()
+        self._warn = warn
+        self._is_new = after is None
+
+    @property
+    def artifacts(self) -> Path:
+        """The directory of the session's artifacts, which need not exist."""
+        return self.path.with_suffix("")
+
+    def records(self) -> Sequence[Record]:
+        """Return the records that are on the disk; raises UsageError."""
+        return read(self.path)
+
+    def rename(self, title: str) -> None:
+        """Give the session a title. That is no use of it: the time of its last record stays.
+
+        Raises: UsageError when the title is empty.
+        """
+        if not title_of(title):
+            raise UsageError("the new title is empty")
+        self._title = title_of(title)
+        self.append("session.changed", {"title": self._title}, is_use=False)
+
+    def close(self) -> None:
+        """Try once more to write what waits, and let go of the file; closing twice is fine."""
+        with self._lock:
+            if self._descriptor < 0:
+                return
+            self._flush(sync=False)
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def _keep(self, record: Record, *, sync: bool) -> None:
+        if self._descriptor < 0:
+            return
+        self._pending.append(record.line())
+        self._flush(sync=sync)
+        if record.kind == "run.finished":
+            self._check()
+
+    def _check(self) -> None:
+        """Tell once if somebody deleted the file, in which nobody would find the session again."""
+        with suppress(OSError):
+            if not os.fstat(self._descriptor).st_nlink:
+                self._complain(
+                    f"session {self.id} was deleted while it ran ({self.path} is gone):"
+                    " it cannot be resumed"
+                )
+
+    def _flush(self, *, sync: bool) -> None:
+        try:
+            while self._pending:
+                self._size = append_all(self._descriptor, self._pending[0], self._size)
+                self._pending.popleft()
+            if sync:
+                self._sync()
+        except OSError as error:
+            self._complain_of(error)
+
+    def _sync(self) -> None:
+        os.fsync(self._descriptor)
+        if self._is_new:
+            sync_directory(self.path.parent)  # a file whose name is lost is lost
+            self._is_new = False
+
+    def _complain_of(self, error: OSError) -> None:
+        self._complain(
+            f"session {self.id} cannot be written to {self.path}: {error.strerror};"
+            " it continues in memory; free some space to keep it"
+        )
+
+    def _complain(self, problem: str) -> None:
+        """Say the first problem, and no other one."""
+        if not self.problem:
+            self.problem = problem
+            self._warn(problem)
+
+
+def locked(path: Path, flags: int = 0) -> int:
+    """Open a journal for appending and lock it.
+
+    Raises: UsageError (session_in_use) when somebody else has it, OSError.
+    """
+    descriptor = open_private(path, flags | os.O_RDWR | os.O_APPEND)
+    try:
+        lock_file(descriptor, wait=False)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise _in_use(path) from None
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _in_use(path: Path) -> UsageError:
+    owners = [record.data["pid"] for record in read(path) if "pid" in record.data]
+    owner = f"process {owners[-1]}" if owners else "another process"
+    return UsageError(
+        f"session {path.stem} is in use by {owner}; end it there, or start another session",
+        error_class="session_in_use",
+    )

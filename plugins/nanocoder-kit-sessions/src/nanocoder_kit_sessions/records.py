@@ -1,0 +1,159 @@
+"""Records: what a journal holds, one line each.
+
+One line is one record with a checksum over the bytes before it. A reader takes every line that is
+whole: each has its own checksum and its number, so that a damaged line loses itself alone. A line
+with a number that was passed already is none of the journal's.
+
+Kinds of records: `session.started`, `session.resumed`, `session.changed` (new model, mode, cwd or
+title), `message`, `call.started` (before the call runs), `call.finished`, `file.changed` (before
+a file is), `undo.started` and `undo.finished` (which changes it took back),
+`transcript.compacted` (its messages replace those before), `transcript.rewound` (takes the records
+since number `from` out of the transcript), `session.finished`, and any event.
+Readers keep kinds they do not know.
+"""
+
+import errno
+import json
+import os
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+from attrs import frozen
+from nanocoder import UsageError
+from nanocoder_files import open_private
+from nanocoder_schema import Shown, Value
+
+MAX_LINE_BYTES: Final = 268_435_456
+MAX_MISSING: Final = 100_000
+"""A number further ahead is no record of this journal."""
+BOM: Final = b"\xef\xbb\xbf"
+ESCAPED_SURROGATE: Final = b"\\ud"
+FAR_S: Final = 253_402_300_800.0
+"""The year 10000: a time from there on cannot be shown."""
+TITLE_CHARS: Final = 80
+SEAL: Final = b',"crc":"%08x"}\n'
+SEAL_BYTES: Final = len(SEAL % 0)
+
+
+@frozen(eq=False, repr=False)
+class Record(Value):
+    """One record.
+
+    *seq* counts from 1, *at* is seconds since the epoch and never falls within a session.
+    *turn* is the number of the model's answers so far, this record included. *title* is the name
+    that a person gave the session, in each record from then on: a list reads the last one only.
+    """
+
+    seq: int
+    kind: str
+    at: float
+    data: Mapping[str, Any]
+    turn: int = 0
+    title: str = ""
+
+    def line(self) -> bytes:
+        """Return the line of a journal that holds the record, ending in a line feed."""
+        head: dict[str, Any] = {
+            "seq": self.seq,
+            "kind": self.kind,
+            "at": self.at,
+            "turn": self.turn,
+        }
+        head |= {"title": self.title} if self.title else {}
+        body = _json(head, self.data)[:-1]
+        return body + SEAL % zlib.crc32(body)
+
+    @classmethod
+    def of_line(cls, line: bytes) -> "Record | None":
+        """Return the record of one line of a journal, None when it is torn or damaged."""
+        if not cls.is_intact(line):
+            return None
+        body = line[:-SEAL_BYTES]
+        try:
+            fields = json.loads(body + b"}")
+            return _record(_valid(fields) if ESCAPED_SURROGATE in body else fields)
+        except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
+            return None
+
+    @staticmethod
+    def is_intact(line: bytes) -> bool:
+        """Tell whether a line of a journal is as it was written."""
+        return line[-SEAL_BYTES:] == SEAL % zlib.crc32(line[:-SEAL_BYTES])
+
+
+@frozen(eq=False, repr=False)
+class Scan(Shown):
+    """The whole records of a file, the offset where they end, and the size of the file in bytes.
+
+    *missing* are the numbers of records before the last whole one that are damaged or gone.
+    """
+
+    records: list[Record]
+    end: int
+    size: int
+    missing: list[int]
+
+
+def title_of(text: str) -> str:
+    """Return the first words of *text*, in one line."""
+    line = " ".join(text[: 4 * TITLE_CHARS].split())
+    return line if len(line) <= TITLE_CHARS else line[: TITLE_CHARS - 1] + "…"
+
+
+def read(path: Path) -> list[Record]:
+    """Return the whole records of a journal; raises UsageError if it is no file."""
+    try:
+        descriptor = open_private(path)
+    except OSError as error:
+        if error.errno == errno.EINVAL:
+            raise UsageError(f"{path}: this is not a regular file, so it is no journal") from None
+        raise UsageError(f"{path}: the journal cannot be read: {error.strerror}") from None
+    with os.fdopen(descriptor, "rb") as file:
+        return scan(file).records
+
+
+def scan(file: BinaryIO) -> Scan:
+    """Read whole records from the start of *file*."""
+    records: list[Record] = []
+    missing: list[int] = []
+    end = at = last = 0
+    file.seek(0)
+    while line := file.readline(MAX_LINE_BYTES):
+        record = Record.of_line(line.removeprefix(BOM) if at == 0 else line)
+        at += len(line)
+        if record is None or not last < record.seq <= last + MAX_MISSING:
+            continue
+        missing += range(last + 1, record.seq)
+        records.append(record)
+        end, last = at, record.seq
+    return Scan(records, end, os.fstat(file.fileno()).st_size, missing)
+
+
+def _valid(fields: Any) -> Any:
+    """Replace halves of surrogate pairs by "?": no request that holds one could be sent."""
+    return json.loads(json.dumps(fields, ensure_ascii=False).encode("utf-8", "replace"))
+
+
+def _record(fields: Any) -> Record:
+    seq, kind, at, data = fields["seq"], fields["kind"], fields["at"], fields["data"]
+    turn = fields.get("turn", 0)
+    if not (isinstance(seq, int) and isinstance(kind, str) and isinstance(data, dict)):
+        raise TypeError(kind)
+    if not 0.0 <= at < FAR_S:
+        raise ValueError(at)
+    return Record(seq, kind, float(at), data, int(turn), str(fields.get("title", "")))
+
+
+def _json(head: Mapping[str, Any], data: Mapping[str, Any]) -> bytes:
+    fields = {**head, "data": data}
+    try:
+        text = json.dumps(fields, ensure_ascii=False, separators=(",", ":"), default=str)
+        return text.encode()
+    except UnicodeEncodeError:
+        # Half a surrogate pair, from a file name or a model: escaped, it stays valid UTF-8.
+        return json.dumps(fields, separators=(",", ":"), default=str).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        # A tool's data can hold anything; a record without it beats a session without a journal.
+        return _json(head, {"unwritable": f"{type(error).__name__}: {error}"})

@@ -1,0 +1,19 @@
+"""The store `memory`: a session is kept for as long as it runs, and nothing of it afterwards."""
+
+from collections.abc import Callable, Mapping
+
+from nanocoder import Sessions, Store, hookimpl
+
+
+@hookimpl
+def nanocoder_stores() -> list[Store]:
+    """Offer the store "memory"."""
+    return [Store("memory", _open)]
+
+
+def _open(
+    _environment: Mapping[str, str], _settings: object, warn: Callable[[str], None]
+) -> Sessions:
+    from nanocoder_store_memory.sessions import MemorySessions  # few sessions are ephemeral
+
+    return MemorySessions(warn=warn)

@@ -1,0 +1,58 @@
+"""A private folder that its process deletes, or the next one that makes such a folder."""
+
+import os
+import shutil
+import stat
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from nanocoder_files import lock_file
+
+PREFIX: Final = "nanocoder-session-"
+NEW: Final = "nanocoder-new-"
+
+
+class TemporaryFolder:
+    """A folder below the directory for temporary files, for this process alone."""
+
+    def __init__(self) -> None:
+        """Make it, and delete those of processes that were killed; raises OSError."""
+        place = Path(tempfile.gettempdir())
+        _remove_orphans(place)
+        new = Path(tempfile.mkdtemp(prefix=NEW, dir=place))
+        # It is locked before it has the name by which others look for orphans.
+        self._descriptor = _lock(new)
+        self.path = new.rename(place / f"{PREFIX}{new.name.removeprefix(NEW)}")
+
+    def remove(self) -> None:
+        """Delete it with all that is in it; a second time does nothing."""
+        if self._descriptor >= 0:
+            shutil.rmtree(self.path, ignore_errors=True)
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
+def _remove_orphans(place: Path) -> None:
+    """Delete the folders of this user that no process has locked."""
+    for path in place.glob(f"{PREFIX}*"):
+        try:
+            status = path.lstat()
+            if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
+                continue
+            descriptor = _lock(path)
+        except OSError:  # in use, or gone by now
+            continue
+        shutil.rmtree(path, ignore_errors=True)
+        os.close(descriptor)
+
+
+def _lock(path: Path) -> int:
+    """Open and lock a directory; raises OSError, BlockingIOError where another process has it."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        lock_file(descriptor, wait=False)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
