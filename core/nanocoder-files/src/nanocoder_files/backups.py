@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from nanocoder_files.beneath import Place
-from nanocoder_files.private_files import open_private, write_private
+from nanocoder_files.private_files import open_private, private_directory, write_private
 
 LINKED_BYTES: Final = 1_000_000
 """From this size on, a second name of a file costs less than a copy."""
@@ -73,9 +73,7 @@ class Backups:
 
     def _target(self, path: str) -> Path:
         folder = self._of(path)
-        # By itself, since the mode does not count for parents.
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        folder.mkdir(mode=0o700, exist_ok=True)
+        private_directory(folder)
         # The name sorts by age; the random part keeps two writes in one tick apart.
         name = f"{time.time_ns():020d}-{os.urandom(2).hex()}-{_plain(path)}"
         return folder / name

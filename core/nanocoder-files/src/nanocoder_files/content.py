@@ -3,6 +3,7 @@
 import codecs
 import os
 import re
+from contextlib import suppress
 from functools import cached_property
 from typing import Literal
 
@@ -77,13 +78,12 @@ def decode(path: str, data: bytes, mode: int = 0o644) -> TextFile:
 
     Raises: WorkspaceError (binary_file).
     """
-    encoding, bom = _encoding(path, data)
-    try:
-        raw = data[len(bom) :].decode(encoding)
-    except UnicodeDecodeError:
-        raise _binary(path) from None
-    text, newline, endings = _normalised(raw)
-    return TextFile(path, text, encoding, bom, newline, text.endswith("\n"), data, mode, endings)
+    for bom, encoding in _encodings(data):
+        with suppress(UnicodeDecodeError):
+            text, newline, endings = _normalised(data[len(bom) :].decode(encoding))
+            ends = text.endswith("\n")
+            return TextFile(path, text, encoding, bom, newline, ends, data, mode, endings)
+    raise WorkspaceError(f"'{path}' is not a text file", error_class="binary_file")
 
 
 def encode(text: str, like: TextFile | None = None) -> bytes:
@@ -105,25 +105,13 @@ def encode(text: str, like: TextFile | None = None) -> bytes:
         ) from None
 
 
-def _encoding(path: str, data: bytes) -> tuple[str, bytes]:
-    for bom, encoding in _MARKS:
-        if data.startswith(bom):
-            return encoding, bom
-    if b"\0" in data:
-        raise _binary(path)
-    if data.isascii() or _decodes(data, "utf-8"):
-        return "utf-8", b""
-    if is_binary(data):
-        raise _binary(path)
-    return ("cp1252" if _decodes(data, "cp1252") else "latin-1"), b""
-
-
-def _decodes(data: bytes, encoding: str) -> bool:
-    try:
-        data.decode(encoding)
-    except UnicodeDecodeError:
-        return False
-    return True
+def _encodings(data: bytes) -> list[tuple[bytes, str]]:
+    """Return the marks and encodings that *data* may have, the likeliest first."""
+    marked = [(bom, encoding) for bom, encoding in _MARKS if data.startswith(bom)]
+    if marked or b"\0" in data:
+        return marked[:1]
+    others = [] if is_binary(data) else [(b"", "cp1252"), (b"", "latin-1")]
+    return [(b"", "utf-8"), *others]
 
 
 def _normalised(raw: str) -> tuple[str, Newline, str]:
@@ -182,10 +170,6 @@ def _same(before: list[str], after: list[str]) -> list[tuple[int, int, int]]:
         *((head + block.a, head + block.b, block.size) for block in middle),
         (len(before) - tail, len(after) - tail, tail),
     ]
-
-
-def _binary(path: str) -> WorkspaceError:
-    return WorkspaceError(f"'{path}' is not a text file", error_class="binary_file")
 
 
 def read_up_to(fd: int, size: int, limit: int) -> bytes | None:

@@ -199,12 +199,10 @@ def create_locked(folder: Path, name: str, suffix: str) -> tuple[Path, int]:
     Returns its path, which begins with *name*, and the descriptor, which appends.
     """
     for _ in range(TRIES):
-        for directory in (folder.parent, folder):
-            with suppress(FileExistsError):
-                directory.mkdir(mode=0o700)
         path = folder / f"{name}-{os.urandom(4).hex()}{suffix}"
         # Another process may remove the empty folder, or the file before it is locked.
         with suppress(FileNotFoundError):
+            private_directory(folder)
             fd = _open_locked(path, os.O_CREAT | os.O_EXCL, wait=True)
             if fd >= 0:
                 return path, fd

@@ -7,7 +7,7 @@ person who undoes a run. `recover` is what the next session does before anything
 
 import errno
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, closing, suppress
 from functools import partial
 from pathlib import Path
@@ -27,11 +27,11 @@ from nanocoder_files.errors import WorkspaceError
 from nanocoder_files.path_text import escape_path
 from nanocoder_files.private_files import folder_for, lock_file, remove_if_empty
 from nanocoder_files.root import Root
-from nanocoder_files.writing import is_temporary, put, state_of, temporary_name
+from nanocoder_files.snapshot import KnownFiles
+from nanocoder_files.writing import is_temporary, open_regular, put, state_of, temporary_name
 
 MAX_COPIES: Final = 1_000
 NOT_EMPTY: Final = {errno.ENOTEMPTY, errno.EEXIST}
-CHANGED_SINCE: Final = "has changed since and was left as it is"
 FOLDER_GONE: Final = (FileNotFoundError, NotADirectoryError)
 
 P = TypeVar("P")
@@ -135,16 +135,30 @@ class Restore(Generic[P]):
 class LogRestore(Restore[Place]):
     """Takes logged changes back on the disk; *failed* tells whether to try once more later.
 
-    *lost* has a line for each path that is not as it was. Without more, a file that somebody has
-    changed since is left as it is.
+    *lost* has a line for each path that is not as it was, *copies* the places of what is not in the
+    files any more. The rules are those of the next session after a kill, unless *is_live*: a call
+    that takes its own changes back makes folders again that are gone, and tells *known_files*.
+    A file that was changed since stays as it is, unless the call *replaces* it: processes that it
+    started have made it, and *backups* get a copy.
     """
 
-    makes_folders = False
-
-    def __init__(self, root: Root) -> None:
+    def __init__(
+        self,
+        root: Root,
+        backups: Backups | None,
+        known_files: KnownFiles | None = None,
+        *,
+        is_live: bool = False,
+        replaces: bool = False,
+    ) -> None:
         self.root = root
+        self.backups = backups
+        self.known_files = KnownFiles() if known_files is None else known_files
         self.lost: dict[str, str] = {}
+        self.copies: dict[str, Path] = {}
         self.failed = False
+        self._is_live = is_live
+        self._replaces = replaces
         self._paths: list[str] = []
         self._saved: Callable[[], bytes] = bytes
         self._temporary = ""
@@ -168,7 +182,7 @@ class LogRestore(Restore[Place]):
                 with suppress(OSError):  # without the mark it is looked at again, and is as it was
                     log.mark_restored(change)
         except FOLDER_GONE:
-            self.failed = self.failed or self.makes_folders
+            self.failed = self.failed or self._is_live
             self._lose(path, "could not be restored, because its folder is gone")
         except (OSError, WorkspaceError, ValueError, OverflowError) as error:
             self.failed = True
@@ -176,7 +190,7 @@ class LogRestore(Restore[Place]):
             self._lose(change.path, f"could not be restored: {reason}")
 
     def _locate(self, path: str, *, make: bool) -> Place:
-        new_folders = NewFolders() if make and self.makes_folders else None
+        new_folders = NewFolders() if make and self._is_live else None
         return self.root.beneath.locate(path, follow=False, new_folders=new_folders)
 
     def _state(self, place: Place) -> FileState:
@@ -198,14 +212,25 @@ class LogRestore(Restore[Place]):
     def _rename(self, there: Place, here: Place, change: Change) -> None:
         os.rename(there.name, here.name, src_dir_fd=there.fd, dst_dir_fd=here.fd)
         self._paths.append(change.path)
+        self.known_files.move(change.target, change.path)
+
+    def _restored(self, change: Change) -> None:
+        """Know of the file what was known before it was changed."""
+        version = change.version if isinstance(change, LoggedChange) else ""
+        self.known_files.note(change.changed_path, version)
 
     def _drop_second_name(self, here: Place, there: Place) -> None:
         if os.path.samestat(here.stat(), there.stat()):
             os.unlink(there.name, dir_fd=there.fd)
 
-    def _may_replace(self, place: Place, now: FileState, change: Change) -> bool:  # noqa: ARG002
-        self._lose(change.changed_path, CHANGED_SINCE)
-        return False
+    def _may_replace(self, place: Place, now: FileState, change: Change) -> bool:
+        path = change.changed_path
+        if not self._replaces:
+            self._lose(path, "has changed since and was left as it is")
+        elif self.backups is not None and now.is_file:
+            with open_regular(place) as file:
+                self.copies[path] = self.backups.add(path, file.read())
+        return self._replaces
 
     def _lose_move(self, change: Change, state: FileState) -> None:  # noqa: ARG002
         target = escape_path(change.target)
@@ -233,7 +258,8 @@ def recover(base: Path, root: Path) -> list[str]:
         with closing(Root(root, force_walk=False, extra_protected=())) as opened:
             remove_noted_files(folder, opened.beneath)
             logs = list(take_over_logs(folder))
-            return _take_back(logs, LogRestore(opened), base.parent / "kept") if logs else []
+            restore = LogRestore(opened, Backups(base.parent / "kept", MAX_COPIES))
+            return _take_back(logs, restore) if logs else []
     finally:
         os.close(guard)
         remove_if_empty(folder)
@@ -259,31 +285,30 @@ def discard_orphaned_logs(base: Path, folders: Iterable[Path]) -> None:
             remove_if_empty(folder)
 
 
-def _take_back(logs: list[ChangeLog], restore: LogRestore, copies_folder: Path) -> list[str]:
-    backups = Backups(copies_folder, MAX_COPIES)
-    copies: dict[str, Path] = {}
+def _take_back(logs: list[ChangeLog], restore: LogRestore) -> list[str]:
     # Calls that were killed together may have worked on the same files.
     changes = [(change, log) for log in logs for change in log.changes]
     for change, log in sorted(changes, key=lambda pair: pair[0].at, reverse=True):
         restore.undo(log, change)
         path = change.changed_path
-        if path in restore.lost and change.before.is_file:
+        if path in restore.lost and change.before.is_file and restore.backups is not None:
             try:
                 # The last copy that is made is of the oldest content.
-                copies[path] = backups.add(path, log.data(change))
+                restore.copies[path] = restore.backups.add(path, log.data(change))
             except (OSError, ValueError):
                 restore.failed = True  # the log stays: it holds the only copy
     for log in logs:
         log.close() if restore.failed else log.remove()
     titles = " and ".join(dict.fromkeys(log.title for log in logs if log.changes))
-    return list(_messages(titles, restore, copies))
+    return list(_messages(titles, restore))
 
 
-def _messages(titles: str, restore: LogRestore, copies: Mapping[str, Path]) -> Iterator[str]:
+def _messages(titles: str, restore: LogRestore) -> Iterator[str]:
     if restore.paths:
         yield f"{titles} was interrupted; restored: {', '.join(restore.paths)}"
     for path, line in restore.lost.items():
-        copy = f"; its earlier content is in {copies[path]}" if path in copies else ""
-        yield f"{line}{copy} [a call was interrupted]"
+        copy = restore.copies.get(path)
+        place = f"; its earlier content is in {copy}" if copy else ""
+        yield f"{line}{place} [a call was interrupted]"
     if restore.failed:
         yield "the next session here tries again to restore the rest"

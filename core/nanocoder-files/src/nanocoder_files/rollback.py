@@ -7,17 +7,13 @@ from pathlib import Path
 from attrs import frozen
 from nanocoder_schema import Value
 
-from nanocoder_files.backups import Backups
 from nanocoder_files.beneath import Place
-from nanocoder_files.change import Change, FileKind, FileState
-from nanocoder_files.change_log import ChangeLog, LoggedChange, create_log
+from nanocoder_files.change import Change, FileKind
+from nanocoder_files.change_log import ChangeLog, create_log
 from nanocoder_files.errors import FULL, WorkspaceError
 from nanocoder_files.path_text import escape_path
 from nanocoder_files.private_files import folder_for
 from nanocoder_files.restore import LogRestore
-from nanocoder_files.root import Root
-from nanocoder_files.snapshot import KnownFiles
-from nanocoder_files.writing import open_regular
 
 
 @frozen(eq=False, repr=False)
@@ -33,52 +29,6 @@ class Restored(Value):
     then: str = ""
 
 
-class LiveRestore(LogRestore):
-    """How a call of this very process takes its changes back.
-
-    Where the call started *processes*, what they have made of its files is replaced, and *backups*
-    get a copy; otherwise somebody else has changed a file, and it stays.
-    """
-
-    makes_folders = True
-
-    def __init__(
-        self, root: Root, backups: Backups | None, known_files: KnownFiles, *, processes: bool
-    ) -> None:
-        super().__init__(root)
-        self.known_files = known_files
-        self._processes = processes
-        self._backups = backups
-        self._copies: dict[str, Path] = {}
-
-    @property
-    def note(self) -> str:
-        """Where the copies of replaced files are, "" without any."""
-        if not self._copies:
-            return ""
-        names = ", ".join(map(escape_path, self._copies))
-        folder = next(iter(self._copies.values())).parent.parent
-        return f"changed by others meanwhile, and replaced: {names} (copies are in {folder})"
-
-    def _may_replace(self, place: Place, now: FileState, change: Change) -> bool:
-        if not self._processes:
-            return super()._may_replace(place, now, change)
-        if self._backups is not None and now.is_file:
-            path = change.changed_path
-            with open_regular(place) as file:
-                self._copies[path] = self._backups.add(path, file.read())
-        return True
-
-    def _rename(self, there: Place, here: Place, change: Change) -> None:
-        super()._rename(there, here, change)
-        self.known_files.move(change.target, change.path)
-
-    def _restored(self, change: Change) -> None:
-        """Know of the file what was known before it was changed."""
-        version = change.version if isinstance(change, LoggedChange) else ""
-        self.known_files.note(change.changed_path, version)
-
-
 class Rollback:
     """Logs each change before it is made, until `restore` or `discard` ends the call.
 
@@ -91,7 +41,7 @@ class Rollback:
         change_logs: Path | None,
         name: str,
         title: str,
-        restore: LiveRestore,
+        restore: LogRestore,
         lock: AbstractContextManager[object],
     ) -> None:
         self._change_logs = change_logs
@@ -159,14 +109,18 @@ class Rollback:
             restore = self._restore
             for change in reversed(log.changes):
                 restore.undo(log, change)
-            notes = [restore.note]
+            notes = []
+            if restore.copies:
+                names = ", ".join(map(escape_path, restore.copies))
+                folder = next(iter(restore.copies.values())).parent.parent
+                copies = f"(copies are in {folder})"
+                notes.append(f"changed by others meanwhile, and replaced: {names} {copies}")
             if restore.failed:
                 notes.append(self._what_is_next(log))
                 log.close()
             else:
                 log.remove()
-            then = "; ".join(filter(None, notes))
-            return Restored(restore.paths, tuple(restore.lost.values()), then)
+            return Restored(restore.paths, tuple(restore.lost.values()), "; ".join(notes))
 
     def _what_is_next(self, log: ChangeLog) -> str:
         if log.path.parent.name == folder_for(Path(), self._restore.root.path).name:

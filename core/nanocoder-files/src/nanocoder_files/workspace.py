@@ -101,9 +101,12 @@ class Workspace(Reading):
         workspace are not known here. A file of the call that others change meanwhile
         is taken back, too, where the call starts *processes*, and stays where it does not.
         """
-        from nanocoder_files.rollback import LiveRestore, Rollback  # few calls need it
+        from nanocoder_files.restore import LogRestore  # few calls need them
+        from nanocoder_files.rollback import Rollback
 
-        restore = LiveRestore(self._root, self._backups, self._known, processes=processes)
+        restore = LogRestore(
+            self._root, self._backups, self._known, is_live=True, replaces=processes
+        )
         rollback = Rollback(self._change_logs, name, title, restore, self._lock)
         return self._for_call(_rollback=rollback), rollback
 

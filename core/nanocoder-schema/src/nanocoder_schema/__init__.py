@@ -6,15 +6,14 @@ import sys
 _NAMES = {
     "nanocoder_schema": "front_door",
     "nanocoder_schema.errors": "BadArguments NanocoderError ToolError",
-    "nanocoder_schema.json_text": "canonical_json copy_arguments json_problem parse_json",
+    "nanocoder_schema.json_text": "canonical_json copy_arguments json_problem normalise parse_json",
     "nanocoder_schema.bounds": "Param",
     "nanocoder_schema.signature": "Signature structure",
     "nanocoder_schema.text": """
         SURELY_MEANT counted did_you_mean for_model for_terminal is_hidden nearest one_line
     """,
-    "nanocoder_schema.model_schema": "for_model_schema",
+    "nanocoder_schema.json_schema": "for_model_schema",
     "nanocoder_schema.value": "Shown Value lazy_define lazy_frozen",
-    "nanocoder_schema.call_forms": "normalise",
 }
 
 

@@ -35,7 +35,7 @@ def for_terminal(text: str, *, keep_emoji: bool = True) -> str:
     escapes such as \x1b and \u202e. With *keep_emoji* the joiners inside emoji stay.
     """
     if _CONTROLS.search(text):
-        text = _CONTROLS.sub(_escape, text)
+        text = _CONTROLS.sub(lambda control: _escaped(control[0]), text)
     if text.isascii():
         return text
     text = re.sub(_STACKED_MARKS, r"\1", text)
@@ -66,10 +66,6 @@ def _joins(run: str, index: int) -> bool:
     return unicodedata.category(after) == "So" and (
         before == _EMOJI_STYLE or unicodedata.category(before) in _PICTURES
     )
-
-
-def _escape(match: re.Match[str]) -> str:
-    return _escaped(match[0])
 
 
 def _escaped(letter: str) -> str:

@@ -17,11 +17,11 @@ else:
         A start defines several times as many classes as it uses, and attrs compiles the methods of
         each: that was a sixth of what a start costs.
         """
-        return _built_later(cls, _frozen)
+        return _built_later(cls, is_frozen=True)
 
     def lazy_define(cls: type) -> type:
         """Make *cls* an attrs class whose fields may change; else as `lazy_frozen`."""
-        return _built_later(cls, _define)
+        return _built_later(cls, is_frozen=False)
 
 
 class Shown:
@@ -68,11 +68,13 @@ class _FieldsOnDemand:
         return self._cls.__attrs_attrs__  # type: ignore[attr-defined,no-any-return]
 
 
-def _built_later(cls: type, decorate: Callable[[type], type]) -> type:
+def _built_later(cls: type, *, is_frozen: bool) -> type:
     def build() -> None:
         with _building:  # two threads may need the class at the same time
             if vars(cls)["__attrs_attrs__"] is fields:
-                decorate(cls)
+                from attrs import define
+
+                define(cls, frozen=is_frozen, init=True, eq=False, repr=False, slots=False)
 
     def __init__(self: object, *values: Any, **named: Any) -> None:  # noqa: N807
         build()
@@ -82,15 +84,3 @@ def _built_later(cls: type, decorate: Callable[[type], type]) -> type:
     cls.__attrs_attrs__ = fields  # type: ignore[attr-defined]
     cls.__init__ = __init__  # type: ignore[misc]
     return cls
-
-
-def _frozen(cls: type) -> type:
-    from attrs import frozen
-
-    return frozen(cls, init=True, eq=False, repr=False, slots=False)
-
-
-def _define(cls: type) -> type:
-    from attrs import define
-
-    return define(cls, init=True, eq=False, repr=False, slots=False)
