@@ -5,11 +5,10 @@ from nanocoder_schema import front_door
 # Where each name lives; types are in __init__.pyi.
 _NAMES = {
     "nanocoder_files.content": "TextFile",
-    "nanocoder_files.errors": "WorkspaceError",
     "nanocoder_files.change": "Change FileKind FileState",
     "nanocoder_files.globs": "glob_expression",
     "nanocoder_files.path_arguments": "named_paths",
-    "nanocoder_files.path_text": "escape_path unescape_path",
+    "nanocoder_files.paths": "WorkspaceError escape_path unescape_path",
     "nanocoder_files.private_files": """
         append_all holding keep_file lock_file open_private private_directory replace_file
         sync_directory

@@ -2,11 +2,11 @@ from nanocoder_files.change import Change as Change
 from nanocoder_files.change import FileKind as FileKind
 from nanocoder_files.change import FileState as FileState
 from nanocoder_files.content import TextFile as TextFile
-from nanocoder_files.errors import WorkspaceError as WorkspaceError
 from nanocoder_files.globs import glob_expression as glob_expression
 from nanocoder_files.path_arguments import named_paths as named_paths
-from nanocoder_files.path_text import escape_path as escape_path
-from nanocoder_files.path_text import unescape_path as unescape_path
+from nanocoder_files.paths import WorkspaceError as WorkspaceError
+from nanocoder_files.paths import escape_path as escape_path
+from nanocoder_files.paths import unescape_path as unescape_path
 from nanocoder_files.private_files import append_all as append_all
 from nanocoder_files.private_files import holding as holding
 from nanocoder_files.private_files import keep_file as keep_file

@@ -15,8 +15,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Self
 
-from nanocoder_files.errors import WorkspaceError
-from nanocoder_files.path_text import escape_path, read_back, tidy_path
+from nanocoder_files.paths import WorkspaceError, escape_path, read_back, tidy_path
 from nanocoder_files.protected import git_refused, is_git_name
 
 MAX_HOPS = 40

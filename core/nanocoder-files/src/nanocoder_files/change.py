@@ -11,7 +11,7 @@ from typing import Any, Final, Self
 from attrs import fields, frozen
 from nanocoder_schema import Value
 
-from nanocoder_files.path_text import escape_path
+from nanocoder_files.paths import escape_path
 
 DAMAGED: Final = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
 """The exceptions that a damaged record raises when it is read."""

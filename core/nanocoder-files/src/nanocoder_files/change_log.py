@@ -27,8 +27,14 @@ from nanocoder_files import private_files
 from nanocoder_files.beneath import Beneath, Place
 from nanocoder_files.change import DAMAGED, Change
 from nanocoder_files.content import digest
-from nanocoder_files.errors import WorkspaceError
-from nanocoder_files.private_files import files_in, folder_for, lock_ownerless, remove_if_empty
+from nanocoder_files.paths import WorkspaceError
+from nanocoder_files.private_files import (
+    closing_file,
+    files_in,
+    folder_for,
+    lock_ownerless,
+    remove_if_empty,
+)
 from nanocoder_files.writing import is_temporary, temporary_name
 
 SUFFIX: Final = ".changes"
@@ -92,12 +98,9 @@ class ChangeLog:
         That needs no room on the disk. Raises OSError.
         """
         # A file that is open for appending is always written at its end.
-        fd = private_files.open_private(self.path, os.O_WRONLY)
-        try:
+        with closing_file(private_files.open_private(self.path, os.O_WRONLY)) as fd:
             os.pwrite(fd, RESTORED, change.line)
             os.fsync(fd)
-        finally:
-            os.close(fd)
 
     def retract(self, change: LoggedChange) -> None:
         """Remove a change that has not begun; raises OSError."""
@@ -195,13 +198,11 @@ def discard_files(folder: Path, is_over: Callable[[str], bool]) -> None:
     Raises: OSError.
     """
     for path, fd in lock_ownerless(folder, ""):
-        try:
+        with closing_file(fd):
             line = os.pread(fd, MAX_LINE, 0).partition(b"\n")[0]
             with contextlib.suppress(*DAMAGED):
                 if not line or is_over(str(json.loads(line)["root"])):
                     path.unlink(missing_ok=True)
-        finally:
-            os.close(fd)
 
 
 def _running_logs_beside(path: Path) -> Iterator[ChangeLog]:

@@ -10,7 +10,7 @@ from typing import Literal
 from attrs import frozen
 from nanocoder_schema import Value
 
-from nanocoder_files.errors import WorkspaceError
+from nanocoder_files.paths import WorkspaceError
 
 Newline = Literal["\n", "\r\n", "\r", "mixed", "raw"]
 

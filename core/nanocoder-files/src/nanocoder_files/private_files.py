@@ -43,6 +43,15 @@ def open_private(
     return descriptor
 
 
+@contextmanager
+def closing_file(descriptor: int) -> Iterator[int]:
+    """Give an open *descriptor*, and close it in the end."""
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
 def replace_file(path: Path, content: bytes) -> None:
     """Write beside *path*, then take its place: no reader, and no power cut, sees half a file.
 
@@ -147,11 +156,9 @@ def append_all(descriptor: int, data: bytes, size: int, *, sync: bool = False) -
 
 def sync_directory(path: Path | str, directory: int | None = None) -> None:
     """Put the names of the files in *path* on the disk; raises OSError."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=directory)
-    try:
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+    with closing_file(os.open(path, flags, dir_fd=directory)) as descriptor:
         os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def private_directory(path: Path) -> None:
@@ -178,12 +185,9 @@ def lock_file(descriptor: int, *, wait: bool = True, is_shared: bool = False) ->
 def holding(path: Path) -> Iterator[None]:
     """Hold the lock file *path*, making it and its folder; raises OSError."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    descriptor = open_private(path, os.O_RDWR | os.O_CREAT)
-    try:
+    with closing_file(open_private(path, os.O_RDWR | os.O_CREAT)) as descriptor:
         lock_file(descriptor)
         yield
-    finally:
-        os.close(descriptor)
 
 
 def folder_for(base: Path, root: Path) -> Path:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from attrs import frozen
 from nanocoder_schema import Value
 
-from nanocoder_files.errors import WorkspaceError
+from nanocoder_files.paths import WorkspaceError
 
 
 class ProtectionKind(enum.StrEnum):

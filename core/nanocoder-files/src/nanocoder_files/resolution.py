@@ -10,8 +10,8 @@ from nanocoder_schema import Value
 
 from nanocoder_files import protected
 from nanocoder_files.beneath import LISTING, Beneath, Walk
-from nanocoder_files.errors import WorkspaceError
-from nanocoder_files.path_text import MAX_PATH_BYTES
+from nanocoder_files.paths import MAX_PATH_BYTES, WorkspaceError
+from nanocoder_files.private_files import closing_file
 from nanocoder_files.protected import PROGRAM, STATE, Protection, protection_of
 
 VENV_MARK = "pyvenv.cfg"
@@ -130,10 +130,8 @@ class Resolver:
             fd = os.open(self.root, LISTING)
         except OSError:  # there is no workspace, so all is outside
             return self._outside(path, literal=literal)
-        try:
+        with closing_file(fd):
             return self.beneath(Beneath(fd, self.root), path, literal=literal)
-        finally:
-            os.close(fd)
 
     def beneath(self, beneath: Beneath, path: str, *, literal: bool = False) -> ResolvedPath:
         """Return where *path* leads in a workspace that is open already."""
@@ -150,13 +148,10 @@ class Resolver:
         return self._judged(names, places, is_inside=True, exists=trace.exists)
 
     def _outside(self, path: str, *, literal: bool) -> ResolvedPath:
-        fd = os.open("/", LISTING)
-        try:
+        with closing_file(os.open("/", LISTING)) as fd:
             disk = Beneath(fd, "/")
             trace = DiskTrace(disk, disk.raw(os.path.join(self.root, path), literal=literal))
             trace.run()
-        finally:
-            os.close(fd)
         places = [_joined("/", name) for name in trace.names]
         names = [_relative(place, self.root) for place in places]
         return self._judged(names, places, is_inside=False, exists=trace.exists)

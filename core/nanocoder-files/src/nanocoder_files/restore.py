@@ -23,8 +23,7 @@ from nanocoder_files.change_log import (
     remove_noted_files,
     take_over_logs,
 )
-from nanocoder_files.errors import WorkspaceError
-from nanocoder_files.path_text import escape_path
+from nanocoder_files.paths import WorkspaceError, escape_path
 from nanocoder_files.private_files import folder_for, lock_file, remove_if_empty
 from nanocoder_files.root import Root
 from nanocoder_files.snapshot import KnownFiles

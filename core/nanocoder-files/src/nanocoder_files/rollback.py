@@ -10,8 +10,7 @@ from nanocoder_schema import Value
 from nanocoder_files.beneath import Place
 from nanocoder_files.change import Change, FileKind
 from nanocoder_files.change_log import ChangeLog, create_log
-from nanocoder_files.errors import FULL, WorkspaceError
-from nanocoder_files.path_text import escape_path
+from nanocoder_files.paths import FULL, WorkspaceError, escape_path
 from nanocoder_files.private_files import folder_for
 from nanocoder_files.restore import LogRestore
 

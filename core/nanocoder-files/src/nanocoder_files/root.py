@@ -9,8 +9,14 @@ from pathlib import Path
 from nanocoder_files import protected
 from nanocoder_files.beneath import LISTING, READ, Beneath, check_regular, find_openat2, outside
 from nanocoder_files.content import digest
-from nanocoder_files.errors import MAX_NAMES_COMPARED, WorkspaceError, problem
-from nanocoder_files.path_text import check_path, escape_path
+from nanocoder_files.paths import (
+    MAX_NAMES_COMPARED,
+    WorkspaceError,
+    check_path,
+    escape_path,
+    problem,
+)
+from nanocoder_files.private_files import closing_file
 from nanocoder_files.protected import Protection
 from nanocoder_files.resolution import Resolver, Trace
 from nanocoder_files.snapshot import RECORDING, Sighting, version_mark
@@ -174,10 +180,8 @@ class Root:
             except (OSError, WorkspaceError):
                 return []
             # Only the first name that is missing is compared.
-            try:
+            with closing_file(fd):
                 names = os.listdir(fd)[:MAX_NAMES_COMPARED]
-            finally:
-                os.close(fd)
             return [escape_path(f"{head}/{name}" if head else name) for name in names]
         return []
 

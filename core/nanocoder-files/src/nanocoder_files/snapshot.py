@@ -11,8 +11,7 @@ from typing import Final
 from attrs import frozen
 from nanocoder_schema import Value
 
-from nanocoder_files.errors import WorkspaceError
-from nanocoder_files.path_text import escape_path
+from nanocoder_files.paths import WorkspaceError, escape_path
 from nanocoder_files.writing import Old, stale, version_of
 
 RECORDING: "Final[ContextVar[Snapshot | None]]" = ContextVar("nanocoder_snapshot", default=None)

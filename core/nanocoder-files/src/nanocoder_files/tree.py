@@ -10,8 +10,8 @@ from attrs import evolve, frozen
 from nanocoder_schema import Value
 
 from nanocoder_files.beneath import LISTING
-from nanocoder_files.errors import WorkspaceError
-from nanocoder_files.path_text import escape_path, unescape_path
+from nanocoder_files.paths import WorkspaceError, escape_path, unescape_path
+from nanocoder_files.private_files import closing_file
 from nanocoder_files.protected import is_git_name
 from nanocoder_files.readable import LeftOut, Readable
 from nanocoder_files.root import Root
@@ -154,11 +154,8 @@ class Tree:
 
     def scan(self, raw: str) -> list[Entry]:
         """List one directory, sorted by name; raises WorkspaceError."""
-        fd = self._root.open_directory(raw)
-        try:
+        with closing_file(self._root.open_directory(raw)) as fd:
             return self._entries(fd, escape_path(raw), details=True)
-        finally:
-            os.close(fd)
 
     def walk(self, raw: str, sieve: Sieve, *, details: bool = False) -> Iterator[Entry]:
         """Go through the tree; see `Workspace.walk`."""

@@ -16,8 +16,7 @@ from nanocoder_files.beneath import NewFolders, Place
 from nanocoder_files.change import Change, FileKind, FileState, announcement
 from nanocoder_files.change_log import WriteNote
 from nanocoder_files.content import TextFile, digest
-from nanocoder_files.errors import FULL, WorkspaceError
-from nanocoder_files.path_text import escape_path
+from nanocoder_files.paths import FULL, WorkspaceError, escape_path
 from nanocoder_files.protected import git_refused, is_git_name
 from nanocoder_files.readable import Readable
 from nanocoder_files.reading import MAX_BYTES, Reading

@@ -19,8 +19,8 @@ from nanocoder_files import private_files
 from nanocoder_files.beneath import LISTING, READ, Place, check_regular
 from nanocoder_files.change import FileKind, FileState
 from nanocoder_files.content import digest, read_up_to
-from nanocoder_files.errors import WorkspaceError
-from nanocoder_files.path_text import escape_path
+from nanocoder_files.paths import WorkspaceError, escape_path
+from nanocoder_files.private_files import closing_file
 
 MAX_NAME_BYTES: Final = 200
 COMPARED_BYTES: Final = 65_536
@@ -85,7 +85,7 @@ def read_old(place: Place, limit: int, expected: bytes | None = None) -> Old | N
         fd = os.open(place.name, READ | os.O_NOFOLLOW, dir_fd=place.fd)
     except FileNotFoundError:
         return None
-    try:
+    with closing_file(fd):
         status = os.fstat(fd)
         check_regular(place.path, status)
         is_small = status.st_size <= limit
@@ -100,8 +100,6 @@ def read_old(place: Place, limit: int, expected: bytes | None = None) -> Old | N
             with contextlib.suppress(OSError):
                 attributes.extend((name, os.getxattr(fd, name)) for name in os.listxattr(fd))
         return Old(data, status, tuple(attributes))
-    finally:
-        os.close(fd)
 
 
 def content_of(fd: int, size: int, limit: int, expected: bytes | None) -> bytes | None:
@@ -171,11 +169,8 @@ def put(place: Place, state: FileState, data: bytes, temporary: str) -> None:
 def _make_directory(place: Place, state: FileState) -> None:
     with contextlib.suppress(FileExistsError):
         os.mkdir(place.name, 0o700, dir_fd=place.fd)
-    fd = os.open(place.name, LISTING, dir_fd=place.fd)
-    try:
+    with closing_file(os.open(place.name, LISTING, dir_fd=place.fd)) as fd:
         state.apply(fd)
-    finally:
-        os.close(fd)
 
 
 def replace(
@@ -268,8 +263,8 @@ def write_new(
     It gets *metadata*, or without them *mode*, or what the umask leaves.
     """
     # A file that gets its permissions from another starts out private.
-    fd = os.open(name, _NEW_FILE, 0o600 if metadata else 0o666, dir_fd=place.fd)
-    try:
+    private = 0o600 if metadata else 0o666
+    with closing_file(os.open(name, _NEW_FILE, private, dir_fd=place.fd)) as fd:
         for piece in pieces:
             view = memoryview(piece)
             while view:
@@ -279,8 +274,6 @@ def write_new(
         elif mode is not None:
             os.fchmod(fd, mode & 0o777)
         return _flush(fd, sum(map(len, pieces)), meanwhile)
-    finally:
-        os.close(fd)
 
 
 def _flush(fd: int, size: int, meanwhile: Callable[[], T]) -> T:
