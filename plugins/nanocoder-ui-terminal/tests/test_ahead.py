@@ -25,7 +25,7 @@ def prompts(state):
 def test_what_is_typed_during_a_run_is_seen_and_sent_after_it(chat, state):
     talk = chat(SLOW, SECOND).type("one").see("waiting").press("and th").see("\u203a and th")
     assert "First answer." not in talk.text
-    talk.press("en two\r").see("queued: and then two")
+    talk.press("en two\t").see("queued: and then two")
     assert "First answer." not in talk.text
     talk.see("First answer.").see("\u203a and then two").see("Second answer.").see("ask · ")
     assert talk.text.index("First answer.") < talk.text.index("\u203a and then two")
@@ -34,9 +34,9 @@ def test_what_is_typed_during_a_run_is_seen_and_sent_after_it(chat, state):
 
 
 def test_a_queued_prompt_can_be_changed_and_deleted(chat, state):
-    talk = chat(SLOW, SECOND).type("one").see("waiting").type("wrong").see("queued: wrong")
-    talk.press("\x7f").see("\u203a wrong").press("\x15right\r").see("queued: right")
-    talk.type("never").see("queued: never").press(f"{UP}\x15")
+    talk = chat(SLOW, SECOND).type("one").see("waiting").press("wrong\t").see("queued: wrong")
+    talk.press("\x7f").see("\u203a wrong").press("\x15right\t").see("queued: right")
+    talk.press("never\t").see("queued: never").press(f"{UP}\x15")
     talk.see("Second answer.").see("ask · ")
     assert prompts(state) == ["one", "right"]
 
@@ -49,7 +49,7 @@ def test_a_line_that_was_begun_during_a_run_is_in_the_prompt_afterwards(chat, st
 
 
 def test_after_an_interrupt_queued_prompts_wait_in_the_line(chat, state):
-    talk = chat(LATE).type("one").see("waiting").type("two").see("queued: two")
+    talk = chat(LATE).type("one").see("waiting").press("two\t").see("queued: two")
     talk.press("\x03").see("interrupted").see("ask · ").see("\u203a two").look_for(0.5)
     assert prompts(state) == ["one"]
     talk.type(" again").see("waiting")
@@ -64,7 +64,7 @@ def test_a_command_can_be_queued(chat):
 def test_a_paste_during_a_run_is_one_prompt_and_names_no_file(chat, state):
     talk = chat(SLOW, SECOND).type("one").see("waiting")
     talk.press("\x1b[200~see @hello.py\rand more\x1b[201~").see("\u203a see @hello.py and more")
-    talk.press("\r").see("Second answer.")
+    talk.press("\t").see("Second answer.")
     assert prompts(state) == ["one", "see @hello.py\nand more"]
     assert "read_file" not in talk.text
 
@@ -80,8 +80,62 @@ def test_a_question_is_not_answered_by_what_was_typed_before(chat, state, worksp
 def test_after_ctrl_z_and_fg_what_is_typed_is_queued_as_before(chat, state):
     talk = chat({**SLOW, "delay_s": 6}, SECOND).type("one").see("waiting")
     talk.shell_takes_over().look_for(0.5)
-    talk.type("and two").see("queued: and two").see("Second answer.").see("ask · ")
+    talk.press("and two\t").see("queued: and two").see("Second answer.").see("ask · ")
     assert prompts(state) == ["one", "and two"]
+
+
+def call(command):
+    return {"calls": [{"name": "bash", "arguments": {"command": command}}]}
+
+
+def journal(state):
+    (file,) = (state / "sessions").glob("*.jsonl")
+    return [json.loads(line) for line in file.read_text().splitlines()]
+
+
+@pytest.mark.contract("N5")
+def test_enter_sends_a_line_to_the_working_model_after_the_results_of_its_calls(chat, state):
+    work = call("touch started; until [ -e go ]; do sleep 0.1; done; echo worked")
+    talk = chat(work, {"text": "Both done."}).type("/mode auto").see("auto · ").type("one")
+    talk.see("bash touch").press("look at b, too").see("Enter sends it with the next request")
+    talk.press("\r").see("sent next: look at b, too").touch("go").see("Both done.").see("auto · ")
+    text = talk.text
+    assert text.index("worked") < text.index("typed while it worked:") < text.index("Both done.")
+    assert "\u203a look at b, too" in text
+    assert prompts(state) == ["one"]
+    kinds = [record["kind"] for record in journal(state)]
+    assert kinds.index("call.finished") < kinds.index("run.steered")
+    texts = [
+        record["data"]["text"]
+        for record in journal(state)
+        if record["kind"] == "message" and record["data"]["role"] == "user"
+    ]
+    assert texts == ["one", "look at b, too"]
+    talk.press(UP).see("\u203a look at b, too", times=2)
+
+
+@pytest.mark.contract("N5")
+def test_a_run_goes_on_with_a_line_that_came_during_its_answer(chat, state):
+    talk = chat(SLOW, SECOND).type("one").see("waiting").type("and then two")
+    talk.see("sent next: and then two").see("First answer.").see("typed while it worked:")
+    talk.see("Second answer.").see("2 turns")
+    assert prompts(state) == ["one"]
+
+
+@pytest.mark.contract("N5")
+@pytest.mark.parametrize("keys", ["\x03", "\x1b"], ids=["Ctrl-C", "Esc"])
+def test_a_line_that_was_not_sent_waits_in_the_prompt_after_an_interrupt(chat, state, keys):
+    talk = chat(LATE).type("one").see("waiting").type("two").see("sent next: two")
+    talk.press(keys).see("interrupted").see("ask · ").see("\u203a two").look_for(0.5)
+    assert prompts(state) == ["one"]
+
+
+@pytest.mark.contract("N5")
+def test_a_command_waits_for_the_end_and_reaches_no_model(chat, state):
+    talk = chat(SLOW).type("one").see("waiting").type("/mode plan").type("!echo my$((40+2))")
+    talk.see("queued: /mode plan").see("queued: !echo")
+    talk.see("First answer.").see("mode: plan").see("my42").see("plan · ")
+    assert prompts(state) == ["one"]
 
 
 @pytest.fixture

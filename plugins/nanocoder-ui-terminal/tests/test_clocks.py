@@ -55,7 +55,7 @@ def test_a_short_call_says_what_it_found_in_place_of_milliseconds(now):
     call = Call("grep", {"pattern": "add"}, started=100.0)
     now[0] += 0.048
     data = {**RETURNED, "metadata": {"summary": "4 matches"}}
-    lines = returned_lines(call, data, Terminal(io.StringIO()), LineLimits(12, 6))
+    lines = returned_lines(call, data, Terminal(io.StringIO()), LineLimits(12, 6, 6))
     assert lines == ["• grep add  4 matches"]
 
 
@@ -64,5 +64,5 @@ def test_the_lines_that_were_cut_before_are_counted(now):
     lines = [f"row {number}" for number in range(2_000)]
     output = "\n".join([*lines[:1_500], "[1,003 lines left out]", *lines[1_500:]])
     data = {**RETURNED, "output": output, "metadata": {"exit_code": 0}}
-    drawn = returned_lines(Call("bash", {}), data, Terminal(io.StringIO()), LineLimits(12, 6))
+    drawn = returned_lines(Call("bash", {}), data, Terminal(io.StringIO()), LineLimits(12, 6, 6))
     assert drawn[1].strip() == "… 2,997 more lines"

@@ -56,7 +56,7 @@ class LineLimits:
 
     diff: int
     output: int
-    error: int = 6
+    error: int
 
 
 def running_line(call: Call, spinner: str, terminal: Terminal) -> str:

@@ -1,6 +1,7 @@
 """The command `chat`: read what the person types, act on it, until they leave."""
 
 from argparse import Namespace
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -11,12 +12,13 @@ from nanocoder_kit_sessions import remove_old, session_store
 from nanocoder_ui_terminal.completion import ChatCompleter, Files
 from nanocoder_ui_terminal.conversation import Conversation
 from nanocoder_ui_terminal.echo import keep_enter_apart
-from nanocoder_ui_terminal.last_exchange import last_exchange, prompt_lines
+from nanocoder_ui_terminal.last_exchange import last_exchange
 from nanocoder_ui_terminal.mentioned_files import Typed
+from nanocoder_ui_terminal.own_command import is_own_command, run_own_command
 from nanocoder_ui_terminal.prompt_input import PromptInput
 from nanocoder_ui_terminal.slash_commands import COMMANDS, Next, act, values_for
 from nanocoder_ui_terminal.terminal import Terminal
-from nanocoder_ui_terminal.text_lines import CHOOSE_HERE, one_line, use_chat_commands
+from nanocoder_ui_terminal.text_lines import CHOOSE_HERE, one_line, prompt_lines, use_chat_commands
 
 PLUGIN: Final = "ui-terminal"
 NO_TERMINAL: Final = 'a conversation needs a terminal; without one: nanocoder run "PROMPT"'
@@ -106,8 +108,10 @@ class Chat:
                 following = act(self._conversation, f"/{typed.text.removeprefix('/')}")
                 if following is not None:
                     break
+            elif is_own_command(typed):
+                run_own_command(self._conversation, typed)
             else:
-                self._conversation.work(typed)
+                self._remember(self._conversation.work(typed))
             typed = self._read()
         else:
             following = Next(None)
@@ -123,6 +127,10 @@ class Chat:
     def _raise_if_interrupted(self) -> None:
         if self._host.signals.forget_interrupts():
             raise EndedError
+
+    def _remember(self, lines: Iterable[Typed]) -> None:
+        for typed in lines:
+            self._input.remember(typed)
 
     def _read(self) -> Typed | None:
         self._raise_if_interrupted()

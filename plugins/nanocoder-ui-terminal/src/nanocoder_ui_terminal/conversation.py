@@ -1,6 +1,7 @@
 """One session as the person sees it: messages, prompts and their runs."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from signal import SIGINT
 from typing import TYPE_CHECKING, Any
@@ -121,6 +122,11 @@ class Conversation:
         """The commands that are there as files now."""
         return find_file_commands(self.session)
 
+    @property
+    def settings(self) -> Any:
+        """The settings of the terminal."""
+        return self._settings
+
     def tell_model(self, news: str) -> None:
         """Send *news* along with the next prompt."""
         self._news.append(news)
@@ -142,29 +148,50 @@ class Conversation:
         if self._is_running or number != SIGINT:
             self.session.interrupt(signal=number)
 
-    def work(self, typed: Typed) -> None:
-        """Run one prompt; those that were queued meanwhile follow only if it ends well."""
-        screen = TextScreen(
-            self.terminal,
-            self._settings,
-            errors=True,
-            unchanged=self.session.info.changes_nothing_by,
-            queue=self.queue,
-        )
-        self._is_running, self.ended_well = True, False
-        try:
-            self._show_run(typed, screen)
-        except PersonError as error:
-            screen.say(use_chat_commands(str(error)), "yellow")
-        finally:
-            self._is_running = False
-            screen.close()
-            self.terminal.write("\n")
+    def work(self, typed: Typed) -> list[Typed]:
+        """Run one prompt; those that were queued meanwhile follow only if it ends well.
+
+        Returns the lines that were sent to the model while it worked.
+        """
+        self.ended_well = False
+        with self.screen(self._settings) as screen:
+            try:
+                self._show_run(typed, screen)
+            except PersonError as error:
+                screen.say(use_chat_commands(str(error)), "yellow")
+        sent = self.queue.end_steering()
         self._suggest_go()
         self.find_model()
         for report in self.session.plugins.reports[self._report_count :]:
             self.say(str(report), "yellow")
         self._report_count = len(self.session.plugins.reports)
+        return sent
+
+    @contextmanager
+    def screen(self, settings: Any) -> Iterator[TextScreen]:
+        """Provide a screen for something that runs, and that Ctrl-C and Escape stop."""
+        screen = TextScreen(
+            self.terminal,
+            settings,
+            errors=True,
+            unchanged=self.session.info.changes_nothing_by,
+            queue=self.queue,
+        )
+        self._is_running, self.queue.stop = True, partial(self.obey, SIGINT)
+        try:
+            yield screen
+        finally:
+            self._is_running, self.queue.stop = False, None
+            screen.close()
+            self.terminal.write("\n")
+
+    def events(self, events: Iterable[Event]) -> Iterator[Event]:
+        """Yield *events*, stopping what makes them when a signal came just before it began."""
+        for event in events:
+            if self.host.signals.number:
+                self.session.interrupt(signal=self.host.signals.number)
+            self.outputs.note(event)
+            yield event
 
     def _suggest_go(self) -> None:
         is_plan = self.session.info.mode is Mode.PLAN
@@ -173,7 +200,6 @@ class Conversation:
 
     def _show_run(self, typed: Typed, screen: TextScreen) -> None:
         def show(event: Event) -> None:
-            self.outputs.note(event)
             if event.kind != "notice" or event.data["text"] not in self._notices:
                 screen.show(event)  # the others were said at the start
 
@@ -185,11 +211,10 @@ class Conversation:
         text = "\n\n".join([*self._news, text])
         self._news.clear()
         attachments = prompt.attachments
-        for event in self.session.run(
-            text, attachments=attachments, typed=typed.command or typed.text
-        ):
-            if self.host.signals.number:  # it may have come just before the run began
-                self.session.interrupt(signal=self.host.signals.number)
+        run = self.session.run(text, attachments=attachments, typed=typed.command or typed.text)
+        for event in self.events(run):
+            if event.kind == "run.started":
+                self.queue.steer = self.session.steer
             show(event)
             if event.kind == "request.finished":
                 self.context = conversation_tokens(event.data["usage"])

@@ -6,9 +6,7 @@ from nanocoder import Message
 
 from nanocoder_ui_terminal.markdown_lines import MarkdownRenderer
 from nanocoder_ui_terminal.terminal import Terminal
-from nanocoder_ui_terminal.text_lines import clean, plain_lines
-
-MAX_PROMPT_LINES = 6
+from nanocoder_ui_terminal.text_lines import clean, prompt_lines
 
 
 def last_exchange(messages: Sequence[Message], terminal: Terminal) -> list[str]:
@@ -32,13 +30,6 @@ def last_exchange(messages: Sequence[Message], terminal: Terminal) -> list[str]:
     elif prompts:
         lines += ["", terminal.paint("it was not answered", "dim")]
     return lines
-
-
-def prompt_lines(text: str, terminal: Terminal) -> list[str]:
-    """Return the beginning of a prompt as the screen shows it."""
-    lines = list(plain_lines(text, terminal.width - 2))[:MAX_PROMPT_LINES]
-    sign = terminal.paint(terminal.sign("prompt"), "cyan", "bold")
-    return [f"{sign if place == 0 else ' '} {line}" for place, line in enumerate(lines)]
 
 
 def _typed_text(message: Message) -> str:

@@ -62,14 +62,14 @@ def find_mentions(typed: Typed, workspace: Workspace) -> list[Mention]:
 
     A pasted text names none, since its author may be a stranger.
     """
-    mentions = dict.fromkeys(_candidates(_without_pastes(typed), workspace))
+    mentions = dict.fromkeys(_candidates(without_pastes(typed), workspace))
     return list(mentions)[:MAX_MENTIONS]
 
 
 def find_missing(typed: Typed, workspace: Workspace) -> list[str]:
     """Return the names in *typed* that look like a file but match none of the workspace."""
     names = {}
-    for quoted, bare in MENTION.findall(_without_pastes(typed)):
+    for quoted, bare in MENTION.findall(without_pastes(typed)):
         name = quoted or bare.rstrip(PUNCTUATION)
         looks_like_file = bool(quoted) or "/" in name or "." in name
         exists = _is_folder(name, workspace) or any(
@@ -119,7 +119,7 @@ def find_folders(typed: Typed, workspace: Workspace) -> list[str]:
     """Return the folders of the workspace that *typed* names."""
     names = (
         quoted or bare.rstrip(PUNCTUATION)
-        for quoted, bare in MENTION.findall(_without_pastes(typed))
+        for quoted, bare in MENTION.findall(without_pastes(typed))
     )
     return list(dict.fromkeys(name for name in names if _is_folder(name, workspace)))
 
@@ -131,7 +131,7 @@ def find_pasted(typed: Typed, workspace: Workspace) -> list[Mention]:
     return [path for path in every if path not in own]
 
 
-def _without_pastes(typed: Typed) -> str:
+def without_pastes(typed: Typed) -> str:
     """Return what was typed without what was pasted."""
     text, changed = typed.text, []
     for part in typed.pasted:

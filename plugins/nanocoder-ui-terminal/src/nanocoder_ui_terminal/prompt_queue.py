@@ -2,11 +2,12 @@
 
 import codecs
 import re
+from collections.abc import Callable
 from typing import Final
 
 from nanocoder_ui_terminal.mentioned_files import Typed
 from nanocoder_ui_terminal.pastes import Pastes
-from nanocoder_ui_terminal.terminal import Terminal, columns_of
+from nanocoder_ui_terminal.terminal import Terminal, columns_of, cut
 from nanocoder_ui_terminal.text_lines import clean, one_line
 
 MAX_SHOWN: Final = 3
@@ -26,17 +27,29 @@ ERASE_WORD: Final = ("\x17", "\x1b\x7f")
 LAST_WORD: Final = re.compile(r"\S*\s*\Z")
 UP: Final = ("\x1b[A", "\x1bOA")
 EXPAND: Final = "\x0f"
+TAB: Final = "\t"
+ESCAPE: Final = "\x1b"
+STEERING: Final = "sent next: "
+HINT: Final = "Enter sends it with the next request{dot}Tab queues it for after the run"
+COMMANDS: Final = ("/", "!")
+"""A line that begins like this is for us and not for the model, so it waits for the end."""
 
 
 class PromptQueue:
     """Prompts that wait for the end of a run, and the line that is being typed.
 
-    Enter queues the line. On an empty line Backspace and Up bring the last queued prompt back.
+    Enter gives the line to *steer*, which sends it to the working model, or queues it where that is
+    None; Tab always queues it. On an empty line Backspace and Up bring the last queued prompt back.
+    Escape alone calls *stop*.
     Ctrl-O says whether the output of running calls is wanted at length (*is_expanded*).
     """
 
     def __init__(self) -> None:
+        self.steer: Callable[[str], object] | None = None
+        self.stop: Callable[[], object] | None = None
         self._queue: list[Typed] = []
+        self._steering: list[Typed] = []
+        self._sent: list[Typed] = []
         self._line = ""
         self.is_expanded = False
         self._pastes = Pastes()
@@ -59,6 +72,26 @@ class PromptQueue:
                 self._line += self._pastes.put(key["pasted"])
             else:
                 self._press(key[0])
+
+    def note_quiet(self) -> None:
+        """Take note that no key follows: an Escape that waits for one was pressed alone."""
+        if self._unread == ESCAPE:
+            self._unread = ""
+            if self.stop is not None:
+                self.stop()
+
+    def note_sent(self) -> None:
+        """Take note that the line that was given first to *steer* was sent."""
+        if self._steering:
+            self._sent.append(self._steering.pop(0))
+
+    def end_steering(self) -> list[Typed]:
+        """Queue the lines that were not sent, and return the others; the run is over."""
+        self.steer = self.stop = None
+        self._queue[:0] = self._steering
+        self._steering.clear()
+        sent, self._sent = self._sent, []
+        return sent
 
     def next(self) -> Typed | None:
         """Remove and return the prompt that was queued first."""
@@ -87,18 +120,21 @@ class PromptQueue:
     def lines(self, terminal: Terminal) -> list[str]:
         """Return the queue as lines; the last is the one that is being typed."""
         room = terminal.width - len(QUEUED)
-        lines = [f"{QUEUED}{one_line(typed.text, room)}" for typed in self._queue[:MAX_SHOWN]]
+        lines = [f"{STEERING}{one_line(typed.text, room)}" for typed in self._steering]
+        lines += [f"{QUEUED}{one_line(typed.text, room)}" for typed in self._queue[:MAX_SHOWN]]
         if len(self._queue) > MAX_SHOWN:
             lines.append(f"{terminal.sign('more')} {len(self._queue) - MAX_SHOWN} more queued")
-        lines = [terminal.paint(line, "dim") for line in lines]
+        if self._line and self.steer is not None:
+            lines.append(HINT.format(dot=f" {terminal.sign('dot')} "))
+        lines = [terminal.paint(cut(line, terminal.width), "dim") for line in lines]
         if self._line:
             sign = terminal.paint(terminal.sign("prompt"), "cyan", "bold")
             lines.append(f"{sign} {_visible_end(self._line, terminal)}")
         return lines
 
     def _press(self, key: str) -> None:
-        if key == ENTER:
-            self._enter()
+        if key in (ENTER, TAB):
+            self._enter(steers=key == ENTER)
         elif key in NEW_LINE:
             self._line += "\n"
         elif not self._line and key in (*BACKSPACE, *UP) and self._queue:
@@ -114,11 +150,16 @@ class PromptQueue:
         elif key.isprintable():
             self._line += key
 
-    def _enter(self) -> None:
+    def _enter(self, *, steers: bool) -> None:
         if self._line.endswith("\\"):
             self._line = f"{self._line[:-1]}\n"
         elif self._line.strip():
-            self._queue.append(self._take_line())
+            typed = self._take_line()
+            if steers and self.steer is not None and not typed.text.startswith(COMMANDS):
+                self._steering.append(typed)
+                self.steer(typed.text)
+            else:
+                self._queue.append(typed)
 
     def _take_line(self) -> Typed:
         typed = self._pastes.typed(self._line)

@@ -22,9 +22,15 @@ from nanocoder_ui_terminal.live_lines import LiveLines
 from nanocoder_ui_terminal.prompt_queue import PromptQueue
 from nanocoder_ui_terminal.run_summary import conversation_tokens, endings, run_summary
 from nanocoder_ui_terminal.terminal import Terminal, cut
-from nanocoder_ui_terminal.text_lines import message_lines, one_line, use_chat_commands
+from nanocoder_ui_terminal.text_lines import (
+    message_lines,
+    one_line,
+    prompt_lines,
+    use_chat_commands,
+)
 
 TICK_S: Final = 0.1
+MIN_ERROR_LINES: Final = 6
 FRAME_S: Final = 0.016
 """The output of running commands is painted at most this often."""
 QUIET_S: Final = 0.15
@@ -71,7 +77,9 @@ class TextScreen:
         self._errors = errors
         self._unchanged = unchanged
         self._folder = folder
-        self._limits = LineLimits(settings.diff_lines, settings.output_lines)
+        self._limits = LineLimits(
+            settings.diff_lines, settings.output_lines, max(MIN_ERROR_LINES, settings.output_lines)
+        )
         self._live_lines = settings.live_lines
         self._painted = 0.0
         self._live = LiveLines(terminal)
@@ -110,6 +118,14 @@ class TextScreen:
             self._ticker.join()
         self._echo.close()
 
+    def start_clock(self) -> None:
+        """Keep the clock going, and read what is typed; a run does this by itself."""
+        if self._ticker is None and self._terminal.moves:
+            self._echo.off()
+            ticker = threading.Thread(target=self._run_clock, daemon=True)
+            ticker.start()
+            self._ticker = ticker  # a thread that never started cannot be joined
+
     def say(self, text: str, *styles: str) -> None:
         """Show a message beside the run."""
         with self._lock:
@@ -119,6 +135,7 @@ class TextScreen:
     def _reactions_by_kind(self) -> Mapping[str, Callable[[Event], None]]:
         return {
             "run.started": self._on_run_started,
+            "run.steered": self._on_run_steered,
             "request.started": self._on_request_started,
             "request.retrying": self._on_request_retrying,
             "request.finished": self._on_request_finished,
@@ -142,6 +159,13 @@ class TextScreen:
         self._began = time.monotonic()
         self._tokens = 0
 
+    def _on_run_steered(self, event: Event) -> None:
+        if self._queue is not None:
+            self._queue.note_sent()
+        self._finish_answer()
+        note = self._terminal.paint("typed while it worked:", "dim")
+        self._commit([note, *prompt_lines(event.data["prompt"], self._terminal)], "steered")
+
     def _on_request_started(self, event: Event) -> None:
         self._written = 0
         self._set_busy("waiting")
@@ -151,9 +175,7 @@ class TextScreen:
             self._since -= QUIET_S
             self._paint()
             self._answer.prepare()
-            ticker = threading.Thread(target=self._run_clock, daemon=True)
-            ticker.start()
-            self._ticker = ticker  # a thread that never started cannot be joined
+            self.start_clock()
 
     def _on_thinking(self, event: Event) -> None:
         self._busy = "thinking"
@@ -362,6 +384,8 @@ class TextScreen:
                 self._echo.keep()
                 if self._queue is not None and is_key:
                     self._queue.feed(self._echo.read())
+                elif self._queue is not None:
+                    self._queue.note_quiet()
                 if not self._busy:
                     continue
                 self._tick += not is_key

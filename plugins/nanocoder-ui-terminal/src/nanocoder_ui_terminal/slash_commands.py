@@ -19,13 +19,16 @@ if TYPE_CHECKING:
     from nanocoder_ui_terminal.conversation import Conversation
 
 KEYS: Final = (
-    ("Enter", "send; during a run: queue for after it"),
+    ("Enter", "send; during a run: with its next request"),
+    ("Tab", "during a run: queue for after it"),
+    ("!command", "run a command yourself; the model reads it"),
     ("Backspace, Up", "on an empty line: take back what is queued"),
     ("Alt-Enter, Ctrl-J, or \\ Enter", "new line"),
     ("Tab", "complete a command or a file"),
-    ("@path", "send a file along"),
+    ("@path, @path:10-20", "send a file or some lines along"),
     ("Shift-Tab", "next mode: plan, ask, edits"),
     ("Ctrl-C", "clear line, stop run, say no; twice: leave"),
+    ("Esc", "stop the run"),
     ("Ctrl-O", "all that the last call printed; in a run: more"),
     ("Esc Esc", "on an empty line: go back to an earlier prompt"),
     ("Ctrl-R", "search what you typed before"),

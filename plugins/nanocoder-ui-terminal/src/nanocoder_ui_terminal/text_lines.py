@@ -12,6 +12,7 @@ from nanocoder import for_terminal
 from nanocoder_ui_terminal.terminal import Terminal, cut, fold
 
 TAB_COLUMNS: Final = 4
+MAX_PROMPT_LINES: Final = 6
 CHOOSE_HERE: Final = "Then: /model PROVIDER/MODEL"
 MIN_CLIPPED: Final = 3
 JOINER: Final = "\u200d"
@@ -42,6 +43,13 @@ def plain_lines(text: str, columns: int) -> Iterator[str]:
     """Yield *text* as safe lines of at most *columns*; nothing is left out."""
     for line in clean(text).expandtabs(TAB_COLUMNS).split("\n"):
         yield from fold(line, columns)
+
+
+def prompt_lines(text: str, terminal: Terminal) -> list[str]:
+    """Return the beginning of a prompt as the screen shows it."""
+    lines = list(plain_lines(text, terminal.width - 2))[:MAX_PROMPT_LINES]
+    sign = terminal.paint(terminal.sign("prompt"), "cyan", "bold")
+    return [f"{sign if place == 0 else ' '} {line}" for place, line in enumerate(lines)]
 
 
 def message_lines(text: str, columns: int) -> Iterator[str]:

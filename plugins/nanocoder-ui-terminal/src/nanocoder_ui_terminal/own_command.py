@@ -1,0 +1,70 @@
+"""`!command`: a shell command that the person runs; the model reads it with the next prompt."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from attrs import evolve
+from nanocoder import ToolResult, clip
+
+from nanocoder_ui_terminal.mentioned_files import Typed, without_pastes
+
+if TYPE_CHECKING:
+    from nanocoder_ui_terminal.conversation import Conversation
+
+SIGN: Final = "!"
+SHELL_TOOL: Final = "bash"
+SHOWN_LINES: Final = 200
+"""This many of the last lines stay on the screen; Ctrl-O shows all."""
+HEAD_CHARS: Final = 4_000
+TAIL_CHARS: Final = 6_000  # errors sit at the end
+HOW: Final = "! runs the shell command that follows it, as in !git status"
+PASTED: Final = "A pasted ! runs nothing. Type ! and paste the command behind it to run it."
+
+
+def is_own_command(typed: Typed) -> bool:
+    """Tell whether the person wants to run a command by themselves."""
+    return not typed.command and typed.text.startswith(SIGN)
+
+
+def run_own_command(conversation: "Conversation", typed: Typed) -> None:
+    """Run what stands behind the sign, and let the model read it with the next prompt."""
+    command = typed.text.removeprefix(SIGN).strip()
+    session = conversation.session
+    # The author of a pasted text may be a stranger.
+    if typed.pasted and not without_pastes(typed).lstrip().startswith(SIGN):
+        conversation.say(PASTED, "yellow")
+    elif not command:
+        conversation.say(HOW)
+    elif SHELL_TOOL not in session.tools:
+        conversation.say(f"nothing is run: the tool {SHELL_TOOL} is not installed", "yellow")
+    else:
+        result = _run(conversation, command)
+        conversation.ended_well = result is not None and result.error_class != "cancelled"
+        if result is not None and "exit_code" in result.metadata:
+            conversation.tell_model(_news(command, result))
+
+
+def _run(conversation: "Conversation", command: str) -> ToolResult | None:
+    session = conversation.session
+    settings = evolve(conversation.settings, live_lines=SHOWN_LINES, output_lines=SHOWN_LINES)
+    arguments = {"command": command, **_longest_timeout(session.tools[SHELL_TOOL].parameters)}
+    with conversation.screen(settings) as screen:
+        screen.start_clock()
+        for event in conversation.events(session.call(SHELL_TOOL, arguments, typed=True)):
+            screen.show(event)
+    return session.result
+
+
+def _longest_timeout(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the argument that lets a command take its time: the person is there to stop it."""
+    longest = schema["properties"].get("timeout", {}).get("maximum")
+    return {"timeout": longest} if longest else {}
+
+
+def _news(command: str, result: ToolResult) -> str:
+    """Return the text for the model: the command and its output, of a limited size."""
+    text = clip(f"$ {command}\n{result.output}", head=HEAD_CHARS, tail=TAIL_CHARS)
+    tag = "user-command"
+    while f"</{tag}>" in text:
+        tag += "-"
+    return f"The user ran this command by themselves:\n<{tag}>\n{text}\n</{tag}>"
