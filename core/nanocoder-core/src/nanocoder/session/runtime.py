@@ -1,7 +1,7 @@
 """What a session works with: plugins, configuration, journal, workspace and open resources."""
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
@@ -12,12 +12,13 @@ from nanocoder_files import Readable
 from nanocoder.config.config import Config
 from nanocoder.errors import ConfigError, PluginError, ProviderError, ToolError
 from nanocoder.hooks import styles
-from nanocoder.hooks.contributions import Journal, Sandbox, Sessions
+from nanocoder.hooks.contributions import Journal, Sessions
 from nanocoder.path.approval import Approvals, Approver, Asker
 from nanocoder.path.queue import Admission
 from nanocoder.plugins import Plugins
 from nanocoder.provider import Provider
 from nanocoder.session.conversation import Conversation
+from nanocoder.session.delivery import Delivery
 from nanocoder.session.installed import configure, refuse_misspelt
 from nanocoder.session.models import (
     Chosen,
@@ -27,35 +28,14 @@ from nanocoder.session.models import (
     selected_by_plugin,
 )
 from nanocoder.session.prompt import system_prompt
-from nanocoder.session.readable import SessionReadable
 from nanocoder.session.report import Report
 from nanocoder.session.tool_list import ToolList
+from nanocoder.session.workspaces import SessionReadable
 from nanocoder.tools.session_info import SessionInfo
-from nanocoder.values import Event, Mode, Usage
+from nanocoder.values import Usage
 
 if TYPE_CHECKING:
     from nanocoder_files import Workspace
-
-RECORDED = frozenset(
-    {
-        "message",
-        "session.changed",
-        "transcript.compacted",
-        "notice",
-        "run.started",
-        "run.steered",
-        "call.started",
-        "call.returned",
-        "call.approved",
-        "call.edited",
-        "call.denied",
-        "call.restored",
-        "telemetry.failed",
-        "run.finished",
-        "session.finished",
-    }
-)
-"""Events that the journal keeps; a result is kept as `call.finished`."""
 
 
 class Parent(Protocol):
@@ -101,6 +81,7 @@ class Runtime:
     remembered_consent: set[tuple[str, ...]] = field(factory=set)
     event_lock: AbstractContextManager[Any] = field(factory=threading.RLock)
     approvals: Approvals = field(init=False)
+    delivery: Delivery = field(init=False)
     report: Report = field(init=False)
     _readable: SessionReadable = field(init=False)
     _chosen: Chosen | None = field(default=None, init=False)
@@ -108,7 +89,6 @@ class Runtime:
     _provider: Provider | None = field(default=None, init=False)
     additions: Sequence[tuple[str, str]] = field(default=(), init=False)
     _system: tuple[Any, str] = field(default=((), ""), init=False)
-    _failed_listeners: set[str] = field(factory=set, init=False)
     _workspace: "Workspace | None" = field(default=None, init=False)
     _resources: dict[tuple[str, str], Any] = field(factory=dict, init=False)
     _resources_lock: threading.Lock = field(factory=threading.Lock, init=False)
@@ -118,6 +98,13 @@ class Runtime:
         self._readable = SessionReadable(self.plugins, self.info)
         self.info = self._readable.session = evolve(self.info, readable=self._readable)
         self.approvals = self._make_approvals()
+        self.delivery = Delivery(
+            self.plugins,
+            self.journal,
+            self.hook_context,
+            lambda: self.config.core.durability == "power",
+            self.event_lock,
+        )
         self.report = Report(session_id=self.info.id)
 
     def set_info(self, **changes: Any) -> None:
@@ -189,10 +176,6 @@ class Runtime:
             self._system = key, system_prompt(self.info, [text for _, text in self.additions])
         return self._system[1]
 
-    def set_mode(self, mode: Mode) -> None:
-        """Change how much happens without asking."""
-        self.set_info(mode=mode)
-
     def open_workspace(self) -> "Workspace":
         """Return the workspace, opened before the first call: a run without calls needs none."""
         with self._workspace_lock:
@@ -229,57 +212,6 @@ class Runtime:
             self.plugins, info, self.approve, self.ask, self.remembered_consent, limit_s
         )
 
-    def deliver_all(self, events: Iterable[Event]) -> Iterator[Event]:
-        """Deliver each event before the next step is taken, and yield it."""
-        for event in events:
-            failures = self.deliver(event)
-            yield event
-            for failure in failures:
-                self.deliver(failure)
-                yield failure
-
-    def deliver(self, event: Event) -> Iterable[Event]:
-        """Journal one event, then tell each plugin that listens.
-
-        A failing listener never affects the run: an event says so when it fails for the first time.
-        """
-        self._record(event)
-        errors: list[PluginError] = []
-        with self.event_lock:
-            listeners = self.plugins.implementations("nanocoder_event")
-            styles.tell(listeners, errors.append, {"event": event, **self.hook_context()})
-        problem = self.journal.problem if self.journal is not None else ""
-        return self._failures(event, errors, problem) if errors or problem else ()
-
-    def _failures(
-        self, event: Event, errors: Iterable[PluginError], journal_problem: str
-    ) -> list[Event]:
-        rows = [("journal", "", journal_problem)] if journal_problem else []
-        for error in errors:
-            self.plugins.report(error)
-            rows.append(("hook", error.plugin, str(error)))
-        failures = []
-        for part, plugin, message in rows:
-            if (plugin or message) not in self._failed_listeners:
-                self._failed_listeners.add(plugin or message)
-                data = {"part": part, "plugin": plugin, "message": message}
-                failures.append(Event("telemetry.failed", data, event.call_id))
-        return failures
-
-    def _record(self, event: Event) -> None:
-        if self.journal is None or event.kind not in RECORDED:
-            return
-        kind, data = event.kind, event.data
-        if kind == "call.returned":
-            failed = data["status"] != "ok"
-            kind = "call.finished"
-            data = {"result": {**data, "is_error": failed, "call_id": event.call_id}}
-        if event.call_id:
-            data = {**data, "call_id": event.call_id}
-        # With "power", the record is on the disk before the call changes anything.
-        durable = self.config.core.durability == "power"
-        self.journal.append(kind, data, sync=durable and kind in {"call.started", "run.finished"})
-
     def resource(self, plugin: str, name: str) -> Any:
         """Return the session's resource, opening it at first use.
 
@@ -314,14 +246,13 @@ class Runtime:
         if not name:
             return argv
         offered = self.plugins.offered("sandboxes", name)
-        if offered is None:
-            raise _no_sandbox(f"the sandbox {name!r} is configured but not installed")
-        sandbox: Sandbox = offered[1]
-        if problem := sandbox.unavailable():
-            raise _no_sandbox(f"the sandbox {name!r} cannot be used: {problem}")
-        return sandbox.wrap(argv, self.info.cwd, self.info)
+        problem = offered[1].unavailable() if offered else "it is not installed"
+        if problem or offered is None:
+            message = f"the sandbox {name!r}, which is configured, cannot be used: {problem}"
+            raise ToolError(message, error_class="sandbox_unavailable")
+        return list(offered[1].wrap(argv, self.info.cwd, self.info))
 
-    def reload(self) -> Config:
+    def reload(self) -> None:
         """Read the configuration again; policies, tools and settings go by it from the next call.
 
         Raises: ConfigError or PluginError, and the rules stay as they were.
@@ -337,7 +268,6 @@ class Runtime:
             configure(self.plugins, self.config)
             raise
         self.config = config
-        return config
 
     def close(self) -> None:
         """Close what was opened, the last first."""
@@ -359,7 +289,3 @@ class Runtime:
 def kept_in(journal: Journal, info: SessionInfo) -> SessionInfo:
     """Return *info* of a session that *journal* keeps, with its ID and its places."""
     return evolve(info, id=journal.id, folder=journal.artifacts, outputs=journal.outputs)
-
-
-def _no_sandbox(message: str) -> ToolError:
-    return ToolError(message, error_class="sandbox_unavailable")

@@ -115,7 +115,7 @@ class Session:
 
     def set_mode(self, mode: Mode) -> None:
         """Change how much nanocoder may do without asking, from the next call on."""
-        self._runtime.set_mode(mode)
+        self._runtime.set_info(mode=mode)
         self._sub_sessions.tighten(mode)
 
     def set_model(self, model: str) -> None:
@@ -141,7 +141,7 @@ class Session:
         or ProviderError when there is no model to ask. Later errors are in the report.
         """
         message = Message("user", prompt, attachments=tuple(attachments), typed=typed)
-        return self._runtime.deliver_all(self._prompted(message))
+        return self._runtime.delivery.deliver_all(self._prompted(message))
 
     def call(
         self, name: str, arguments: Mapping[str, Any], *, typed: bool = False
@@ -152,16 +152,16 @@ class Session:
         """
         call_id = f"call-{len(self.report.tool_calls) + 1}"
         call = ToolCall(call_id, name, dict(arguments), typed=typed)
-        return self._runtime.deliver_all(self._called(call))
+        return self._runtime.delivery.deliver_all(self._called(call))
 
     def compact(self, focus: str = "", prepared: Shortened | None = None) -> Iterator[Event]:
         """Shorten the transcript now, keeping what *focus* names, or take what was *prepared*."""
         self._next_cancel()
-        return self._runtime.deliver_all(self.context.shorten("asked", focus, prepared))
+        return self._runtime.delivery.deliver_all(self.context.shorten("asked", focus, prepared))
 
     def restore(self) -> Iterator[Event]:
         """Put back what the latest compaction replaced; raises UsageError when there was none."""
-        return self._runtime.deliver_all(self.context.restore())
+        return self._runtime.delivery.deliver_all(self.context.restore())
 
     def reread(self) -> None:
         """Go on with the messages that the journal has now, after a plugin changed which these are.
@@ -199,7 +199,7 @@ class Session:
         self._closed = True
         self._sub_sessions.close(self.report)
         if self._started:
-            self._runtime.deliver(Event("session.finished", self.report.data()))
+            self._runtime.delivery.deliver(Event("session.finished", self.report.data()))
         self.executor.close()
         self._runtime.close()
 

@@ -1,6 +1,7 @@
 """Which tools the model is offered, and how its calls are mapped back to them."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 from attrs import evolve
@@ -49,13 +50,9 @@ class ToolList:
     def infos(self, session: SessionInfo) -> tuple[ToolInfo, ...]:
         """Return what the tools may know of each other: those that the session offers now."""
         is_small = session.profile == "small" and self.dialect is None
+        parameters_of = few_parameters if is_small else attrgetter("parameters")
         return tuple(
-            ToolInfo(
-                tool.name,
-                tool.description,
-                few_parameters(tool) if is_small else tool.parameters,
-                tool.risk,
-            )
+            ToolInfo(tool.name, tool.description, parameters_of(tool), tool.risk)
             for tool in self._offered(session)
         )
 
