@@ -104,12 +104,15 @@ def _reading() -> list[Command[Host]]:
         ),
         Command(
             "sessions export",
-            "print a session as Markdown or JSON",
+            "print a session as Markdown, HTML or JSON",
             _lazy("reading", "export"),
             (
                 SESSION,
                 Argument(
-                    "--output", "output format", default="markdown", choices=("markdown", "json")
+                    ("--format", "--output"),
+                    "markdown, a page of HTML, or json",
+                    default="markdown",
+                    choices=("markdown", "html", "json"),
                 ),
                 DIRECTORY,
             ),

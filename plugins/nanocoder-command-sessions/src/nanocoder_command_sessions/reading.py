@@ -31,13 +31,18 @@ def show(arguments: Namespace, host: Host) -> int:
 
 def export(arguments: Namespace, host: Host) -> int:
     """Print a whole transcript, for people who read it elsewhere."""
-    from nanocoder_command_sessions.markdown import as_markdown  # few sessions are exported
-
-    session_id = session_store(host).find(arguments.id, cwd=host.cwd)
-    transcript = session_store(host).transcript(session_id)
-    if arguments.output == "json":
+    store = session_store(host)
+    session_id = store.find(arguments.id, cwd=host.cwd)
+    transcript = store.transcript(session_id)
+    if arguments.format == "json":
         host.print_json({"session_id": session_id, **_data(transcript)})
+    elif arguments.format == "html":
+        from nanocoder_command_sessions.page import as_page  # few sessions are exported
+
+        host.print_line(as_page(session_id, store.records(session_id), transcript))
     else:
+        from nanocoder_command_sessions.markdown import as_markdown
+
         host.print_line(as_markdown(session_id, transcript))
     host.say(SECRETS)
     return 0
