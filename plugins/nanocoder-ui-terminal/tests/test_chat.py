@@ -518,3 +518,19 @@ def test_a_command_of_the_person_goes_before_the_projects_and_is_found_when_miss
 def test_a_note_is_kept_for_every_session(chat, state):
     chat(HI).type("/remember I like  tabs").see("Kept in").type("hi").see("Hello there.")
     assert (state / "notes.md").read_text() == "- I like tabs\n"
+
+
+@pytest.mark.contract("H9")
+def test_the_cost_of_several_models_is_shown_for_each(chat, tmp_path):
+    other = tmp_path / "other.json"
+    other.write_text(json.dumps({"turns": [HI, HI]}))
+    talk = chat(HI, HI).type("one").see("Hello there.").type("/cost").see("cost")
+    talk.type(f"/model scripted/{other}").see("Switched").type("two").see("Hello there.", times=2)
+    talk.type("/cost").see("other.json")
+
+
+@pytest.mark.contract("H9")
+def test_the_files_in_the_prompt_are_shown_at_the_start_with_their_tokens(chat, workspace):
+    (workspace / "AGENTS.md").write_text("Run the tests after each change.\n")
+    talk = chat(HI).see("The model reads AGENTS.md (").see("tokens)")
+    talk.type("/context").see("files in it")

@@ -105,6 +105,7 @@ def test_the_tokens_shown_are_those_of_the_conversation_and_no_sum(chat):
     used = {"usage": {"input_tokens": 1_000, "cache_read_tokens": 234, "output_tokens": 6}}
     talk = chat({"text": "One.", **used}, {"text": "Two.", **used}).type("a").see("1,240 tokens")
     talk.type("b").see("Two.").see("1,240 tokens").type("/cost").see("all requests: input")
+    talk.see("468 tokens (19%)")
     assert "2,000 tokens" in talk.text
     assert "2,480" not in talk.text
 

@@ -1,4 +1,4 @@
-"""The commands `stats` and `trace`: what the journals say of calls."""
+"""The commands `stats`, `trace` and `context`: what calls took, and what fills the window."""
 
 from argparse import Namespace
 
@@ -35,8 +35,24 @@ def nanocoder_settings() -> type:
 
 @hookimpl
 def nanocoder_commands() -> list[Command[Host]]:
-    """Offer both commands."""
+    """Offer the commands."""
     return [
+        Command(
+            "context",
+            "show how many tokens prompt, files, tools and conversation take",
+            _context,
+            (
+                Argument(
+                    "--session",
+                    "with the conversation of this session (default: a new one)",
+                    metavar="ID",
+                    completes="sessions",
+                ),
+                Argument("--model", "count for this model", metavar="P/M", completes="models"),
+                OUTPUT,
+                DIRECTORY,
+            ),
+        ),
         Command(
             "stats",
             "show how long calls take and how often they fail",
@@ -72,6 +88,12 @@ def nanocoder_commands() -> list[Command[Host]]:
             ),
         ),
     ]
+
+
+def _context(arguments: Namespace, host: Host) -> int:
+    from nanocoder_command_observe.context import run
+
+    return run(arguments, host)
 
 
 def _stats(arguments: Namespace, host: Host) -> int:

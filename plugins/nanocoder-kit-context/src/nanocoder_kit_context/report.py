@@ -8,6 +8,7 @@ from nanocoder_kit_context.sources import Source
 BAR_COLUMNS = 20
 KINDS = {
     "prompt": "system prompt",
+    "files": "files in it",
     "tools": "tools",
     "history": "conversation",
     "results": "results of calls",

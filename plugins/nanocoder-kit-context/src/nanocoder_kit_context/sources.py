@@ -1,17 +1,23 @@
 """How many tokens of the model's window each source takes."""
 
+import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 from attrs import frozen
 from nanocoder import Message, Session, ToolDefinition, count_tokens, message_tokens, spoken
+
+FILE_MARK: Final = re.compile(r"^\[([^\n\[\]]{1,1000}): [^\n]+\]$", re.MULTILINE)
+"""The line before the text of a file in the system prompt: its path, and whose words they are."""
 
 
 @frozen
 class Source:
     """One source of what the model reads: *kind* is its part of the request, *name* who fills it.
 
-    The kinds are "prompt" (by plugin), "tools" (by plugin), "history" and "results" (by tool).
+    The kinds are "prompt" (by plugin), "files" (of the prompt, by path), "tools" (by plugin),
+    "history" and "results" (by tool).
     """
 
     kind: str
@@ -19,17 +25,35 @@ class Source:
     tokens: int
 
 
-def sources_of(session: Session) -> list[Source]:
-    """Return what each source takes in the next request of *session*, in its order."""
-    return [*_prompt(session), *_tools(session), *_history(session), *_results(session)]
+def sources_of(session: Session, messages: Sequence[Message] | None = None) -> list[Source]:
+    """Return what each source takes in the next request of *session*, in its order.
+
+    *messages* count in place of the session's own.
+    """
+    messages = session.messages if messages is None else messages
+    files = prompt_files(session)
+    tools, history, results = _tools(session), _history(messages), _results(messages)
+    return [*_prompt(session, files), *files, *tools, *history, *results]
 
 
-def _prompt(session: Session) -> Iterator[Source]:
-    additions = [(plugin, count_tokens(text)) for plugin, text in session.context.additions]
-    own = count_tokens(session.system) - sum(tokens for _, tokens in additions)
-    yield Source("prompt", "nanocoder", max(own, 0))
-    for plugin, tokens in additions:
-        yield Source("prompt", plugin, tokens)
+def prompt_files(session: Session) -> list[Source]:
+    """Return the files whose text is in the system prompt: each follows a line FILE_MARK."""
+    files = []
+    for _, text in session.context.additions:
+        marks = list(FILE_MARK.finditer(text))
+        ends = [*(mark.start() for mark in marks[1:]), len(text)]
+        for mark, end in zip(marks, ends, strict=False):
+            files.append(Source("files", mark[1], count_tokens(text[mark.start() : end])))
+    return files
+
+
+def _prompt(session: Session, files: Sequence[Source]) -> Iterator[Source]:
+    additions = [(plugin, text) for plugin, text in session.context.additions]
+    total, in_files = count_tokens(session.system), sum(file.tokens for file in files)
+    others = [(plugin, text) for plugin, text in additions if not FILE_MARK.search(text)]
+    tokens = {plugin: count_tokens(text) for plugin, text in others}
+    yield Source("prompt", "nanocoder", max(total - in_files - sum(tokens.values()), 0))
+    yield from (Source("prompt", plugin, count) for plugin, count in tokens.items())
 
 
 def _tools(session: Session) -> Iterator[Source]:
@@ -43,9 +67,9 @@ def _definition_tokens(definition: ToolDefinition) -> int:
     return count_tokens(str((definition.name, definition.description, definition.parameters)))
 
 
-def _history(session: Session) -> Iterator[Source]:
+def _history(messages: Sequence[Message]) -> Iterator[Source]:
     tokens: Counter[str] = Counter()
-    for message in session.messages:
+    for message in messages:
         if message.role == "user":
             typed, added = spoken(message)
             tokens["typed"] += count_tokens(typed)
@@ -55,10 +79,10 @@ def _history(session: Session) -> Iterator[Source]:
     yield from (Source("history", name, count) for name, count in tokens.items() if count)
 
 
-def _results(session: Session) -> Iterator[Source]:
-    names = {call.id: call.name for message in session.messages for call in message.calls}
+def _results(messages: Sequence[Message]) -> Iterator[Source]:
+    names = {call.id: call.name for message in messages for call in message.calls}
     tokens: Counter[str] = Counter()
-    for message in session.messages:
+    for message in messages:
         for result in message.results:
             alone = Message("tool", results=(result,))
             tokens[names.get(result.call_id, "")] += message_tokens(alone)

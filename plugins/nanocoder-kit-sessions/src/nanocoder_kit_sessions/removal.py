@@ -25,7 +25,7 @@ def remove(store: SessionStore, name: str) -> None:
         _delete(path)
         for root in roots:
             with suppress(SnapshotError):  # without git nothing can be taken out
-                GitStore(store.folder.parent, Path(root)).forget(session_id)
+                GitStore.of_session(path.with_suffix(""), Path(root)).forget(session_id)
     except OSError as error:
         problem = f"{path}: {error.strerror}"
         raise UsageError(problem, error_class="session_unreadable") from None

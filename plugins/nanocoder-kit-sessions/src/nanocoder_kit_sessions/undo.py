@@ -250,9 +250,8 @@ class _Undo:
 
     def _plan(self, changes: Sequence[FileChange]) -> UndoPlan:
         artifacts = self.journal.artifacts
-        # Sessions and snapshots are beside each other in the user's state directory.
-        state = artifacts.parent.parent if artifacts else None
-        snapshots = GitStore(state, self.workspace.root) if state else None
+        root = self.workspace.root
+        snapshots = GitStore.of_session(artifacts, root) if artifacts else None
         return plan_undo(
             self.workspace, self.journal.backups, changes, force=self.force, snapshots=snapshots
         )

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, suppress
 from hashlib import sha1, sha256
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 from nanocoder import PersonError, unescape_path
 from nanocoder_files import holding, private_directory
@@ -36,6 +36,7 @@ VARIABLES: Final = {
     "GIT_NO_REPLACE_OBJECTS": "1",
     "LC_ALL": "C",
 }
+SESSIONS: Final = "sessions"
 LIMIT_S: Final = 30.0
 SESSION: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 BLOB: Final = re.compile(r"[0-9a-f]{40}")
@@ -56,7 +57,7 @@ def blob_of(data: bytes) -> str:
 class GitStore:
     """The contents of the files of *workspace*, with a reference for each session that needs them.
 
-    *state* is the user's state directory. Methods raise SnapshotError.
+    *state* is the user's state directory, or another for private files. Methods raise SnapshotError.
     """
 
     def __init__(self, state: Path, workspace: Path) -> None:
@@ -66,6 +67,15 @@ class GitStore:
         self._variables: dict[str, str] = {}
         self._program = ""
         self._begun: set[str] = set()
+
+    @classmethod
+    def of_session(cls, folder: Path, workspace: Path) -> Self:
+        """Return the store of the session whose own files are in *folder*.
+
+        Sessions that are stored together share one; that of any other goes with its folder.
+        """
+        sessions = folder.parent
+        return cls(sessions.parent if sessions.name == SESSIONS else folder, workspace)
 
     def open(self, session: str, earlier: str = "") -> bool:
         """Begin to keep contents for *session*; tell whether it has those of *earlier* or its own.

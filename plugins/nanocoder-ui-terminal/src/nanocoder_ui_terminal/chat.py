@@ -10,6 +10,7 @@ from nanocoder import Host, Mode, PersonError, UsageError, __version__, for_term
 from nanocoder_kit_sessions import remove_old, session_store
 
 from nanocoder_ui_terminal.completion import ChatCompleter, Files
+from nanocoder_ui_terminal.context_commands import prompt_files_line
 from nanocoder_ui_terminal.conversation import Conversation
 from nanocoder_ui_terminal.echo import keep_enter_apart
 from nanocoder_ui_terminal.last_exchange import last_exchange
@@ -159,6 +160,8 @@ class Chat:
             self._conversation.show_lines(["", *lines])
             return
         self._conversation.say(f"/help lists commands and keys{dot}Ctrl-D leaves")
+        if files := prompt_files_line(self._session):
+            self._conversation.say(files)
         problem = self._conversation.find_model()
         if problem:
             way = "" if CHOOSE_HERE in problem else f"\n{CHOOSE_HERE}"

@@ -1,21 +1,34 @@
 """The commands `/context` and `/compact`: what fills the model's window, and making room in it."""
 
+import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from attrs import asdict
-from nanocoder import Event, Usage
-from nanocoder_kit_context import aligned, sources_of, window_rows
+from nanocoder import Event, Usage, counted, for_terminal
+from nanocoder_kit_context import aligned, prompt_files, sources_of, window_rows
 
 from nanocoder_ui_terminal.text_lines import use_chat_commands
 
 if TYPE_CHECKING:
+    from nanocoder import Session
+
     from nanocoder_ui_terminal.conversation import Conversation
 
 PREVIEW: Final = "preview"
 RESTORE: Final = "restore"
 NOTHING: Final = "nothing was compacted: no plugin can make this conversation shorter"
 WAY_BACK: Final = "To take it back: /compact restore"
+
+
+def prompt_files_line(session: "Session") -> str:
+    """Say which files the model reads with each prompt, and their tokens; "" for none."""
+    folder = f"{session.info.cwd}{os.sep}"
+    files = [
+        f"{for_terminal(file.name.removeprefix(folder))} ({counted(file.tokens, 'token')})"
+        for file in prompt_files(session)
+    ]
+    return f"The model reads {', '.join(files)}" if files else ""
 
 
 def show_context(conversation: "Conversation", _argument: str) -> None:
@@ -26,6 +39,28 @@ def show_context(conversation: "Conversation", _argument: str) -> None:
     conversation.show_table(aligned(rows))
     if window.is_assumed:
         conversation.say("the window of this model is unknown; set `context`", "yellow")
+
+
+def show_cost(conversation: "Conversation", _argument: str) -> None:
+    """Show tokens and money of all requests, and of each model if there were several."""
+    usage = conversation.usage
+    read = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
+    share = f" ({usage.cache_read_tokens / read:.0%})" if usage.cache_read_tokens else ""
+    rows = [
+        ("conversation", f"{conversation.context:,} tokens"),
+        ("all requests: input", f"{usage.input_tokens:,} tokens"),
+        ("from the cache", f"{usage.cache_read_tokens:,} tokens{share}"),
+        ("output", f"{usage.output_tokens:,} tokens"),
+        ("cost", _price(usage)),
+    ]
+    models = conversation.usage_by_model
+    if len(models) > 1:
+        rows += [(for_terminal(model), _price(models[model])) for model in models]
+    conversation.show_table(rows)
+
+
+def _price(usage: Usage) -> str:
+    return "unknown" if usage.cost is None else f"${usage.cost:.4f}"
 
 
 def compact(conversation: "Conversation", argument: str) -> None:

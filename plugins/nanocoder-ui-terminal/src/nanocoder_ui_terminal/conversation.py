@@ -48,6 +48,7 @@ class Conversation:
         self.session = session
         self.terminal = terminal
         self.usage = Usage()
+        self.usage_by_model: dict[str, Usage] = {}
         self.context = 0
         """How many tokens the conversation has, as of the latest reply."""
         self.model = ""
@@ -218,6 +219,9 @@ class Conversation:
             show(event)
             if event.kind == "request.finished":
                 self.context = conversation_tokens(event.data["usage"])
+            elif event.kind == "message" and "usage" in event.data:
+                model, usage = self.session.info.model, Usage(**event.data["usage"])
+                self.usage_by_model[model] = self.usage_by_model.get(model, Usage()) + usage
         self.usage += self.session.report.usage
         self.ended_well = self.session.report.stop_reason is StopReason.DONE
 

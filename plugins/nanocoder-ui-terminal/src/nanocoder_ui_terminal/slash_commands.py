@@ -8,7 +8,7 @@ from nanocoder import Mode, PersonError, UsageError, did_you_mean
 from nanocoder_kit_sessions import RecordJournal
 
 from nanocoder_ui_terminal.choices import TITLE_COLUMNS, Value
-from nanocoder_ui_terminal.context_commands import compact, show_context
+from nanocoder_ui_terminal.context_commands import compact, show_context, show_cost
 from nanocoder_ui_terminal.mentioned_files import Typed
 from nanocoder_ui_terminal.reload import reload_configuration
 from nanocoder_ui_terminal.rewind import rewind
@@ -146,19 +146,6 @@ def _go(conversation: "Conversation", argument: str) -> None:
     conversation.work(Typed(GO_AHEAD))
 
 
-def _cost(conversation: "Conversation", _argument: str) -> None:
-    usage = conversation.usage
-    price = "unknown" if usage.cost is None else f"${usage.cost:.4f}"
-    rows = [
-        ("conversation", f"{conversation.context:,} tokens"),
-        ("all requests: input", f"{usage.input_tokens:,} tokens"),
-        ("from the cache", f"{usage.cache_read_tokens:,} tokens"),
-        ("output", f"{usage.output_tokens:,} tokens"),
-        ("cost", price),
-    ]
-    conversation.show_table(rows)
-
-
 def _resume(conversation: "Conversation", argument: str) -> Next | None:
     matches = conversation.sessions.find(argument)
     if argument and len(matches) == 1:
@@ -240,7 +227,7 @@ COMMANDS: Final[Mapping[str, SlashCommand]] = {
     "mode": SlashCommand("[MODE]", "show or change what runs without asking", _mode),
     "go": SlashCommand("[MODE]", "leave plan mode and carry out the plan", _go),
     "tools": SlashCommand("", "the tools, their risks and owners", _tools),
-    "cost": SlashCommand("", "tokens and money so far", _cost),
+    "cost": SlashCommand("", "tokens and money so far", show_cost),
     "context": SlashCommand("", "what fills the model's window", show_context),
     "compact": SlashCommand("[WORDS]", "shorten it, keeping WORDS; preview, restore", compact),
     "sessions": SlashCommand("[WORDS]", "earlier sessions in this directory", _sessions),

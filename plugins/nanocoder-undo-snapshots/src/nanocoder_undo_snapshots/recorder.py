@@ -41,9 +41,8 @@ class Recorder:
         if folder is None:
             raise ValueError("a session that is not kept has no recorder")
         main = folder.parent if session.parent else folder
-        state = main.parent.parent
         workspace = Workspace(session.cwd, readable=session.readable)
-        return cls(workspace, main, GitStore(state, session.cwd), settings)
+        return cls(workspace, main, GitStore.of_session(main, session.cwd), settings)
 
     def start(self, call: str) -> None:
         """Take a snapshot before *call* runs. Raises: PluginError, once."""

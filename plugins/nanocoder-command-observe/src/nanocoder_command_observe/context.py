@@ -1,0 +1,49 @@
+"""`nanocoder context`: what fills the model's window, as `/context` shows it."""
+
+from argparse import Namespace
+from typing import Any
+
+from attrs import asdict
+from nanocoder import Host, Message, PersonError, Session
+from nanocoder_kit_context import aligned, sources_of, window_rows
+
+ASSUMED_TOKENS = 32_768
+"""The window where no model is there to ask."""
+UNKNOWN = "the window of this model is unknown; set `context`"
+
+
+def run(arguments: Namespace, host: Host) -> int:
+    """Print what each source takes in the next request of a new or a stored session.
+
+    The model is not asked, and no session is kept.
+    """
+    messages: tuple[Message, ...] = ()
+    session_id = ""
+    if arguments.session is not None:
+        session_id = host.sessions.find(arguments.session, cwd=host.cwd)
+        messages = tuple(host.sessions.transcript(session_id).messages)
+    with host.session(persist=False) as session:
+        window = _window(session)
+        sources = sources_of(session, messages)
+        model = session.info.model
+    if arguments.output == "json":
+        used = sum(source.tokens for source in sources)
+        data = {"session_id": session_id, "model": model, "used_tokens": used, **window}
+        host.print_json({**data, "sources": [asdict(source) for source in sources]})
+        return 0
+    rows = aligned(window_rows(sources, window["window_tokens"]))
+    width = max(len(name) for name, _, _ in rows)
+    for name, tokens, bar in rows:
+        host.print_line(f"{name:{width}}  {tokens}  {bar}".rstrip())
+    if window["problem"]:
+        host.say(window["problem"])
+    return 0
+
+
+def _window(session: Session) -> dict[str, Any]:
+    """Return the size of the window, and why it may be another."""
+    try:
+        window = session.context.window
+    except PersonError as error:
+        return {"window_tokens": ASSUMED_TOKENS, "problem": str(error)}
+    return {"window_tokens": window.tokens, "problem": UNKNOWN if window.is_assumed else ""}
