@@ -284,3 +284,15 @@ def test_a_rewind_of_the_files_restores_what_commands_changed(nanocoder, work):
     work(bash("echo 1 > a.txt"))
     assert nanocoder("sessions", "rewind", "--to", "1", "--files", "--yes").returncode == 0
     assert tree(nanocoder) == {}
+
+
+def test_nothing_is_left_of_an_ephemeral_session(nanocoder, tmp_path):
+    (tmp_path / "tmp").mkdir()
+    (nanocoder.cwd / "a.txt").write_text("a")
+    script = nanocoder.script({"calls": [{"name": "bash", "arguments": {"command": "ls"}}]}, DONE)
+    words = ("run", "--ephemeral", "--mode", "auto", "--model", script, "go")
+    done = nanocoder(*words, env={"TMPDIR": str(tmp_path / "tmp")})
+    assert done.returncode == 0, done.stderr
+    assert not list((tmp_path / "tmp").iterdir())
+    assert not list(nanocoder.home.rglob("contents.git"))
+    assert not done.stderr.count("undo will not")

@@ -57,7 +57,7 @@ def blob_of(data: bytes) -> str:
 class GitStore:
     """The contents of the files of *workspace*, with a reference for each session that needs them.
 
-    *state* is the user's state directory, or another for private files. Methods raise SnapshotError.
+    *state* is a directory for private files, such as the user's own. Methods raise SnapshotError.
     """
 
     def __init__(self, state: Path, workspace: Path) -> None:
