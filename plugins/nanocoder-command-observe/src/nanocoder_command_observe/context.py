@@ -6,6 +6,7 @@ from typing import Any
 from attrs import asdict
 from nanocoder import Host, Message, PersonError, Session
 from nanocoder_kit_context import aligned, sources_of, window_rows
+from nanocoder_kit_sessions import session_store
 
 ASSUMED_TOKENS = 32_768
 """The window where no model is there to ask."""
@@ -20,8 +21,9 @@ def run(arguments: Namespace, host: Host) -> int:
     messages: tuple[Message, ...] = ()
     session_id = ""
     if arguments.session is not None:
-        session_id = host.sessions.find(arguments.session, cwd=host.cwd)
-        messages = tuple(host.sessions.transcript(session_id).messages)
+        store = session_store(host)
+        session_id = store.find(arguments.session, cwd=host.cwd)
+        messages = tuple(store.transcript(session_id).messages)
     with host.session(persist=False) as session:
         window = _window(session)
         sources = sources_of(session, messages)
