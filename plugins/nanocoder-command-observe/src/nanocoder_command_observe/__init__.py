@@ -37,22 +37,7 @@ def nanocoder_settings() -> type:
 def nanocoder_commands() -> list[Command[Host]]:
     """Offer the commands."""
     return [
-        Command(
-            "context",
-            "show how many tokens prompt, files, tools and conversation take",
-            _context,
-            (
-                Argument(
-                    "--session",
-                    "with the conversation of this session (default: a new one)",
-                    metavar="ID",
-                    completes="sessions",
-                ),
-                Argument("--model", "count for this model", metavar="P/M", completes="models"),
-                OUTPUT,
-                DIRECTORY,
-            ),
-        ),
+        _context_command(),
         Command(
             "stats",
             "show how long calls take and how often they fail",
@@ -88,6 +73,25 @@ def nanocoder_commands() -> list[Command[Host]]:
             ),
         ),
     ]
+
+
+def _context_command() -> Command[Host]:
+    return Command(
+        "context",
+        "show how many tokens prompt, files, tools and conversation take",
+        _context,
+        (
+            Argument(
+                "--session",
+                "with the conversation of this session (default: a new one)",
+                metavar="ID",
+                completes="sessions",
+            ),
+            Argument("--model", "count for this model", metavar="P/M", completes="models"),
+            OUTPUT,
+            DIRECTORY,
+        ),
+    )
 
 
 def _context(arguments: Namespace, host: Host) -> int:
