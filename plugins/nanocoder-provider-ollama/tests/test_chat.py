@@ -160,11 +160,36 @@ def test_files_that_no_model_reads_are_named(play):
     assert content == "look\n[a.pdf (application/pdf) cannot be shown here]"
 
 
-def test_a_model_without_tools_gets_none_and_a_notice_says_so_once(play):
-    provider, server = play(refusal(200, {"capabilities": ["completion"]}), OK)
-    assert reply(provider, tools=[READ])[0] == Notice("m cannot call tools: it can only answer")
+@pytest.mark.contract("F10")
+def test_a_model_without_tools_chooses_actions_and_a_notice_says_so_once(play):
+    action = lines(line('{"action": "read_file"}'), END)
+    provider, server = play(refusal(200, {"capabilities": ["completion"]}), action)
+    notice, end = reply(provider, tools=[READ])
+    assert notice == Notice("m cannot call tools: nanocoder lets it choose actions instead")
+    assert [(call.name, call.arguments) for call in end.calls] == [("read_file", {})]
     assert not any(isinstance(piece, Notice) for piece in reply(provider, tools=[READ]))
     assert "tools" not in server.seen[1].json
+    assert provider.profile == "full"
+
+
+@pytest.mark.contract("F11")
+def test_a_small_model_chooses_actions_under_a_schema(play):
+    show = refusal(200, {"details": {"parameter_size": "1.5B"}, "capabilities": ["tools"]})
+    answer = lines(line('{"action": "answer", "text": "Hel'), line('lo"}'), END)
+    provider, server = play(show, answer)
+    assert provider.context == 32_768
+    assert provider.profile == "small"
+    assert reply(provider, tools=[READ]) == [
+        TextDelta("Hel"),
+        TextDelta("lo"),
+        Finished("Hello", usage=Usage(7, 3, cost=0.0)),
+    ]
+    sent = server.seen[1].json
+    names = [choice["properties"]["action"]["const"] for choice in sent["format"]["anyOf"]]
+    assert names == ["read_file", "chat"]
+    assert (sent["options"]["temperature"], sent["options"]["num_predict"]) == (0.0, 1_536)
+    assert "read_file(" in sent["messages"][0]["content"]
+    assert "tools" not in sent
 
 
 @pytest.mark.contract("F12")

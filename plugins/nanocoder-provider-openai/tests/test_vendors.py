@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from nanocoder import Cancel, Message, ProviderError, Request, ToolCall, ToolResult
+from nanocoder import Cancel, Message, ProviderError, Request, ToolCall, ToolDefinition, ToolResult
 from nanocoder_provider_openai import (
     nanocoder_providers,
     open_provider,
@@ -158,3 +158,46 @@ def test_the_window_that_a_server_names_is_shown(monkeypatch):
         provider = open_provider("q", None, vendor=ROWS["llamacpp"])
         assert provider.models()[0].context == 8192
         provider.close()
+
+
+@pytest.mark.contract("F11")
+@pytest.mark.contract("F12")
+def test_a_small_model_on_this_machine_gets_its_window_and_acts_under_a_schema(monkeypatch):
+    meta = {"n_ctx": 8192, "n_ctx_train": 32768, "n_params": 1_777_088_000}
+    listed = refusal(200, {"data": [{"id": "m", "meta": meta}]})
+    text = {"index": 0, "delta": {"content": '{"action": "look"}'}, "finish_reason": "stop"}
+    look = ToolDefinition("look", "Look.", {"type": "object", "properties": {}})
+    with ScriptedServer(listed, events({"choices": [text]}, b"[DONE]")) as server:
+        monkeypatch.setenv("LLAMACPP_BASE_URL", server.url)
+        provider = open_provider("m", None, vendor=ROWS["llamacpp"])
+        assert (provider.context, provider.context, provider.profile) == (8192, 8192, "small")
+        end = ask(provider, tools=[look])[-1]
+        _, asked = server.seen
+    assert [call.name for call in end.calls] == ["look"]
+    schema = asked.json["response_format"]["json_schema"]["schema"]
+    names = [choice["properties"]["action"]["const"] for choice in schema["anyOf"]]
+    assert names == ["look", "chat"]
+    assert "look(): Look." in asked.json["messages"][0]["content"]
+    assert (asked.json["temperature"], asked.json["max_tokens"]) == (0.0, 1_536)
+    assert "tools" not in asked.json
+
+
+@pytest.mark.contract("F11")
+def test_a_large_model_and_a_vendor_without_schemas_call_tools(monkeypatch):
+    look = ToolDefinition("look", "Look.", {"type": "object", "properties": {}})
+    for row, model in ((ROWS["llamacpp"], "qwen3-30b-a3b"), (ROWS["groq"], "llama-3b")):
+        monkeypatch.setenv("GROQ_API_KEY", "sk-1")
+        with ScriptedServer(events(END, b"[DONE]")) as server:
+            monkeypatch.setenv(row.address_variable, server.url)
+            ask(open_provider(model, None, vendor=row), tools=[look])
+            assert "response_format" not in server.seen[0].json
+            assert server.seen[0].json["tools"]
+
+
+@pytest.mark.contract("F12")
+def test_a_server_that_does_not_list_its_models_still_answers(monkeypatch):
+    with ScriptedServer(refusal(404), events(END, b"[DONE]")) as server:
+        monkeypatch.setenv("VLLM_BASE_URL", server.url)
+        provider = open_provider("m", None, vendor=ROWS["vllm"])
+        assert (provider.context, provider.profile) == (0, "full")
+        assert ask(provider)[-1].text == "ok"

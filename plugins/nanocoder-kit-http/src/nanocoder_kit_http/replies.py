@@ -31,8 +31,10 @@ Delta = TextDelta | ThinkingDelta
 class ReplyDecoder(Protocol):
     """A decoder of one reply."""
 
-    is_complete: bool
-    """The protocol's own end was seen; what follows is ignored."""
+    @property
+    def is_complete(self) -> bool:
+        """Tell whether the protocol's own end was seen; what follows is ignored."""
+        ...
 
     @property
     def begun(self) -> bool:

@@ -1,12 +1,15 @@
 """The settings of every provider that uses HTTP."""
 
-from typing import Any, Literal
+from typing import Any, Final, Literal, Self
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from nanocoder_kit_http.breaker import RetryBudget
 from nanocoder_kit_http.retry import Retry
 from nanocoder_kit_http.timers import Timeouts
+
+LOOK_S: Final = 3.0
+"""How long to look for what a server offers; a start must not wait for an absent one."""
 
 
 def _setting(default: Any, description: str, *, user_only: bool = False) -> Any:
@@ -49,6 +52,12 @@ class HttpSettings:
             self.idle_timeout_s,
             self.progress_timeout_s,
             self.total_timeout_s,
+        )
+
+    def impatient(self) -> Self:
+        """Return these settings for a look at a server: a running one lists its models at once."""
+        return evolve(
+            self, connect_timeout_s=LOOK_S, header_timeout_s=LOOK_S, idle_timeout_s=LOOK_S
         )
 
     def retry(self, budget: RetryBudget) -> Retry:

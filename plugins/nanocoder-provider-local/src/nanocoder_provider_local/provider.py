@@ -19,12 +19,10 @@ from nanocoder import (
     Usage,
     repeats_itself,
 )
+from nanocoder_kit_actions import Actions, AnswerText, Chat, has_material
 
-from nanocoder_provider_local.actions import Actions
 from nanocoder_provider_local.engine import Chunk, Engine
 from nanocoder_provider_local.locate import locate
-from nanocoder_provider_local.prompt import Chat, has_material
-from nanocoder_provider_local.reply import AnswerText
 from nanocoder_provider_local.settings import DEFAULT_MODEL, Settings
 from nanocoder_provider_local.window import Window
 

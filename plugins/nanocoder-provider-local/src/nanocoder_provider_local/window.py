@@ -5,9 +5,8 @@ from typing import Final
 
 from attrs import frozen
 from nanocoder import Message, ProviderError, Request
+from nanocoder_kit_actions import Actions, Chat, chat, is_request, turn_text
 
-from nanocoder_provider_local.actions import Actions
-from nanocoder_provider_local.prompt import Chat, chat, is_request, turn_text
 from nanocoder_provider_local.settings import Settings
 
 KEEP_LAST: Final = 4  # messages: the last two calls with their results

@@ -1,29 +1,34 @@
 """One model behind Ollama's /api/chat."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 from attrs import evolve, frozen
 from nanocoder import Cancel, ModelInfo, Notice, ProviderError, Request
+from nanocoder_kit_actions import ActionReply, Actions, chat, has_material
 from nanocoder_kit_http import (
     EncodedMessages,
     HttpProvider,
     Key,
     Pieces,
+    ReplyContext,
+    ReplyDecoder,
     as_int,
     as_mapping,
     as_str,
     encode_json,
+    is_small,
 )
 
 from nanocoder_provider_ollama.messages import MessageEncoder, tool_definition
 from nanocoder_provider_ollama.reply import ChatReply
 from nanocoder_provider_ollama.settings import Settings, address
 
-WAIT_S: Final = 3.0
-"""A running server lists its models at once; a start must not wait for an absent one."""
 DESCRIBED: Final = 50
 """The number of models that the list describes; each takes a request."""
+ACTION_TOKENS: Final = 1_536
+"""The longest reply under a schema: a small model may go on without end."""
 NAMED: Final = 4
 """The number of models that a message names."""
 _WORDS: Final = {"vision": "images", "thinking": "thinking", "tools": "tools"}
@@ -35,6 +40,7 @@ class ModelDetails:
 
     context: int = 0
     abilities: tuple[str, ...] = ("tools",)
+    is_small: bool = False
 
 
 class OllamaProvider(HttpProvider):
@@ -45,27 +51,38 @@ class OllamaProvider(HttpProvider):
     def __init__(self, model: str, settings: Settings) -> None:
         super().__init__(model, settings, address(settings), Key(settings.api_key_env))
         self._settings = settings
-        self.context = settings.context
         self._encoded = EncodedMessages(MessageEncoder().encode)
         self._details: dict[str, ModelDetails] = {}
+        self._actions = Actions.of(())
+
+    @property
+    def context(self) -> int:
+        """The model's window in tokens: as many as the settings say, if the model has them."""
+        details = ModelDetails()
+        with suppress(ProviderError):  # the request itself will show what is wrong
+            details = self._show(self._model, Cancel())
+        return self._window(details)
 
     def stream(self, request: Request, cancel: Cancel) -> Pieces:
         """Ask the model and yield its reply, `Finished` last; raises ProviderError, Cancelled."""
         model = request.model or self._model
         is_first = model not in self._details
         details = self._show(model, cancel)
-        self.context = min(self._settings.context, details.context or self._settings.context)
-        if is_first and request.tools and "tools" not in details.abilities:
-            yield Notice(f"{model} cannot call tools: it can only answer")
-        body = self._body(request, model, details)
-
+        can_call = "tools" in details.abilities
+        if is_first and request.tools and not can_call:
+            yield Notice(f"{model} cannot call tools: nanocoder lets it choose actions instead")
+        is_action = bool(request.tools) and (self.profile == "small" or not can_call)
+        body = self._body(request, model, details, is_action=is_action)
         yield from self._ask(
             request,
             cancel,
             lambda: self._client.stream_lines("/api/chat", body, cancel),
-            ChatReply,
+            self._action_reply if is_action else ChatReply,
             lambda usage: usage,
         )
+
+    def _action_reply(self, context: ReplyContext) -> ReplyDecoder:
+        return ActionReply(ChatReply(context), self._actions)
 
     def models(self) -> Sequence[ModelInfo]:
         """Ask the server for its models, and for the context of the first 50."""
@@ -95,7 +112,9 @@ class OllamaProvider(HttpProvider):
                 if error.kind != "not_found":
                     raise
                 raise self._missing(model) from error
-            self._details[model] = _details_of(answer)
+            details = self._details[model] = _details_of(answer)
+            if details.is_small:
+                self._take_as_small()
         return self._details[model]
 
     def _missing(self, model: str) -> ProviderError:
@@ -109,19 +128,26 @@ class OllamaProvider(HttpProvider):
             kind="not_found",
         )
 
-    def _body(self, request: Request, model: str, details: ModelDetails) -> bytes:
-        options: dict[str, Any] = {"num_ctx": self.context}
-        if request.max_tokens:
-            options["num_predict"] = request.max_tokens
-        if request.temperature is not None:
-            options["temperature"] = request.temperature
+    def _window(self, details: ModelDetails) -> int:
+        return min(self._settings.context, details.context or self._settings.context)
+
+    def _body(
+        self, request: Request, model: str, details: ModelDetails, *, is_action: bool
+    ) -> bytes:
+        options: dict[str, Any] = {"num_ctx": self._window(details)}
+        if request.max_tokens or is_action:
+            options["num_predict"] = request.max_tokens or ACTION_TOKENS
+        if request.temperature is not None or is_action:
+            options["temperature"] = request.temperature or 0.0
         head: dict[str, Any] = {"model": model, "stream": True, "options": options}
         if "thinking" in details.abilities:
             think = self._settings.think
             head["think"] = think if think not in {"", "off"} else not think
         if self._settings.keep_alive:
             head["keep_alive"] = self._settings.keep_alive
-        if request.tools and "tools" in details.abilities:
+        if is_action:
+            return self._with_actions(request, head)
+        if request.tools:
             head["tools"] = [tool_definition(tool) for tool in request.tools]
         messages = self._encoded.join(request.messages)
         if request.system:
@@ -129,13 +155,19 @@ class OllamaProvider(HttpProvider):
             messages = system + b"," + messages if messages else system
         return b'%s,"messages":[%s]}' % (encode_json(head)[:-1], messages)
 
+    def _with_actions(self, request: Request, head: dict[str, Any]) -> bytes:
+        """Return a body that holds the reply to one action, by a schema in place of tools."""
+        if self._actions.tools != tuple(request.tools):
+            self._actions = Actions.of(request.tools)
+        bare = not has_material(request.messages)
+        head["format"] = self._actions.schema(bare=bare, has_separators=False)
+        head["messages"] = chat(request, self._actions, {})
+        return encode_json(head)
+
 
 def only_model(settings: Settings) -> str:
     """Return the server's only model; raises ProviderError without an answer, or with several."""
-    impatient = evolve(
-        settings, connect_timeout_s=WAIT_S, header_timeout_s=WAIT_S, idle_timeout_s=WAIT_S
-    )
-    provider = OllamaProvider("", impatient)
+    provider = OllamaProvider("", settings.impatient())
     try:
         names = sorted(info.name for info in provider._listed())  # noqa: SLF001 - its own module
     finally:
@@ -162,10 +194,12 @@ def _details_of(answer: Any) -> ModelDetails:
     sizes = as_mapping(fields.get("model_info"))
     family = as_str(sizes.get("general.architecture"))
     context = as_int(sizes.get(f"{family}.context_length"))
+    has_few = is_small(as_str(as_mapping(fields.get("details")).get("parameter_size")))
     listed = fields.get("capabilities")
     if not isinstance(listed, list):
-        return ModelDetails(context)
-    return ModelDetails(context, tuple(word for name, word in _WORDS.items() if name in listed))
+        return ModelDetails(context, is_small=has_few)
+    words = tuple(word for name, word in _WORDS.items() if name in listed)
+    return ModelDetails(context, words, has_few)
 
 
 def _model_info(entry: dict[str, Any]) -> ModelInfo:

@@ -15,6 +15,7 @@ from nanocoder_kit_http import (
     as_int,
     as_mapping,
     as_str,
+    is_small,
 )
 from nanocoder_kit_models import Catalog, Model
 
@@ -60,22 +61,60 @@ class OpenAIProvider(HttpProvider):
         entry = self._catalog.find(model)
         is_counted = settings.stream_usage or vendor.counts_unasked or self._client.is_local
         self.has_price = entry.price is not None and is_counted
-        self.context = entry.context
+        self._vendor = vendor
+        self._context = entry.context
+        self._has_looked = not vendor.takes_schema
         self._wire = open_wire(vendor, settings)
+        self._actions_wire: Wire | None = None
+
+    @property
+    def context(self) -> int:
+        """The model's window in tokens; a server on this machine is asked for it, once."""
+        if not self._has_looked:
+            self._has_looked = True
+            info = self._served()
+            self._context = info.context or self._context
+            if is_small(info.description):
+                self._take_as_small()
+        return self._context
 
     def stream(self, request: Request, cancel: Cancel) -> Pieces:
         """Ask the model and yield its reply, `Finished` last; raises ProviderError, Cancelled."""
         request = evolve(request, model=request.model or self._model)
         model = self._catalog.find(request.model)
-        body = self._wire.body(request, model)
+        wire = self._wire_for(request)
+        body = wire.body(request, model)
         pieces = self._ask(
             request,
             cancel,
-            lambda: self._client.stream_events(self._wire.path, body, cancel),
-            self._wire.reply,
+            lambda: self._client.stream_events(wire.path, body, cancel),
+            wire.reply,
             model.priced,
         )
         return without_nulls(pieces, request.tools) if self._settings.strict_tools else pieces
+
+    def _served(self) -> ModelInfo:
+        """Return what the server says of the model; nothing where it does not answer."""
+        looking = OpenAIProvider(self._model, self._settings.impatient(), self._vendor)
+        try:
+            infos = looking.models()
+        except ProviderError:
+            return ModelInfo(self._model)  # the request itself will show what is wrong
+        finally:
+            looking.close()
+        ours = (info for info in infos if info.name == self._model)
+        return next(ours, ModelInfo(self._model))
+
+    def _wire_for(self, request: Request) -> Wire:
+        """Return the protocol for *request*: a small model acts under a schema where it can."""
+        is_action = self.profile == "small" and self._vendor.takes_schema and request.tools
+        if not is_action or self._settings.api:
+            return self._wire
+        if self._actions_wire is None:
+            from nanocoder_provider_openai.actions import ActionsWire  # few models need it
+
+            self._actions_wire = ActionsWire(self._vendor, self._settings)
+        return self._actions_wire
 
     def models(self) -> Sequence[ModelInfo]:
         """Ask the server for its models; raises ProviderError."""
@@ -123,4 +162,6 @@ def _model_info(entry: Any) -> ModelInfo:
     places = [(fields, _CONTEXT_FIELDS), (as_mapping(fields.get("meta")), _SERVED_FIELDS)]
     sizes = (as_int(place.get(name)) for place, names in places for name in names)
     context = next(filter(None, sizes), 0)
-    return ModelInfo(as_str(fields.get("id")), context, as_str(fields.get("owned_by")))
+    size = as_int(as_mapping(fields.get("meta")).get("n_params"))
+    words = [as_str(fields.get("owned_by")), f"{size / 1e9:.1f}B" if size else ""]
+    return ModelInfo(as_str(fields.get("id")), context, " ".join(filter(None, words)))

@@ -3,15 +3,12 @@
 import os
 from typing import Final
 
-from attrs import evolve
 from nanocoder import ProviderError
 
 from nanocoder_provider_openai.provider import OpenAIProvider, located
 from nanocoder_provider_openai.settings import Settings
 from nanocoder_provider_openai.vendors import Vendor
 
-WAIT_S: Final = 3.0
-"""A running server lists its models at once; a start must not wait for an absent one."""
 NAMED: Final = 4
 """The number of models that a message names."""
 
@@ -22,12 +19,9 @@ def model_of(vendor: Vendor, settings: Settings) -> str:
     "" stands for a server that has a key and lists no models. Raises ProviderError without an
     answer, or with several models to choose from.
     """
-    impatient = evolve(
-        settings, connect_timeout_s=WAIT_S, header_timeout_s=WAIT_S, idle_timeout_s=WAIT_S
-    )
     _, address, key_from = located(vendor, settings)
     default = vendor.default_model
-    provider = OpenAIProvider(default, impatient, vendor)
+    provider = OpenAIProvider(default, settings.impatient(), vendor)
     try:
         names = [model.name for model in provider.models()]
     except ProviderError as error:

@@ -10,7 +10,9 @@ class Vendor(NamedTuple):
     completed by *suffix*. *prices* is the vendor's name in the table of models, "" where it has
     none. *counts_unasked* is true where a reply has token counts without a request for them, which
     some vendors refuse. *short_ids* is true where ids of calls must have nine letters and digits:
-    calls of another model, or of a fallback, have longer ones. *rank* is that of ProviderSpec.
+    calls of another model, or of a fallback, have longer ones. *takes_schema* is true for a server
+    that holds a reply to a JSON schema, which small models need more than tool calls. *rank* is
+    that of ProviderSpec.
     """
 
     name: str
@@ -27,6 +29,7 @@ class Vendor(NamedTuple):
     counts_unasked: bool = False
     echo_reasoning: bool = False
     short_ids: bool = False
+    takes_schema: bool = False
     rank: int = 20
 
     @property
@@ -125,6 +128,7 @@ OTHERS: Final = (
         address="http://localhost:8000/v1",
         address_variable="VLLM_BASE_URL",
         key_variable="VLLM_API_KEY",
+        takes_schema=True,
         rank=52,
     ),
     Vendor(
@@ -133,6 +137,7 @@ OTHERS: Final = (
         address="http://localhost:1234/v1",
         address_variable="LMSTUDIO_BASE_URL",
         key_variable="LMSTUDIO_API_KEY",
+        takes_schema=True,
         rank=53,
     ),
     Vendor(
@@ -141,6 +146,7 @@ OTHERS: Final = (
         address="http://localhost:8080/v1",
         address_variable="LLAMACPP_BASE_URL",
         key_variable="LLAMACPP_API_KEY",
+        takes_schema=True,
         rank=54,
     ),
 )

@@ -6,7 +6,7 @@ from typing import Final
 
 from nanocoder import Attachment, Message, Request
 
-from nanocoder_provider_local.actions import Actions
+from nanocoder_kit_actions.actions import Actions
 
 HOW: Final = (
     'Reply with one JSON object: {{"action": TOOL, ...parameters}}, or, when the request is done, '

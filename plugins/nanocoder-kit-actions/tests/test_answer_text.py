@@ -3,9 +3,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from nanocoder import repeats_itself
-from nanocoder_provider_local.provider import STUCK_CHARS
-from nanocoder_provider_local.reply import AnswerText
+from nanocoder_kit_actions.answer_text import AnswerText
 
 
 def fed(pieces, answer="answer"):
@@ -67,17 +65,3 @@ def test_a_call_shows_nothing(reply):
 
 def test_space_between_the_parts_does_not_matter():
     assert "".join(fed('{\n  "action" : "answer",\n  "text":"x y"\n}')[0]) == "x y"
-
-
-@pytest.mark.parametrize("piece", ["0", "\\n", "    return x\\n"])
-def test_a_reply_that_repeats_one_piece_without_end_is_noticed(piece):
-    assert repeats_itself(
-        '{"action": "write_file", "path": "a", "content": "' + piece * 900, STUCK_CHARS
-    )
-
-
-def test_ordinary_long_text_is_not_taken_for_a_loop():
-    assert not repeats_itself(
-        "".join(f"line {number} = {number}\\n" for number in range(200)), STUCK_CHARS
-    )
-    assert not repeats_itself("0" * 200, STUCK_CHARS)

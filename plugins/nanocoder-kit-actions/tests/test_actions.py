@@ -2,7 +2,7 @@ import json
 
 import pytest
 from nanocoder import ToolCall, ToolDefinition
-from nanocoder_provider_local.actions import Actions
+from nanocoder_kit_actions.actions import Actions
 
 
 def tool(name, required, **properties):

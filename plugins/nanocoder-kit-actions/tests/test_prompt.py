@@ -1,8 +1,8 @@
 import attrs
 import pytest
 from nanocoder import Attachment, Message, Request, ToolCall, ToolDefinition, ToolResult
-from nanocoder_provider_local.actions import Actions
-from nanocoder_provider_local.prompt import chat, has_material
+from nanocoder_kit_actions.actions import Actions
+from nanocoder_kit_actions.prompt import chat, has_material
 
 READ = ToolDefinition(
     "read_file",

@@ -8,7 +8,7 @@ from typing import Any, Final
 from attrs import frozen
 from nanocoder import ToolCall, ToolDefinition
 
-from nanocoder_provider_local.schemas import restrict
+from nanocoder_kit_actions.schemas import restrict
 
 ACTION: Final = "action"
 TEXT: Final = "text"
@@ -54,8 +54,8 @@ class Actions:
         )
         return "\n".join(lines)
 
-    def schema(self, *, bare: bool) -> dict[str, Any]:
-        """Return the JSON Schema of a reply.
+    def schema(self, *, bare: bool, has_separators: bool = True) -> dict[str, Any]:
+        """Return the JSON Schema of a reply; *has_separators* also fixes its white space.
 
         For a *bare* request, without a file or a result to answer from, the model can only talk.
         With "answer" allowed it described files that it had not read.
@@ -67,7 +67,7 @@ class Actions:
                 {ACTION: {"const": end}, TEXT: {"type": "string", "minLength": 1}}, [TEXT]
             )
         )
-        return {"anyOf": actions, "x-guidance": dict(SEPARATORS)}
+        return {"anyOf": actions} | ({"x-guidance": dict(SEPARATORS)} if has_separators else {})
 
     def write(self, name: str, arguments: Mapping[str, Any]) -> str:
         """Return the reply that makes a call, as the model itself would have written it."""

@@ -1,5 +1,5 @@
 import pytest
-from nanocoder_provider_local.schemas import restrict
+from nanocoder_kit_actions.schemas import restrict
 
 INTEGER = {"type": "integer", "minimum": -999_999_999, "maximum": 999_999_999}
 

@@ -4,7 +4,7 @@ import json
 import re
 from typing import Final
 
-from nanocoder_provider_local.actions import ACTION, TEXT
+from nanocoder_kit_actions.actions import ACTION, TEXT
 
 _WHOLE: Final = re.compile(
     r"""(?:[^"\\]|\\["\\/bfnrt]

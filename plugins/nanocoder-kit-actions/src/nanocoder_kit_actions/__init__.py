@@ -1,0 +1,22 @@
+"""Actions in place of tool calls: the way in which small models use tools reliably.
+
+The schema of a reply allows one JSON object: a tool's action with its parameters, or an answer.
+"""
+
+from nanocoder_kit_actions.action_reply import ActionReply
+from nanocoder_kit_actions.actions import Actions
+from nanocoder_kit_actions.answer_text import AnswerText
+from nanocoder_kit_actions.prompt import Chat, chat, has_material, is_request, turn_text
+from nanocoder_kit_actions.schemas import restrict
+
+__all__ = [
+    "ActionReply",
+    "Actions",
+    "AnswerText",
+    "Chat",
+    "chat",
+    "has_material",
+    "is_request",
+    "restrict",
+    "turn_text",
+]
