@@ -10,7 +10,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from nanocoder_files import holding, lock_file, open_private, replace_file
+from nanocoder_files import append_all, holding, lock_file, open_private, replace_file
 
 
 def _link(path: Path) -> None:
@@ -114,3 +114,26 @@ def test_a_lock_is_held_until_its_block_ends(tmp_path):
     with holding(path):
         assert _answer_of_another_process(path) == "taken"
     assert _answer_of_another_process(path) == "free"
+
+
+def test_what_cannot_be_written_as_a_whole_leaves_nothing(tmp_path, monkeypatch):
+    real_write = os.write
+    room = [6]
+
+    def write_until_full(descriptor, data):
+        if not room[0]:
+            raise OSError(28, "No space left on device")
+        written = real_write(descriptor, data[: room[0]])
+        room[0] -= written
+        return written
+
+    path = tmp_path / "log"
+    descriptor = open_private(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    try:
+        monkeypatch.setattr(os, "write", write_until_full)
+        size = append_all(descriptor, b"abcd", 0, sync=True)
+        with pytest.raises(OSError, match="No space left"):
+            append_all(descriptor, b"efgh", size)
+    finally:
+        os.close(descriptor)
+    assert path.read_bytes() == b"abcd"

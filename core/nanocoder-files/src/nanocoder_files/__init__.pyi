@@ -9,12 +9,12 @@ from nanocoder_files.paths import escape_path as escape_path
 from nanocoder_files.paths import unescape_path as unescape_path
 from nanocoder_files.private_files import append_all as append_all
 from nanocoder_files.private_files import holding as holding
-from nanocoder_files.private_files import keep_file as keep_file
 from nanocoder_files.private_files import lock_file as lock_file
 from nanocoder_files.private_files import open_private as open_private
 from nanocoder_files.private_files import private_directory as private_directory
 from nanocoder_files.private_files import replace_file as replace_file
 from nanocoder_files.private_files import sync_directory as sync_directory
+from nanocoder_files.private_files import write_private as write_private
 from nanocoder_files.protected import Protection as Protection
 from nanocoder_files.protected import ProtectionKind as ProtectionKind
 from nanocoder_files.protected import fold_name as fold_name

@@ -7,18 +7,14 @@ belong to another process by now, or to one of another container.
 
 import errno
 import os
-import re
 import stat
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from itertools import count
 from pathlib import Path
 from typing import Final
 
 TRIES: Final = 20
-ODD_CHARACTERS: Final = re.compile(r"[^A-Za-z0-9._-]+")
-MAX_NAME_CHARS: Final = 80
 _REPLACING = threading.Lock()
 
 
@@ -87,42 +83,6 @@ def write_private(path: Path, data: bytes, mode: int | None = None, *, sync: boo
     except OSError:
         path.unlink(missing_ok=True)
         raise
-
-
-def keep_file(folder: Path, name: str, data: bytes, *, limit_bytes: int = 0) -> Path | None:
-    """Write *data* to a new file in *folder*, named like *name*; raises OSError.
-
-    With a limit the oldest files of the folder go for it, and nothing is written, None returned,
-    where *data* alone is larger.
-    """
-    if limit_bytes and len(data) > limit_bytes:
-        return None
-    private_directory(folder)
-    if limit_bytes:
-        _make_room(folder, limit_bytes - len(data))
-    stem = ODD_CHARACTERS.sub("_", name).strip("._")[:MAX_NAME_CHARS] or "artifact"
-    for number in count():  # a name that is taken gets a number
-        path = folder / (f"{number}-{stem}" if number else stem)
-        with suppress(FileExistsError):
-            write_private(path, data)
-            return path
-    return None
-
-
-def _make_room(folder: Path, limit_bytes: int) -> None:
-    """Remove the oldest files of *folder* until those that stay have at most *limit_bytes*."""
-    files = []
-    with suppress(OSError), os.scandir(folder) as entries:
-        for entry in entries:
-            status = entry.stat(follow_symlinks=False)
-            files.append((status.st_mtime_ns, entry.path, status.st_size))
-    total = sum(size for _, _, size in files)
-    for _, path, size in sorted(files):
-        if total <= limit_bytes:
-            return
-        with suppress(OSError):
-            os.unlink(path)
-        total -= size
 
 
 def _remove_leftovers(path: Path) -> None:

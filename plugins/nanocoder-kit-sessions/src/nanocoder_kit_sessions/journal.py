@@ -102,7 +102,8 @@ class RecordJournal:
     def _keep_file(self, folder: Path | None, name: str, data: bytes, limit_bytes: int = 0) -> str:
         if folder is None:
             return ""
-        from nanocoder_files import keep_file  # few sessions keep more than their records
+        # Few sessions keep more than their records.
+        from nanocoder_kit_sessions.artifacts import keep_file
 
         try:
             with self._lock:
