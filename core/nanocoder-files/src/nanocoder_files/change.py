@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, Self
 
-from attrs import fields, frozen
+from attrs import frozen
 from nanocoder_schema import Value
 
 from nanocoder_files.paths import escape_path
@@ -86,7 +86,7 @@ class FileState(Value):
 
     def data(self) -> dict[str, Any]:
         """Return it ready for JSON."""
-        values = {field.name: getattr(self, field.name) for field in fields(FileState)}
+        values = {field.name: getattr(self, field.name) for field in self.__attrs_attrs__}
         values["attributes"] = [[name, value.hex()] for name, value in self.attributes]
         return {name: value for name, value in values.items() if value not in (0, "", [], NOBODY)}
 
@@ -107,10 +107,10 @@ class FileState(Value):
 
     @classmethod
     def of_status(cls, status: os.stat_result, **more: Any) -> "FileState":
-        """Return the state of what has *status*; *more* are the other fields."""
+        """Return the state of what has *status*; *more* are other fields."""
         kind = _KINDS.get(mode_of.S_IFMT(status.st_mode), FileKind.OTHER)
-        owner = (status.st_uid, status.st_gid)
-        return cls(kind, mode=mode_of.S_IMODE(status.st_mode), owner=owner, **more)
+        mode, owner = mode_of.S_IMODE(status.st_mode), (status.st_uid, status.st_gid)
+        return cls(kind, **{"mode": mode, "owner": owner, **more})
 
 
 @frozen(eq=False, repr=False)

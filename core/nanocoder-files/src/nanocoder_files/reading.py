@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from nanocoder_files import content
 from nanocoder_files.content import TextFile
 from nanocoder_files.paths import WorkspaceError, escape_path, problem
-from nanocoder_files.private_files import closing_file, open_private
+from nanocoder_files.private_files import open_private
 from nanocoder_files.protected import Protection
 from nanocoder_files.readable import LeftOut, Readable
 from nanocoder_files.root import Root
@@ -268,8 +268,11 @@ class Reading:
         """Return content, path with links resolved and status; see `read_bytes`."""
         limit = MAX_BYTES if max_bytes is None else max_bytes
         fd, canonical, status = self._open(path)
-        with closing_file(fd), self._root.errors(path):
-            data = content.read_up_to(fd, min(status.st_size, limit), limit)
+        try:
+            with self._root.errors(path):
+                data = content.read_up_to(fd, min(status.st_size, limit), limit)
+        finally:
+            os.close(fd)
         if data is None or status.st_size > limit:
             raise WorkspaceError(
                 f"'{escape_path(canonical)}' is {status.st_size:,} bytes long; at most {limit:,}"

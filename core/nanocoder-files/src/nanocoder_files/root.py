@@ -3,7 +3,7 @@
 import contextlib
 import errno
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 from nanocoder_files import protected
@@ -89,13 +89,9 @@ class Root:
         if protected.touches(self._prefix + path, self._resolver.own):
             raise protected.own_refused(escape_path(path))
 
-    @contextlib.contextmanager
-    def errors(self, raw: str) -> Iterator[None]:
+    def errors(self, raw: str) -> "Errors":
         """Translate what the system says of *raw*, a path that is used, into WorkspaceError."""
-        try:
-            yield
-        except OSError as error:
-            raise self.problem(error, raw) from error
+        return Errors(self, raw)
 
     def open_file(self, raw: str) -> tuple[int, str, os.stat_result]:
         """Open a regular file; return descriptor, path with links resolved, status."""
@@ -184,6 +180,23 @@ class Root:
                 names = os.listdir(fd)[:MAX_NAMES_COMPARED]
             return [escape_path(f"{head}/{name}" if head else name) for name in names]
         return []
+
+
+class Errors:
+    """See `Root.errors`: a walk goes in and out for each folder, so this is no generator."""
+
+    __slots__ = ("_raw", "_root")
+
+    def __init__(self, root: Root, raw: str) -> None:
+        self._root = root
+        self._raw = raw
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if isinstance(error, OSError):
+            raise self._root.problem(error, self._raw) from error
 
 
 def _climbs(raw: str) -> bool:

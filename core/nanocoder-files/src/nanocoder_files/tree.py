@@ -3,7 +3,6 @@
 import os
 from bisect import bisect
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import suppress
 from typing import Literal
 
 from attrs import evolve, frozen
@@ -268,12 +267,14 @@ class Tree:
 
 
 def _entry(item: "os.DirEntry[str]", prefix: str, *, details: bool) -> Entry:
-    name, size, mtime = escape_path(item.name), 0, 0.0
-    if details:
-        with suppress(OSError):
-            status = item.stat(follow_symlinks=False)
-            size, mtime = status.st_size, status.st_mtime
-    return Entry(name, prefix + name, _kind(item), size, mtime)
+    name = escape_path(item.name)
+    try:
+        status = item.stat(follow_symlinks=False) if details else None
+    except OSError:
+        status = None
+    if status is None:
+        return Entry(name, prefix + name, _kind(item))
+    return Entry(name, prefix + name, _kind(item), status.st_size, status.st_mtime)
 
 
 def _kind(item: "os.DirEntry[str]") -> Kind:

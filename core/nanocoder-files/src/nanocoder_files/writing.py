@@ -12,7 +12,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Final, TypeVar
 
-from attrs import evolve, frozen
+from attrs import frozen
 from nanocoder_schema import Value
 
 from nanocoder_files import private_files
@@ -65,8 +65,8 @@ class Old(Value):
     @property
     def metadata(self) -> FileState:
         """What a new file gets, without set-user-ID: that was for other content."""
-        state = FileState.of_status(self.status, attributes=self.attributes)
-        return evolve(state, mode=state.mode & 0o777)
+        mode = self.status.st_mode & 0o777
+        return FileState.of_status(self.status, attributes=self.attributes, mode=mode)
 
     @property
     def state(self) -> FileState:
@@ -123,13 +123,12 @@ def state_of(place: Place, digest_bytes: int = DIGEST_BYTES) -> FileState:
         status = place.stat()
     except FileNotFoundError:
         return FileState()
-    state = FileState.of_status(status)
-    if state.is_file:
+    if mode_of.S_ISREG(status.st_mode):
         digest_now = _digest(place) if status.st_size <= digest_bytes else ""
-        return evolve(state, digest=digest_now, size=status.st_size)
-    if state.kind == FileKind.LINK:  # nothing else of a link can be set
+        return FileState.of_status(status, digest=digest_now, size=status.st_size)
+    if mode_of.S_ISLNK(status.st_mode):  # nothing else of a link can be set
         return FileState(FileKind.LINK, target=os.readlink(place.name, dir_fd=place.fd))
-    return state
+    return FileState.of_status(status)
 
 
 def _digest(place: Place) -> str:
