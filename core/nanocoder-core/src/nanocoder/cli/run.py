@@ -44,13 +44,32 @@ TABLE = (
 
 def run(arguments: argparse.Namespace, host: Host) -> int:
     """Run one prompt and return the exit code of its outcome."""
-    displays: list[Display] = []
+    display: Display | None = None
     try:
-        return _run(arguments, host, displays)
+        with host.signals:
+            if arguments.set:
+                restrict_to_set(host, arguments.set)
+            screen = _screen(host, arguments.output)
+            # The answers of a program are no part of the prompt, unless a person asks for that.
+            is_taken = arguments.stdin is None and screen is not None and screen[1].reads_stdin
+            prompt, typed = prompt_of(arguments.prompt, wait=False if is_taken else arguments.stdin)
+            with host.session(
+                output=arguments.output,
+                interactive=host.is_interactive and arguments.output == "text",
+                resume=arguments.resume or "",
+                dry_run=arguments.dry_run,
+            ) as session:
+                display = _open_display(host, screen, session.info)
+                _show(session, session.run(prompt, typed=typed), display, host.signals)
     except Exception as error:
-        if not displays:  # else it has shown the report
+        if display is None:  # else it has shown the report
             print_failure(error, arguments.output)
         raise
+    for report in host.plugins.reports:
+        complain(str(report))
+    if session.report.error and arguments.output == "text":
+        complain(session.report.error["message"])
+    return session.report.exit_code
 
 
 def chat(arguments: argparse.Namespace, host: Host) -> int:
@@ -60,28 +79,6 @@ def chat(arguments: argparse.Namespace, host: Host) -> int:
         return 0
     resume = arguments.resume and host.sessions.find(arguments.resume, cwd=host.cwd)
     return host.chat(resume, " ".join(getattr(arguments, "prompt", ())))
-
-
-def _run(arguments: argparse.Namespace, host: Host, displays: list[Display]) -> int:
-    with host.signals:
-        if arguments.set:
-            restrict_to_set(host, arguments.set)
-        check_output(host, arguments.output)
-        is_taken = arguments.stdin is None and _reads_stdin(host, arguments.output)
-        prompt, typed = prompt_of(arguments.prompt, wait=False if is_taken else arguments.stdin)
-        with host.session(
-            output=arguments.output,
-            interactive=host.is_interactive and arguments.output == "text",
-            resume=arguments.resume or "",
-            dry_run=arguments.dry_run,
-        ) as session:
-            displays.append(open_display(host, session.info))
-            _show(session, session.run(prompt, typed=typed), displays[0], host.signals)
-    for report in host.plugins.reports:
-        complain(str(report))
-    if session.report.error and arguments.output == "text":
-        complain(session.report.error["message"])
-    return session.report.exit_code
 
 
 def _show(session: Session, events: Iterable[Event], display: Display, signals: Signals) -> None:
@@ -112,36 +109,31 @@ def print_failure(error: Exception, form: str) -> None:
     answers().write(json.dumps(data) + "\n")
 
 
-def check_output(host: Host, form: str) -> None:
-    """Raise UsageError when nothing installed can show a session as *form*."""
-    if form == "text":
-        return
-    have = sorted({"text", *(offer["name"] for _, offer in host.plugins.offers("screens"))})
-    if form in have:
-        return
+def _screen(host: Host, form: str) -> tuple[str, Any] | None:
+    """Return the plugin and the screen that show a session as *form*; None: it is plain text.
+
+    Raises UsageError when nothing installed can show it so.
+    """
+    if form == "text" and not host.is_interactive:
+        return None
+    screen = host.plugins.offered("screens", form)
+    if screen is not None or form == "text":
+        return screen
     from nanocoder.plugins.packages import package_with  # only mistakes need it
 
     if package := package_with("screens", form):
         raise UsageError(f"--output {form} needs a package: nanocoder plugins install {package}")
-    hint = did_you_mean(form, have, ".")
-    raise UsageError(f"there is no output format {form!r}{hint} Formats: {', '.join(have)}")
+    forms = sorted({"text", *(offer["name"] for _, offer in host.plugins.offers("screens"))})
+    hint = did_you_mean(form, forms, ".")
+    raise UsageError(f"there is no output format {form!r}{hint} Formats: {', '.join(forms)}")
 
 
-def _reads_stdin(host: Host, form: str) -> bool:
-    """Tell whether standard input is for the answers of a program that reads *form*."""
-    offer = None if form == "text" else host.plugins.offered("screens", form)
-    return offer is not None and bool(offer[1].reads_stdin)
-
-
-def open_display(host: Host, info: SessionInfo) -> Display:
+def _open_display(host: Host, screen: tuple[str, Any] | None, info: SessionInfo) -> Display:
     """Return what shows the session: a plugin's screen, or plain text where nobody watches."""
-    offer = None
-    if info.output != "text" or host.is_interactive:
-        offer = host.plugins.offered("screens", info.output)
-    if offer is None:
+    if screen is None:
         return PlainText(info)
-    plugin, screen = offer
-    display: Display = screen.open(info, host.plugins.settings(plugin))
+    plugin, spec = screen
+    display: Display = spec.open(info, host.plugins.settings(plugin))
     return display
 
 
