@@ -1,11 +1,15 @@
 """The tools task and task_result: sub-agents under all rules and hooks of their parent."""
 
+from argparse import Namespace
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from attrs import field, frozen
 from nanocoder import (
+    Argument,
+    Command,
     Effect,
+    Host,
     Param,
     Resource,
     Tool,
@@ -31,6 +35,8 @@ class Settings:
     *model*: the model of sub-agents, "provider/model"; the session's own by default. *max_turns*,
     *max_calls* and *max_tokens*: the limits of one sub-agent. *without*: tools that sub-agents do
     not get. *profiles*: profiles by name, beside those built in or in their place.
+    *project_profiles*: whether the project's files in `.nanocoder/agents` count; a project can say
+    so itself once it is trusted.
     """
 
     model: str = ""
@@ -41,6 +47,7 @@ class Settings:
         default=("todo_read", "todo_write"), metadata={"tighten": "union"}
     )
     profiles: dict[str, Profile] = field(factory=dict, metadata={"user_only": True})
+    project_profiles: bool = False
 
 
 def _makes_worktree(arguments: Mapping[str, Any]) -> bool:
@@ -124,6 +131,20 @@ def nanocoder_settings() -> type:
 def nanocoder_tools() -> list[Tool[..., Any]]:
     """Offer task and task_result."""
     return [task, task_result]
+
+
+@hookimpl
+def nanocoder_commands() -> list[Command[Host]]:
+    """Offer the command that lists profiles."""
+    output = Argument("--output", "output format", default="text", choices=("text", "json"))
+    directory = Argument("--cwd", "the directory (default: this one)", metavar="DIR")
+    return [Command("agents", "list the profiles of sub-agents", _agents, (output, directory))]
+
+
+def _agents(arguments: Namespace, host: Host) -> int:
+    from nanocoder_tool_task.command import run
+
+    return run(arguments, host, host.plugins.settings("tool-task"))
 
 
 @hookimpl

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 from attrs import evolve
-from nanocoder import NanocoderError, ToolContext, ToolResult
+from nanocoder import NanocoderError, ToolContext, ToolError, ToolResult
 
 from nanocoder_tool_task.agent import Agent, Job, Outcome, failure_outcome
 from nanocoder_tool_task.merging import bring_back
-from nanocoder_tool_task.profiles import find_profile
+from nanocoder_tool_task.profiles import BUILT_IN, Profile, find_profile
 from nanocoder_tool_task.sub_agents import (
     MAX_AGENTS,
     Assignment,
@@ -114,11 +114,29 @@ def _jobs(
     isolated: bool,
     background: bool,
 ) -> list[Job]:
-    profile = find_profile(name, ctx.settings.profiles)
+    profile = _find_profile(ctx, name)
     return [
         Job(assignment.description, assignment.prompt, name, profile, isolated, background)
         for assignment in assignments
     ]
+
+
+def _find_profile(ctx: ToolContext, name: str) -> Profile:
+    """Return the profile of the configuration, a built-in one, or that of a file.
+
+    Raises: ToolError (unknown_profile), with what is wrong with the file of that name.
+    """
+    own = ctx.settings.profiles
+    if name in own or name in BUILT_IN or ctx.session is None:
+        return find_profile(name, own)
+    from nanocoder_tool_task.profile_files import profile_files  # few sub-agents have a file
+
+    files = profile_files(ctx.session, with_project=ctx.settings.project_profiles)
+    for file in files:
+        if file.name == name and file.problem:
+            raise ToolError(file.problem, error_class="unknown_profile")
+    usable = {file.name: file.profile for file in files if file.profile is not None}
+    return find_profile(name, {**usable, **own})
 
 
 def _keep_mergeable(agents: SubAgents, outcome: Outcome) -> Outcome:
