@@ -201,3 +201,20 @@ def test_a_server_that_does_not_list_its_models_still_answers(monkeypatch):
         provider = open_provider("m", None, vendor=ROWS["vllm"])
         assert (provider.context, provider.profile) == (0, "full")
         assert ask(provider)[-1].text == "ok"
+
+
+@pytest.mark.contract("F1")
+@pytest.mark.contract("NT-64")
+def test_a_token_that_is_renewed_in_its_file_is_used_at_once(monkeypatch, tmp_path):
+    token = tmp_path / "token"
+    monkeypatch.setenv("VERTEX_ACCESS_TOKEN_FILE", str(token))
+    with ScriptedServer(events(END, b"[DONE]")) as server:
+        monkeypatch.setenv("VERTEX_BASE_URL", server.url)
+        token.write_text("first\n")
+        provider = open_provider("google/gemini", None, vendor=ROWS["vertex"])
+        for text in ("first\n", "second\n"):
+            token.write_text(text)
+            list(provider.stream(Request("", "", [Message("user", "hi")]), Cancel()))
+        provider.close()
+        keys = [request.headers["authorization"] for request in server.seen]
+    assert keys == ["Bearer first", "Bearer second"]

@@ -74,6 +74,18 @@ OTHERS: Final = (
         limit_field="max_completion_tokens",
     ),
     Vendor(
+        name="bedrock",
+        description="Models in Amazon Bedrock that it offers in OpenAI's protocol.",
+        address_variable="AWS_BEDROCK_BASE_URL",
+        key_variable="AWS_BEARER_TOKEN_BEDROCK",
+    ),
+    Vendor(
+        name="vertex",
+        description="Models in Google's Vertex AI, through its endpoint in OpenAI's protocol.",
+        address_variable="VERTEX_BASE_URL",
+        key_variable="VERTEX_ACCESS_TOKEN",
+    ),
+    Vendor(
         name="groq",
         description="Groq.",
         address="https://api.groq.com/openai/v1",
