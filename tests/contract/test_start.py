@@ -110,4 +110,5 @@ def test_a_run_without_a_call_imports_little_of_the_policies(home):
     modules = loaded(home, "run", "--model", f"scripted/{home}/reply.json", "Hello")
     policies = plugins_of(("policy",))
     parts = [name for name in modules if name.partition(".")[0] in policies and "." in name]
-    assert len(parts) <= 2 * len(policies), sorted(parts)
+    # What may be read is asked where a plugin looks for files; what judges calls is far more.
+    assert len(parts) <= 5 * len(policies), sorted(parts)

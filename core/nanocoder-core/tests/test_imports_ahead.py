@@ -99,6 +99,32 @@ def test_the_everyday_tools_are_there_when_the_first_call_begins(installed, home
     assert returned["output"] == "well"
 
 
+JUDGE = """
+from nanocoder import hookimpl
+
+@hookimpl
+def nanocoder_before_execute(call):
+    from ahead_policy.late import OPINION
+    return OPINION
+"""
+
+
+def test_what_a_policy_imports_at_its_first_call_is_there(installed, home, tmp_path):
+    package = tmp_path / "ahead_policy"
+    package.mkdir()
+    (package / "__init__.py").write_text(JUDGE)
+    (package / "late.py").write_text("OPINION = None\n")
+    plugins = installed(usual="")
+    described = describe(importlib.import_module("ahead_policy"), "policy")
+    plugins.entries["policy"] = Entry("policy", "ahead_policy", "p", "1", description=described)
+    model = Slow(["done"])
+    with opened(tmp_path, plugins=plugins, model=model, **home) as (session, _):
+        assert "ahead_policy.late" not in sys.modules
+        list(session.run("go"))
+    assert model.loaded >= {"ahead_policy.late", "nanocoder_files.workspace"}
+    del sys.modules["ahead_policy"], sys.modules["ahead_policy.late"]
+
+
 def test_a_reply_that_comes_at_once_and_a_call_without_a_model_import_nothing_more(
     installed, home, tmp_path
 ):

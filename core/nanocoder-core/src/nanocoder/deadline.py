@@ -44,7 +44,7 @@ def run_with_deadline(work: Callable[[], T], limit_s: float, cancel: Cancel | No
         worker = _idle().pop()
     except IndexError:  # another thread may have taken the last one
         worker = _Worker()
-    forget = cancel.on_set(lambda: outcomes.put((None, interrupted))) if cancel else _nothing
+    forget = cancel.on_set(lambda: outcomes.put((None, interrupted))) if cancel else lambda: None
     context = contextvars.copy_context()  # a tracer's span is the hook's, too
     worker.tasks.put((lambda: context.run(work), outcomes))
     is_done = False
@@ -60,10 +60,6 @@ def run_with_deadline(work: Callable[[], T], limit_s: float, cancel: Cancel | No
     if error is not None:
         raise error
     return value  # type: ignore[no-any-return]
-
-
-def _nothing() -> None:
-    """Take no wish back: there was no `cancel`."""
 
 
 def idle_threads() -> set[threading.Thread]:

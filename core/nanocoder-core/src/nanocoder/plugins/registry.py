@@ -1,5 +1,6 @@
 """The plugins of one process: what they offer, loaded when first needed, each guarded."""
 
+import os
 import sys
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -247,13 +248,15 @@ class Plugins:
         hint = f"; {reason}." if reason else did_you_mean(name, tools, ".", limit=3)
         return f"Unknown tool: {name}{hint} Tools: {available}"
 
-    def modules(self, tools: Iterable[str]) -> list[str]:
-        """Return the modules that the first calls of *tools*, as far as on offer, will import."""
-        offered = self.tools()
-        owners = sorted({offered[name].plugin for name in tools if name in offered})
-        waiting = [owner for owner in owners if owner in self.entries and owner not in self._loaded]
-        modules = [self.entries[owner].module for owner in waiting]
-        return ["nanocoder_schema.check", *modules] if modules else []
+    def modules(self, tools: Iterable[Tool[..., Any]]) -> list[str]:
+        """Return the modules that the first calls of *tools* will import, what judges first."""
+        owners = {tool.plugin for tool in tools} & (self.entries.keys() - self._loaded.keys())
+        if not owners:
+            return []
+        policies = [entry.module for entry in self.entries.values() if entry.is_policy]
+        judging = [module for policy in policies for module in _parts_of(policy)]
+        waiting = [self.entries[owner].module for owner in sorted(owners)]
+        return ["nanocoder_schema.check", "nanocoder_files.workspace", *judging, *waiting]
 
     def why_missing(self, name: str, what: str = "tools") -> str:
         """Return why *name* is not offered; nothing when no installed plugin has it."""
@@ -379,3 +382,10 @@ class Plugins:
         self._implementations.clear()
         self._left_out.clear()
         self._tools = None
+
+
+def _parts_of(package: str) -> list[str]:
+    """Return the modules of an imported package, which may import them when it is called."""
+    folders = filter(os.path.isdir, getattr(sys.modules.get(package), "__path__", ()))
+    names = [name for folder in folders for name in os.listdir(folder)]
+    return [f"{package}.{name[:-3]}" for name in names if name.endswith(".py") and name[0] != "_"]

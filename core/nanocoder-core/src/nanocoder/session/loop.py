@@ -215,7 +215,8 @@ class Run(Shown):
         runtime.open_provider()
         yield from self.context.make_room()
         yield Event("request.started", {"turn": self.report.turns, "model": runtime.info.model})
-        with preload(self._modules_of_first_calls()):
+        tools = runtime.tool_list.tools().values() if self.report.turns == 1 else ()
+        with preload(runtime.plugins.modules(tool for tool in tools if tool.always_listed)):
             reply = yield from self._reply()
         finished = reply.finished
         runtime.add_usage(finished.usage)
@@ -227,10 +228,6 @@ class Run(Shown):
         data = {"usage": usage_data(finished.usage), "truncated": finished.truncated}
         yield Event("request.finished", data)
         return reply
-
-    def _modules_of_first_calls(self) -> Sequence[str]:
-        tools = self.runtime.tool_list.tools().values() if self.report.turns == 1 else ()
-        return self.runtime.plugins.modules([tool.name for tool in tools if tool.always_listed])
 
     def _reply(self) -> Generator[Event, None, Reply]:
         """Ask the model; a request that is too long for it is shortened and sent once more."""

@@ -66,13 +66,10 @@ class Report(Shown):
     ) -> None:
         """Take note of a turn's calls, what was refused and which files changed."""
         for call, result in zip(calls, results, strict=True):
-            row = {
-                "tool": call.name,
-                "status": status_of(result),
-                "error_class": result.error_class,
-            }
+            status = status_of(result)
+            row = {"tool": call.name, "status": status, "error_class": result.error_class}
             self.tool_calls.append({"id": call.id, **row})
-            if row["status"] in {"denied", "approval_needed"}:
+            if status in {"denied", "approval_needed"}:
                 self.denials.append({**row, "reason": result.output})
             tool = tools.get(call.name)
             if tool is not None and Effect.WRITE in tool.effects and not result.is_error:
@@ -94,15 +91,13 @@ class Report(Shown):
 
     def fail(self, error: Exception) -> None:
         """End with an error."""
-        failed = isinstance(error, ProviderError)
-        self.end(StopReason.PROVIDER_ERROR if failed else StopReason.FAILED)
+        kind = error.kind if isinstance(error, ProviderError) else ""
+        self.end(StopReason.PROVIDER_ERROR if kind else StopReason.FAILED)
         message = str(error) or type(error).__name__
-        if isinstance(error, ProviderError) and error.kind == "context_overflow":
+        if kind == "context_overflow":
             message += CONTEXT_FULL
         error_class = getattr(error, "error_class", NanocoderError.error_class)
-        self.error = {"class": error_class, "message": message}
-        if isinstance(error, ProviderError):
-            self.error["kind"] = error.kind
+        self.error = {"class": error_class, "message": message, **({"kind": kind} if kind else {})}
 
     def stopped(self, reason: StopReason, message: str) -> StopReason:
         """Keep the *message* that says why the run is stopped, and return *reason*."""
