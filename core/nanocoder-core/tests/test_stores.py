@@ -1,5 +1,7 @@
 """Where sessions are kept is a plugin: the one that is configured, or none."""
 
+import json
+from argparse import Namespace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -15,6 +17,7 @@ from nanocoder import (
     hookimpl,
     open_session,
 )
+from nanocoder.cli.doctor import run
 from nanocoder.config.config import Config
 from nanocoder.plugins.packages import package_with
 from nanocoder_kit_sessions import MemoryJournal, SessionStore, session_store
@@ -99,7 +102,7 @@ def test_without_a_store_a_session_runs_in_memory_and_says_so_once(tmp_path):
         list(session.run("one"))
         assert session.journal is None
     (line,) = lines
-    assert line.startswith("this session is not kept: the session store 'files' needs a package")
+    assert line.startswith("this session is not kept: there is no session store 'files'")
     assert not (tmp_path / "home").exists()
 
 
@@ -114,6 +117,13 @@ def test_a_store_that_somebody_asked_for_has_to_be_there(tmp_path, options, vari
         open_session(tmp_path, plugins=plugins, **options, **at(tmp_path, **variables))
 
 
+def test_the_doctor_notes_that_nothing_is_kept_and_names_the_package(bare_host, capsys):
+    assert run(Namespace(output="json"), bare_host) == 0
+    checks = {check["check"]: check for check in json.loads(capsys.readouterr().out)["checks"]}
+    assert checks["store"]["status"] == "note"
+    assert checks["store"]["detail"].endswith(f"install {package_with('stores', 'files')} adds it")
+
+
 @pytest.mark.parametrize("store", ["files", "memory"])
 def test_a_missing_store_names_the_package_that_has_it(bare_host, tmp_path, store):
     environment = {"HOME": str(tmp_path / "home"), "NANOCODER_STORE": store}
@@ -121,7 +131,7 @@ def test_a_missing_store_names_the_package_that_has_it(bare_host, tmp_path, stor
     package = package_with("stores", store)
     assert package
     for attempt in (lambda: bare_host.sessions, bare_host.session(resume="last").__enter__):
-        with pytest.raises(UsageError, match=f"nanocoder plugins install {package}$"):
+        with pytest.raises(UsageError, match=f"nanocoder plugins install {package} adds it$"):
             attempt()
 
 

@@ -15,7 +15,7 @@ HEAD = """
 from typing import Annotated, Any
 import os, time
 from attrs import frozen
-from nanocoder import (Decision, Effect, Param, ProviderSpec, Screen, ToolContext, ToolError,
+from nanocoder import (Decision, Effect, Param, ProviderSpec, Screen, Store, ToolContext, ToolError,
     Verdict, hookimpl, tool)
 """
 TOOLS = "\n@hookimpl\ndef nanocoder_tools():\n    return [word]\n"
@@ -208,6 +208,18 @@ BAD = {
         GOOD + "\n@hookimpl\ndef nanocoder_before_request(request):\n    return {}\n",
         "test_a_request_stays_a_request",
         "return a Request or None",
+    ),
+    "a store that forgets results": (
+        GOOD + "\nclass Bad:\n    id = 'bad'\n    problem = ''\n    outputs = None\n"
+        "    def start(self, cwd, model, mode, *, origin=None, parent=None): return self\n"
+        "    def append(self, kind, data, *, sync=False): return 1\n"
+        "    def messages(self): return []\n"
+        "    def output(self, name, data): return '/etc/passwd'\n"
+        "    def close(self): ...\n"
+        "    def find(self, name, *, cwd=None): return name\n"
+        "@hookimpl\ndef nanocoder_stores():\n    return [Store('bad', lambda e, s, w: Bad())]\n",
+        "test_a_store_keeps_what_was_said",
+        "every call needs one result",
     ),
     "a screen that knows only some events": (
         GOOD + "\nclass Bad:\n    def show(self, event):\n        event.data['text']\n"

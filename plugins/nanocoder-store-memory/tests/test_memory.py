@@ -112,16 +112,17 @@ def test_the_command_line_keeps_nothing_either(nanocoder, tmp_path):
 
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize(
-    ("words", "says"),
+    ("words", "code", "says"),
     [
-        (["run", "--ephemeral", "--continue", "x"], "not allowed with argument --ephemeral"),
-        (["run", "--session", "last", "x"], 'no session is kept here (store = "memory")'),
-        (["sessions", "show"], 'no session is kept here (store = "memory")'),
+        (["run", "--ephemeral", "--continue", "x"], 2, "not allowed with argument --ephemeral"),
+        (["run", "--session", "last", "x"], 2, 'no session is kept here (store = "memory")'),
+        (["sessions", "show"], 2, 'no session is kept here (store = "memory")'),
+        (["sessions", "search", "x"], 1, "sessions are kept in memory here"),
     ],
 )
-def test_what_is_not_kept_cannot_be_continued(nanocoder, words, says):
+def test_what_is_not_kept_cannot_be_continued(nanocoder, words, code, says):
     done = nanocoder(*words, env={"NANOCODER_STORE": "memory"})
-    assert done.returncode == 2
+    assert done.returncode == code
     assert says in done.stderr
     assert "Traceback" not in done.stderr
 

@@ -420,7 +420,7 @@ def test_what_a_killed_process_leaves_is_removed_at_the_next_use(run, clean, scr
 @pytest.mark.contract("MA-83")
 def test_the_patch_is_a_file_that_git_applies(run, clean, script, git, tmp_path_factory):
     def unsaved(persist):
-        plugins = {"files": testing}
+        plugins = {"kept": testing}
         return {"persist": persist, "environment": {"HOME": str(script.home)}, "plugins": plugins}
 
     turns = [calls(WRITE, ADD), {"text": "Done."}]

@@ -32,6 +32,7 @@ from nanocoder_testing.contract_hooks import (
     test_additions_to_the_prompt_are_text,
 )
 from nanocoder_testing.contract_marks import NAME, contract_workspace, fail_for, needs
+from nanocoder_testing.contract_stores import test_a_store_keeps_what_was_said
 from nanocoder_testing.contract_tools import (
     test_a_cancelled_call_ends_at_once,
     test_a_model_understands_the_definition,
@@ -59,6 +60,7 @@ __all__ = [
     "test_a_result_stays_a_result",
     "test_a_safe_tool_leaves_the_workspace_as_it_was",
     "test_a_screen_shows_every_event",
+    "test_a_store_keeps_what_was_said",
     "test_additions_to_the_prompt_are_text",
     "test_arguments_that_were_made_up_become_results",
     "test_bad_arguments_become_results",

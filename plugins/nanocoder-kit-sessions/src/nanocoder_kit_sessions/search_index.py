@@ -83,6 +83,8 @@ def open_index(
     Nobody else can use it meanwhile.
     """
     path = _place(store)
+    if store.folder.parent == Path(os.devnull):
+        raise PersonError("sessions are kept in memory here, so there is nothing to search")
     try:
         private_directory(path.parent)
         with holding(path.with_name("lock")):

@@ -12,7 +12,7 @@ from nanocoder.cli.output import print_json, print_line, print_table
 from nanocoder.config.places import cache_dir, state_dir, user_config_dir
 from nanocoder.errors import NanocoderError, PersonError
 from nanocoder.plugins.discovery import find_plugins, site_paths
-from nanocoder.session.installed import idle_policies, misspelt, unknown_tools
+from nanocoder.session.installed import idle_policies, misspelt, unknown_tools, why_not_offered
 from nanocoder.session.models import choose_model, key_source, open_provider, refuse_unknown_price
 from nanocoder.tools.session_info import SessionInfo
 from nanocoder.version import VERSION
@@ -135,7 +135,7 @@ def _choice_checks(host: Host) -> Iterator[Row]:
         offer = plugins.offered(what, name) if name else None
         where = host.config.where(key)
         if name and offer is None:
-            why = plugins.why_missing(name, what) or "no installed plugin has it"
+            why = why_not_offered(plugins, what, name) or "no installed plugin has it"
             is_chosen = where.layer != "default"  # without a store, sessions stay in memory
             status, begin = ("wrong", f"{where}: ") if is_chosen else ("note", "")
             yield key, status, f"{begin}there is no {key} {name!r}: {why}"

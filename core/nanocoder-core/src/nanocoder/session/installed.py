@@ -64,16 +64,19 @@ def find_offer(plugins: Plugins, what: str, label: str, name: str) -> tuple[str,
     offered = plugins.offered(what, name)
     if offered is not None:
         return offered
+    have = [offer["name"] for _, offer in plugins.offers(what)]
+    why = why_not_offered(plugins, what, name)
+    instead = f"{did_you_mean(name, have, '.')} Installed: {', '.join(have) or 'none'}"
+    raise UsageError(f"there is no {label} {name!r}{f': {why}' if why else instead}")
+
+
+def why_not_offered(plugins: Plugins, what: str, name: str) -> str:
+    """Return why nothing is offered as *name*, or which package brings it; "" if none does."""
     from nanocoder.plugins.packages import package_with  # only mistakes need it
 
-    if why := plugins.why_missing(name, what):
-        raise UsageError(f"there is no {label} {name!r}: {why}")
-    if package := package_with(what, name):
-        needs = f"needs a package: nanocoder plugins install {package}"
-        raise UsageError(f"the {label} {name!r} {needs}")
-    have = [offer["name"] for _, offer in plugins.offers(what)]
-    instead = f"{did_you_mean(name, have, '.')} Installed: {', '.join(have) or 'none'}"
-    raise UsageError(f"there is no {label} {name!r}{instead}")
+    package = package_with(what, name)
+    way = f"nanocoder plugins install {package} adds it" if package else ""
+    return plugins.why_missing(name, what) or way
 
 
 def open_store(
