@@ -31,7 +31,7 @@ LIMITS: Final = ("max_turns", "max_tokens", "max_seconds", "max_cost_usd")
 FLAGS: Final = ("model", "mode", *LIMITS, "dialect", "store", "profile")
 """Options that go before every other configuration."""
 INTERRUPTED, TERMINATED = "interrupted", "terminated"
-NO_SCREEN: Final = """conversations need a package: nanocoder plugins install {package}
+NO_SCREEN: Final = """conversations need a plugin: {reason}
 Without it: nanocoder run "PROMPT" does one task, nanocoder --help lists every command."""
 
 
@@ -128,7 +128,9 @@ class Host:
         if offer is None:
             from nanocoder.plugins.packages import package_with  # only mistakes need it
 
-            raise UsageError(NO_SCREEN.format(package=package_with("commands", "chat")))
+            why = self.plugins.why_missing("chat", "commands")
+            install = f"nanocoder plugins install {package_with('commands', 'chat')}"
+            raise UsageError(NO_SCREEN.format(reason=why or install))
         return int(offer[1].run(Namespace(resume=resume, prompt=prompt), self))
 
     def settings_classes(self) -> dict[str, type]:

@@ -197,23 +197,19 @@ class Config:
         own = [layer.table(("tools",)) for layer in self._layers if layer.trusted]
         return not any(tool in table.get("disable", ()) for table in own)
 
-    def _structured(self, plugin: str, cls: type[T]) -> T:
+    def _structured(self, plugin: str, cls: type[T], *, only_trusted: bool = False) -> T:
         path = ("plugins", plugin)
         self._origins[path] = {}
         if not self.has_settings(plugin):
             return cls()
-        check = _checker(cls)
         try:
-            return self._merged(cls, path, check)
+            return self._merged(cls, path, _checker(cls), only_trusted=only_trusted)
         except (ValueError, TypeError) as error:  # of what only the class can judge
             strange = [each for each in self._layers if not each.trusted and each.table(path)]
-            if not strange:
+            if only_trusted or not strange:
                 raise ConfigError(f"plugins.{plugin}: {error}") from None
             self._notices.append(f"{strange[0].fault(path, str(error))}; ignored")
-        try:
-            return self._merged(cls, path, check, only_trusted=True)
-        except (ValueError, TypeError) as error:
-            raise ConfigError(f"plugins.{plugin}: {error}") from None
+        return self._structured(plugin, cls, only_trusted=True)
 
     def _merged(
         self, cls: type[T], path: tuple[str, ...], check: Check, *, only_trusted: bool = False
