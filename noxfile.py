@@ -192,6 +192,18 @@ def models(session: nox.Session) -> None:
 
 
 @nox.session
+def conformance(session: nox.Session) -> None:
+    """Run the providers' conformance suite and the vendors' libraries, and record what passed."""
+    import conformance
+
+    report = REPORTS / "conformance.xml"
+    files = [str(file.relative_to(ROOT)) for file in conformance.test_files()]
+    sync(session, "--all-groups")
+    session.run("pytest", "-q", f"--junit-xml={report}", *files, success_codes=[0, 1])
+    conformance.PAGE.write_text(conformance.page(report), encoding="utf-8")
+
+
+@nox.session
 def version(session: nox.Session) -> None:
     """Write one version everywhere: `nox -s version -- 1.2.0`."""
     (new,) = session.posargs
