@@ -166,3 +166,16 @@ def test_a_rewind_goes_behind_a_compaction_and_brings_the_messages_back(talk):
     assert prompts(talk) == []
     assert talk("sessions", "rewind", "--to", "3", "--conversation").returncode == 0
     assert prompts(talk) == [*enumerate(PROMPTS[:2], 1)]
+
+
+@pytest.mark.contract("G3")
+@pytest.mark.contract("G4")
+def test_what_a_command_changed_goes_back_too(nanocoder):
+    (nanocoder.cwd / "notes.txt").write_text("mine\n")
+    bash = {"calls": [{"name": "bash", "arguments": {"command": "echo two > notes.txt"}}]}
+    done = nanocoder(
+        "run", "--mode", "auto", "--model", nanocoder.script(bash, {"text": "Done."}), "Go"
+    )
+    assert (done.returncode, notes(nanocoder)) == (0, "two\n"), done.stderr
+    done = nanocoder("sessions", "rewind", "--to", "1", "--yes")
+    assert (done.returncode, notes(nanocoder)) == (0, "mine\n"), done.stderr

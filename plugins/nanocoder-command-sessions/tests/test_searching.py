@@ -69,6 +69,7 @@ def test_tags_are_added_taken_away_listed_and_searched(nanocoder, sessions):
     new, old = sessions
     done = nanocoder("sessions", "tag", old, "+Bug", "+draft")
     assert done.stdout == f"{old}: #bug #draft\n"
+    assert [row["tags"] for row in listed(nanocoder)] == [[], ["bug", "draft"]]
     assert (
         nanocoder("sessions", "tag", old, "-draft", "new.one").stdout == f"{old}: #bug #new.one\n"
     )

@@ -8,8 +8,8 @@ import sys
 
 import pytest
 from nanocoder import Message, PersonError, ToolCall, encode_message
-from nanocoder_kit_sessions import SessionStore, remove, search_index
-from nanocoder_kit_sessions.search_index import has_index, open_index
+from nanocoder_kit_sessions import SessionStore, index_path, remove, search_index
+from nanocoder_kit_sessions.search_index import open_index
 
 pytestmark = [pytest.mark.contract("G8"), pytest.mark.timeout(60)]
 
@@ -128,11 +128,6 @@ def test_what_was_rewound_is_found_and_belongs_to_no_prompt(store, tmp_path):
     assert (match.role, match.prompt) == ("answer", 0)
 
 
-def index_file(store):
-    (path,) = (store.folder.parent / "search").glob("*.sqlite")
-    return path
-
-
 def cut(path):
     path.write_bytes(path.read_bytes()[:5_000])
 
@@ -156,13 +151,13 @@ def make_link(path):
 @pytest.mark.parametrize("damage", [cut, overwrite, make_old, make_link, os.unlink])
 def test_a_damaged_old_or_missing_index_is_made_again(store, tmp_path, damage):
     session_id = begin(store, tmp_path, "hello")
-    assert not has_index(store)
+    assert not index_path(store).exists()
     assert ids(store, "hello") == [session_id]
-    assert has_index(store)
-    damage(index_file(store))
+    assert index_path(store).exists()
+    damage(index_path(store))
     assert ids(store, "hello") == [session_id]
     if damage is make_link:
-        assert index_file(store).with_name("target").read_text() == "mine"
+        assert index_path(store).with_name("target").read_text() == "mine"
 
 
 def test_a_journal_that_is_damaged_or_a_pipe_loses_itself_alone(store, tmp_path):
@@ -176,7 +171,7 @@ def test_a_journal_that_is_damaged_or_a_pipe_loses_itself_alone(store, tmp_path)
 def test_only_its_owner_may_read_the_index(store, tmp_path):
     begin(store, tmp_path)
     search(store, "hello")
-    path = index_file(store)
+    path = index_path(store)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from nanocoder import Host, PersonError, one_line
-from nanocoder_kit_sessions import SessionSummary, matches, session_store
+from nanocoder_kit_sessions import SessionSummary, index_path, matches, session_store
 
 MAX_TITLE, MIN_TITLE = 86, 12
 DIRECTORY_COLUMNS: Final = 28
@@ -61,11 +61,11 @@ def _no_session(arguments: Namespace, host: Host) -> str:
 
 def _tags(host: Host, *, is_needed: bool) -> Mapping[str, Sequence[str]]:
     """Return the tags of each session; before the first tag or search there is no index of them."""
-    from nanocoder_kit_sessions.search_index import has_index, open_index  # it imports sqlite3
-
     store = session_store(host)
-    if not is_needed and not has_index(store):
+    if not is_needed and not index_path(store).exists():
         return {}
+    from nanocoder_kit_sessions.search_index import open_index  # it imports sqlite3
+
     try:
         with open_index(store, host.say) as index:
             return {session.id: session.tags for session in index.sessions().values()}

@@ -69,6 +69,8 @@ def tag(arguments: Namespace, host: Host) -> int:
             journal.close()
         if journal.problem:
             raise UsageError(journal.problem, error_class="session_unreadable")
+        with open_index(store, host.say):
+            pass  # the list reads tags from the index, so the first tag makes it
     host.print_line(f"{session_id}: {tag_text(after) or 'no tags'}")
     return 0
 

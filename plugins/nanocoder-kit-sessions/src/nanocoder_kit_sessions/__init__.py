@@ -15,6 +15,6 @@ _NAMES = {
     "nanocoder_kit_sessions.removal": "remove remove_old",
     "nanocoder_kit_sessions.store": "SessionStore SessionSummary session_store",
     "nanocoder_kit_sessions.transcript": "Transcript without_rewound",
-    "nanocoder_kit_sessions.work": "matches sessions_with_work",
+    "nanocoder_kit_sessions.work": "index_path matches sessions_with_work",
 }
 __all__, __getattr__, __dir__ = front_door(__name__, _NAMES)

@@ -10,5 +10,6 @@ from nanocoder_kit_sessions.store import SessionSummary as SessionSummary
 from nanocoder_kit_sessions.store import session_store as session_store
 from nanocoder_kit_sessions.transcript import Transcript as Transcript
 from nanocoder_kit_sessions.transcript import without_rewound as without_rewound
+from nanocoder_kit_sessions.work import index_path as index_path
 from nanocoder_kit_sessions.work import matches as matches
 from nanocoder_kit_sessions.work import sessions_with_work as sessions_with_work

@@ -19,10 +19,9 @@ from nanocoder_files import holding, open_private, private_directory
 
 from nanocoder_kit_sessions.journal_text import JournalText, read_journal_text
 from nanocoder_kit_sessions.store import SessionStore
+from nanocoder_kit_sessions.work import index_path
 
 VERSION: Final = 1
-FOLDER: Final = "search"
-NAME: Final = "sessions.sqlite"
 ROOM: Final = 1 << 20
 """A session has so many rows of the table of passages, from ROOM times its number on."""
 BATCH: Final = 200
@@ -69,11 +68,6 @@ class Match:
     passage: str
 
 
-def has_index(store: SessionStore) -> bool:
-    """Tell whether the index was made already: the first time takes a while."""
-    return _place(store).exists()
-
-
 @contextmanager
 def open_index(
     store: SessionStore, say: Callable[[str], object] = lambda _line: None
@@ -82,7 +76,7 @@ def open_index(
 
     Nobody else can use it meanwhile.
     """
-    path = _place(store)
+    path = index_path(store)
     if store.folder.parent == Path(os.devnull):
         raise PersonError("sessions are kept in memory here, so there is nothing to search")
     try:
@@ -148,10 +142,6 @@ class SearchIndex:
         columns = ", ".join(("number", "id", "tags", *FACTS))
         rows = self._connection.execute(f"SELECT {columns} FROM sessions")  # noqa: S608 - our own names
         return {row[0]: IndexedSession(row[1], tuple(json.loads(row[2])), *row[3:]) for row in rows}
-
-
-def _place(store: SessionStore) -> Path:
-    return store.folder.parent / FOLDER / NAME
 
 
 def _current(path: Path, store: SessionStore, say: Callable[[str], object]) -> sqlite3.Connection:

@@ -1,4 +1,4 @@
-"""The sessions in which something was done, or which words mean."""
+"""The sessions in which something was done, or which words mean, and where their index is."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -21,6 +21,11 @@ def matches(summary: SessionSummary, words: Sequence[str]) -> bool:
     """Tell whether the title or the first prompt has all *words*, in upper or lower case."""
     text = f"{summary.title}\n{summary.prompt}".casefold()
     return all(word.casefold() in text for word in words)
+
+
+def index_path(store: SessionStore) -> Path:
+    """Return the file of the index of all sessions, which need not be there."""
+    return store.folder.parent / "search" / "sessions.sqlite"
 
 
 def _has_run(store: SessionStore, session_id: str) -> bool:

@@ -12,6 +12,7 @@ from nanocoder_ui_terminal.text_lines import one_line, use_chat_commands
 from nanocoder_ui_terminal.undo import agrees_to_restore
 
 if TYPE_CHECKING:
+    from nanocoder_kit_sessions.file_history import History
     from nanocoder_kit_sessions.prompts import Prompt
     from nanocoder_kit_sessions.rewinding import RewindRequest
 
@@ -21,7 +22,8 @@ MAX_LISTED: Final = 15
 MAX_TRIES: Final = 100
 BESIDE_PROMPT: Final = len("| 123. 59 min ago  ")
 MIN_COLUMNS: Final = 20
-PARTS: Final = ("conversation and files", "conversation only", "files only")
+CONVERSATION, FILES = "conversation only", "files only"
+PARTS: Final = ("conversation and files", CONVERSATION, FILES)
 NOT_KEPT: Final = "this session is not kept, so it cannot go back to an earlier prompt"
 STAY: Final = "Nothing was changed."
 
@@ -31,6 +33,7 @@ def rewind(conversation: "Conversation", argument: str) -> None:
     from nanocoder_kit_sessions import RecordJournal  # few conversations are rewound
     from nanocoder_kit_sessions.file_history import History
     from nanocoder_kit_sessions.prompts import prompts_of
+    from nanocoder_kit_sessions.rewinding import RewindRequest
 
     journal = conversation.session.journal
     if not isinstance(journal, RecordJournal):
@@ -40,31 +43,30 @@ def rewind(conversation: "Conversation", argument: str) -> None:
     if not prompts:
         conversation.say("There is no earlier prompt to go back to")
         return
+    history = History.of_session(records, journal.artifacts)
     try:
         with line_mode():
             prompt = (
                 _named(prompts, argument) if argument else _choose_prompt(conversation, prompts)
             )
-            changes = History(records).since(prompt.seq).changes if prompt is not None else ()
-            part = (_choose_part(conversation) if changes else 2) if prompt is not None else 0
+            part = _choose_part(conversation, history, prompt)
     except (StoppedError, EOFError):
         conversation.terminal.write("\n")
-        prompt, part = None, 0
-    if prompt is None or not part:
+        prompt = part = None
+    if prompt is None or part is None:
         conversation.say(STAY)
         return
-    _go_back(conversation, prompt, part)
+    conversation.terminal.write("\n")
+    request = RewindRequest(prompt.number, conversation=part != FILES, files=part != CONVERSATION)
+    _go_back(conversation, prompt, request)
 
 
-def _go_back(conversation: "Conversation", prompt: "Prompt", part: int) -> None:
-    from nanocoder_kit_sessions.rewinding import RewindRequest
+def _go_back(conversation: "Conversation", prompt: "Prompt", request: "RewindRequest") -> None:
     from nanocoder_kit_sessions.rewinding import rewind as rewind_session
 
     def agree() -> bool:
         return agrees_to_restore(conversation)
 
-    request = RewindRequest(prompt.number, conversation=part != 3, files=part != 2)  # noqa: PLR2004
-    conversation.terminal.write("\n")
     try:
         rewound = rewind_session(
             conversation.host, conversation.session, request, conversation.show_change, agree
@@ -117,12 +119,17 @@ def _choose_prompt(conversation: "Conversation", prompts: Sequence["Prompt"]) ->
     return prompts[number - 1] if number else None
 
 
-def _choose_part(conversation: "Conversation") -> int:
-    """Return the number of one of PARTS, 0 for none."""
+def _choose_part(
+    conversation: "Conversation", history: "History", prompt: "Prompt | None"
+) -> str | None:
+    """Return what goes back; only the conversation can where no file was changed."""
+    if prompt is None or not history.since(prompt.seq).changes:
+        return CONVERSATION
     bar = conversation.terminal.paint(conversation.terminal.sign("bar"), "cyan")
     lines = [f"{bar} {number:3}. {part}\n" for number, part in enumerate(PARTS, 1)]
     conversation.terminal.write("".join(lines))
-    return _choose(conversation, "Take back", len(PARTS))
+    number = _choose(conversation, "Take back", len(PARTS))
+    return PARTS[number - 1] if number else None
 
 
 def _choose(conversation: "Conversation", question: str, count: int) -> int:
