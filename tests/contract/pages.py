@@ -118,6 +118,8 @@ def _offer_lines(package: Package) -> Iterator[str]:
     yield package.name
     if package.is_first_party and package.kind not in repository.KINDS_WITHOUT_ENTRY_POINT:
         description = import_and_describe(package.name, package.module)
+        if "error" in description:  # else the list would lose what the package offers
+            raise RuntimeError(f"{package.name}: {description['error']}; run `uv sync` first")
         for what in LISTED_OFFERS:
             for offer in description.get(what, ()):
                 hint = _hint(offer) if what == "providers" else ""
