@@ -353,6 +353,20 @@ def test_the_history_is_kept_where_nobody_else_can_read_it(chat, start, state):
     again.see("a private question")
 
 
+@pytest.mark.contract("NT-58")
+def test_an_ephemeral_conversation_can_be_undone_and_leaves_no_trace(start, workspace, state):
+    write = call("write_file", path="new.py", content="x\n")
+    talk = start(["--ephemeral", "--mode", "edits"], write, {"text": "Written."})
+    talk.see("Ctrl-D leaves").type("a private question").see("Written.").see("2 turns")
+    talk.type("/undo").see("Restore these files?").type("y").see("/redo reverts this")
+    assert not (workspace / "new.py").exists()
+    talk.type("/name x").see("this session is not kept, so it cannot be named").press("\x04")
+    assert talk.end() == 0
+    assert "To resume" not in talk.text
+    kept = [path for path in state.rglob("*") if path.is_file()]
+    assert not any(b"private" in path.read_bytes() for path in kept), kept
+
+
 def test_without_a_terminal_it_says_what_to_do_instead(workspace):
     import subprocess
     import sys
