@@ -66,23 +66,6 @@ def test_a_run_that_would_have_ended_goes_on_with_what_was_typed(tmp_path):
         ]
 
 
-@pytest.mark.contract("N5")
-def test_a_resumed_session_has_what_was_typed_where_it_was_sent(tmp_path, home):
-    environment = {"HOME": str(home)}
-    turns = [[("look", {})], "Done."]
-    options = {"plugins": TOOLS, "environment": environment, "persist": True}
-    with opened(tmp_path, turns, **options) as (session, _):
-        for event in session.run("go"):
-            if event.kind == "call.started":
-                session.steer("hurry")
-        before, session_id = session.messages, session.id
-        journal = session.journal.path.read_text()
-    assert '"run.steered"' in journal
-    with opened(tmp_path, [], resume=session_id, **options) as (session, _):
-        after = session.messages
-    assert [(one.role, one.text) for one in after] == [(one.role, one.text) for one in before]
-
-
 def test_words_without_a_run_are_not_sent(tmp_path):
     with opened(tmp_path, ["Done.", "Again."], plugins=TOOLS) as (session, model):
         session.steer("too early")
@@ -108,15 +91,15 @@ def limited(tmp_path, home, seconds, turns, **options):
 @pytest.mark.contract("F9")
 def test_the_wall_clock_stops_a_running_call_and_its_result_is_kept(tmp_path, home):
     turns = [[("look", {})], [("wait", {})], "never"]
-    with limited(tmp_path, home, 0.3, turns) as (session, _):
+    with limited(tmp_path, home, 2, turns) as (session, _):
         began = time.monotonic()
         events = list(session.run("go"))
-        assert time.monotonic() - began < 3
+        assert time.monotonic() - began < 5
         report = session.report
         assert report.stop_reason is StopReason.BUDGET
         assert report.exit_code == 5
         assert report.error["message"] == (
-            "stopped at the limit of 0.3 seconds (max_seconds, --max-seconds)"
+            "stopped at the limit of 2 s (max_seconds, --max-seconds)"
         )
         assert events[-1].data["signal"] is None
         results = [result for message in session.messages for result in message.results]

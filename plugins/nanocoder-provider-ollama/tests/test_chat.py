@@ -287,3 +287,14 @@ def test_the_plugin_offers_ollama_and_imports_no_http_client():
     code = "import sys, nanocoder_provider_ollama as p; p.nanocoder_providers();"
     code += "assert not {'httpx', 'httpcore', 'asyncio'} & set(sys.modules), sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+
+
+@pytest.mark.contract("J4")
+@pytest.mark.parametrize("tools", [[], [READ]])
+def test_a_schema_for_the_answer_is_sent_where_there_are_no_tools(play, tools):
+    provider, server = play(SHOW, lines(line('{"a": 1}'), END))
+    assert reply(provider, tools=tools, answer_schema=SCHEMA)[-1].text == '{"a": 1}'
+    assert server.seen[1].json.get("format") == (None if tools else SCHEMA)

@@ -601,3 +601,15 @@ def test_the_plugin_offers_openai_and_imports_no_http_client():
     code = "import sys, nanocoder_provider_openai as p; p.nanocoder_providers();"
     code += "assert not {'httpx', 'httpcore', 'ssl', 'asyncio'} & set(sys.modules), sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+
+
+@pytest.mark.contract("J4")
+@pytest.mark.parametrize("tools", [[], [READ]])
+def test_a_schema_for_the_answer_is_sent_where_there_are_no_tools(play, tools):
+    provider, server = play(events(chunk(content='{"a": 1}'), chunk("stop"), DONE), model="m")
+    assert reply(provider, tools=tools, answer_schema=SCHEMA)[-1].text == '{"a": 1}'
+    form = {"type": "json_schema", "json_schema": {"name": "answer", "schema": SCHEMA}}
+    assert server.seen[0].json.get("response_format") == (None if tools else form)

@@ -283,3 +283,14 @@ def test_an_error_event_is_a_failure_of_its_kind(play, failure):
 def test_what_follows_the_end_and_events_of_the_future_change_nothing(play):
     future = event("future.thing", output_index=5, delta="x")
     assert finished(play, future, *text(0, "Hello"), end(), *item(1, CALL)).calls == ()
+
+
+SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+
+
+@pytest.mark.contract("J4")
+def test_a_schema_for_the_answer_is_sent_beside_tools(play):
+    provider, server = play(OK)
+    reply(provider, tools=[READ], answer_schema=SCHEMA)
+    form = {"type": "json_schema", "name": "answer", "schema": SCHEMA}
+    assert server.seen[0].json["text"] == {"format": form}

@@ -30,11 +30,11 @@ def run(tmp_path, workspace, cache):
     places = {"CONFIG": tmp_path / "config", "STATE": tmp_path / "state", "CACHE": cache}
     environment |= {f"XDG_{name}_HOME": str(path) for name, path in places.items()}
 
-    def start(form, *turns, settings="", env=None, stdin=subprocess.DEVNULL, prompt="go"):
+    def start(form, *turns, settings="", env=None, stdin=subprocess.DEVNULL, prompt="go", more=()):
         (tmp_path / "config/nanocoder/config.toml").write_text(settings)
         script = tmp_path / "turns.json"
         script.write_text(json.dumps({"turns": list(turns)}))
-        words = ["run", "--output", form, "--model", f"scripted/{script}", prompt]
+        words = ["run", "--output", form, "--model", f"scripted/{script}", *more, prompt]
         return subprocess.Popen(
             [sys.executable, "-m", "nanocoder", *words],
             cwd=workspace,

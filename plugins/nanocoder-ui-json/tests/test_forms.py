@@ -12,6 +12,7 @@ pytestmark = pytest.mark.timeout(60)
 
 KEYS = {
     "text",
+    "answer",
     "truncated",
     "stop_reason",
     "session_id",

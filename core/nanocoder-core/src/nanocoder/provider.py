@@ -40,7 +40,8 @@ class Request(Value):
 
     A provider encodes each message once and keeps the bytes (`EncodedMessages` of the HTTP kit).
     *tools* is the same object from turn to turn while the set does not change, and a tool that is
-    added to the set comes last. *max_tokens* 0 leaves the limit to the provider.
+    added to the set comes last. *max_tokens* 0 leaves the limit to the provider. *answer_schema* is
+    a JSON Schema for the answer; a provider that cannot hold a model to it ignores it.
     """
 
     model: str
@@ -50,6 +51,7 @@ class Request(Value):
     max_tokens: int = 0
     temperature: float | None = None
     session_id: str = ""
+    answer_schema: Mapping[str, Any] | None = None
 
 
 @lazy_frozen

@@ -86,6 +86,9 @@ class GoogleProvider(HttpProvider):
             options["maxOutputTokens"] = request.max_tokens
         if request.temperature is not None:
             options["temperature"] = request.temperature
+        if request.answer_schema is not None and not request.tools:  # older models refuse both
+            options["responseMimeType"] = "application/json"
+            options["responseJsonSchema"] = request.answer_schema
         thinking: dict[str, Any] = {}
         if "thinking" in model.abilities:  # other models refuse it
             thinking["includeThoughts"] = True

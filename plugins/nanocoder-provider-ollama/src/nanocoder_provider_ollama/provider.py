@@ -149,6 +149,8 @@ class OllamaProvider(HttpProvider):
             return self._with_actions(request, head)
         if request.tools:
             head["tools"] = [tool_definition(tool) for tool in request.tools]
+        elif request.answer_schema is not None:  # with tools it would keep the model from calls
+            head["format"] = request.answer_schema
         messages = self._encoded.join(request.messages)
         if request.system:
             system = encode_json({"role": "system", "content": request.system})

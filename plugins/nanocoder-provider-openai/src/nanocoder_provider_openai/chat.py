@@ -53,6 +53,10 @@ class ChatWire:
             head[settings.max_tokens_field or vendor.limit_field] = request.max_tokens
         if request.temperature is not None:
             head["temperature"] = request.temperature
+        # With tools, some servers refuse it, since both are grammars to them.
+        if request.answer_schema is not None and not request.tools:
+            form = {"name": "answer", "schema": request.answer_schema}
+            head["response_format"] = {"type": "json_schema", "json_schema": form}
         if settings.reasoning_effort:
             head["reasoning_effort"] = settings.reasoning_effort
         if vendor is OPENAI and request.session_id:

@@ -48,6 +48,9 @@ class ResponsesWire:
             head["max_output_tokens"] = request.max_tokens
         if request.temperature is not None:
             head["temperature"] = request.temperature
+        if request.answer_schema is not None:
+            form = {"type": "json_schema", "name": "answer", "schema": request.answer_schema}
+            head["text"] = {"format": form}
         reasoning = {
             "effort": self._settings.reasoning_effort,
             "summary": self._settings.reasoning_summary,

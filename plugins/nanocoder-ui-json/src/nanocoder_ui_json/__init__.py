@@ -3,7 +3,15 @@
 from typing import Any
 
 from attrs import field, frozen
-from nanocoder import ApprovalAnswer, ApprovalRequest, Cancel, Screen, SessionInfo, hookimpl
+from nanocoder import (
+    ApprovalAnswer,
+    ApprovalRequest,
+    Cancel,
+    Resource,
+    Screen,
+    SessionInfo,
+    hookimpl,
+)
 
 from nanocoder_ui_json.screens import open_lines, open_object
 
@@ -33,6 +41,18 @@ def nanocoder_screens() -> list[Screen]:
         Screen("json", open_object, "One JSON object when the run is over."),
         Screen("jsonl", open_lines, "One event a line, as it happens.", reads_stdin=True),
     ]
+
+
+@hookimpl
+def nanocoder_resources() -> list[Resource]:
+    """Offer what checks the answers of `nanocoder run --schema`."""
+    return [Resource("answers", lambda _info, _settings: _open_answers())]
+
+
+def _open_answers() -> Any:
+    from nanocoder_ui_json.structured import Answers  # few runs have a schema
+
+    return Answers()
 
 
 @hookimpl

@@ -96,6 +96,9 @@ _ALL: Final[tuple[Command[Any], ...]] = (
         Argument("prompt", 'what to do; "-" reads it from standard input', count="?"),
         *SESSION,
         Argument("--output", "text, json or jsonl", default="text", metavar="FORMAT"),
+        Argument(
+            "--schema", "answer with JSON that fits this JSON Schema", metavar="S", default=""
+        ),
         Argument("--max-turns", "stop after N turns", kind="integer", metavar="N"),
         Argument("--max-tokens", "stop after N tokens, in and out", kind="integer", metavar="N"),
         Argument("--max-seconds", "stop after S seconds", kind="number", metavar="S"),

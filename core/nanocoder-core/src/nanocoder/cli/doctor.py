@@ -27,8 +27,7 @@ def run(arguments: argparse.Namespace, host: Host) -> int:
     rows = list(_checks(host))
     states = {status for _, status, _ in rows}
     if arguments.output == "json":
-        names = ("check", "status", "detail")
-        checks = [dict(zip(names, row, strict=True)) for row in rows]
+        checks = [dict(zip(("check", "status", "detail"), row, strict=True)) for row in rows]
         print_json({"ok": "wrong" not in states, "checks": checks})
     else:
         print_table(("check", "status", "detail"), list(_folded(rows)))

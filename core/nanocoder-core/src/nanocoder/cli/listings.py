@@ -108,8 +108,7 @@ def _print_tool(tool: Tool[..., Any]) -> None:
     print_line()
     print_line(tool.description)
     print_line()
-    rows = list(_parameters(tool.parameters, ""))
-    if rows:
+    if rows := list(_parameters(tool.parameters, "")):
         print_table(("parameter", "type", "description"), rows)
     else:
         print_line("It takes no parameters.")
@@ -117,13 +116,12 @@ def _print_tool(tool: Tool[..., Any]) -> None:
 
 def _parameters(schema: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, str, str]]:
     """Yield name, type and meaning of each parameter, those inside of others after them."""
-    required = schema.get("required", ())
     for name, field in schema.get("properties", {}).items():
         kind = field.get("type", "any")
         words = " or ".join(kind) if isinstance(kind, list) else str(kind)
         if choices := field.get("enum"):
             words = ", ".join(map(str, choices))
-        if name not in required:
+        if name not in schema.get("required", ()):
             words += f"; default {field['default']!r}" if "default" in field else "; optional"
         yield f"{prefix}{name}", words, field.get("description", "")
         inner = field.get("items", field)

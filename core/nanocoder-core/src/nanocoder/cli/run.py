@@ -4,6 +4,7 @@ import argparse
 import json
 import sys
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from attrs import evolve
@@ -27,14 +28,8 @@ MACHINE_FORMS = ("json", "jsonl")
 SET = "nanocoder-set-"
 SENTENCES = {"notice": "text", "request.retrying": "message", "transcript.compacted": "message"}
 """Events that say in one sentence what a person should know, and where."""
-EXIT_CODES = {
-    "": 0,
-    "configuration": 2,
-    "approval_needed": 3,
-    "denied": 6,
-    "read_denied": 6,
-    "cancelled": 130,
-}
+REFUSED = dict.fromkeys(("denied", "read_denied"), 6)
+EXIT_CODES = {"": 0, "configuration": 2, "approval_needed": 3, "cancelled": 130, **REFUSED}
 """By error class; whatever else goes wrong is 1."""
 TABLE = (
     "no installed plugin has it; docs/reference/plugins.md lists the packages with their tools,"
@@ -52,15 +47,17 @@ def run(arguments: argparse.Namespace, host: Host) -> int:
             screen = _screen(host, arguments.output)
             # The answers of a program are no part of the prompt, unless a person asks for that.
             is_taken = arguments.stdin is None and screen is not None and screen[1].reads_stdin
-            prompt, typed = prompt_of(arguments.prompt, wait=False if is_taken else arguments.stdin)
+            wait = False if is_taken or arguments.schema == "-" else arguments.stdin
+            prompt, typed = prompt_of(arguments.prompt, wait=wait)
             with host.session(
                 output=arguments.output,
                 interactive=host.is_interactive and arguments.output == "text",
                 resume=arguments.resume or "",
                 dry_run=arguments.dry_run,
             ) as session:
+                events = _events(host, session, arguments.schema, prompt, typed)
                 display = _open_display(host, screen, session.info)
-                _show(session, session.run(prompt, typed=typed), display, host.signals)
+                _show(session, events, display, host.signals)
     except Exception as error:
         if display is None:  # else it has shown the report
             print_failure(error, arguments.output)
@@ -79,6 +76,16 @@ def chat(arguments: argparse.Namespace, host: Host) -> int:
         return 0
     resume = arguments.resume and host.sessions.find(arguments.resume, cwd=host.cwd)
     return host.chat(resume, " ".join(getattr(arguments, "prompt", ())))
+
+
+def _events(host: Host, session: Session, schema: str, prompt: str, typed: str | None) -> Any:
+    """Run the prompt; where answers must fit a schema, through the plugin that checks them."""
+    if not schema:
+        return session.run(prompt, typed=typed)
+    offer = host.plugins.offered("resources", "answers")
+    if offer is None:
+        raise UsageError("--schema: no plugin checks answers; docs/reference/plugins.md has one")
+    return offer[1].open(session.info, None).run(session, schema, prompt, typed)
 
 
 def _show(session: Session, events: Iterable[Event], display: Display, signals: Signals) -> None:
@@ -186,10 +193,8 @@ class PlainText:
 
 
 def _chatter(line: str) -> None:
-    try:
+    with suppress(OSError, ValueError):
         sys.stderr.write(one_line(line, 200) + "\n")
-    except (OSError, ValueError):
-        return
 
 
 def restrict_to_set(host: Host, name: str) -> None:
@@ -251,9 +256,8 @@ def explain(arguments: argparse.Namespace, host: Host) -> int:
         session.approvals.session = evolve(session.info, agent=arguments.agent)
         explained = ToolCall("explained", tool.name, values)
         verdict = _placed(host, session.approvals.verdict(explained, tool))
-        everyone = [
-            _placed(host, verdict) for verdict in session.approvals.verdicts(explained, tool)
-        ]
+        votes = session.approvals.verdicts(explained, tool)
+        everyone = [_placed(host, vote) for vote in votes]
     if arguments.output == "json":
         data = {"tool": tool.name, **verdict_data(verdict)}
         print_json({**data, "verdicts": [verdict_data(each) for each in everyone]})

@@ -77,8 +77,7 @@ class Worker:
     @property
     def is_left_behind(self) -> bool:
         """Tell whether the work goes on although it was told to stop."""
-        alive = self.thread is not None and self.thread.is_alive()
-        return alive and self._cancel.is_set()
+        return self.thread is not None and self.thread.is_alive() and self._cancel.is_set()
 
     def emit(self, event: Event) -> None:
         """Pass an event to the waiting side; called on any thread."""

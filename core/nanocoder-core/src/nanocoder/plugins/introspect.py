@@ -185,8 +185,7 @@ def tool_manifest(plugin: str, tool: Tool[..., Any]) -> dict[str, Any]:
         "description": tool.description,
         "parameters": for_model_schema(parameters),
     }
-    problem = next(filter(None, map(_unfit, _texts([wire, tool.short]))), "")
-    if problem:
+    if problem := next(filter(None, map(_unfit, _texts([wire, tool.short]))), ""):
         raise PluginError(plugin, f"the definition of {tool.name!r} holds {problem}")
     return {**manifest_of(tool), "schema": parameters, "tokens": count_tokens(canonical_json(wire))}
 

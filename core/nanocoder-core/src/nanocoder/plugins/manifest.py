@@ -86,8 +86,7 @@ def refuse_other_gates(entry: Entry, hooks: Collection[str]) -> None:
 
     A policy that lost its hook would let everything pass, and nobody would see it.
     """
-    other = sorted(({*entry.hooks} ^ {*hooks}) & GATES)
-    if other:
+    if other := sorted(({*entry.hooks} ^ {*hooks}) & GATES):
         raise PluginError(
             entry.name,
             f"its {' and '.join(other)} and the plugin manifest do not match;"
@@ -122,8 +121,7 @@ def load(
     current = fingerprint(sites)
     stored = read_cache(cache)
     cached = {name: Entry(*row) for name, row in stored.get("plugins", {}).items()}
-    is_current = stored.get("fingerprint") == current
-    if is_current:
+    if is_current := stored.get("fingerprint") == current:
         installed = [Installed(*row) for row in stored["installed"]]
     else:
         installed = find_plugins(sites)

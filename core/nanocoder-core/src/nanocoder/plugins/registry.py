@@ -325,8 +325,7 @@ class Plugins:
         hook = f"nanocoder_{what}"
         implementation = self._implementation(plugin, hook)
         if implementation is None:
-            reason = self.set_aside.get(plugin, f"no longer implements {hook}")
-            raise PluginError(plugin, reason)
+            raise PluginError(plugin, self.set_aside.get(plugin, f"no longer implements {hook}"))
         for offer in offered(plugin, hook, attempt(implementation, {}), OFFERS[hook]):
             if offer.name == name:
                 return offer

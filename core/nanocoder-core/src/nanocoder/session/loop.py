@@ -25,7 +25,7 @@ from nanocoder.session.sub_sessions import SubSessions
 from nanocoder.tools.outcome import not_run
 from nanocoder.values import Decision, Event, Message, StopReason, ToolCall, Usage
 
-TIME_IS_OVER = "stopped at the limit of {:g} seconds (max_seconds, --max-seconds)"
+TIME_IS_OVER = "stopped at the limit of {:g} s (max_seconds, --max-seconds)"
 LAST_WORDS = "The turn limit is reached. Answer now with what you have; no more tools will run."
 MAX_CALLS = 128
 """How many calls of one reply run; a model that sends more does not read results."""
@@ -254,6 +254,7 @@ class Run(Shown):
             messages=runtime.conversation.messages,
             tools=self.context.definitions,
             session_id=runtime.info.id,
+            answer_schema=runtime.info.answer_schema,
         )
         chain = runtime.plugins.implementations("nanocoder_before_request")
         context = {"resource": runtime.resources_of, **runtime.hook_context()}

@@ -90,14 +90,12 @@ def first_usable(plugins: Plugins, environment: Mapping[str, str] = os.environ) 
     for entry, offer in _by_rank(plugins):
         if chosen := usable(plugins, entry.name, offer, environment):
             return chosen
-    problem = f"{NO_MODEL}\n{ways_to_a_model(plugins)}\n{NEXT_STEP}"
-    raise ProviderError(problem, kind="unavailable")
+    raise ProviderError(f"{NO_MODEL}\n{ways_to_a_model(plugins)}\n{NEXT_STEP}", kind="unavailable")
 
 
 def _by_rank(plugins: Plugins) -> list[tuple[Entry, Mapping[str, Any]]]:
     """Return every provider's plugin and description, the first to be used first."""
-    pairs = plugins.offers("providers")
-    return sorted(pairs, key=lambda pair: (pair[1]["rank"], pair[1]["name"]))
+    return sorted(plugins.offers("providers"), key=lambda pair: (pair[1]["rank"], pair[1]["name"]))
 
 
 def usable(
@@ -169,8 +167,7 @@ def ways_to_a_model(plugins: Plugins) -> str:
     ways = [f"- without a key: {hint}" for hint in hints]
     ways += [f"- with a server on this machine: start {_any_of(servers)}"] if servers else []
     ways += [f"- with a key: set {_any_of(keys)}"] if keys else []
-    lines = "\n".join(ways).splitlines()
-    return "\n".join(map(_wrapped, lines))
+    return "\n".join(map(_wrapped, "\n".join(ways).splitlines()))
 
 
 def _any_of(names: Sequence[str]) -> str:

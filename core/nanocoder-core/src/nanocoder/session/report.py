@@ -38,6 +38,7 @@ class Report(Shown):
     session_id: str = ""
     model: str = ""
     text: str = ""
+    answer: Any = None
     truncated: bool = False
     stop_reason: StopReason = StopReason.DONE
     turns: int = 0
@@ -117,6 +118,7 @@ class Report(Shown):
         """Return the report as JSON-ready data."""
         return {
             "text": self.text,
+            "answer": self.answer,
             "truncated": self.truncated,
             "stop_reason": str(self.stop_reason),
             "session_id": self.session_id,

@@ -183,6 +183,10 @@ class Session:
             self._run.signal = signal
         self._cancel.set(reason)
 
+    def expect_answer(self, schema: Mapping[str, Any] | None) -> None:
+        """Ask for answers that fit a JSON Schema, where the provider can; nothing checks them."""
+        self._runtime.set_info(answer_schema=schema)
+
     def steer(self, text: str) -> None:
         """Send *text* with the next request of the run that is working; from any thread.
 

@@ -43,8 +43,8 @@ class ToolList:
         """Return what is sent: the same object until the tools, the mode or the model change."""
         key = (tuple(self.tools()), session.mode, session.profile)
         if self._key != key:
-            offered = self._offered(session)
-            self._key, self._definitions = key, tuple(self._define(offered, session))
+            self._key = key
+            self._definitions = tuple(self._define(self._offered(session), session))
         return self._definitions
 
     def infos(self, session: SessionInfo) -> tuple[ToolInfo, ...]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from attrs import field
 from nanocoder_files import Readable
@@ -40,7 +40,8 @@ class SessionInfo(Value):
     nanocoder keeps its settings, sessions and caches. *readable* says which paths of the workspace
     may be read: what all policies say in `nanocoder_readable`. With *call_limit* a plugin lowers
     how many calls work at once. In a *dry_run* calls that would
-    change something are shown and not done.
+    change something are shown and not done. *answer_schema* is a JSON Schema that answers should
+    fit.
     """
 
     id: str
@@ -59,6 +60,7 @@ class SessionInfo(Value):
     readable: Readable = field(factory=Readable, eq=False, repr=False)
     dry_run: bool = False
     call_limit: CallLimit = field(factory=CallLimit, eq=False, repr=False)
+    answer_schema: Mapping[str, Any] | None = field(default=None, eq=False, repr=False)
 
     @property
     def changes_nothing_by(self) -> str:

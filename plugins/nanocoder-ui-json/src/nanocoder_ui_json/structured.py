@@ -1,0 +1,134 @@
+"""Answers as JSON that fits a schema: asked for, checked, and asked for once more."""
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from attrs import evolve
+from nanocoder import BadArguments, Event, Session, StopReason, ToolError, UsageError, parse_json
+
+MAX_PROBLEMS: Final = 5
+PROBLEM_CHARS: Final = 500
+WISH: Final = (
+    "Answer at the end with JSON alone, without any other word, that fits this JSON Schema:"
+)
+AGAIN: Final = "Your answer does not fit the JSON Schema. {} Answer again, with the JSON alone."
+MISFIT: Final = "the answer does not fit the schema, also when asked again: {}"
+OUTSIDE: Final = "it refers to another place; only references within the schema are followed"
+FENCE: Final = "```"
+
+
+class Answers:
+    """Runs prompts whose answers have to fit a schema."""
+
+    def run(self, session: Session, schema: str, prompt: str, typed: str | None) -> Iterator[Event]:
+        """Work on *prompt* as `Session.run` does; the report's `answer` is what the model answered.
+
+        *schema* is a file, JSON, or "-" for standard input. The only text is an answer that fits
+        it. Raises: UsageError for a schema that cannot be used, before anything is asked.
+        """
+        check = Check(load_schema(schema))
+        session.expect_answer(check.schema)
+        text = f"{prompt}\n\n{WISH}\n{json.dumps(check.schema, ensure_ascii=False)}"
+        events = session.run(text, typed=prompt if typed is None else typed)
+        return self._checked(session, check, events)
+
+    def _checked(
+        self, session: Session, check: "Check", events: Iterator[Event]
+    ) -> Iterator[Event]:
+        problem, is_second = "", False
+        for event in events:
+            if event.kind == "text":
+                continue
+            if _is_answer(event):
+                text = event.data.get("text", "")
+                session.report.answer, problem = check.problem_of(text)
+                if not problem:
+                    yield Event("text", {"text": text})
+                elif not is_second:
+                    session.steer(AGAIN.format(problem))
+                is_second = True
+            if event.kind == "run.finished":
+                yield _finished(session, event, problem)
+            else:
+                yield event
+
+
+class Check:
+    """Checks answers against one JSON Schema; no reference to another place is followed."""
+
+    def __init__(self, schema: dict[str, Any]) -> None:
+        """Compile *schema*; raises UsageError when it is none."""
+        import jsonschema_rs  # few runs have a schema
+
+        self.schema = schema
+        try:
+            jsonschema_rs.meta.validate(schema)
+            self._validator = jsonschema_rs.validator_for(schema, retriever=_refuse)
+        except (ValueError, jsonschema_rs.ReferencingError) as error:
+            reason = OUTSIDE if OUTSIDE in str(error) else str(error).partition("\n")[0]
+            reason = reason[:PROBLEM_CHARS]
+            raise UsageError(
+                f"--schema: this is no JSON Schema that can be used: {reason}"
+            ) from error
+
+    def problem_of(self, text: str) -> tuple[Any, str]:
+        """Return the answer as data, and what is wrong with it ("": nothing)."""
+        try:
+            answer = parse_json(_without_fence(text))
+        except BadArguments as error:
+            return None, f"It is not JSON: {str(error)[:PROBLEM_CHARS]}."
+        problems = [
+            f"{'/'.join(map(str, error.instance_path)) or 'the answer'}:"
+            f" {error.message[:PROBLEM_CHARS]}"
+            for _, error in zip(
+                range(MAX_PROBLEMS), self._validator.iter_errors(answer), strict=False
+            )
+        ]
+        return (None, f"{'; '.join(problems)}.") if problems else (answer, "")
+
+
+def load_schema(word: str) -> dict[str, Any]:
+    """Return the schema that *word* is or names; raises UsageError."""
+    if word.lstrip().startswith("{"):
+        text = word
+    elif word == "-":
+        text = sys.stdin.buffer.read().decode("utf-8", "replace")
+    else:
+        try:
+            text = Path(word).read_text("utf-8", "replace")
+        except OSError as error:
+            raise UsageError(f"--schema: {word} cannot be read: {error.strerror}") from error
+    try:
+        schema = parse_json(text)
+    except BadArguments as error:
+        raise UsageError(f"--schema: {word[:40]} is not JSON: {error}") from error
+    if not isinstance(schema, dict):
+        raise UsageError("--schema: a JSON Schema is a JSON object")
+    return schema
+
+
+def _refuse(uri: str) -> Any:
+    raise ValueError(f"{uri}: {OUTSIDE}")
+
+
+def _is_answer(event: Event) -> bool:
+    data = event.data
+    return event.kind == "message" and data["role"] == "assistant" and not data.get("calls")
+
+
+def _finished(session: Session, event: Event, problem: str) -> Event:
+    """Return the event of the end, of a failed run where the answer does not fit."""
+    if problem and session.report.stop_reason is StopReason.DONE:
+        session.report.fail(ToolError(MISFIT.format(problem), error_class="answer_does_not_fit"))
+    return evolve(event, data=session.report.data())
+
+
+def _without_fence(text: str) -> str:
+    """Return the JSON in a block of Markdown, which models like to put around it."""
+    text = text.strip()
+    if text.startswith(FENCE) and text.endswith(FENCE):
+        return text.removesuffix(FENCE).partition("\n")[2]
+    return text

@@ -1,0 +1,175 @@
+"""Answers that have to fit a JSON Schema, and the limits of a run, as programs see them."""
+
+import json
+import subprocess
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from nanocoder import UsageError
+from nanocoder_ui_json.structured import Check, load_schema
+
+pytestmark = pytest.mark.timeout(60)
+SCHEMA = {
+    "type": "object",
+    "properties": {"name": {"type": "string"}, "lines": {"type": "integer"}},
+    "required": ["name", "lines"],
+    "additionalProperties": False,
+}
+GOOD = '{"name": "hello.py", "lines": 1}'
+WRONG = '{"name": "hello.py", "lines": "one"}'
+
+
+def outcome(process):
+    out, err = process.communicate(timeout=50)
+    return process.returncode, out.decode(), err.decode()
+
+
+@pytest.fixture
+def asked(run):
+    """Run with the schema; returns exit code, standard output and standard error."""
+    return lambda form, *turns: outcome(run(form, *turns, more=["--schema", json.dumps(SCHEMA)]))
+
+
+@pytest.mark.contract("J4")
+def test_an_answer_that_fits_is_in_the_report_as_data(asked):
+    code, out, _ = asked("json", {"text": f"```json\n{GOOD}\n```"})
+    report = json.loads(out)
+    assert (code, report["answer"]) == (0, {"name": "hello.py", "lines": 1})
+    assert report["turns"] == 1
+
+
+@pytest.mark.contract("J4")
+def test_a_wrong_answer_is_asked_for_once_more_with_the_problem(asked):
+    code, out, _ = asked("jsonl", {"text": WRONG}, {"text": GOOD})
+    events = [json.loads(line) for line in out.splitlines()]
+    assert code == 0
+    assert events[-1]["answer"] == {"name": "hello.py", "lines": 1}
+    [again] = [event["prompt"] for event in events if event["type"] == "run.steered"]
+    assert 'lines: "one" is not of type "integer"' in again
+    assert [event["text"] for event in events if event["type"] == "text"] == [GOOD]
+
+
+@pytest.mark.contract("J4")
+@pytest.mark.parametrize("wrong", [WRONG, "I do not know."])
+def test_a_second_wrong_answer_fails_the_run(asked, wrong):
+    code, out, _ = asked("json", {"text": WRONG}, {"text": wrong}, {"text": GOOD})
+    report = json.loads(out)
+    assert (code, report["answer"], report["turns"]) == (1, None, 2)
+    assert report["error"]["class"] == "answer_does_not_fit"
+    assert report["stop_reason"] == "failed"
+
+
+@pytest.mark.contract("J4")
+def test_plain_output_is_the_fitting_answer_alone(asked):
+    look = {"text": "I look.", "calls": [{"name": "read_file", "arguments": {"path": "hello.py"}}]}
+    code, out, err = asked("text", look, {"text": WRONG}, {"text": GOOD})
+    assert (code, out) == (0, f"{GOOD}\n")
+    assert "read_file path=hello.py" in err
+
+
+@pytest.mark.contract("J4")
+@pytest.mark.parametrize(
+    ("schema", "says"),
+    [
+        ("no.json", "no.json cannot be read: No such file"),
+        ("{", "is not JSON"),
+        ('{"type": "nothing"}', "this is no JSON Schema"),
+    ],
+)
+def test_a_schema_that_cannot_be_used_stops_before_the_model_is_asked(run, schema, says):
+    code, out, err = outcome(run("json", {"text": GOOD}, more=["--schema", schema]))
+    assert code == 2
+    assert says in err
+    assert says in json.loads(out)["error"]["message"]
+
+
+def test_the_schema_may_come_through_standard_input(run):
+    process = run("json", {"text": GOOD}, more=["--schema", "-"], stdin=subprocess.PIPE)
+    out, _ = process.communicate(json.dumps(SCHEMA).encode(), timeout=50)
+    assert json.loads(out)["answer"] == {"name": "hello.py", "lines": 1}
+
+
+def test_no_reference_to_another_place_is_followed(tmp_path):
+    requests = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            requests.append(self.path)
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b"{}")
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    secret = tmp_path / "secret.json"
+    secret.write_text("{}")
+    for place in (f"http://127.0.0.1:{server.server_port}/a.json", secret.as_uri()):
+        with pytest.raises(UsageError, match="only references within the schema"):
+            Check({"$ref": place})
+    server.shutdown()
+    server.server_close()
+    assert requests == []
+    inner = {"$ref": "#/$defs/name", "$defs": {"name": {"type": "string"}}}
+    assert Check(inner).problem_of('"a"') == ("a", "")
+
+
+def test_a_pattern_that_backtracks_costs_nothing():
+    check = Check({"type": "string", "pattern": "^(a+)+$"})
+    assert check.problem_of(json.dumps("a" * 5_000 + "!"))[1]
+
+
+def test_a_schema_is_an_object(tmp_path):
+    file = tmp_path / "schema.json"
+    file.write_text("[1]")
+    with pytest.raises(UsageError, match="is a JSON object"):
+        load_schema(str(file))
+
+
+LOOK = {"calls": [{"name": "read_file", "arguments": {"path": "hello.py"}}]}
+SLEEP = {"calls": [{"name": "bash", "arguments": {"command": "echo begun; sleep 30"}}]}
+USED = {**LOOK, "usage": {"input_tokens": 90, "output_tokens": 20}}
+WRITE = {"calls": [{"name": "write_file", "arguments": {"path": "a", "content": "a"}}]}
+
+
+@pytest.mark.contract("F9")
+@pytest.mark.parametrize("form", ["text", "json", "jsonl"])
+@pytest.mark.parametrize(
+    ("more", "turns", "reason", "code", "says"),
+    [
+        (["--max-turns", "1"], [LOOK, {"text": "So far."}], "turn_limit", 5, "limit of 1 turn"),
+        (["--max-tokens", "100"], [USED, {"text": "x"}], "budget", 5, "limit of 100 tokens"),
+        (
+            ["--mode", "auto", "--max-seconds", "1"],
+            [SLEEP, {"text": "x"}],
+            "budget",
+            5,
+            "limit of 1 s (max_seconds",
+        ),
+        (
+            ["--mode", "ask"],
+            [WRITE, {"text": "Not done."}],
+            "approval_needed",
+            3,
+            "approval needed",
+        ),
+    ],
+)
+def test_each_form_says_what_limited_a_run(run, form, more, turns, reason, code, says):
+    returned, out, err = outcome(run(form, *turns, more=more))
+    assert returned == code
+    if form == "text":
+        assert says in err
+        return
+    report = json.loads(out.splitlines()[-1])
+    assert report["stop_reason"] == reason
+    told = report["error"]["message"] if report["error"] else report["denials"][0]["reason"]
+    assert says in told
+
+
+@pytest.mark.contract("F9")
+def test_a_limit_on_money_without_a_price_is_refused_with_what_to_do(run):
+    code, out, err = outcome(run("json", {"text": "x"}, more=["--max-cost", "1"]))
+    assert code == 2
+    assert "the price of scripted/" in err
+    assert "--max-seconds" in json.loads(out)["error"]["message"]
