@@ -667,7 +667,8 @@ def test_directories_are_made_as_needed_and_not_left_behind(ground):
     workspace.make_dirs(".")
     assert (ws / "a/b/c").is_dir()
     (ws / "file").write_text("x")
-    assert refusal(workspace.make_dirs, "file/x") == "not_a_directory"
+    with pytest.raises(WorkspaceError, match=r"^'file/x', or what should hold it, is not a dir"):
+        workspace.make_dirs("file/x")
     assert refusal(workspace.write_text, "new/x/file" + "n" * 300, "x") == "invalid_path"
     assert refusal(workspace.write_bytes, "x/y", b"", create_parents=False) == "file_not_found"
     assert refusal(workspace.write_text, "a", "x") == "is_a_directory"

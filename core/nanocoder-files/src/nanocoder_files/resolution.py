@@ -63,7 +63,6 @@ class Trace(Walk):
             self._note()
             while self._pending:
                 self._advance(self._pending.pop())
-                self._note()
             self.exists = not self._missing
         except WorkspaceError as error:
             if error.error_class == OUTSIDE:
@@ -89,8 +88,15 @@ class Trace(Walk):
                     self._trail.append(name)
             except (OSError, ValueError):  # missing, no directory, forbidden, or no name at all
                 self._missing.append(name)
+        if name == "..":
+            self._note()
+
+    def _take(self, target: str) -> None:
+        super()._take(target)
+        self._note()
 
     def _note(self) -> None:
+        """Note the name that a ".." or a link has led to; any other step changes none."""
         if ".." not in self._pending and self.names[-1:] != [name := self._name()]:
             self.names.append(name)
 

@@ -258,7 +258,7 @@ class Workspace(Reading):
         """
         raw = self._root.raw(path)
         _refuse_git(raw)
-        with self._place(raw + "/name", make_folders=True, follow=False):
+        with self._place(raw, make_folders=True, follow=False, inside="/name"):
             pass  # the folder of this name is made
 
     def remove_dir(self, path: str) -> None:
@@ -273,11 +273,12 @@ class Workspace(Reading):
 
     @contextlib.contextmanager
     def _place(
-        self, raw: str, *, follow: bool = True, make_folders: bool = False
+        self, raw: str, *, follow: bool = True, make_folders: bool = False, inside: str = ""
     ) -> Iterator[Place]:
         """Give the open directory that holds *raw*, for a change that nothing comes between.
 
-        The directories that are made on the way go when the change fails.
+        With *inside*, a path behind *raw*, that directory itself is opened, and can be made. The
+        directories that are made on the way go when the change fails.
         """
         folders = NewFolders(self._log_folder) if make_folders else None
         locate = self._root.beneath.locate
@@ -285,7 +286,7 @@ class Workspace(Reading):
             try:
                 with (
                     self._root.errors(raw),
-                    locate(raw, follow=follow, new_folders=folders) as place,
+                    locate(raw + inside, follow=follow, new_folders=folders) as place,
                 ):
                     yield place
             except BaseException:
