@@ -232,13 +232,6 @@ def _key(value: Any) -> tuple[type, Any]:
     return type(value), value
 
 
-def _string(value: Any, _: Any) -> str:
-    # A model's null must not become a file named "None".
-    if isinstance(value, str):
-        return value
-    raise WrongType("a string", value)
-
-
 def _integer(value: Any, _: Any) -> int:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
@@ -265,11 +258,6 @@ def _boolean(value: Any, _: Any) -> bool:
     raise WrongType("true or false", value, hint=hint)
 
 
-def _null(value: Any, _: Any) -> None:
-    if value is not None:
-        raise WrongType("null", value)
-
-
 def _unquoted(value: Any, kind: type) -> str:
     """Small models quote numbers: say exactly what to send instead."""
     if not isinstance(value, str) or len(value) > NUMBER_CHARS:
@@ -282,11 +270,12 @@ def _unquoted(value: Any, kind: type) -> str:
 
 
 SCALAR_HOOKS: dict[Any, Hook] = {
-    str: _string,
+    # A model's null must not become a file named "None".
+    str: _only("a string", str, lambda value, _: value),
     int: _integer,
     float: _number,
     bool: _boolean,
-    type(None): _null,
+    type(None): _only("null", type(None), lambda value, _: value),
 }
 
 FACTORIES: dict[str, Factory] = {
