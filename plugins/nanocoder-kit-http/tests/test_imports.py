@@ -27,6 +27,19 @@ def test_importing_the_kit_imports_no_http_client():
     assert not loaded & {"httpx", "httpcore", "ssl", *HEAVY}
 
 
+def test_the_patterns_of_written_calls_wait_for_a_reply_that_may_have_one():
+    loaded = modules_after(
+        """
+        from types import SimpleNamespace
+        from nanocoder import Finished
+        from nanocoder_kit_http import WrittenCalls
+        request = SimpleNamespace(tools=(), messages=())
+        assert WrittenCalls().take(Finished("Done."), request) == [Finished("Done.")]
+        """
+    )
+    assert not loaded & {"nanocoder_kit_http.text_calls", "json_repair", "hashlib"}
+
+
 def test_a_first_request_without_tls_loads_nothing_heavy_and_makes_no_tls_context():
     loaded = modules_after(
         """

@@ -2,12 +2,13 @@
 
 import os
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from attrs import evolve
 from nanocoder import Finished, Message, Notice, ProviderError, Request, ToolCall
 
-from nanocoder_kit_http.text_calls import GarbledCallError, TextCall, calls_in
+if TYPE_CHECKING:
+    from nanocoder_kit_http.text_calls import TextCall
 
 _TOLD: Final = "Nothing ran: you wrote a call of "
 _HINT: Final = (
@@ -15,6 +16,7 @@ _HINT: Final = (
 )
 _NOTICE: Final = "the model writes its tool calls as text; nanocoder reads them from there"
 _REPAIRED: Final = ", and repairs their JSON where it can only be meant in one way"
+_MARKS: Final = ("{", "<")
 _MAX_CHARS: Final = 100_000
 _ID_BYTES: Final = 12
 
@@ -31,10 +33,16 @@ class WrittenCalls:
         A call that cannot be read without guessing fails, so that the model reads once in a run how
         to call tools. Raises: ProviderError the second time.
         """
-        if finished.calls or finished.refusal or len(finished.text) > _MAX_CHARS:
+        text = finished.text
+        if finished.calls or finished.refusal or len(text) > _MAX_CHARS:
             return [finished]
+        if not any(mark in text for mark in _MARKS):
+            return [finished]
+        # Its patterns take milliseconds to compile, and most replies have none of the marks.
+        from nanocoder_kit_http.text_calls import GarbledCallError, calls_in
+
         try:
-            calls = calls_in(finished.text, request.tools)
+            calls = calls_in(text, request.tools)
         except GarbledCallError as error:
             return [_refused(finished, request, error.name)]
         if not calls:
@@ -44,7 +52,7 @@ class WrittenCalls:
         reply = evolve(finished, calls=tuple(map(_tool_call, calls)), native=None)
         return [*self._notices(calls), reply]
 
-    def _notices(self, calls: Sequence[TextCall]) -> list[Notice]:
+    def _notices(self, calls: "Sequence[TextCall]") -> list[Notice]:
         if self.is_told:
             return []
         self.is_told = True
@@ -52,7 +60,7 @@ class WrittenCalls:
         return [Notice(_NOTICE + (_REPAIRED if is_repaired else ""))]
 
 
-def _tool_call(call: TextCall) -> ToolCall:
+def _tool_call(call: "TextCall") -> ToolCall:
     return ToolCall(_new_id(), call.name, call.arguments)
 
 

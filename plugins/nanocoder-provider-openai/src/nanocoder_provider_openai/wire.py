@@ -1,8 +1,6 @@
 """Messages and tools in the form of Chat Completions."""
 
-import re
 from base64 import b64encode
-from hashlib import sha256
 from typing import Any, Final
 
 from attrs import evolve
@@ -13,7 +11,7 @@ from nanocoder_provider_openai.strict import strict_schema
 
 NATIVE = "openai"
 """The key of our part in a message's native data."""
-_SHORT_ID: Final = re.compile("[A-Za-z0-9]{9}")
+_SHORT_CHARS: Final = 9
 
 
 def encode_message(message: Message, *, echo_reasoning: bool, short_ids: bool = False) -> bytes:
@@ -48,9 +46,11 @@ def _with_short_ids(message: Message) -> Message:
 
 def _short_id(call_id: str) -> str:
     """Return *call_id* with nine letters and digits, the same ones for the same id."""
-    if _SHORT_ID.fullmatch(call_id):
+    if len(call_id) == _SHORT_CHARS and call_id.isascii() and call_id.isalnum():
         return call_id
-    return sha256(call_id.encode()).hexdigest()[:9]
+    from hashlib import sha256  # few calls need it
+
+    return sha256(call_id.encode()).hexdigest()[:_SHORT_CHARS]
 
 
 def _assistant(message: Message, echo_reasoning: bool) -> dict[str, Any]:  # noqa: FBT001
