@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 PREVIEW: Final = "preview"
 RESTORE: Final = "restore"
 NOTHING: Final = "nothing was compacted: no plugin can make this conversation shorter"
+STOPPED: Final = "stopped; the conversation is as it was"
 WAY_BACK: Final = "To take it back: /compact restore"
 
 
@@ -73,8 +74,10 @@ def compact(conversation: "Conversation", argument: str) -> None:
     focus = argument.removeprefix(PREVIEW).strip()
     if argument.split(maxsplit=1)[:1] == [PREVIEW]:
         _preview(conversation, focus)
-    elif not _show_events(conversation, session.compact(argument, conversation.prepared)):
-        conversation.say(NOTHING, "yellow")
+    elif not _show_events(
+        conversation, conversation.finish(session.compact(argument, conversation.prepared))
+    ):
+        conversation.say(_why_nothing(session), "yellow")
     else:
         conversation.say(WAY_BACK)
     conversation.usage += _difference(session.report.usage, before)
@@ -82,9 +85,12 @@ def compact(conversation: "Conversation", argument: str) -> None:
 
 def _preview(conversation: "Conversation", focus: str) -> None:
     """Show what a compaction would do; `/compact` does the same then, and does not ask again."""
-    shortened = conversation.session.context.propose(focus)
+    session = conversation.session
+    session.compact(focus)  # forgets that a run was stopped; without its events nothing is done
+    with conversation.stoppable():
+        shortened = session.context.propose(focus)
     if shortened is None:
-        conversation.say(NOTHING, "yellow")
+        conversation.say(_why_nothing(session), "yellow")
         return
     conversation.prepare(shortened)
     for message in shortened.messages:
@@ -95,6 +101,10 @@ def _preview(conversation: "Conversation", focus: str) -> None:
         f" {shortened.after_tokens:,} tokens, and from {len(conversation.session.messages)} to"
         f" {len(shortened.messages)} messages; /compact does it"
     )
+
+
+def _why_nothing(session: "Session") -> str:
+    return STOPPED if session.context.cancel.is_set() else NOTHING
 
 
 def _show_events(conversation: "Conversation", events: Iterable[Event]) -> bool:

@@ -1,7 +1,7 @@
 """One session as the person sees it: messages, prompts and their runs."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from signal import SIGINT
 from typing import TYPE_CHECKING, Any
@@ -185,6 +185,16 @@ class Conversation:
             self._is_running, self.queue.stop = False, None
             screen.close()
             self.terminal.write("\n")
+
+    def finish(self, events: Iterable[Event]) -> list[Event]:
+        """Return *events* when all have happened; Ctrl-C stops what makes them."""
+        with self.stoppable():
+            return [*self.events(events)]
+
+    def stoppable(self) -> AbstractContextManager[TextScreen]:
+        """Return what lets Ctrl-C stop the session's work, and shows nothing of it."""
+        self.say("working; Ctrl-C stops it")
+        return self.screen(self._settings)
 
     def events(self, events: Iterable[Event]) -> Iterator[Event]:
         """Yield *events*, stopping what makes them when a signal came just before it began."""

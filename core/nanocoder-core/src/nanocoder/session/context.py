@@ -1,7 +1,7 @@
 """The context of a model: what it reads in a request, and how plugins keep that in its window."""
 
 from collections.abc import Generator, Iterator, Sequence
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import NamedTuple
 
 from nanocoder.cancel import Cancel
@@ -120,8 +120,9 @@ class Context:
             "ask_model": self._ask_model,
             **runtime.hook_context(),
         }
-        for implementation in runtime.plugins.implementations("nanocoder_compact"):
-            report = runtime.plugins.report
+        hooks, report = runtime.plugins.implementations("nanocoder_compact"), runtime.plugins.report
+        # What a person has stopped is not done by the next plugin instead.
+        for implementation in takewhile(lambda _: not self.cancel.is_set(), hooks):
             answer = styles.choose([implementation], report, arguments, (list, tuple))
             if answer is None:
                 continue
