@@ -121,7 +121,7 @@ class Context:
             **runtime.hook_context(),
         }
         hooks, report = runtime.plugins.implementations("nanocoder_compact"), runtime.plugins.report
-        # What a person has stopped is not done by the next plugin instead.
+        # The next plugin does not take up what a person has stopped.
         for implementation in takewhile(lambda _: not self.cancel.is_set(), hooks):
             answer = styles.choose([implementation], report, arguments, (list, tuple))
             if answer is None:
