@@ -1,4 +1,4 @@
-"""The commands that set nanocoder up: its packages, its models, and the person's settings."""
+"""The commands that set nanocoder up: its packages and the person's settings."""
 
 from argparse import Namespace
 from typing import Final
@@ -15,7 +15,7 @@ KEY: Final = Argument("key", "a dotted key, for example plugins.strict")
 
 @hookimpl
 def nanocoder_commands() -> list[Command[Host]]:
-    """Offer two actions of the group `plugins`, five of `config`, and `models`."""
+    """Offer two actions of the group `plugins` and five of `config`."""
     return [
         Command(
             "plugins install",
@@ -30,15 +30,6 @@ def nanocoder_commands() -> list[Command[Host]]:
             _remove,
             (attrs.evolve(NAMES, completes="plugins"),),
             outside_calls=True,
-        ),
-        Command(
-            "models",
-            "list the models you can use",
-            _models,
-            (
-                Argument("provider", "list the models of this provider", count="?", default=""),
-                Argument("--output", "output format", default="text", choices=("text", "json")),
-            ),
         ),
         *_config_commands(),
     ]
@@ -90,12 +81,6 @@ def _remove(arguments: Namespace, host: Host) -> int:
     from nanocoder_command_setup.packages import remove
 
     return remove(arguments, host)
-
-
-def _models(arguments: Namespace, host: Host) -> int:
-    from nanocoder_command_setup.models import models
-
-    return models(arguments, host)
 
 
 def _set_value(arguments: Namespace, host: Host) -> int:

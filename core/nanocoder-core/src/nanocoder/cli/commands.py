@@ -134,6 +134,13 @@ _ALL: Final[tuple[Command[Any], ...]] = (
         OUTPUT,
         Argument("--dialect", "as this dialect offers them", metavar="D", default=""),
     ),
+    _command(
+        "models",
+        "list the models you can use",
+        "models:models",
+        Argument("provider", "list the models of this provider", count="?", default=""),
+        OUTPUT,
+    ),
     Command("plugins", "list, install, create and check plugins"),
     _command(
         "plugins list",

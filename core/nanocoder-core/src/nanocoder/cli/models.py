@@ -1,22 +1,18 @@
-"""Listing the providers, and the models that one of them offers."""
+"""`nanocoder models`: the providers, and the models that one of them offers."""
 
 from argparse import Namespace
 from collections.abc import Mapping
 from typing import Any
 
 from attrs import asdict, evolve
-from nanocoder import (
-    Chosen,
-    Host,
-    ModelInfo,
-    PersonError,
-    SessionInfo,
-    UsageError,
-    choose_model,
-    did_you_mean,
-    key_source,
-    open_provider,
-)
+from nanocoder_schema import did_you_mean
+
+from nanocoder.cli.host import Host
+from nanocoder.cli.output import print_json, print_line, print_table
+from nanocoder.errors import PersonError, UsageError
+from nanocoder.provider import ModelInfo
+from nanocoder.session.models import Chosen, choose_model, key_source, open_provider
+from nanocoder.tools.session_info import SessionInfo
 
 
 def models(arguments: Namespace, host: Host) -> int:
@@ -28,13 +24,13 @@ def models(arguments: Namespace, host: Host) -> int:
     rows = [_provider_row(offer, entry.name, default_model) for entry, offer in offers]
     if arguments.output == "json":
         names = ("provider", "default", "plugin", "status", "needs")
-        host.print_json([dict(zip(names, row, strict=True)) for row in rows])
+        print_json([dict(zip(names, row, strict=True)) for row in rows])
         return 0
     head = ("provider", "default model", "plugin", "status", "key, or what to do")
-    host.print_table(head, rows)
-    host.print_line()
+    print_table(head, rows)
+    print_line()
     for line in advice.splitlines():
-        host.print_line(line)
+        print_line(line)
     return 0
 
 
@@ -77,10 +73,10 @@ def _models_of(host: Host, name: str, form: str) -> int:
     finally:
         provider.close()
     if form == "json":
-        host.print_json([asdict(model) for model in offered])
+        print_json([asdict(model) for model in offered])
     else:
         head = ("model", "context", "$/M in", "$/M out", "abilities", "description")
-        host.print_table(head, [_model_row(model) for model in offered])
+        print_table(head, [_model_row(model) for model in offered])
     return 0
 
 
