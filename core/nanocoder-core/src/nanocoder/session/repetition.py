@@ -15,6 +15,7 @@ REPEATED_CHARS = 2_000
 """So much of the end of a text must be repetition; less may be a table or a banner."""
 MAX_PERIOD_CHARS = 2_000
 REPEATS = 3
+END_CHARS = 32
 
 SAME_IN_A_ROW = 3
 """In how many turns in a row one call may come to the same result before the run ends."""
@@ -37,21 +38,21 @@ def repeats_itself(text: str, least: int = REPEATED_CHARS) -> bool:
 
     The passage may have up to 2,000 characters. The work is bounded, however long the text is.
     """
-    tail = text[-max(least, REPEATS * MAX_PERIOD_CHARS) :][::-1]
+    tail = text[-max(least, REPEATS * MAX_PERIOD_CHARS) :]
     if len(tail) < least:
         return False
-    # The failure function of Knuth, Morris and Pratt: its gaps are the periods of each beginning.
-    borders = [0] * len(tail)
-    border = 0
-    for place in range(1, len(tail)):
-        letter = tail[place]
-        while border and letter != tail[border]:
-            border = borders[border - 1]
-        border += letter == tail[border]
-        borders[place] = border
-        size, period = place + 1, place + 1 - border
-        if size >= least and size >= REPEATS * period and period <= MAX_PERIOD_CHARS:
+    # A passage that repeats brings the very end of the text again, one period before it. Most texts
+    # have no such place, which one search tells.
+    end = tail[-min(END_CHARS, least // 2) :]
+    place = tail.rfind(end, 0, len(tail) - 1)
+    while place >= 0:
+        period = len(tail) - len(end) - place
+        size = max(least, REPEATS * period)
+        if period > MAX_PERIOD_CHARS or size > len(tail):
+            return False
+        if tail[-size:-period] == tail[period - size :]:
             return True
+        place = tail.rfind(end, 0, place + len(end) - 1)
     return False
 
 
