@@ -26,6 +26,7 @@ def installed(make_installed):
         "nanocoder-command-observe",
         "nanocoder-tool-read",
         "nanocoder-policy-limits",
+        "nanocoder-store-files",
         "nanocoder-provider-scripted",
         "acme-nanocoder-faults",
     )

@@ -40,6 +40,9 @@ def test_the_conversation_and_the_results_of_a_stored_session_are_counted(nanoco
 
 
 def test_without_a_model_the_rest_is_shown_and_a_wrong_session_is_an_error(nanocoder):
+    config = nanocoder.home / ".config/nanocoder/config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text('[plugins]\ndisable = ["provider-local"]\n')
     done = nanocoder("context")
     assert done.returncode == 0
     assert "together" in done.stdout

@@ -230,10 +230,12 @@ def test_snapshots_go_with_their_session(nanocoder, work, store):
     (nanocoder.cwd / "a.txt").write_text("first content")
     work(bash("echo 1 > a.txt"))
     work(bash("echo 2 > a.txt"))
-    first, second = sorted(path.stem for path in (folder / "sessions").glob("*.jsonl"))
+    journals = sorted(
+        (folder / "sessions").glob("*.jsonl"), key=lambda path: path.stat().st_mtime_ns
+    )
+    first, second = (path.stem for path in journals)
     assert store("for-each-ref", "--format=%(refname)").split() == [
-        f"refs/sessions/{first}",
-        f"refs/sessions/{second}",
+        f"refs/sessions/{name}" for name in sorted([first, second])
     ]
     assert nanocoder("sessions", "remove", first).returncode == 0
     assert store("for-each-ref", "--format=%(refname)").split() == [f"refs/sessions/{second}"]

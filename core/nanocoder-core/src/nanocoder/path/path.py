@@ -274,7 +274,9 @@ class Executor:
             timeout_s=services.call_timeout_s,
             call=partial(self._call_step, flight, itertools.count(1)),
             resource=resource and partial(resource, tool.plugin),
-            progress=lambda **data: worker.emit(flight.event("call.progress", **data)),
+            progress=lambda text, **data: worker.emit(
+                flight.event("call.progress", text=text, **data)
+            ),
             make_tmp=flight.make_tmp_dir,
             wrap=services.wrap,
             tools=services.infos,

@@ -39,8 +39,6 @@ def repeats_itself(text: str, least: int = REPEATED_CHARS) -> bool:
     The passage may have up to 2,000 characters. The work is bounded, however long the text is.
     """
     tail = text[-max(least, REPEATS * MAX_PERIOD_CHARS) :]
-    if len(tail) < least:
-        return False
     # A passage that repeats brings the very end of the text again, one period before it. Most texts
     # have no such place, which one search tells.
     end = tail[-min(END_CHARS, least // 2) :]

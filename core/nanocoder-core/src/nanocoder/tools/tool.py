@@ -107,7 +107,7 @@ class ToolContext(Shown):
         Pieces are shown one after the other as they come; the model never reads them.
         """
         if self._progress is not None:
-            self._progress(text=text, **({"is_output": True} if is_output else {}))
+            self._progress(text, **({"is_output": True} if is_output else {}))
 
     def wrap(self, argv: list[str]) -> list[str]:
         """Return *argv* as the session's sandbox runs it; raises ToolError(sandbox_unavailable)."""
