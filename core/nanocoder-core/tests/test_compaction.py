@@ -195,3 +195,31 @@ def test_a_compacted_session_resumes_as_it_was_and_its_journal_keeps_the_origina
         "one",
         "first answer",
     ]
+
+
+@pytest.mark.contract("G5")
+def test_a_resumed_session_restores_each_compaction_that_nobody_restored(tmp_path):
+    plugins = Plugins()
+    plugins.add(LastOnly(), "last")
+    plugins.add(testing, "files")
+    plugins.add(Scripted(["first", "second", "third"], context=9_000), "script")
+    options = {"plugins": plugins, "environment": {"HOME": str(tmp_path)}, "model": "script"}
+    with open_session(tmp_path, **options) as session:
+        for prompt in ("one", "two"):
+            list(session.run(prompt))
+            list(session.compact())
+        list(session.restore())
+        list(session.compact())
+    with open_session(tmp_path, resume=session.id, **options) as again:
+        list(again.run("three"))
+        left = [
+            [message.text for message in again.messages] for _ in range(2) if list(again.restore())
+        ]
+        with pytest.raises(UsageError, match="nothing was compacted"):
+            list(again.restore())
+    assert left == [
+        ["first", "two", "second", "three", "third"],
+        ["one", "first", "two", "second", "three", "third"],
+    ]
+    with open_session(tmp_path, resume=session.id, **options) as last:
+        assert [message.text for message in last.messages] == left[-1]

@@ -53,6 +53,7 @@ def _problems(sessions: "Sessions", cwd: Path) -> Iterator[str]:
         yield f"start gave the ids {journal.id!r} and {child.id!r}; each needs one of its own"
     yield from _recording_problems(journal)
     yield from _output_problems(journal)
+    yield from _restoring_problems(journal)
     texts = [message.text for message in journal.messages()]
     for each in (child, child, journal, journal):
         each.close()
@@ -81,6 +82,18 @@ def _recording_problems(journal: "Journal") -> Iterator[str]:
     results = [result.call_id for message in journal.messages() for result in message.results]
     if roles != ["user", "assistant", "tool"] or results != ["1", "2"]:
         yield f"messages() has {roles} with results of {results}; every call needs one result"
+
+
+def _restoring_problems(journal: "Journal") -> Iterator[str]:
+    from nanocoder.session.messages import encode_message
+    from nanocoder.values import Message
+
+    before = [message.text for message in journal.messages()]
+    shorter = [encode_message(Message("user", "In short."))]
+    journal.append("transcript.compacted", {"messages": shorter, "reason": "asked"})
+    replaced = [([each.text for each in earlier], length) for earlier, length in journal.replaced()]
+    if replaced != [(before, 1)]:
+        yield f"replaced() has {replaced} after a compaction; it needs {[(before, 1)]}"
 
 
 def _output_problems(journal: "Journal") -> Iterator[str]:

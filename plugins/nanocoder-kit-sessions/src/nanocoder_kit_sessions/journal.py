@@ -7,12 +7,15 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from nanocoder import Message, UsageError
 from nanocoder_files import append_all, lock_file, open_private, sync_directory
 
 from nanocoder_kit_sessions.records import Record, Scan, read, title_of
+
+if TYPE_CHECKING:
+    from nanocoder_kit_sessions.transcript import Transcript
 
 Warn = Callable[[str], None]
 
@@ -66,9 +69,16 @@ class RecordJournal:
 
     def messages(self) -> Sequence[Message]:
         """Return what was said, as `repaired` makes it of the records; raises UsageError."""
+        return tuple(self._transcript().messages)
+
+    def replaced(self) -> Sequence[tuple[tuple[Message, ...], int]]:
+        """Return what compactions replaced that nobody restored; raises UsageError."""
+        return self._transcript().replaced
+
+    def _transcript(self) -> "Transcript":
         from nanocoder_kit_sessions.transcript import repaired  # a start reads none
 
-        return tuple(repaired(self.records(), self.artifacts).messages)
+        return repaired(self.records(), self.artifacts)
 
     def rename(self, title: str) -> None:  # noqa: ARG002 - files take it
         """Give the session a title; raises UsageError when it is empty, or nothing is kept."""

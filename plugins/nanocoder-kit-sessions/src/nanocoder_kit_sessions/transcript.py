@@ -20,6 +20,8 @@ class Transcript(Shown):
     """The messages of a session, and what is known about it.
 
     *turns* counts the model's answers, *interrupted* holds the calls that got a result by repair.
+    *replaced* has, for each compaction that nobody restored, the messages before it and the number
+    of messages after it.
     """
 
     messages: list[Message] = field(factory=list)
@@ -29,6 +31,7 @@ class Transcript(Shown):
     title: str = ""
     turns: int = 0
     interrupted: list[ToolCall] = field(factory=list)
+    replaced: list[tuple[tuple[Message, ...], int]] = field(factory=list)
 
     def add(self, message: Message) -> None:
         """Append a message."""
@@ -86,7 +89,7 @@ class _Repair:
         elif record.kind == "call.finished":
             self._finished(data)
         elif record.kind == "transcript.compacted" and isinstance(data.get("messages"), list):
-            self._compacted(data["messages"])
+            self._compacted(data["messages"], is_restored=data.get("reason") == "restored")
         elif record.kind in {"session.started", "session.resumed", CHANGED}:
             self._follow_session(data)
 
@@ -125,14 +128,18 @@ class _Repair:
             result = decode(ToolResult, result, self._artifacts)
             self._results.setdefault(result.call_id, []).append(result)
 
-    def _compacted(self, messages: list[object]) -> None:
+    def _compacted(self, messages: list[object], *, is_restored: bool) -> None:
         self.settle()
         transcript = self.transcript
-        turns = transcript.turns
+        turns, earlier = transcript.turns, tuple(transcript.messages)
         transcript.messages.clear()
         for message in messages:
             self._message(message)
         transcript.turns = turns
+        if not is_restored:
+            transcript.replaced.append((earlier, len(transcript.messages)))
+        elif transcript.replaced:  # the record of the compaction may be damaged
+            transcript.replaced.pop()
 
     def _prompted(self, data: Mapping[str, Any]) -> None:
         """Take the title from what was typed; the message may hold whole files beside it."""

@@ -131,6 +131,12 @@ class Journal(Protocol):
         Every call has exactly one result, also after a crash.
         """
 
+    def replaced(self) -> Sequence[tuple[tuple[Message, ...], int]]:
+        """Return what compactions replaced that nobody restored, the latest last.
+
+        Each is the messages before it, and the number of messages after it. Raises: UsageError.
+        """
+
     def close(self) -> None:
         """Record nothing more and let go of the session; closing twice is fine."""
 

@@ -136,9 +136,11 @@ class Context:
 
     def restore(self) -> Iterator[Event]:
         """Put back what the latest compaction replaced; raises UsageError when there was none."""
-        if not self._earlier:
-            raise UsageError("nothing was compacted in this conversation since it was opened")
-        earlier, length = self._earlier.pop()
+        journal = self._runtime.journal
+        replaced = self._earlier or (journal.replaced() if journal is not None else ())
+        if not replaced:
+            raise UsageError("nothing was compacted in this conversation")
+        *self._earlier, (earlier, length) = replaced
         messages = (*earlier, *self._conversation.messages[length:])
         after = sum(map(message_tokens, messages))
         self._not_before = after * WORTH_ANOTHER_TRY
@@ -154,11 +156,8 @@ class Context:
         sizes = f"from {new.before_tokens:,} to {new.after_tokens:,} tokens"
         limit = self.window.tokens
         deed = f"{new.plugin} shortened" if new.plugin else "restored"
-        data = {
+        data = new._asdict() | {
             "reason": reason,
-            "plugin": new.plugin,
-            "before_tokens": new.before_tokens,
-            "after_tokens": new.after_tokens,
             "limit_tokens": limit,
             "message": f"{deed} the conversation {sizes}; the model's window has {limit:,}",
             "messages": self._conversation.replace(new.messages),
