@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from nanocoder import Message, ToolResult
+from nanocoder import Message, ToolResult, encode_message
+from nanocoder_kit_sessions import SessionStore
 from nanocoder_provider_replay.recording import Recording, difference
 
 TURNS = [
@@ -143,6 +144,35 @@ def test_a_session_becomes_a_test_that_passes_and_can_fail(home: Path, folder: P
     )
     assert failed.returncode == 1
     assert "before reply 2 this run is not the recorded one" in failed.stdout
+
+
+def test_a_session_that_was_compacted_and_rewound_plays_again(home: Path, folder: Path) -> None:
+    write = {"calls": [{"name": "write_file", "arguments": {"path": "a.txt", "content": "a"}}]}
+    recorded(home, folder)
+    store = SessionStore.of_user({"HOME": str(home)})
+    _, journal = store.open("last", cwd=folder)
+    summary = encode_message(Message("user", "In short: nothing.", typed=""))
+    journal.append("transcript.compacted", {"messages": [summary], "reason": "asked"})
+    journal.close()
+    some = {"text": "Some."}
+    (folder / "turns.json").write_text(json.dumps({"turns": [some, write, {"text": "Written."}]}))
+    words = ["--mode", "auto", "--model", "scripted/turns.json", "--resume", "last"]
+    for prompt in ("More", "No"):
+        done = nanocoder(home, folder, "run", *words, prompt)
+        assert done.returncode == 0, done.stderr
+    done = nanocoder(home, folder, "sessions", "rewind", "last", "--to", "3", "--conversation")
+    assert done.returncode == 0, done.stderr
+    assert store.transcript(journal.id).messages[-1].text.startswith("[the user went back")
+    (folder / "turns.json").write_text(json.dumps({"turns": [some, {"text": "Better."}]}))
+    done = nanocoder(home, folder, "run", *words, "Yes")
+    assert done.returncode == 0, done.stderr
+    done = nanocoder(home, folder, "sessions", "to-test")
+    assert done.returncode == 0, done.stderr
+    test = done.stdout.strip()
+    assert "'Go',\n    'More',\n    'Yes',\n" in Path(test).read_text()
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", test]
+    environment = os.environ | {"HOME": str(home)}
+    assert subprocess.run(command, cwd=folder, env=environment, check=False).returncode == 0
 
 
 @pytest.mark.parametrize(

@@ -3,13 +3,14 @@
 import os
 import re
 from argparse import Namespace
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from nanocoder import Host, UsageError, encode_message, named_paths
 from nanocoder_kit_process import without_secrets
-from nanocoder_kit_sessions import session_store
+from nanocoder_kit_sessions import Record, session_store
+from nanocoder_kit_sessions.transcript import repaired
 
 from nanocoder_provider_replay.recording import Recording, as_json
 
@@ -77,10 +78,26 @@ def to_test(arguments: Namespace, host: Host) -> int:
 
 def _recording(arguments: Namespace, host: Host) -> tuple[str, Recording]:
     session_id = session_store(host).find(arguments.id, cwd=host.cwd)
-    transcript = session_store(host).transcript(session_id)
+    store = session_store(host)
+    records = _repeatable(store.records(session_id))
+    transcript = repaired(records, store.path(session_id).with_suffix(""))
     messages = [_without_secrets(encode_message(message)) for message in transcript.messages]
     profile: Literal["full", "small"] = "small" if arguments.small else "full"
     return session_id, Recording(session_id, transcript.cwd, profile, messages)
+
+
+def _repeatable(records: Iterable[Record]) -> Iterator[Record]:
+    """Leave out what a replay does not repeat: compactions, and the notes of undo and rewind.
+
+    A replay has room for all messages, and its session runs one prompt after the other.
+    """
+    is_running = False
+    for record in records:
+        if record.kind in {"run.started", "run.finished", "session.resumed"}:
+            is_running = record.kind == "run.started"
+        is_note = record.kind == "message" and record.data.get("typed") == "" and not is_running
+        if record.kind != "transcript.compacted" and not is_note:
+            yield record
 
 
 def _without_secrets(message: Mapping[str, Any]) -> dict[str, Any]:
