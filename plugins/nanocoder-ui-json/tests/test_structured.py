@@ -52,12 +52,18 @@ def test_a_wrong_answer_is_asked_for_once_more_with_the_problem(asked):
 
 @pytest.mark.contract("J4")
 @pytest.mark.parametrize("wrong", [WRONG, "I do not know."])
-def test_a_second_wrong_answer_fails_the_run(asked, wrong):
+def test_a_second_wrong_answer_fails_the_run(asked, tmp_path, wrong):
     code, out, _ = asked("json", {"text": WRONG}, {"text": wrong}, {"text": GOOD})
     report = json.loads(out)
     assert (code, report["answer"], report["turns"]) == (1, None, 2)
     assert report["error"]["class"] == "answer_does_not_fit"
     assert report["stop_reason"] == "failed"
+    [journal] = tmp_path.glob("state/nanocoder/sessions/*.jsonl")
+    records = map(json.loads, journal.read_text().splitlines())
+    ends = [record["data"] for record in records if record["kind"].endswith(".finished")]
+    fields = ("stop_reason", "error", "answer")
+    for end in ends[-2:]:
+        assert [end[name] for name in fields] == [report[name] for name in fields]
 
 
 @pytest.mark.contract("J4")

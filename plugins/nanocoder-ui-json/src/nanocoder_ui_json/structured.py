@@ -123,6 +123,8 @@ def _finished(session: Session, event: Event, problem: str) -> Event:
     """Return the event of the end, of a failed run where the answer does not fit."""
     if problem and session.report.stop_reason is StopReason.DONE:
         session.report.fail(ToolError(MISFIT.format(problem), error_class="answer_does_not_fit"))
+        if session.journal is not None:  # which has the end as it was before the answer was judged
+            session.journal.append("run.finished", session.report.data())
     return evolve(event, data=session.report.data())
 
 
