@@ -484,6 +484,34 @@ def test_effort_lets_the_model_decide_and_betas_are_a_header(play):
     assert sent.headers["anthropic-beta"] == "a-2026-01-01,b-2026-01-01"
 
 
+ANSWER = {
+    "type": "object",
+    "properties": {"lines": {"type": "array", "items": {"type": "integer"}}},
+    "additionalProperties": False,
+}
+
+
+@pytest.mark.contract("J4")
+@pytest.mark.parametrize(
+    ("schema", "options", "is_sent"),
+    [
+        (ANSWER, {}, True),
+        (ANSWER, {"structured_outputs": False}, False),
+        ({"anyOf": [{"type": "null"}, {"enum": ["a", 1]}]}, {}, True),
+        ({"type": "object", "properties": {}}, {}, False),
+        ({**ANSWER, "properties": {"n": {"type": "integer", "minimum": 1}}}, {}, False),
+        ({"type": ["string", "null"]}, {}, False),
+        ({"enum": [{}]}, {}, False),
+        ({"type": "array", "items": True}, {}, False),
+    ],
+)
+def test_a_schema_that_the_api_takes_is_sent_beside_tools(play, schema, options, is_sent):
+    provider, server = play(OK, effort="low", **options)
+    reply(provider, tools=[READ], answer_schema=schema)
+    form = {"format": {"type": "json_schema", "schema": schema}} if is_sent else {}
+    assert server.seen[0].json["output_config"] == {"effort": "low", **form}
+
+
 def test_the_address_comes_from_the_environment_with_or_without_its_version(play, monkeypatch):
     _, server = play(OK)
     for suffix in ("", "/v1/"):

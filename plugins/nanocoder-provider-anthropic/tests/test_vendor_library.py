@@ -26,7 +26,10 @@ HISTORY = [
 def test_the_types_of_the_library_accept_our_request(options):
     settings = nanocoder_settings()(base_url="http://127.0.0.1:9", **options)
     provider = open_provider("m", settings)
-    body = json.loads(provider._body(Request("m", "be brief", HISTORY, [TOOL], 9)))
+    schema = {"type": "object", "properties": {}, "additionalProperties": False}
+    request = Request("m", "be brief", HISTORY, [TOOL], 9, answer_schema=schema)
+    body = json.loads(provider._body(request))
+    assert body["output_config"]["format"] == {"type": "json_schema", "schema": schema}
     adapter = pydantic.TypeAdapter(params.MessageCreateParamsStreaming)
     checked = adapter.validate_python(body)
     assert set(checked) == set(body), "a field that the vendor does not know"

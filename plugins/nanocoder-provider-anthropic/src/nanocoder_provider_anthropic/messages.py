@@ -22,6 +22,7 @@ from nanocoder_provider_anthropic.settings import Settings
 from nanocoder_provider_anthropic.wire import (
     encode_message,
     system_blocks,
+    takes_schema,
     tool_definitions,
     with_cache_mark,
 )
@@ -89,8 +90,8 @@ class AnthropicProvider(HttpProvider):
             "stream": True,
         }
         budget, effort = self._settings.thinking_budget_tokens, self._settings.effort
-        if effort:
-            head["output_config"] = {"effort": effort}
+        if output := self._output_config(request):
+            head["output_config"] = output
         if budget:
             # The API requires a limit above the budget, and refuses a temperature with it.
             head["max_tokens"] = limit if limit > budget else budget + limit
@@ -100,6 +101,13 @@ class AnthropicProvider(HttpProvider):
         elif request.temperature is not None:
             head["temperature"] = request.temperature
         return head
+
+    def _output_config(self, request: Request) -> dict[str, Any]:
+        effort, schema = self._settings.effort, request.answer_schema
+        output: dict[str, Any] = {"effort": effort} if effort else {}
+        if schema is not None and self._settings.structured_outputs and takes_schema(schema):
+            output["format"] = {"type": "json_schema", "schema": schema}
+        return output
 
     def _tools_part(self, tools: Sequence[ToolDefinition], *, marked: bool) -> bytes:
         if self._tools[0] is not tools:

@@ -33,6 +33,10 @@ class Settings(HttpSettings):
         metadata={"description": "Names for the header anthropic-beta, for functions on trial."},
     )
     models: dict[str, dict[str, float]] = field(factory=dict, metadata=MODELS_SETTING)
+    structured_outputs: bool = field(
+        default=True,
+        metadata={"description": "Send the schema of --schema; false for models that refuse it."},
+    )
     prompt_caching: bool = field(
         default=True,
         metadata={"description": "Mark the unchanging beginning of each request for the cache."},

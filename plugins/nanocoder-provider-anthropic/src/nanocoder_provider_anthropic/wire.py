@@ -13,6 +13,9 @@ NATIVE: Final = "anthropic"
 _CACHE: Final = {"type": "ephemeral"}
 _MARK: Final = b',"cache_control":{"type":"ephemeral"}'
 _END: Final = b"}]}"
+_SCHEMA_KEYS: Final = frozenset(
+    ("type", "properties", "required", "additionalProperties", "items", "enum", "anyOf")
+) | {"title", "description"}
 _MEDIA: Final = {"application/pdf": "document"}
 
 
@@ -50,6 +53,23 @@ def tool_definitions(tools: Sequence[ToolDefinition], *, marked: bool) -> list[d
     if marked:
         shaped[-1]["cache_control"] = _CACHE
     return shaped
+
+
+def takes_schema(schema: Any) -> bool:
+    """Tell whether the API takes *schema* for an answer, which is not any JSON Schema.
+
+    It refuses objects that may have further properties, and most limits of values.
+    """
+    if not isinstance(schema, dict) or not schema.keys() <= _SCHEMA_KEYS:
+        return False
+    if not isinstance(schema.get("type", ""), str) or not schema.keys() & {"type", "enum", "anyOf"}:
+        return False
+    if schema.get("type") == "object" and schema.get("additionalProperties") is not False:
+        return False
+    if any(isinstance(value, dict | list) for value in schema.get("enum", ())):
+        return False
+    inner = [*schema.get("properties", {}).values(), *schema.get("anyOf", ())]
+    return all(map(takes_schema, [*inner, *([schema["items"]] if "items" in schema else [])]))
 
 
 def _blocks(message: Message) -> list[dict[str, Any]]:
