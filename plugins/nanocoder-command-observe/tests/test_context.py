@@ -47,6 +47,13 @@ def test_without_a_model_the_rest_is_shown_and_a_wrong_session_is_an_error(nanoc
     assert done.returncode == 0
     assert "together" in done.stdout
     assert "No model is configured" in done.stderr
+    assert "an assumed window of 32,768 tokens" in done.stderr
     done = nanocoder("context", "--session", "nope")
     assert done.returncode == 2
     assert "no session 'nope'" in done.stderr
+
+
+def test_a_model_that_was_named_has_to_be_there(nanocoder):
+    done = nanocoder("context", "--model", "scripted/missing.json")
+    assert (done.returncode, done.stdout) == (4, "")
+    assert "missing.json" in done.stderr

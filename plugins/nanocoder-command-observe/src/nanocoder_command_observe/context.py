@@ -10,6 +10,7 @@ from nanocoder_kit_sessions import session_store
 
 ASSUMED_TOKENS = 32_768
 """The window where no model is there to ask."""
+ASSUMED = f"without a model, the share is of an assumed window of {ASSUMED_TOKENS:,} tokens"
 UNKNOWN = "the window of this model is unknown; set `context`"
 
 
@@ -47,5 +48,7 @@ def _window(session: Session) -> dict[str, Any]:
     try:
         window = session.context.window
     except PersonError as error:
-        return {"window_tokens": ASSUMED_TOKENS, "problem": str(error)}
+        if session.info.model:
+            raise  # a model that was named has to be there
+        return {"window_tokens": ASSUMED_TOKENS, "problem": f"{ASSUMED}\n{error}"}
     return {"window_tokens": window.tokens, "problem": UNKNOWN if window.is_assumed else ""}
