@@ -301,6 +301,35 @@ def test_its_own_budget_is_told_once_before_it_ends(session):
     assert texts[1] == "not run: the budget of 1 calls is spent; answer now with what you have"
 
 
+@pytest.mark.contract("F9")
+@pytest.mark.parametrize("background", [False, True])
+def test_the_wall_clock_of_a_run_stops_its_sub_agents(session, background):
+    children = []
+
+    def lead(ctx) -> str:
+        child = ctx.child(background=background)
+        children.append(child)
+        if background:
+            threading.Thread(target=run, args=(child,)).start()
+            return "started"
+        run(child)
+        return "never"
+
+    def answer(request, cancel):
+        if request.messages[-1].text == "lead on":
+            return "", (ToolCall("l", "lead", {}),), Usage()
+        cancel.wait(30)  # the sub-agent, and its parent after the call
+        cancel.check()
+        raise AssertionError("it was not stopped")
+
+    parent = session(lead, answer, approve=yes, flags={"max_seconds": 1.0})
+    list(parent.run("lead on"))
+    assert str(parent.report.stop_reason) == "budget"
+    assert "limit of 1 s (max_seconds" in parent.report.error["message"]
+    parent.close()
+    assert [str(child.report.stop_reason) for child in children] == ["interrupted"]
+
+
 @pytest.mark.contract("MA-82")
 def test_only_a_tool_that_may_call_any_other_opens_sessions_and_none_opens_them_inside(session):
     def lead(ctx) -> str:

@@ -6,6 +6,12 @@ from pathlib import Path
 
 import pytest
 
+IN_TERMINAL = (
+    sys.executable,
+    "-c",
+    "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))",
+)
+
 
 @pytest.fixture(scope="session")
 def cache(tmp_path_factory) -> Path:
@@ -23,7 +29,10 @@ def workspace(tmp_path) -> Path:
 
 @pytest.fixture
 def run(tmp_path, workspace, cache):
-    """Start `nanocoder run` on a script of turns; returns the process, its output piped."""
+    """Start `nanocoder run` on a script of turns; returns the process, its output piped.
+
+    The form "terminal" is that of text, shown in a terminal.
+    """
     (tmp_path / "config/nanocoder").mkdir(parents=True)
     ours = ("NANOCODER_", "XDG_")
     environment = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
@@ -31,12 +40,13 @@ def run(tmp_path, workspace, cache):
     environment |= {f"XDG_{name}_HOME": str(path) for name, path in places.items()}
 
     def start(form, *turns, settings="", env=None, stdin=subprocess.DEVNULL, prompt="go", more=()):
+        is_terminal, form = form == "terminal", form.replace("terminal", "text")
         (tmp_path / "config/nanocoder/config.toml").write_text(settings)
         script = tmp_path / "turns.json"
         script.write_text(json.dumps({"turns": list(turns)}))
         words = ["run", "--output", form, "--model", f"scripted/{script}", *more, prompt]
         return subprocess.Popen(
-            [sys.executable, "-m", "nanocoder", *words],
+            [*(IN_TERMINAL if is_terminal else ()), sys.executable, "-m", "nanocoder", *words],
             cwd=workspace,
             env=environment | (env or {}),
             stdin=stdin,

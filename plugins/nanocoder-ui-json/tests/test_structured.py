@@ -179,3 +179,37 @@ def test_a_limit_on_money_without_a_price_is_refused_with_what_to_do(run):
     assert code == 2
     assert "the price of scripted/" in err
     assert "--max-seconds" in json.loads(out)["error"]["message"]
+
+
+CUT = {"text": "The first half", "truncated": True}
+TASK = {"name": "task", "arguments": {"description": "look", "prompt": "Look.", "name": "explore"}}
+NOT_ALLOWED = '[plugins.policy-rules]\ndeny = ["write_file(a)"]\n'
+ONE_CALL = '[plugins.tool-task]\nmax_calls = 1\nmodel = "scripted/look.json"\n'
+
+
+@pytest.mark.contract("F9")
+@pytest.mark.parametrize("form", ["text", "json", "jsonl", "terminal"])
+@pytest.mark.parametrize(
+    ("settings", "turns", "says", "fields"),
+    [
+        ("", [CUT], "the reply was cut off by the model's token limit", {"truncated": True}),
+        (NOT_ALLOWED, [WRITE, {"text": "No."}], "denied", {"denials": "denied"}),
+        (
+            ONE_CALL,
+            [{"calls": [TASK]}, {"text": "No."}],
+            "its budget is spent: 1 calls",
+            {"tool_calls": "budget"},
+        ),
+    ],
+)
+def test_each_form_says_what_a_run_lacks(run, workspace, form, settings, turns, says, fields):
+    looks = [{"calls": [{**LOOK["calls"][0], "arguments": {"path": f"{n}"}}]} for n in range(4)]
+    (workspace / "look.json").write_text(json.dumps({"turns": looks}))
+    code, out, err = outcome(run(form, *turns, settings=settings, more=["--mode", "auto"]))
+    assert code == 0
+    if form in {"text", "terminal"}:
+        assert says in " ".join((out + err).split())
+        return
+    report = json.loads(out.splitlines()[-1])
+    for name, value in fields.items():
+        assert value in str(report[name]) if isinstance(value, str) else report[name] == value

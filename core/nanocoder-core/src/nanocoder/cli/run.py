@@ -171,8 +171,8 @@ class PlainText:
         elif event.kind in SENTENCES:
             self._end_line()
             complain(event.data[SENTENCES[event.kind]])
-        elif event.kind in {"call.denied", "call.failed"}:
-            _chatter(f"  {event.data['message']}")
+        elif event.kind == "call.returned" and event.data["status"] != "ok":
+            _chatter(f"  {event.data['output']}")
         elif event.kind == "run.finished" and event.data["files_changed"]:
             self._end_line()
             _chatter(f"changed {', '.join(event.data['files_changed'])} in {self._folder}")
