@@ -173,6 +173,12 @@ def test_each_form_says_what_limited_a_run(run, form, more, turns, reason, code,
     assert says in told
 
 
+def test_an_empty_schema_is_no_run_without_a_check(run):
+    code, out, err = outcome(run("text", {"text": "never asked"}, more=["--schema", ""]))
+    assert (code, out) == (2, "")
+    assert "--schema is empty" in err
+
+
 @pytest.mark.contract("F9")
 def test_a_limit_on_money_without_a_price_is_refused_with_what_to_do(run):
     code, out, err = outcome(run("json", {"text": "x"}, more=["--max-cost", "1"]))

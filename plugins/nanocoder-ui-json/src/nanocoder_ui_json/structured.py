@@ -92,6 +92,10 @@ class Check:
 
 def load_schema(word: str) -> dict[str, Any]:
     """Return the schema that *word* is or names; raises UsageError."""
+    if not word.strip():
+        raise UsageError(
+            "--schema is empty; give a file, the schema itself, or - for standard input"
+        )
     if word.lstrip().startswith("{"):
         text = word
     elif word == "-":

@@ -96,13 +96,11 @@ _ALL: Final[tuple[Command[Any], ...]] = (
         Argument("prompt", 'what to do; "-" reads it from standard input', count="?"),
         *SESSION,
         Argument("--output", "text, json or jsonl", default="text", metavar="FORMAT"),
-        Argument(
-            "--schema", "answer with JSON that fits this JSON Schema", metavar="S", default=""
-        ),
+        Argument("--schema", "answer with JSON that fits this JSON Schema", metavar="S"),
         Argument("--max-turns", "stop after N turns", kind="integer", metavar="N"),
         Argument("--max-tokens", "stop after N tokens, in and out", kind="integer", metavar="N"),
         Argument("--max-seconds", "stop after S seconds", kind="number", metavar="S"),
-        Argument("--max-cost", "stop after N dollars", kind="number", target="max_cost_usd"),
+        Argument("--max-cost", "stop after $N", kind="number", metavar="N", target="max_cost_usd"),
         *RESUME,
         Argument(
             "--stdin",
@@ -236,6 +234,10 @@ class Parser(ArgumentParser):
         raise UsageError(message + see)
 
 
+EXACT: Final[Any] = partial(Parser, allow_abbrev=False)
+"""Makes parsers that take no shortened option: a later option could change what it means."""
+
+
 def build(
     commands: Commands = COMMANDS,
     named: Collection[str] | None = None,
@@ -247,17 +249,15 @@ def build(
     Making all of them is a good part of a start; where none is named, their names are enough.
     *note* gets each argument as the parser has it and as it was declared.
     """
-    parser = Parser(
-        "nanocoder",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-        formatter_class=RawDescriptionHelpFormatter,
+    form = RawDescriptionHelpFormatter
+    parser: Parser = EXACT(
+        "nanocoder", description=DESCRIPTION, epilog=EPILOG, formatter_class=form
     )
     _add(parser, BEFORE_A_COMMAND, note)
     parser.set_defaults(**DEFAULTS)
     # Without `prog` argparse would write the usage, which imports shutil.
     places: Any = parser.add_subparsers(
-        dest="command", metavar="COMMAND", parser_class=Parser, prog=parser.prog
+        dest="command", metavar="COMMAND", parser_class=EXACT, prog=parser.prog
     )
     for name in first_words(commands):
         actions = {
@@ -297,7 +297,7 @@ def target_of(argument: Argument) -> str:
 def _add_actions(parser: Parser, actions: Commands, note: Note) -> None:
     parser.action_names = list(actions)
     places: Any = parser.add_subparsers(
-        dest="action", metavar="ACTION", required=True, parser_class=Parser, prog=parser.prog
+        dest="action", metavar="ACTION", required=True, parser_class=EXACT, prog=parser.prog
     )
     for name, action in actions.items():
         _add(places.add_parser(name, help=action.help), action.arguments, note, inherited=True)

@@ -170,7 +170,7 @@ def _refuse_wrong_option(words: Sequence[str], commands: Commands) -> None:
     options = options_of(BEFORE_A_COMMAND)
     for word in takewhile(lambda word: word not in first_words(commands), words):
         name = word.split("=")[0]
-        if word.startswith("--") and not any(option.startswith(name) for option in options):
+        if word.startswith("--") and name not in options:
             raise _unknown(word, BEFORE_A_COMMAND)
 
 

@@ -78,9 +78,9 @@ def chat(arguments: argparse.Namespace, host: Host) -> int:
     return host.chat(resume, " ".join(getattr(arguments, "prompt", ())))
 
 
-def _events(host: Host, session: Session, schema: str, prompt: str, typed: str | None) -> Any:
+def _events(host: Host, session: Session, schema: Any, prompt: str, typed: str | None) -> Any:
     """Run the prompt; where answers must fit a schema, through the plugin that checks them."""
-    if not schema:
+    if schema is None:
         return session.run(prompt, typed=typed)
     offer = host.plugins.offered("resources", "answers")
     if offer is None:

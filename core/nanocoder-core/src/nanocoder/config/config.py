@@ -100,7 +100,7 @@ class Config:
         project = _project_layer(cwd, notices, trusted=trusted)
         options = {key: value for key, value in (flags or {}).items() if value is not None}
         profile = _profile_layer(options.pop("profile", ""), environment, config_dir)
-        names = {key: "--" + key.replace("_", "-") for key in options}
+        names = {key: "--" + key.removesuffix("_usd").replace("_", "-") for key in options}
         layers += [layer for layer in (user, project, profile) if layer is not None]
         layers.append(_environment_layer(environment))
         notices += _odd_variables(environment)
