@@ -179,3 +179,36 @@ def test_what_a_command_changed_goes_back_too(nanocoder):
     assert (done.returncode, notes(nanocoder)) == (0, "two\n"), done.stderr
     done = nanocoder("sessions", "rewind", "--to", "1", "--yes")
     assert (done.returncode, notes(nanocoder)) == (0, "mine\n"), done.stderr
+
+
+@pytest.mark.contract("G3")
+def test_a_fork_leaves_the_files_of_its_origin_and_names_that_session(talk):
+    origin = journal(talk).stem
+    forked = talk("sessions", "fork").stdout.strip()
+    done = talk("sessions", "rewind", forked, "--to", "1", "--yes")
+    assert done.stdout.splitlines()[-1] == "Rewound the conversation to before prompt 1: Write one"
+    assert f"sessions undo {origin}" in done.stderr
+    assert notes(talk) == "three\n"
+    model = talk.script(write("four"), {"text": "four"})
+    talk("run", "--mode", "edits", "--session", forked, "--model", model, "Write four")
+    done = talk("sessions", "rewind", forked, "--to", "1", "--yes")
+    assert "Rewound the conversation and files to before prompt 1" in done.stdout
+    assert (notes(talk), origin in done.stderr) == ("three\n", False)
+
+
+@pytest.mark.contract("G3")
+def test_the_last_line_names_the_files_that_did_not_go_back(talk):
+    arguments = {"path": "more.txt", "content": "more\n"}
+    call = {"calls": [{"name": "write_file", "arguments": arguments}]}
+    model = talk.script(*[{"text": "Before."}] * 6, call, {"text": "More."})
+    talk("run", "--mode", "edits", "--continue", "--model", model, "Write more")
+    (talk.cwd / "notes.txt").write_text("mine\n")
+    done = talk("sessions", "rewind", "--to", "1", "--yes")
+    assert done.returncode == 0, done.stderr
+    assert "left as it is: notes.txt has been changed since" in done.stdout
+    last = done.stdout.splitlines()[-1]
+    assert (
+        last
+        == "Rewound the conversation and files (except notes.txt) to before prompt 1: Write one"
+    )
+    assert (notes(talk), (talk.cwd / "more.txt").exists()) == ("mine\n", False)

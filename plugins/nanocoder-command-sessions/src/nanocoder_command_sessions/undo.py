@@ -4,8 +4,8 @@ from argparse import Namespace
 from collections.abc import Callable
 from typing import Final
 
-from nanocoder import Host, UsageError, one_line
-from nanocoder_kit_sessions.rewinding import RewindRequest
+from nanocoder import Host, UsageError, counted, one_line
+from nanocoder_kit_sessions.rewinding import FORKED, RewindRequest, Rewound
 from nanocoder_kit_sessions.rewinding import rewind as rewind_session
 from nanocoder_kit_sessions.undo import UndoRequest
 from nanocoder_kit_sessions.undo import undo as undo_session
@@ -19,6 +19,7 @@ NO_NUMBER: Final = (
     "name the prompt to go back to: --to N; `nanocoder sessions show {}` numbers them"
 )
 PROMPT_COLUMNS: Final = 60
+MAX_NAMED: Final = 5
 
 
 def undo(arguments: Namespace, host: Host) -> int:
@@ -59,13 +60,23 @@ def rewind(arguments: Namespace, host: Host) -> int:
             return 0
         host.say(NOT_CONFIRMED)
         return NEEDS_PERSON
-    prompt = one_line(rewound.prompt.text, PROMPT_COLUMNS)
-    parts = {"conversation": request.conversation, "files": request.files}
-    what = " and ".join(name for name, is_meant in parts.items() if is_meant)
-    host.print_line(f"Rewound the {what} to before prompt {rewound.prompt.number}: {prompt}")
+    host.print_line(_outcome(request, rewound))
     if rewound.files:
         host.say(f"To restore the files again: nanocoder sessions undo {rewound.session_id} --redo")
+    if rewound.forked_from:
+        host.say(FORKED.format(rewound.forked_from))
     return 0
+
+
+def _outcome(request: RewindRequest, rewound: Rewound) -> str:
+    """Say what went back, and which files did not."""
+    parts = ["conversation"] if request.conversation else []
+    if rewound.files or rewound.skipped or not parts:
+        skipped = rewound.skipped
+        names = ", ".join(skipped) if len(skipped) <= MAX_NAMED else counted(len(skipped), "file")
+        parts.append(f"files (except {names})" if skipped else "files")
+    prompt = one_line(rewound.prompt.text, PROMPT_COLUMNS)
+    return f"Rewound the {' and '.join(parts)} to before prompt {rewound.prompt.number}: {prompt}"
 
 
 def _consent(arguments: Namespace, host: Host) -> Callable[[], bool]:

@@ -1,6 +1,6 @@
 """Rewinding: a conversation, its files, or both go back to where they were before a prompt."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -11,6 +11,7 @@ from nanocoder import Host, Message, PersonError, Session, UsageError, encode_me
 from nanocoder_kit_sessions.file_history import History
 from nanocoder_kit_sessions.journal import RecordJournal
 from nanocoder_kit_sessions.prompts import Prompt, find_prompt
+from nanocoder_kit_sessions.records import Record
 from nanocoder_kit_sessions.store import session_store
 from nanocoder_kit_sessions.undo import UndoRequest, undo
 
@@ -20,6 +21,10 @@ NEWER_FILES: Final = (
     " it; read these files again before you continue: {}]"
 )
 MAX_NAMED: Final = 50
+FORKED: Final = (
+    "This session is a fork: earlier changes of files, if any, belong to session {0};"
+    " to undo them: nanocoder sessions undo {0}"
+)
 
 
 @frozen
@@ -37,11 +42,17 @@ class RewindRequest:
 
 @frozen
 class Rewound:
-    """What a rewind has done: *files* were restored, None where the person did not agree."""
+    """What a rewind has done: *files* were restored, None where the person did not agree.
+
+    *skipped* are files that keep later changes. *forked_from* is the session that earlier changes
+    of files belong to, where the prompt is from before a fork and files were meant.
+    """
 
     session_id: str
     prompt: Prompt
     files: Sequence[str] | None = ()
+    skipped: Sequence[str] = ()
+    forked_from: str = ""
 
 
 def rewind(
@@ -67,26 +78,39 @@ def rewind(
     prompt = find_prompt(records, request.number)
     session_id = session if isinstance(session, str) else session.id
     restored: Sequence[str] | None = ()
-    changes = History.of_session(records, folder).since(prompt.seq).changes
-    if request.files and (changes or not request.conversation):
+    history = History.of_session(records, folder)
+    if request.files and (history.since(prompt.seq).changes or not request.conversation):
         undo_request = UndoRequest(since=prompt.seq, force=request.force)
         restored = undo(host, session, undo_request, say, agree).files
         if restored is None:
             return Rewound(session_id, prompt, None)
-    if request.conversation:
-        with _opened(host, session) as journal:
-            _rewind_conversation(journal, prompt)
+    with _opened(host, session) as journal:
+        skipped = _changed_files(journal, prompt)
+        if request.conversation:
+            _rewind_conversation(journal, prompt, skipped)
     if not isinstance(session, str):
         session.reread()
-    return Rewound(session_id, prompt, restored)
+    if not request.files:
+        return Rewound(session_id, prompt)
+    origin = history.forked_from if _is_copied(prompt, records) else ""
+    return Rewound(session_id, prompt, restored, skipped, origin)
 
 
-def _rewind_conversation(journal: RecordJournal, prompt: Prompt) -> None:
+def _is_copied(prompt: Prompt, records: Iterable[Record]) -> bool:
+    """Tell whether a fork took *prompt* from its origin: it was copied without its run."""
+    return not any(record.kind == "run.started" and record.seq <= prompt.seq for record in records)
+
+
+def _changed_files(journal: RecordJournal, prompt: Prompt) -> list[str]:
+    """Return the files that keep changes from after *prompt*."""
     changes = History.of_session(journal.records(), journal.artifacts).since(prompt.seq).changes
-    paths = dict.fromkeys(change.target or change.path for change in changes)
+    return list(dict.fromkeys(change.target or change.path for change in changes))
+
+
+def _rewind_conversation(journal: RecordJournal, prompt: Prompt, paths: Sequence[str]) -> None:
     journal.append("transcript.rewound", {"from": prompt.seq, "prompt": prompt.number}, sync=True)
     if paths:
-        note = NEWER_FILES.format(", ".join(list(paths)[:MAX_NAMED]))
+        note = NEWER_FILES.format(", ".join(paths[:MAX_NAMED]))
         journal.append("message", encode_message(Message("user", note, typed="")))
 
 

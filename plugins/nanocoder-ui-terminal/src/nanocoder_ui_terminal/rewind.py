@@ -62,6 +62,7 @@ def rewind(conversation: "Conversation", argument: str) -> None:
 
 
 def _go_back(conversation: "Conversation", prompt: "Prompt", request: "RewindRequest") -> None:
+    from nanocoder_kit_sessions.rewinding import FORKED
     from nanocoder_kit_sessions.rewinding import rewind as rewind_session
 
     def agree() -> bool:
@@ -78,6 +79,8 @@ def _go_back(conversation: "Conversation", prompt: "Prompt", request: "RewindReq
         conversation.say(STAY)
         return
     _show_outcome(conversation, request, rewound.files)
+    if rewound.forked_from:
+        conversation.say(FORKED.format(rewound.forked_from))
     if request.conversation:
         conversation.context = 0
         conversation.queue.begin(prompt.text)
