@@ -219,3 +219,29 @@ def test_each_form_says_what_a_run_lacks(run, workspace, form, settings, turns, 
     report = json.loads(out.splitlines()[-1])
     for name, value in fields.items():
         assert value in str(report[name]) if isinstance(value, str) else report[name] == value
+
+
+@pytest.mark.parametrize("place", ["http://127.0.0.1:{port}/s", "file:///etc/hostname"])
+@pytest.mark.parametrize(
+    "schema", [{"$schema": 0}, {"properties": {"a": {"$id": "x:y", "$schema": 0}}}]
+)
+def test_no_version_of_json_schema_is_fetched(place, schema):
+    seen = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            seen.append(self.path)
+            self.send_error(404)
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        text = json.dumps(schema).replace("0", json.dumps(place.format(port=server.server_port)))
+        with pytest.raises(UsageError, match="no version of JSON Schema"):
+            Check(json.loads(text))
+        server.shutdown()
+    assert not seen
+
+
+def test_a_known_version_of_json_schema_may_be_named():
+    schema = {"$schema": "http://json-schema.org/draft-07/schema#", "type": "integer"}
+    assert Check(schema).problem_of("1") == (1, "")

@@ -298,3 +298,44 @@ def test_nothing_is_left_of_an_ephemeral_session(nanocoder, tmp_path):
     assert not list((tmp_path / "tmp").iterdir())
     assert not list(nanocoder.home.rglob("contents.git"))
     assert not done.stderr.count("undo will not")
+
+
+@pytest.mark.parametrize("more", [(), ("--force",)])
+def test_nothing_is_put_back_through_a_link_that_took_the_place_of_a_folder(nanocoder, work, more):
+    """A branch may replace a folder by a link to git's hooks, which would then hold a program."""
+
+    def git(*words):
+        who = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main")
+        subprocess.run(["git", *who, *words], cwd=nanocoder.cwd, check=True, capture_output=True)
+
+    program = nanocoder.cwd / "d/pre-commit"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    git("init", "-q")
+    git("add", "d")
+    git("commit", "-qm", "1")
+    git("checkout", "-qb", "other")
+    git("rm", "-rq", "d")
+    program.parent.symlink_to(".git/hooks")
+    git("add", "d")
+    git("commit", "-qm", "2")
+    git("checkout", "-q", "main")
+    hooks = nanocoder.cwd / ".git/hooks"
+    shutil.rmtree(hooks)
+    hooks.mkdir()
+    work(bash("git checkout -q other; echo 1 > other.txt"))
+    done = undo(nanocoder, *more)
+    assert "d/pre-commit" in done.stdout + done.stderr
+    assert not list(hooks.iterdir())
+    assert not (nanocoder.cwd / "other.txt").exists()
+
+
+def test_a_folder_that_is_a_link_now_keeps_what_a_tool_wrote_below_it(nanocoder, work):
+    (nanocoder.cwd / "elsewhere").mkdir()
+    work(write("d/a.txt", "1"))
+    shutil.move(nanocoder.cwd / "d/a.txt", nanocoder.cwd / "elsewhere/a.txt")
+    (nanocoder.cwd / "d").rmdir()
+    (nanocoder.cwd / "d").symlink_to("elsewhere")
+    assert undo(nanocoder).returncode == 1
+    assert (nanocoder.cwd / "elsewhere/a.txt").read_text() == "1"

@@ -19,7 +19,7 @@ KINDS: Final = {"": FileKind.NOTHING, "dir": FileKind.DIRECTORY}
 NOTHING_CHANGED: Final = "nothing was changed"
 CHANGED: Final = ("has been changed since", "has been removed since")
 """Why a file is left alone unless a person says otherwise."""
-IS_NO_FILE: Final = "is a link or a special file now"
+IS_NO_FILE: Final = "is a link or a special file now, or lies below a link"
 
 
 @frozen
@@ -128,7 +128,20 @@ def carry_out(plan: UndoPlan, workspace: Workspace) -> None:
         finished.append(step.path)
 
 
+def is_below_a_link(workspace: Workspace, path: str) -> bool:
+    """Tell whether a folder of *path* is a link by now.
+
+    It was none when the file was changed, and it may lead to a place that no call could change
+    without approval, such as the hooks of git.
+    """
+    folder = path.rpartition("/")[0]
+    return bool(folder) and workspace.resolve(folder) != folder
+
+
 def _carry_out_step(plan: UndoPlan, workspace: Workspace, step: Step) -> None:
+    for path in filter(None, (step.path, step.target)):
+        if is_below_a_link(workspace, path):
+            raise ToolError(f"{path} {IS_NO_FILE}")
     if step.action in {"write", "remove", "move"}:
         # The file has to be as the plan found it, whatever the model has read of it.
         workspace.note_read(step.path, step.expected if step.action != "move" else "")
@@ -334,6 +347,8 @@ class _Planner(Restore[str]):
 
     def _state_on_disk(self, path: str) -> FileState:
         folder, _, name = path.rpartition("/")
+        if is_below_a_link(self._workspace, path):
+            return FileState(FileKind.OTHER)
         if not self._workspace.is_dir(folder or "."):
             return FileState()
         kinds = {entry.name: entry.kind for entry in self._workspace.scan(folder or ".")}

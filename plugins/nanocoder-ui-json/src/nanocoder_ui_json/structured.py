@@ -18,6 +18,12 @@ AGAIN: Final = "Your answer does not fit the JSON Schema. {} Answer again, with 
 MISFIT: Final = "the answer does not fit the schema, also when asked again: {}"
 OUTSIDE: Final = "it refers to another place; only references within the schema are followed"
 FENCE: Final = "```"
+DIALECTS: Final = frozenset(
+    (
+        *(f"http://json-schema.org/draft-0{number}/schema" for number in (4, 6, 7)),
+        *(f"https://json-schema.org/draft/{year}/schema" for year in ("2019-09", "2020-12")),
+    )
+)
 
 
 class Answers:
@@ -64,6 +70,12 @@ class Check:
         import jsonschema_rs  # few runs have a schema
 
         self.schema = schema
+        if unknown := sorted(set(_dialects(schema)) - DIALECTS):
+            # The library would fetch it, from the network or from a file.
+            raise UsageError(
+                f"--schema: {unknown[0][:PROBLEM_CHARS]!r} is no version of JSON Schema that is"
+                f" known here; leave $schema out, or write one of: {', '.join(sorted(DIALECTS))}"
+            )
         try:
             jsonschema_rs.meta.validate(schema)
             self._validator = jsonschema_rs.validator_for(schema, retriever=_refuse)
@@ -112,6 +124,19 @@ def load_schema(word: str) -> dict[str, Any]:
     if not isinstance(schema, dict):
         raise UsageError("--schema: a JSON Schema is a JSON object")
     return schema
+
+
+def _dialects(value: Any) -> Iterator[str]:
+    """Yield each `$schema` of a schema and of the schemas in it, without a final "#"."""
+    waiting = [value]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += value.values()
+            if isinstance(dialect := value.get("$schema"), str):
+                yield dialect.removesuffix("#")
+        elif isinstance(value, list):
+            waiting += value
 
 
 def _refuse(uri: str) -> Any:
