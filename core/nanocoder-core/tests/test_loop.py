@@ -216,6 +216,20 @@ def test_a_budget_of_tokens_ends_the_run_after_the_turn_that_spends_it(tmp_path,
     assert len(played.results) == 1
 
 
+def test_an_answer_that_passes_the_limit_is_a_success_with_a_notice(tmp_path, home):
+    config = home / ".config/nanocoder/config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text("max_tokens = 150\n")
+    turns = [
+        Finished("", (ToolCall("a", "look", {}),), Usage(90, 10)),
+        Finished("Done.", (), Usage(90, 10)),
+    ]
+    played = play(tmp_path, turns, plugins=TOOLS, environment={"HOME": str(home)})
+    assert (played.report["stop_reason"], played.report["error"]) == ("done", None)
+    notices = [event.data["text"] for event in played.events if event.kind == "notice"]
+    assert any("the answer is complete" in text and "150 tokens" in text for text in notices)
+
+
 def test_usage_and_cost_add_up_and_an_unknown_price_stays_out(tmp_path):
     turns = [
         Finished("", (ToolCall("a", "look", {}),), Usage(10, 2, cost=0.5)),

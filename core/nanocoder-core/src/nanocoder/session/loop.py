@@ -74,6 +74,9 @@ class Run(Shown):
         clock = self._start_clock()
         try:
             self.report.end((yield from self._turns()))
+            limit = self.runtime.spent_limit(Usage())
+            if limit and self.report.stop_reason is StopReason.DONE:
+                yield Event("notice", {"text": f"the answer is complete; more would be {limit}"})
         except Cancelled:
             self.report.end(StopReason.INTERRUPTED)
         except NanocoderError as error:
@@ -161,9 +164,8 @@ class Run(Shown):
             return StopReason.INTERRUPTED
         if stuck := self.guard.check_turn(calls, results):
             return self.report.stopped(StopReason.LOOP, stuck)
-        if limit := self.runtime.spent_limit(Usage()):
-            return self.report.stopped(StopReason.BUDGET, limit)
-        return None
+        limit = self.runtime.spent_limit(Usage())
+        return self.report.stopped(StopReason.BUDGET, limit) if limit else None
 
     def _affordable(self, calls: int) -> tuple[int, str]:
         """Return how many of *calls* calls may run now, and why the others may not.
@@ -177,10 +179,8 @@ class Run(Shown):
             self.spent, may = f"{max_tokens:,} tokens", 0
         elif max_calls and before + calls > max_calls:
             self.spent, may = f"{max_calls:,} calls", max(0, max_calls - before)
-        if not self.spent:
-            return min(MAX_CALLS, may), TOO_MANY
         why = f"the budget of {self.spent} is spent; answer now with what you have"
-        return min(MAX_CALLS, may), why
+        return min(MAX_CALLS, may), why if self.spent else TOO_MANY
 
     def _ask(self) -> Generator[Event, None, Reply]:
         """Ask the model; when it cannot answer, the next one that a plugin names."""
