@@ -185,6 +185,20 @@ def test_of_many_prompts_the_first_are_shown_and_all_come_back(queue):
     assert queue.take() == Typed("")
 
 
+def test_a_queued_command_comes_back_alone(queue):
+    for line in ("one", "two", "/mode auto", "!ls", "three", "four"):
+        queue.feed(f"{line}\t".encode())
+    taken = [queue.take().text for _ in range(5)]
+    assert taken == ["one\ntwo", "/mode auto", "!ls", "three\nfour", ""]
+
+
+def test_after_an_interrupt_a_queued_command_is_run_and_not_sent(chat, state):
+    talk = chat(LATE, SECOND).type("one").see("waiting").press("/mode plan\t").press("two\t")
+    talk.see("queued: two").press("\x03").see("interrupted").see("\u203a /mode plan")
+    talk.look_for(0.5).press("\r").see("mode: plan").see("plan · ").see("\u203a two")
+    assert prompts(state) == ["one"]
+
+
 def test_of_a_long_line_the_end_is_shown(queue):
     queue.feed(f"{'wide ' * 40}日本 end".encode())
     [line] = queue.lines(Terminal(io.StringIO()))

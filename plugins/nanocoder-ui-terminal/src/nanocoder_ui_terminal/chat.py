@@ -142,7 +142,10 @@ class Chat:
             self._input.remember(typed)
             return typed
         try:
-            typed = self._input.read(queue.take())
+            begun = queue.take()
+            if waiting := queue.lines(self._terminal):
+                self._conversation.show_lines(waiting)
+            typed = self._input.read(begun)
         except EOFError:
             self._raise_if_interrupted()
             return None

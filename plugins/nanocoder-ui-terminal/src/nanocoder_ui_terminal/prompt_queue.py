@@ -98,15 +98,19 @@ class PromptQueue:
         return self._queue.pop(0) if self._queue else None
 
     def take(self) -> Typed:
-        """Remove all that is queued or half typed and return it as one text."""
+        """Remove and return what is queued or half typed, up to the first command, as one text.
+
+        A command that stands first is returned alone: within a prompt the model would get it.
+        """
         if self._line:
             self._queue.append(self._take_line())
-        prompt = Typed(
-            "\n".join(typed.text for typed in self._queue),
-            tuple(part for typed in self._queue for part in typed.pasted),
+        is_command = [typed.text.startswith(COMMANDS) for typed in self._queue]
+        end = max(1, is_command.index(True)) if True in is_command else len(is_command)
+        prompts, self._queue = self._queue[:end], self._queue[end:]
+        return Typed(
+            "\n".join(typed.text for typed in prompts),
+            tuple(part for typed in prompts for part in typed.pasted),
         )
-        self._queue.clear()
-        return prompt
 
     def begin(self, text: str) -> None:
         """Put *text* into the line that is being typed."""
