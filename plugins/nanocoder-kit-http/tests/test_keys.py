@@ -1,5 +1,7 @@
 """Where a key comes from, and how a changed one gets to the server."""
 
+import os
+
 import pytest
 from nanocoder import Cancel, ConfigError
 from nanocoder_kit_http import Client, Key
@@ -48,6 +50,34 @@ def test_without_a_key_no_header_is_sent():
 def test_a_file_that_cannot_be_read_is_named_by_its_variable(tmp_path, monkeypatch):
     monkeypatch.setenv("ACME_API_KEY_FILE", str(tmp_path / "absent"))
     with pytest.raises(ConfigError, match="ACME_API_KEY_FILE names a file that cannot be read"):
+        ACME.read()
+
+
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path, monkeypatch):
+    os.mkfifo(tmp_path / "key")
+    monkeypatch.setenv("ACME_API_KEY_FILE", str(tmp_path / "key"))
+    with pytest.raises(ConfigError, match=r"ACME_API_KEY_FILE names .*is not a regular file.*key"):
+        ACME.read()
+
+
+@pytest.mark.parametrize("path", ["/", "/dev/zero", "~nobody-of-that-name/key"])
+def test_what_is_no_file_is_refused(monkeypatch, path):
+    monkeypatch.setenv("ACME_API_KEY_FILE", path)
+    with pytest.raises(ConfigError, match="ACME_API_KEY_FILE names a file that cannot be read"):
+        ACME.read()
+
+
+def test_a_link_to_a_file_is_followed_as_for_mounted_secrets(tmp_path, monkeypatch):
+    (tmp_path / "target").write_text("sk-1\n")
+    (tmp_path / "key").symlink_to("target")
+    monkeypatch.setenv("ACME_API_KEY_FILE", str(tmp_path / "key"))
+    assert ACME.read() == "sk-1"
+
+
+def test_a_file_that_is_too_large_for_a_key_is_refused_and_not_cut(tmp_path, monkeypatch):
+    (tmp_path / "key").write_text("x" * 16_385)
+    monkeypatch.setenv("ACME_API_KEY_FILE", str(tmp_path / "key"))
+    with pytest.raises(ConfigError, match="more than 16,384 bytes, which is no key"):
         ACME.read()
 
 

@@ -44,8 +44,16 @@ class Key(NamedTuple):
         return {self.header: value} if key else {}
 
     def _content(self, path: str) -> str:
+        from nanocoder_files import open_private  # most keys are in variables
+
         try:
-            with Path(path).expanduser().open(encoding="utf-8", errors="replace") as file:
-                return file.read(KEY_BYTES)
-        except OSError as error:
+            descriptor = open_private(Path(path).expanduser(), follow_link=True)
+            with os.fdopen(descriptor, "rb") as file:
+                content = file.read(KEY_BYTES + 1)
+        except (OSError, RuntimeError) as error:  # RuntimeError: the ~name of nobody
             raise ConfigError(f"{self.source} names a file that cannot be read: {error}") from error
+        if len(content) > KEY_BYTES:
+            raise ConfigError(
+                f"{self.source} names a file of more than {KEY_BYTES:,} bytes, which is no key"
+            )
+        return content.decode("utf-8", "replace")
