@@ -1,5 +1,6 @@
 """The transcript of a journal, repaired: every call of the model has exactly one result."""
 
+import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -61,12 +62,14 @@ def without_rewound(records: Iterable[Record]) -> list[Record]:
     Changes of the session itself, such as its title, are not taken back.
     """
     standing = list[Record]()
-    for record in records:
+    earliest: float = math.inf  # the lowest `from` of the records after this one
+    for record in reversed([*records]):
+        if record.seq < earliest or record.kind == CHANGED:
+            standing.append(record)
         first = record.data.get("from") if record.kind == "transcript.rewound" else None
         if isinstance(first, int):
-            standing = [each for each in standing if each.seq < first or each.kind == CHANGED]
-        standing.append(record)
-    return standing
+            earliest = min(earliest, first)
+    return standing[::-1]
 
 
 class _Repair:
