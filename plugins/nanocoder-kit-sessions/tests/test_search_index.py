@@ -1,14 +1,18 @@
 """The index of sessions: it says what the journals say, and nothing that happens to it matters."""
 
+import json
 import os
 import sqlite3
 import stat
 import subprocess
 import sys
+import zlib
+from contextlib import closing
 
 import pytest
 from nanocoder import Message, PersonError, ToolCall, encode_message
 from nanocoder_kit_sessions import SessionStore, index_path, remove, search_index
+from nanocoder_kit_sessions.records import SEAL
 from nanocoder_kit_sessions.search_index import open_index
 
 pytestmark = [pytest.mark.contract("G8"), pytest.mark.timeout(60)]
@@ -160,11 +164,69 @@ def test_a_damaged_old_or_missing_index_is_made_again(store, tmp_path, damage):
         assert index_path(store).with_name("target").read_text() == "mine"
 
 
+WRONG = {
+    "tags are no JSON": "UPDATE sessions SET tags = '{broken'",
+    "tags are NULL": "UPDATE sessions SET tags = NULL",
+    "tags are a number": "UPDATE sessions SET tags = '5'",
+    "a tag is a number": "UPDATE sessions SET tags = '[5]'",
+    "tags are too deep": f"UPDATE sessions SET tags = '{'[' * 100_000}'",
+    "the directory is NULL": "UPDATE sessions SET cwd = NULL",
+    "a time is a text": "UPDATE sessions SET updated = 'x'",
+    "a time is no date": "UPDATE sessions SET updated = 1e300",
+    "a number is too large": f"UPDATE sessions SET number = {2**62}, size = 0, changed = 0",
+    "the ID is NULL": "UPDATE sessions SET id = NULL",
+    "a column is gone": "ALTER TABLE sessions DROP COLUMN cwd",
+    "no sessions": "DROP TABLE sessions",
+    "no passages": "DROP TABLE passages",
+    "passages of another kind": "DROP TABLE passages; CREATE TABLE passages (text)",
+    "a passage is NULL": "UPDATE passages SET role = NULL, at = 'x'",
+}
+
+
+@pytest.mark.parametrize("statements", WRONG.values(), ids=WRONG.keys())
+def test_an_index_with_wrong_rows_or_tables_is_made_again(store, tmp_path, reads, statements):
+    session_id = begin(store, tmp_path, "hello")
+    _, journal = store.take(session_id)
+    journal.append("session.changed", {"tags": ["kept"]}, is_use=False)
+    journal.close()
+    search(store, "hello")
+    with closing(sqlite3.connect(index_path(store))) as connection:
+        connection.executescript(statements)
+    reads.clear()
+    (match,) = search(store, "hello")
+    assert (match.session.id, match.passage) == (session_id, "hello")
+    with open_index(store) as index:
+        assert {name: each.tags for name, each in index.sessions().items()} == {
+            session_id: ("kept",)
+        }
+    assert reads == [session_id]
+
+
+def test_a_damaged_index_that_cannot_be_made_again_is_told(store, tmp_path, monkeypatch):
+    begin(store, tmp_path, "hello")
+    search(store, "hello")
+    monkeypatch.setattr(search_index, "TABLES", search_index.TABLES + "DROP TABLE passages;")
+    index_path(store).write_bytes(b"damaged")
+    with pytest.raises(PersonError, match="cannot be used: no such table: passages"):
+        search(store, "hello")
+
+
 def test_a_journal_that_is_damaged_or_a_pipe_loses_itself_alone(store, tmp_path):
     good = begin(store, tmp_path, "hello")
     bad = begin(store, tmp_path, "hello")
     store.path(bad).write_bytes(os.urandom(2_000))
     os.mkfifo(store.path("20260101-000000-aaaa"))
+    assert ids(store, "hello") == [good]
+
+
+@pytest.mark.parametrize("forged", [{"turn": 10**30}, {"title": "half of a pair: \ud800"}])
+def test_a_journal_that_sqlite_cannot_keep_loses_itself_alone(store, tmp_path, forged):
+    good = begin(store, tmp_path, "hello")
+    bad = begin(store, tmp_path, "hello")
+    fields = {"seq": 99, "kind": "message", "at": 1.0, "data": {}, **forged}
+    body = json.dumps(fields)[:-1].replace("ud800", "uD800").encode()
+    with store.path(bad).open("ab") as file:
+        file.write(body + SEAL % zlib.crc32(body))
     assert ids(store, "hello") == [good]
 
 

@@ -11,13 +11,14 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from attrs import frozen
 from nanocoder import PersonError
 from nanocoder_files import holding, open_private, private_directory
 
 from nanocoder_kit_sessions.journal_text import JournalText, read_journal_text
+from nanocoder_kit_sessions.records import FAR_S
 from nanocoder_kit_sessions.store import SessionStore
 from nanocoder_kit_sessions.work import index_path
 
@@ -32,7 +33,18 @@ MATCHING: Final = "SELECT rowid, rank FROM passages WHERE passages MATCH ?"
 CONTAINING: Final = "SELECT rowid, 0 FROM passages WHERE "
 CONTAINS: Final = r"text LIKE ? ESCAPE '\'"
 PASSAGE: Final = "SELECT text, role, prompt, at FROM passages WHERE rowid = ?"
-FACTS: Final = ("cwd", "model", "title", "started", "updated", "turns", "forked_from")
+FACTS: Final[Mapping[str, type]] = {
+    "cwd": str,
+    "model": str,
+    "title": str,
+    "started": float,
+    "updated": float,
+    "turns": int,
+    "forked_from": str,
+}
+MAX_NUMBER: Final = (1 << 63) // ROOM - 1
+"""With a larger number the rows of a session's passages would have none in sqlite."""
+DAMAGED: Final = "it holds a damaged row"
 TABLES: Final = f"""
 CREATE TABLE sessions (number INTEGER PRIMARY KEY, id TEXT UNIQUE, size INTEGER, changed INTEGER,
     tags TEXT, {", ".join(FACTS)});
@@ -40,6 +52,7 @@ CREATE VIRTUAL TABLE passages USING fts5(text, role UNINDEXED, prompt UNINDEXED,
     tokenize = "unicode61 remove_diacritics 2");
 PRAGMA user_version = {VERSION};
 """
+Result = TypeVar("Result")
 
 
 @frozen
@@ -81,28 +94,37 @@ def open_index(
         raise PersonError("sessions are kept in memory here, so there is nothing to search")
     try:
         private_directory(path.parent)
-        with holding(path.with_name("lock")):
-            try:
-                connection = _current(path, store, say)
-            except sqlite3.DatabaseError:
-                _discard(path)
-                connection = _current(path, store, say)
-            with closing(connection):
-                yield SearchIndex(connection)
+        with (
+            holding(path.with_name("lock")),
+            closing(SearchIndex(path, store, say)) as index,
+        ):
+            yield index
     except (OSError, sqlite3.Error) as error:
         reason = getattr(error, "strerror", None) or error
         raise PersonError(f"the index of sessions in {path} cannot be used: {reason}") from error
 
 
 class SearchIndex:
-    """Finds sessions; made by `open_index`."""
+    """Finds sessions; made by `open_index`.
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
+    An index that turns out to be damaged, on opening or later, is made anew, but only once.
+    """
+
+    def __init__(self, path: Path, store: SessionStore, say: Callable[[str], object]) -> None:
+        self._path, self._store, self._say = path, store, say
+        self._is_anew = False
+        try:
+            self._connection = _current(path, store, say)
+        except sqlite3.Error:
+            self._make_anew()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
 
     def sessions(self) -> Mapping[str, IndexedSession]:
-        """Return all sessions by their IDs."""
-        return {session.id: session for session in self._sessions().values()}
+        """Return all sessions by their IDs. Raises: sqlite3.Error."""
+        return {session.id: session for session in self._read(self._sessions).values()}
 
     def search(
         self, words: Sequence[str], fits: Callable[[IndexedSession], bool], limit: int
@@ -110,8 +132,28 @@ class SearchIndex:
         """Return the best passage of each session that has all *words* in one, the newest first.
 
         A word matches the words that begin with it. If there is none, it may be a part of a word.
-        Sessions that do not pass *fits* are left out.
+        Sessions that do not pass *fits* are left out. Raises: sqlite3.Error.
         """
+        return self._read(lambda: self._search(words, fits, limit))
+
+    def _read(self, read: Callable[[], Result]) -> Result:
+        try:
+            return read()
+        except sqlite3.Error:
+            if self._is_anew:
+                raise
+        self.close()
+        self._make_anew()
+        return read()
+
+    def _make_anew(self) -> None:
+        self._is_anew = True
+        _discard(self._path)
+        self._connection = _current(self._path, self._store, self._say)
+
+    def _search(
+        self, words: Sequence[str], fits: Callable[[IndexedSession], bool], limit: int
+    ) -> list[Match]:
         words = [word.encode("utf-8", "replace").decode() for word in words]
         sessions = {number: each for number, each in self._sessions().items() if fits(each)}
         query = " AND ".join('"{}"*'.format(word.replace('"', '""')) for word in words)
@@ -135,13 +177,30 @@ class SearchIndex:
         return [row for _, row in best.values()]
 
     def _match(self, session: IndexedSession, row: int, words: Sequence[str]) -> Match:
-        text, role, prompt, at = self._connection.execute(PASSAGE, [row]).fetchone()
+        columns: Sequence[Any] = self._connection.execute(PASSAGE, [row]).fetchone() or ()
+        if [*map(type, columns)] != [str, str, int, float]:
+            raise sqlite3.DatabaseError(DAMAGED)
+        text, role, prompt, at = columns
         return Match(session, role, prompt, at, _around(text, words[0]))
 
     def _sessions(self) -> dict[int, IndexedSession]:
         columns = ", ".join(("number", "id", "tags", *FACTS))
         rows = self._connection.execute(f"SELECT {columns} FROM sessions")  # noqa: S608 - our own names
-        return {row[0]: IndexedSession(row[1], tuple(json.loads(row[2])), *row[3:]) for row in rows}
+        return {number: _session(*columns) for number, *columns in rows}
+
+
+def _session(session_id: Any, tags: Any, *facts: Any) -> IndexedSession:
+    """Return the session of a row. Raises: sqlite3.DatabaseError for one that was never written."""
+    try:
+        names = json.loads(tags)
+    except (TypeError, ValueError, RecursionError):
+        raise sqlite3.DatabaseError(DAMAGED) from None
+    are_tags = isinstance(names, list) and all(isinstance(name, str) for name in names)
+    are_facts = [*map(type, facts)] == [*FACTS.values()]
+    are_times = all(0.0 <= fact < FAR_S for fact in facts if isinstance(fact, float))
+    if not (isinstance(session_id, str) and are_tags and are_facts and are_times):
+        raise sqlite3.DatabaseError(DAMAGED)
+    return IndexedSession(session_id, tuple(names), *facts)
 
 
 def _current(path: Path, store: SessionStore, say: Callable[[str], object]) -> sqlite3.Connection:
@@ -183,6 +242,8 @@ def _update(
 ) -> None:
     rows = connection.execute("SELECT id, number, size, changed FROM sessions").fetchall()
     entries = {row[0]: row[1:] for row in rows}
+    if not all(isinstance(row[1], int) and 0 < row[1] <= MAX_NUMBER for row in rows):
+        raise sqlite3.DatabaseError(DAMAGED)
     journals = {session_id: _signature(store.path(session_id)) for session_id in store.ids()}
     stale = [name for name, signature in journals.items() if entries.get(name, ())[1:] != signature]
     gone = [number for name, (number, *_) in entries.items() if name not in journals]
@@ -194,7 +255,8 @@ def _update(
         with _transaction(connection):
             for session_id in stale[start : start + BATCH]:
                 number = entries.get(session_id, (None,))[0]
-                with suppress(OSError):
+                # A forged journal may hold numbers and texts that sqlite cannot keep.
+                with suppress(OSError, OverflowError, UnicodeError):
                     text = read_journal_text(store.path(session_id)) or JournalText()
                     _keep(connection, number, session_id, journals[session_id], text)
 
