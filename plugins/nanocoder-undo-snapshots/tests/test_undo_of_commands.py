@@ -339,3 +339,15 @@ def test_a_folder_that_is_a_link_now_keeps_what_a_tool_wrote_below_it(nanocoder,
     (nanocoder.cwd / "d").symlink_to("elsewhere")
     assert undo(nanocoder).returncode == 1
     assert (nanocoder.cwd / "elsewhere/a.txt").read_text() == "1"
+
+
+@pytest.mark.contract("G4")
+def test_the_plan_says_that_changes_of_others_may_be_among_those_of_a_command(nanocoder, work):
+    others = "what git keeps; what others changed meanwhile is among them\n"
+    work(bash("echo one > by_command.txt"))
+    done = undo(nanocoder)
+    assert others in done.stdout + done.stderr
+    work(bash("echo one > both.txt"), write("both.txt", "two"))
+    done = undo(nanocoder)
+    assert "what git keeps\n" in done.stdout + done.stderr
+    assert others not in done.stdout + done.stderr

@@ -44,6 +44,7 @@ BEYOND: Final = (
     "of {} only changes of files in this folder are restored, without ignored and large files"
     " and what git keeps"
 )
+OTHERS: Final = "; what others changed meanwhile is among them"
 LOST: Final = "its content before was too large for the snapshot"
 TRACKED: Final = frozenset({"read", "write", "idempotent", "reversible"})
 """The effects of tools that only change files through the workspace."""
@@ -303,6 +304,16 @@ class _Undo:
             self.say(line)
         piece = selection.piece
         if piece.commands:
-            self.say(BEYOND.format(", ".join(sorted({*piece.commands}))))
+            others = OTHERS if _has_files_of_commands(plan.changes, selection.changes) else ""
+            self.say(BEYOND.format(", ".join(sorted({*piece.commands}))) + others)
         if tools := untracked(piece.tools, self.effects):
             self.say(f"not undone: {_untracked_text(tools, selection.problem)}")
+
+
+def _has_files_of_commands(restored: Iterable[FileChange], changes: Iterable[FileChange]) -> bool:
+    """Tell whether a file is *restored* that no tool is known to have changed.
+
+    Snapshots show what changed while a command ran, not who changed it.
+    """
+    by_tools = {path for each in changes if not each.entry for path in (each.path, each.target)}
+    return any(change.entry and change.path not in by_tools for change in restored)
