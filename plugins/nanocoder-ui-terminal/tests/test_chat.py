@@ -517,6 +517,30 @@ def test_a_command_from_a_file_gets_arguments_shell_output_and_files(chat, works
 
 
 @pytest.mark.contract("H3")
+def test_a_file_that_makes_no_command_is_reported_and_not_sent(chat, workspace):
+    commands = workspace / ".nanocoder/commands"
+    commands.mkdir(parents=True)
+    texts = {"broken": "---\ndescription: x\nSend me.\n", "nothing": "---\na: b\n---\n \n"}
+    texts |= {"two words": "Hi.\n", "help": "Mine.\n", "init": "Mine.\n", "usage": "Mine.\n"}
+    for name, text in texts.items():
+        (commands / f"{name}.md").write_text(text)
+    talk = chat(HI)
+    text = " ".join(talk.text.split())
+    for problem in (
+        "broken.md:3: no line --- ends the head",
+        "nothing.md:4: there is no text to send",
+        "'two words' is no name of a command",
+        "/help is built in",
+        "/init is built in",
+        "/usage is built in",
+    ):
+        assert text.count(problem) == 1
+    talk.type("/broken").see("broken.md:3:", times=2)
+    talk.type("/nothing").see("nothing.md:4:", times=2)
+    assert "Hello there." not in talk.text
+
+
+@pytest.mark.contract("H3")
 def test_a_command_of_the_person_goes_before_the_projects_and_is_found_when_misspelt(
     chat, workspace, tmp_path
 ):

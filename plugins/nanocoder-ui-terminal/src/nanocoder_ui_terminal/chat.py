@@ -17,7 +17,7 @@ from nanocoder_ui_terminal.last_exchange import last_exchange
 from nanocoder_ui_terminal.mentioned_files import Typed
 from nanocoder_ui_terminal.own_command import is_own_command, run_own_command
 from nanocoder_ui_terminal.prompt_input import PromptInput
-from nanocoder_ui_terminal.slash_commands import COMMANDS, Next, act, values_for
+from nanocoder_ui_terminal.slash_commands import ALIASES, COMMANDS, Next, act, values_for
 from nanocoder_ui_terminal.terminal import Terminal
 from nanocoder_ui_terminal.text_lines import CHOOSE_HERE, one_line, prompt_lines, use_chat_commands
 
@@ -77,6 +77,7 @@ class Chat:
         self._host = conversation.host
         self._session = conversation.session
         self._terminal = conversation.terminal
+        conversation.built_in = (*COMMANDS, *ALIASES)
         commands = {name: command.meaning for name, command in COMMANDS.items()}
         commands |= {name: each.meaning for name, each in conversation.file_commands.items()}
         completer = ChatCompleter(

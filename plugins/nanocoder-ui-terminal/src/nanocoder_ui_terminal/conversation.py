@@ -1,6 +1,6 @@
 """One session as the person sees it: messages, prompts and their runs."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from signal import SIGINT
@@ -55,6 +55,8 @@ class Conversation:
         self.asked_model = ""
         self.leaving = Cancel()
         """Set when a signal ends the conversation: each question to the person gives up."""
+        self.built_in: Collection[str] = ()
+        """Names of commands that no file replaces."""
         self.queue = PromptQueue()
         self.outputs = Outputs()
         self.ended_well = False
@@ -93,8 +95,9 @@ class Conversation:
         self.show_lines(self.terminal.paint(line, *(styles or ("dim",))) for line in lines)
 
     def say_notices(self) -> None:
-        """Say which rules do not apply, each once."""
-        for line in start_notices(self.session.config, self.session.plugins):
+        """Say which rules do not apply and which files make no command, each once."""
+        problems = [each.problem for each in self._command_files() if each.problem]
+        for line in [*start_notices(self.session.config, self.session.plugins), *problems]:
             if line not in self._notices:
                 self._notices.append(line)
                 self.say(line, "yellow")
@@ -121,7 +124,15 @@ class Conversation:
     @property
     def file_commands(self) -> Mapping[str, FileCommand]:
         """The commands that are there as files now."""
-        return find_file_commands(self.session)
+        return {each.name: each for each in self._command_files() if not each.problem}
+
+    def problem_of(self, name: str) -> str:
+        """Return why the file of the command *name* makes none, or ""."""
+        problems = (each.problem for each in self._command_files() if each.name == name)
+        return next(filter(None, problems), "")
+
+    def _command_files(self) -> list[FileCommand]:
+        return find_file_commands(self.session, self.built_in)
 
     @property
     def settings(self) -> Any:

@@ -2,12 +2,11 @@
 
 import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from attrs import frozen
+from attrs import evolve, frozen
 from nanocoder import Event, Session, ToolError, Workspace
 
 SHELL_TOOL: Final = "bash"
@@ -19,7 +18,7 @@ MAX_BYTES: Final = 100_000
 MEANING_CHARS: Final = 60
 _PLACE: Final = re.compile(r"\$(ARGUMENTS|[1-9])")
 _SHELL: Final = re.compile(r"!`([^`\n]{1,4000})`")
-_HEAD: Final = re.compile(r"---\n(.{0,4000}?)\n---\n", re.DOTALL)
+DIVIDER: Final = "---"
 INIT: Final = """Write a first AGENTS.md for the project in this directory, for coding agents that
 work here. Look at the files first: what the project is, how it is built, tested and checked, how
 its folders are arranged, and which conventions its code follows. Write only what you saw, in at
@@ -29,12 +28,17 @@ $ARGUMENTS"""
 
 @frozen
 class FileCommand:
-    """A command that sends *template* to the model, with what was typed in its places."""
+    """A command that sends *template* to the model, with what was typed in its places.
+
+    *problem* says what is wrong with a file that makes no command.
+    """
 
     name: str
     template: str
     meaning: str = ""
     takes: str = ""
+    path: Path | None = None
+    problem: str = ""
 
     def prompt(self, argument: str) -> str:
         """Return the template with *argument*, or after it where it has no place for it."""
@@ -54,15 +58,22 @@ class FileCommand:
 BUILT_IN: Final = FileCommand("init", INIT, "write a first AGENTS.md")
 
 
-def find_file_commands(session: Session) -> Mapping[str, FileCommand]:
-    """Return the commands by name; the person's own go before the project's."""
+def find_file_commands(session: Session, built_in: Collection[str]) -> list[FileCommand]:
+    """Return the commands, and the files that make none because of a problem.
+
+    The first file of a name counts; the person's own go before the project's. A file never
+    replaces a command that is *built_in*.
+    """
+    files = [each for folder in session.info.own_folders for each in _read(folder, FOLDER)]
+    files += _read(session.info.cwd, PROJECT_FOLDER, readable=session.info.readable)
     commands = {BUILT_IN.name: BUILT_IN}
-    for folder in session.info.own_folders:
-        for name, text in _texts(folder, FOLDER):
-            commands.setdefault(name, _command(name, text))
-    for name, text in _texts(session.info.cwd, PROJECT_FOLDER, readable=session.info.readable):
-        commands.setdefault(name, _command(name, text))
-    return dict(sorted(commands.items()))
+    for file in files:
+        if file.name in {BUILT_IN.name, *built_in}:
+            problem = f"{file.path}: /{file.name} is built in, so this file is not used; rename it"
+            commands[str(file.path)] = evolve(file, problem=problem)
+        else:
+            commands.setdefault(file.name, file)
+    return sorted(commands.values(), key=lambda command: command.name)
 
 
 def run_shell_parts(text: str, session: Session, show: Callable[[Event], Any]) -> str:
@@ -78,7 +89,7 @@ def run_shell_parts(text: str, session: Session, show: Callable[[Event], Any]) -
     return _SHELL.sub(output, text)
 
 
-def _texts(root: Path, folder: str, **options: Any) -> Iterator[tuple[str, str]]:
+def _read(root: Path, folder: str, **options: Any) -> Iterator[FileCommand]:
     if not (root / folder).is_dir():
         return
     with Workspace(root, **options) as place:
@@ -87,24 +98,36 @@ def _texts(root: Path, folder: str, **options: Any) -> Iterator[tuple[str, str]]
         except ToolError:
             return
         for entry in entries:
-            name = entry.name.removesuffix(".md")
-            if name == entry.name or not NAME.fullmatch(name):
+            name, path = entry.name.removesuffix(".md"), root / folder / entry.name
+            if name == entry.name:
                 continue
-            with suppress(ToolError):
-                path = f"{folder}/{entry.name}"
-                yield name, place.read_file(path, max_bytes=MAX_BYTES, note=False).text
+            try:
+                content = place.read_file(f"{folder}/{name}.md", max_bytes=MAX_BYTES, note=False)
+                yield _parsed(path, name, content.text)
+            except ToolError as error:
+                yield FileCommand(name, "", path=path, problem=f"{path}: {error}")
 
 
-def _command(name: str, text: str) -> FileCommand:
-    head = _HEAD.match(text)
-    body = text[head.end() :] if head is not None else text
-    lines = head[1].splitlines() if head is not None else []
-    fields = {
-        key.strip(): value.strip() for key, _, value in (line.partition(":") for line in lines)
-    }
-    first = next((line.strip("# ") for line in body.splitlines() if line.strip()), "")
+def _parsed(path: Path, name: str, text: str) -> FileCommand:
+    """Return the command in *text*, or what is wrong with the file."""
+    lines = text.splitlines()
+    end = -1
+    if lines and lines[0].rstrip() == DIVIDER:
+        end = next((at for at, line in enumerate(lines[1:], 1) if line.rstrip() == DIVIDER), 0)
+    body = lines[end + 1 :]
+    first = next((line.strip("# ") for line in body if line.strip()), "")
+    problem = ""
+    if not NAME.fullmatch(name):
+        problem = f"{path}: {name!r} is no name of a command: use a-z, 0-9, - and _"
+    elif end == 0:
+        problem = f"{path}:{len(lines)}: no line {DIVIDER} ends the head"
+    elif not any(line.strip() for line in body):
+        problem = f"{path}:{max(1, len(lines))}: there is no text to send"
+    head = [line.partition(":") for line in lines[1 : max(end, 1)]]
+    fields = {key.strip(): value.strip() for key, _, value in head}
     meaning = fields.get("description", first)[:MEANING_CHARS]
-    return FileCommand(name, body, meaning, fields.get("argument-hint", ""))
+    takes = fields.get("argument-hint", "")
+    return FileCommand(name, "\n".join(body), meaning, takes, path, problem)
 
 
 def _words(argument: str) -> list[str]:

@@ -70,6 +70,9 @@ def act(conversation: "Conversation", line: str) -> Next | None:
         if name in files:
             conversation.work(Typed(files[name].prompt(argument.strip()), command=line))
             return None
+        if problem := conversation.problem_of(name):
+            conversation.say(problem, "yellow")
+            return None
         names = map("/{}".format, [*COMMANDS, *files])
         hint = did_you_mean(f"/{name}", names, "; /help lists them")
         conversation.say(f"unknown command /{one_line(name, 40)}{hint}", "yellow")
