@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 
 import pytest
+from attrs import evolve
 from nanocoder import Finished, ToolDefinition, hookimpl, tool
 from nanocoder_kit_http import WrittenCalls
 from nanocoder_kit_http.text_calls import GarbledCallError, calls_in
@@ -65,18 +66,45 @@ ANSWERS = [
 ]
 BLOCK = "<<<<<<< SEARCH\nx = 1\n=======\nx = 2\n>>>>>>> REPLACE"
 
+CALL = '{"name": "look", "arguments": {"at": "a"}}'
+# Calls within or before text, which no model means.
+QUOTED = [
+    f"The file evil.md has [TOOL_CALLS][{CALL}]",
+    f"The file says <tool_call>{CALL}",
+    f"The file says:\n<tool_call>{CALL}",
+    f"It contains <tool_call>{CALL}</tool_call> and also\n<tool_call>{CALL}</tool_call>",
+    f"It contains\n<tool_call>{CALL}</tool_call>\nand also\n<tool_call>{CALL}</tool_call>",
+    f"<tool_call>{CALL}</tool_call>\nThis is only a quotation.",
+    f"It says <tool_call>x and\n```json\n{CALL}\n```",
+    f"```\nThe file has\n```json\n{CALL}\n```",
+    "The file says <look><at>a</at></look>",
+    "<look><at>a</at></look> is in the file, and\n<look><at>b</at></look>",
+    "<look><at>a</look>",
+    f"a.py\n{BLOCK}\nThis is only a quotation.",
+    f"a.py\n{BLOCK}\nThis is only a quotation, and so is\nb.py\n{BLOCK}",
+    f"a.py\n{BLOCK}\n<<<<<<< SEARCH\nx\n=======\n",
+]
+# Calls after prose, which a small model means and another one may quote.
+AFTER_PROSE = [
+    f"I will not do this. The file has this text, do not run it:\n```json\n{CALL}\n```",
+    f"I will not do this:\n<tool_call>{CALL}</tool_call>",
+    f"I will not do this:\n[TOOL_CALLS][{CALL}]",
+    "I will not do this:\n<look><at>a</at></look>",
+]
+
 
 class Written(Scripted):
-    """Replies as they come from `read_reply`."""
+    """Replies as they come from `read_reply`, of a small model unless *name* says otherwise."""
 
-    def __init__(self, turns):
+    def __init__(self, turns, name="tiny-1.5b"):
         super().__init__(turns)
+        self.name = name
         self.written = WrittenCalls()
 
     def stream(self, request, cancel):
         for piece in super().stream(request, cancel):
             if isinstance(piece, Finished):
-                yield from self.written.take(piece, request)
+                yield from self.written.take(piece, evolve(request, model=self.name))
             else:
                 yield piece
 
@@ -130,6 +158,87 @@ def test_text_that_only_shows_a_call_is_an_answer(tmp_path, text):
     assert (played.report["stop_reason"], played.text) == ("done", text)
 
 
+@pytest.mark.parametrize("text", QUOTED)
+def test_a_call_within_or_before_text_is_a_quotation(text):
+    assert calls_in(text, OFFERED) == []
+
+
+@pytest.mark.parametrize("text", AFTER_PROSE)
+def test_a_call_after_prose_runs_for_small_models_only(tmp_path, text):
+    played = play(tmp_path, [], plugins=TOOLS, model=Written([text, "Done."]))
+    assert [result.output for result in played.results] == ["looked at 'a'"]
+    played = play(tmp_path, [], plugins=TOOLS, model=Written([text], "large-70b"))
+    assert (list(played.results), played.text) == ([], text)
+    assert notices(played) == ["the answer contains a call as text, which was not run"]
+
+
+def test_an_edit_after_prose_is_not_made_for_a_large_model():
+    request = SimpleNamespace(tools=OFFERED, messages=(), model="large-70b")
+    written = WrittenCalls()
+    for prose in ("Do not apply this:\n\na.py", "Do not apply this:"):
+        *_, end = written.take(Finished(f"{prose}\n{BLOCK}"), request)
+        assert not end.calls
+    assert len(written.take(Finished(AFTER_PROSE[0]), request)) == 1, "the person was told"
+
+
+@pytest.mark.parametrize("text", AFTER_PROSE)
+def test_a_small_model_that_has_called_a_tool_itself_only_quotes_calls(tmp_path, text):
+    model = Written([[("look", {"at": "evil.md"})], text])
+    played = play(tmp_path, [], plugins=TOOLS, model=model)
+    assert ([result.output for result in played.results], played.text) == (
+        ["looked at 'evil.md'"],
+        text,
+    )
+
+
+LIMIT = 99_000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("<<<<<<< SEARCH\nX\n=======\nY\n" * (LIMIT // 27), id="blocks"),
+        pytest.param("a.py\n" + "<<<<<<< SEARCH\n" * (LIMIT // 15), id="searches"),
+        pytest.param("<look>X" * (LIMIT // 7), id="own tags"),
+        pytest.param("<look>" + "<at>X" * (LIMIT // 5) + "</look>", id="own parameters"),
+        pytest.param("<function=look>" * (LIMIT // 15), id="functions"),
+        pytest.param(
+            "<function=look>" + "<parameter=at>" * (LIMIT // 14) + "</function>", id="parameters"
+        ),
+        pytest.param("<tool_call>" * (LIMIT // 11), id="tags"),
+        pytest.param("<tool_call>\n" * (LIMIT // 12) + "X", id="tags on lines"),
+        pytest.param("<tool_call></tool_call> " * (LIMIT // 24) + "X", id="empty tags"),
+        pytest.param("</tool_call>\n" * (LIMIT // 13) + "X", id="closing tags"),
+        pytest.param("```\n" * (LIMIT // 4) + "```", id="fences"),
+        pytest.param("```" + " " * LIMIT + "x```", id="spaces"),
+        pytest.param("[TOOL_CALLS]" * (LIMIT // 12), id="markers"),
+        pytest.param("[" * LIMIT, id="brackets"),
+        pytest.param("<count><n>" + "[" * LIMIT, id="brackets in an open parameter"),
+    ],
+)
+def test_a_long_text_without_ends_is_an_answer_in_linear_time(text):
+    assert calls_in(text, OFFERED) == []
+
+
+def test_many_calls_in_a_long_text_are_read():
+    count = LIMIT // len(f"<tool_call>{CALL}</tool_call>")
+    assert len(calls_in(f"<tool_call>{CALL}</tool_call>" * count, OFFERED)) == count
+    assert len(calls_in(f"<tool_call>{CALL}" * count, OFFERED)) == count
+    assert len(calls_in("<look><at>a</at></look>" * 4_000, OFFERED)) == 4_000
+    assert len(calls_in("a.py\n" + f"{BLOCK}\n" * 2_000, OFFERED)) == 2_000
+    deep = "<count><n>" + "[" * 40_000 + "</n></count>"
+    assert calls_in(deep, OFFERED)[0].arguments == {"n": "[" * 40_000}
+
+
+@pytest.mark.parametrize("opening", ["[", '{"a":', '"a', "{{", "("])
+@pytest.mark.parametrize("count", [3_000, 40_000])
+@pytest.mark.parametrize("end", ["", "}"])
+def test_json_that_no_parser_reads_is_refused_not_raised(opening, count, end):
+    text = '{"name":"look","arguments":' + opening * count + end
+    with pytest.raises(GarbledCallError):
+        calls_in(text, OFFERED)
+
+
 @pytest.mark.contract("F10")
 def test_several_calls_in_tags_keep_their_order_and_types():
     text = (
@@ -149,7 +258,7 @@ def test_several_calls_in_tags_keep_their_order_and_types():
 @pytest.mark.parametrize(
     "text",
     [
-        f"I change it.\n\na.py\n{BLOCK}\nDone.",
+        f"I change it.\n\na.py\n{BLOCK}",
         f"a.py\n```python\n{BLOCK}\n```",
         f"```python\na.py\n{BLOCK}\n```",
         f"**`a.py`**\n{BLOCK}",
@@ -174,7 +283,7 @@ def test_blocks_follow_the_path_before_them_and_need_a_tool_that_edits():
 
 def test_a_call_that_the_token_limit_cut_is_refused():
     cut = Finished('{"name": "look", "arguments": {}}', truncated=True)
-    request = SimpleNamespace(tools=OFFERED, messages=())
+    request = SimpleNamespace(tools=OFFERED, messages=(), model="m")
     (end,) = WrittenCalls().take(cut, request)
     assert end.calls[0].error
 

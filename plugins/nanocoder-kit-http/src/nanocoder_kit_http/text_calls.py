@@ -3,26 +3,28 @@
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import Any, Final, NamedTuple
 
 from nanocoder import BadArguments, ToolDefinition, parse_json
 
 _NAMES: Final = ("name", "tool", "tool_name", "function", "action")
 _ARGUMENTS: Final = ("arguments", "parameters", "params", "input", "args", "action_input")
-_TAG: Final = re.compile(r"<\|?(tool_calls?|function_call|tool_use|tools?|python_tag)\|?>")
-_CLOSING: Final = re.compile(r"</(?:tool_calls?|function_call|tool_use|tools?)>|<\|[/\w]+\|>")
+_TAG: Final = re.compile(r"<\|?(?:tool_calls?|function_call|tool_use|tools?|python_tag)\|?>")
+_CLOSING: Final = re.compile(r"</(?:tool_calls?|function_calls?|tool_use|tools?)>|<\|[/\w]+\|>")
+_TAG_OR_CLOSING: Final = re.compile(f"{_TAG.pattern}|{_CLOSING.pattern}")
+_SPACES: Final = re.compile(r"\s*")
+_WRAPPERS: Final = re.compile(r"(?:\s|</?\|?(?:tool_calls?|function_calls?|tool_use|tools?)\|?>)*")
 _MISTRAL: Final = "[TOOL_CALLS]"
-_FENCE: Final = re.compile(r"```[\w-]*\n(.*?)\n?```\s*\Z", re.DOTALL)
-_FUNCTION: Final = re.compile(
-    r"<(?:function=|invoke name=[\"']?)([\w.-]+)[\"']?>(.*?)</(?:function|invoke)>", re.DOTALL
-)
-_PARAMETER: Final = re.compile(
-    r"<parameter(?:=|\s+name=[\"']?)([\w.-]+)[\"']?>(.*?)</parameter>", re.DOTALL
-)
-_WRAPPERS: Final = re.compile(r"</?\|?(?:tool_calls?|function_calls?|tool_use|tools?)\|?>")
-_BLOCK: Final = re.compile(
-    r"^<{5,9} SEARCH\n(.*?)^={5,9}\n(.*?)^>{5,9} REPLACE[ \t]*$", re.DOTALL | re.MULTILINE
-)
+_FUNCTION: Final = r"<function=(?P<function>[\w.-]+)>|<invoke name=[\"']?(?P<invoke>[\w.-]+)[\"']?>"
+_MARKS: Final = r"<\|?(?:tool_calls?|function_calls?|tool_use|tools?|python_tag)\|?>|\[TOOL_CALLS\]"
+_PARAMETER: Final = re.compile(r"<(parameter)(?:=|\s+name=[\"']?)([\w.-]+)[\"']?>")
+_FENCE: Final = re.compile(r"```[\w-]*[ \t]*")
+_SEARCH: Final = re.compile(r"<{5,9} SEARCH")
+_MIDDLE: Final = re.compile(r"={5,9}")
+_REPLACE: Final = re.compile(r">{5,9} REPLACE[ \t]*")
+_REPAIR_CHARS: Final = 20_000  # json_repair takes more than linear time
+_REPAIR_DEPTH: Final = 64
 _PATH_KEYS: Final = ("path", "file_path", "file")
 _EDIT_KEYS: Final = (
     ("old_string", "new_string"),
@@ -43,6 +45,14 @@ class TextCall(NamedTuple):
     is_repaired: bool = False
 
 
+class _Block(NamedTuple):
+    """A SEARCH/REPLACE block: the lines of text before it, and those of its two halves."""
+
+    before: list[str]
+    old: list[str]
+    new: list[str]
+
+
 class GarbledCallError(Exception):
     """The text is a call of the tool *name* that cannot be read without guessing."""
 
@@ -51,37 +61,91 @@ class GarbledCallError(Exception):
         self.name = name
 
 
-def calls_in(text: str, tools: Sequence[ToolDefinition]) -> list[TextCall]:
-    """Return the calls that *text* ends in, all of offered *tools*; none for an answer.
+def calls_in(
+    text: str, tools: Sequence[ToolDefinition], *, after_prose: bool = True
+) -> list[TextCall]:
+    """Return the calls that *text* consists of, all of offered *tools*; none for an answer.
 
-    JSON within a sentence, or for another purpose, is no call. Raises: GarbledCallError.
+    Prose may come before them where *after_prose* allows it: then they begin on a line of their
+    own and are closed. Text after or between them makes them a quotation. The time is linear in
+    the length. Raises: GarbledCallError.
     """
     offered = {tool.name: tool for tool in tools}
-    for read in (_tagged, _xml, _edits, _bare):
-        calls = read(text.strip(), offered)
-        if calls:
+    for read in (_marked, _edits, _bare):
+        prose, calls = read(text.strip(), offered, after_prose=after_prose)
+        if calls and (after_prose or not prose):
             return calls
     return []
 
 
-def _tagged(text: str, offered: Mapping[str, ToolDefinition]) -> list[TextCall]:
-    start = text.find(_MISTRAL)
-    if start >= 0:
-        return _of_json(text[start + len(_MISTRAL) :].strip(), offered)
+def _marked(
+    text: str, offered: Mapping[str, ToolDefinition], *, after_prose: bool
+) -> tuple[str, list[TextCall]]:
+    """Read calls in tags or XML; the first mention of a tag is where they begin."""
+    openings = _openings(offered)
+    mark = re.search(rf"{_MARKS}|{openings}", text)
+    if mark is None:
+        return "", []
+    prose, passage = text[: mark.start()], text[mark.start() :]
+    if prose.strip() and (not after_prose or prose.rpartition("\n")[2].strip()):
+        return prose, []
+    if passage.startswith(_MISTRAL):
+        return prose, _of_json(passage.removeprefix(_MISTRAL).strip(), offered)
+    calls = _tagged(passage, offered, may_be_open=not prose)
+    return prose, calls or _xml(passage, offered, openings)
+
+
+def _openings(offered: Mapping[str, ToolDefinition]) -> str:
+    names = "|".join(map(re.escape, offered))
+    return rf"{_FUNCTION}|<(?P<own>{names})>" if names else _FUNCTION
+
+
+def _tagged(
+    text: str, offered: Mapping[str, ToolDefinition], *, may_be_open: bool
+) -> list[TextCall]:
     calls: list[TextCall] = []
-    bodies = _TAG.split(text)[2::2]
-    for body in bodies:
-        inside = _CLOSING.split(body, maxsplit=1)[0].strip()
-        calls += _of_json(inside, offered) if inside else []
-    rest = _CLOSING.split(bodies[-1], maxsplit=1)[1:] if bodies else []
-    if rest and _WRAPPERS.sub("", rest[0]).strip():
-        return []  # text goes on after the last call, which is a quotation then
+    at = 0
+    while at < len(text):
+        opening = _TAG.match(text, at)
+        if opening is None:
+            return []  # text between two calls, or after the last one, which is a quotation then
+        end = _TAG_OR_CLOSING.search(text, opening.end())
+        body = text[opening.end() : end.start() if end else len(text)].strip()
+        if body:
+            read = _of_json(body, offered)
+            if not read or (end is None and opening[0][1] != "|" and not may_be_open):
+                return []
+            calls += read
+        at = _after_closings(text, end.start()) if end else len(text)
     return calls
 
 
-def _bare(text: str, offered: Mapping[str, ToolDefinition]) -> list[TextCall]:
-    fenced = _FENCE.search(text)
-    return _of_json(fenced[1].strip() if fenced else text, offered)
+def _after_closings(text: str, at: int) -> int:
+    """Return where the next thing begins that is neither a space nor a closing tag."""
+    at = _end(_SPACES, text, at)
+    while not _TAG.match(text, at) and (closing := _CLOSING.match(text, at)):
+        at = _end(_SPACES, text, closing.end())
+    return at
+
+
+def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
+    match = pattern.match(text, at)
+    return match.end() if match else at
+
+
+def _bare(
+    text: str, offered: Mapping[str, ToolDefinition], *, after_prose: bool
+) -> tuple[str, list[TextCall]]:
+    """Read a call that is bare JSON, or the fenced block at the end."""
+    if not text.endswith("```"):
+        return "", _of_json(text, offered)
+    inner = text.removesuffix("```")
+    start = inner.rfind("\n```") + 1
+    prose, (opening, _, body) = inner[:start], inner[start:].partition("\n")
+    is_quoted = f"\n{prose}".count("\n```") % 2 == 1 or re.search(_MARKS, prose)
+    if not _FENCE.fullmatch(opening) or is_quoted or (prose and not after_prose):
+        return prose, []
+    return prose, _of_json(body.strip(), offered)
 
 
 def _of_json(passage: str, offered: Mapping[str, ToolDefinition]) -> list[TextCall]:
@@ -94,7 +158,10 @@ def _of_json(passage: str, offered: Mapping[str, ToolDefinition]) -> list[TextCa
         if named is None or named[1] not in offered:
             return []
         value, is_repaired = _repaired(passage, named[1]), True
-    calls = [call._replace(is_repaired=is_repaired) for call in _entries(value)]
+    try:
+        calls = [call._replace(is_repaired=is_repaired) for call in _entries(value)]
+    except RecursionError:  # repaired JSON may be nested deeper than what is parsed
+        return []
     if not all(call.name in offered for call in calls):
         return []
     for call in calls:
@@ -110,11 +177,22 @@ def _repaired(passage: str, name: str) -> Any:
     """
     from json_repair import repair_json  # few replies need it
 
-    value: Any = repair_json(passage, return_objects=True, skip_json_loads=True)
-    rendered = json.dumps(value, ensure_ascii=False)
-    if not passage.endswith(("}", "]")) or _letters(passage) != _letters(rendered):
+    if len(passage) > _REPAIR_CHARS or not passage.endswith(("}", "]")) or _is_deep(passage):
+        raise GarbledCallError(name)
+    try:
+        value: Any = repair_json(passage, return_objects=True, skip_json_loads=True)
+        rendered = json.dumps(value, ensure_ascii=False)
+    except Exception as error:  # a parser that breaks has not read the call
+        raise GarbledCallError(name) from error
+    if _letters(passage) != _letters(rendered):
         raise GarbledCallError(name)
     return value
+
+
+def _is_deep(passage: str) -> bool:
+    """Tell whether brackets nest so deep that a repair takes quadratic time."""
+    steps = (1 if bracket in "[{(" else -1 for bracket in re.findall(r"[\[{()}\]]", passage))
+    return max(accumulate(steps), default=0) > _REPAIR_DEPTH
 
 
 def _letters(text: str) -> str:
@@ -150,25 +228,45 @@ def _object(text: str) -> Any:
         return None
 
 
-def _xml(text: str, offered: Mapping[str, ToolDefinition]) -> list[TextCall]:
-    names = "|".join(map(re.escape, offered))
-    own = re.compile(rf"<({names})>(.*?)</\1>", re.DOTALL)
-    for shape in (_FUNCTION, own):
-        rest = _WRAPPERS.sub("", shape.sub("\0", text)).rstrip()
-        matches = list(shape.finditer(text))
-        if not matches or not rest.endswith("\0") or any(m[1] not in offered for m in matches):
-            continue
-        return [TextCall(m[1], _parameters(m[2], offered[m[1]].parameters)) for m in matches]
-    return []
+def _xml(text: str, offered: Mapping[str, ToolDefinition], openings: str) -> list[TextCall]:
+    opening_of = re.compile(openings)
+    calls: list[TextCall] = []
+    at = _end(_WRAPPERS, text, 0)
+    while at < len(text):
+        opening = opening_of.match(text, at)
+        if opening is None or opening.lastgroup is None:
+            return []
+        name = opening[opening.lastgroup]
+        closing = f"</{name if opening.lastgroup == 'own' else opening.lastgroup}>"
+        end = text.find(closing, opening.end())
+        if end < 0 or name not in offered:
+            return []
+        arguments = _parameters(text[opening.end() : end], offered[name].parameters)
+        if arguments is None:
+            return []
+        calls.append(TextCall(name, arguments))
+        at = _end(_WRAPPERS, text, end + len(closing))
+    return calls
 
 
-def _parameters(body: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+def _parameters(body: str, schema: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the arguments in the XML of a call, None where a parameter is not closed."""
     properties = schema.get("properties", {})
-    pairs = _PARAMETER.findall(body)
-    if not pairs:
+    opening_of = _PARAMETER
+    if not opening_of.search(body):
         keys = "|".join(map(re.escape, properties)) or r"\w+"
-        pairs = re.findall(rf"<({keys})>(.*?)</\1>", body, re.DOTALL)
-    return {key: _value(value, properties.get(key, {})) for key, value in pairs}
+        opening_of = re.compile(rf"<(({keys}))>")
+    arguments: dict[str, Any] = {}
+    at = 0
+    while opening := opening_of.search(body, at):
+        closing = f"</{opening[1]}>"
+        end = body.find(closing, opening.end())
+        if end < 0:
+            return None
+        value = body[opening.end() : end]
+        arguments[opening[2]] = _value(value, properties.get(opening[2], {}))
+        at = end + len(closing)
+    return arguments
 
 
 def _value(text: str, schema: Mapping[str, Any]) -> Any:
@@ -177,25 +275,58 @@ def _value(text: str, schema: Mapping[str, Any]) -> Any:
         return text
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
 
 
-def _edits(text: str, offered: Mapping[str, ToolDefinition]) -> list[TextCall]:
+def _edits(
+    text: str, offered: Mapping[str, ToolDefinition], *, after_prose: bool
+) -> tuple[str, list[TextCall]]:
+    """Read SEARCH/REPLACE blocks, each below its path or below another block of the same file."""
     editor = next(filter(None, map(_edit_keys, offered.values())), None)
-    if editor is None:
-        return []
+    blocks = _blocks(text) if editor else []
+    if editor is None or not blocks:
+        return "", []
     name, path_key, old_key, new_key = editor
-    calls, path, before = [], "", 0
-    for block in _BLOCK.finditer(text):
-        path = _path_before(text[before : block.start()]) or path
+    path = _path((blocks[0].before or [""])[-1])
+    prose = "\n".join(blocks[0].before[:-1] if path else blocks[0].before)
+    if prose and not after_prose:
+        return prose, []
+    calls: list[TextCall] = []
+    for block in blocks:
         if not path:
             raise GarbledCallError(name)
-        before, (old, new) = block.end(), block.groups()
+        if calls and block.before:
+            path = _path(block.before[-1])
+            if not path or len(block.before) > 1:
+                return "", []  # prose between two blocks
+        old, new = "".join(block.old), "".join(block.new)
         if new:
             old, new = old.removesuffix("\n"), new.removesuffix("\n")
         calls.append(TextCall(name, {path_key: path, old_key: old, new_key: new}))
-    return calls
+    return prose, calls
+
+
+def _blocks(text: str) -> list[_Block]:
+    """Return the blocks of *text*; none where one has no end, or text follows the last one."""
+    blocks: list[_Block] = []
+    block = _Block([], [], [])
+    lines = block.before
+    for line in text.split("\n"):
+        if lines is block.before:
+            if _SEARCH.fullmatch(line):
+                lines = block.old
+            elif line.strip() and not line.strip().startswith("```"):
+                lines.append(line.strip())
+        elif lines is block.old and _MIDDLE.fullmatch(line):
+            lines = block.new
+        elif lines is block.new and _REPLACE.fullmatch(line):
+            blocks.append(block)
+            block = _Block([], [], [])
+            lines = block.before
+        else:
+            lines.append(f"{line}\n")
+    return [] if block.before or lines is not block.before else blocks
 
 
 def _edit_keys(tool: ToolDefinition) -> tuple[str, str, str, str] | None:
@@ -206,9 +337,7 @@ def _edit_keys(tool: ToolDefinition) -> tuple[str, str, str, str] | None:
     return (tool.name, path, *pair) if path and pair else None
 
 
-def _path_before(text: str) -> str:
-    """Return the path in the last line of *text* that is no fence, "" where it is none."""
-    lines = [line.strip() for line in text.splitlines()]
-    last = next((line for line in reversed(lines) if line and not line.startswith("```")), "")
-    path = last.strip("`*#: ")
+def _path(line: str) -> str:
+    """Return the path that *line* consists of, "" where it is none."""
+    path = line.strip("`*#: ")
     return path if re.fullmatch(r"[\w@%+=./-]{1,300}", path) else ""

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Final
 from attrs import evolve
 from nanocoder import Finished, Message, Notice, ProviderError, Request, ToolCall
 
+from nanocoder_kit_http.sizes import is_small
+
 if TYPE_CHECKING:
     from nanocoder_kit_http.text_calls import TextCall
 
@@ -16,16 +18,23 @@ _HINT: Final = (
 )
 _NOTICE: Final = "the model writes its tool calls as text; nanocoder reads them from there"
 _REPAIRED: Final = ", and repairs their JSON where it can only be meant in one way"
+_NOT_RUN: Final = "the answer contains a call as text, which was not run"
 _MARKS: Final = ("{", "<")
 _MAX_CHARS: Final = 100_000
 _ID_BYTES: Final = 12
 
 
 class WrittenCalls:
-    """Reads calls from the text of one model's replies; *is_told* once the person knows of it."""
+    """Reads calls from the text of one model's replies; *is_told* once the person knows of it.
+
+    Calls after prose may be quoted from a file, so they run only for a small model, or one that is
+    known to write its calls, and never for one that has made a call through the tool interface.
+    """
 
     def __init__(self) -> None:
         self.is_told = False
+        self._is_quotation_told = False
+        self._makes_calls = False
 
     def take(self, finished: Finished, request: Request) -> list[Notice | Finished]:
         """Return *finished* with the calls that its text makes, after a notice the first time.
@@ -34,6 +43,7 @@ class WrittenCalls:
         to call tools. Raises: ProviderError the second time.
         """
         text = finished.text
+        self._makes_calls = self._makes_calls or bool(finished.calls)
         if finished.calls or finished.refusal or len(text) > _MAX_CHARS:
             return [finished]
         if not any(mark in text for mark in _MARKS):
@@ -42,15 +52,33 @@ class WrittenCalls:
         from nanocoder_kit_http.text_calls import GarbledCallError, calls_in
 
         try:
-            calls = calls_in(text, request.tools)
+            calls = calls_in(text, request.tools, after_prose=self._may_follow_prose(request))
         except GarbledCallError as error:
             return [_refused(finished, request, error.name)]
         if not calls:
-            return [finished]
+            return [*self._quotation(text, request), finished]
         if finished.truncated:
             return [_refused(finished, request, calls[-1].name)]
         reply = evolve(finished, calls=tuple(map(_tool_call, calls)), native=None)
         return [*self._notices(calls), reply]
+
+    def _may_follow_prose(self, request: Request) -> bool:
+        return not self._makes_calls and (self.is_told or is_small(request.model))
+
+    def _quotation(self, text: str, request: Request) -> list[Notice]:
+        """Return the notice that a call after prose did not run, the first time."""
+        if self._is_quotation_told:
+            return []
+        from nanocoder_kit_http.text_calls import GarbledCallError, calls_in
+
+        try:
+            is_call = bool(calls_in(text, request.tools))
+        except GarbledCallError:
+            is_call = True
+        if not is_call:
+            return []
+        self._is_quotation_told = True
+        return [Notice(_NOT_RUN)]
 
     def _notices(self, calls: "Sequence[TextCall]") -> list[Notice]:
         if self.is_told:
