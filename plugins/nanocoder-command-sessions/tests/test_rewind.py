@@ -212,3 +212,11 @@ def test_the_last_line_names_the_files_that_did_not_go_back(talk):
         == "Rewound the conversation and files (except notes.txt) to before prompt 1: Write one"
     )
     assert (notes(talk), (talk.cwd / "more.txt").exists()) == ("mine\n", False)
+
+
+def test_an_export_in_two_formats_is_refused(talk):
+    done = talk("sessions", "export", "last", "--format", "html", "--output", "json")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "not allowed with" in done.stderr
+    assert talk("sessions", "export", "--output", "json").stdout.startswith("{")
+    assert talk("sessions", "export", "--format", "html").stdout.startswith("<!")

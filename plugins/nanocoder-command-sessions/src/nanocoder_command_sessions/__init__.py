@@ -108,11 +108,16 @@ def _reading() -> list[Command[Host]]:
             _lazy("reading", "export"),
             (
                 SESSION,
-                Argument(
-                    ("--format", "--output"),
-                    "markdown, a page of HTML, or json",
-                    default="markdown",
-                    choices=("markdown", "html", "json"),
+                *(
+                    Argument(
+                        option,
+                        "markdown, a page of HTML, or json",
+                        default="markdown",
+                        choices=("markdown", "html", "json"),
+                        target="format",
+                        rival_group="format",
+                    )
+                    for option in ("--format", "--output")
                 ),
                 DIRECTORY,
             ),
