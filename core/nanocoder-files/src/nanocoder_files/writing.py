@@ -184,8 +184,8 @@ def replace(
     """Put *pieces* at *place*: a new file beside it, flushed to the disk, then renamed over it.
 
     The new file is called *temporary* until then. *meanwhile* is called before the renaming, while
-    the disk works; its result is returned. A file that replaces none gets *mode*, or what the umask
-    leaves. Hard links to the old file keep the old content. Raises: WorkspaceError (stale_read)
+    the disk works; its result is returned. The file gets *mode*, or that of *old*, or what umask
+    leaves. Hard links to the old one keep the old content. Raises: WorkspaceError (stale_read)
     when the file changed since *old* was read, OSError, what *meanwhile* raises; either way nothing
     has changed and no new file is left.
     """
@@ -259,7 +259,7 @@ def write_new(
 ) -> T:
     """Make a file called *name* beside *place*, flushed to the disk; see `replace`.
 
-    It gets *metadata*, or without them *mode*, or what the umask leaves.
+    It gets *metadata*, but *mode* where that is given; without both, what the umask leaves.
     """
     # A file that gets its permissions from another starts out private.
     private = 0o600 if metadata else 0o666
@@ -270,7 +270,7 @@ def write_new(
                 view = view[os.write(fd, view) :]
         if metadata:
             metadata.apply(fd)
-        elif mode is not None:
+        if mode is not None:
             os.fchmod(fd, mode & 0o777)
         return _flush(fd, sum(map(len, pieces)), meanwhile)
 

@@ -74,7 +74,8 @@ def nanocoder_render(call: ToolCall, result: ToolResult | None, session: Session
 def _copy(workspace: Workspace, source: str, destination: str, *, replace: bool) -> Written:
     """Write the content of *source* to *destination*; raises WorkspaceError for a directory."""
     data = workspace.read_bytes(source)
-    mode = stat.S_IMODE(workspace.stat(source).st_mode)
+    is_new = not workspace.exists(destination)
+    mode = stat.S_IMODE(workspace.stat(source).st_mode) if is_new else None
     # The digest "" stands for a missing file: one that appeared meanwhile is not overwritten.
     expect = None if replace else ""
     return workspace.write_bytes(destination, data, expect_digest=expect, mode=mode)
