@@ -291,13 +291,14 @@ def test_a_rewind_of_the_files_restores_what_commands_changed(nanocoder, work):
 def test_nothing_is_left_of_an_ephemeral_session(nanocoder, tmp_path):
     (tmp_path / "tmp").mkdir()
     (nanocoder.cwd / "a.txt").write_text("a")
-    script = nanocoder.script({"calls": [{"name": "bash", "arguments": {"command": "ls"}}]}, DONE)
+    call = {"calls": [{"name": "bash", "arguments": {"command": "ls"}}]}
+    script = nanocoder.script(call, call, DONE)
     words = ("run", "--ephemeral", "--mode", "auto", "--model", script, "go")
     done = nanocoder(*words, env={"TMPDIR": str(tmp_path / "tmp")})
     assert done.returncode == 0, done.stderr
     assert not list((tmp_path / "tmp").iterdir())
     assert not list(nanocoder.home.rglob("contents.git"))
-    assert not done.stderr.count("undo will not")
+    assert done.stderr.count("undo will not restore what commands change") == 1
 
 
 @pytest.mark.parametrize("more", [(), ("--force",)])
@@ -351,3 +352,15 @@ def test_the_plan_says_that_changes_of_others_may_be_among_those_of_a_command(na
     done = undo(nanocoder)
     assert "what git keeps\n" in done.stdout + done.stderr
     assert others not in done.stdout + done.stderr
+
+
+@pytest.mark.contract("G4")
+def test_permissions_go_back_with_the_content(nanocoder, work):
+    script = nanocoder.cwd / "run.sh"
+    script.write_text("old\n")
+    script.chmod(0o755)
+    work(bash("chmod 644 run.sh; echo new >> run.sh"))
+    assert undo(nanocoder).returncode == 0
+    assert (script.read_text(), script.stat().st_mode & 0o777) == ("old\n", 0o755)
+    assert undo(nanocoder, "--redo").returncode == 0
+    assert (script.read_text(), script.stat().st_mode & 0o777) == ("old\nnew\n", 0o644)

@@ -144,10 +144,9 @@ class Workspace(Reading):
         Mode, owner and extended attributes stay; a link stays and what it leads to is replaced;
         other hard links keep the old content. *expect_digest* is the SHA-256 that the file must
         have now, "" when it must not exist; *expect* is that content itself, which costs less.
-        Without them the file must be as this session last read or wrote it, if it did. *mode* is
-        the file's new mode; without it a new file gets what the umask leaves. Raises: stale_read,
-        file_exists, is_a_directory, not_a_regular_file, permission_denied, protected_path,
-        disk_full, too_large.
+        Without them the file must be as this session last read or wrote it, if it did. Without
+        *mode* a new file gets what the umask leaves. Raises: stale_read, file_exists,
+        is_a_directory, not_a_regular_file, permission_denied, protected_path, disk_full, too_large.
         """
         raw = self._root.raw(path)
         pieces = [data] if isinstance(data, bytes) else data

@@ -1,6 +1,6 @@
 """Snapshots around calls that run programs, so that undo restores what they changed, too."""
 
-from nanocoder import Event, SessionInfo, hookimpl
+from nanocoder import Event, PluginError, SessionInfo, hookimpl
 
 from nanocoder_undo_snapshots.settings import Settings
 
@@ -24,11 +24,14 @@ def nanocoder_event(event: Event, session: SessionInfo, settings: Settings) -> N
     is_start = event.kind == "call.started" and EXECUTES in event.data.get("effects", ())
     main = session.parent or session.id
     # An agent in a directory of its own has its changes merged by a tool, or thrown away.
-    if session.folder is None or session.origin is not None:
+    if session.origin is not None or (session.folder is None and session.parent):
         return
     if is_start and main not in settings.recorders:
-        from nanocoder_undo_snapshots.recorder import Recorder  # a start runs no program
+        from nanocoder_undo_snapshots.recorder import OFF, PLUGIN, Recorder  # a start runs none
 
+        if session.folder is None:
+            settings.recorders[main] = None  # a person reads of it once
+            raise PluginError(PLUGIN, OFF.format("it is not kept"))
         settings.recorders[main] = Recorder.of_session(session, settings)
     recorder = settings.recorders.get(main)
     if recorder is None:
