@@ -20,6 +20,18 @@ SESSION: Final = Argument(
     completes="sessions",
 )
 
+FORMATS: Final = tuple(
+    Argument(
+        option,
+        "markdown, a page of HTML, or json",
+        default="markdown",
+        choices=("markdown", "html", "json"),
+        target="format",
+        rival_group="format",
+    )
+    for option in ("--format", "--output")
+)
+
 
 @hookimpl
 def nanocoder_commands() -> list[Command[Host]]:
@@ -106,21 +118,7 @@ def _reading() -> list[Command[Host]]:
             "sessions export",
             "print a session as Markdown, HTML or JSON",
             _lazy("reading", "export"),
-            (
-                SESSION,
-                *(
-                    Argument(
-                        option,
-                        "markdown, a page of HTML, or json",
-                        default="markdown",
-                        choices=("markdown", "html", "json"),
-                        target="format",
-                        rival_group="format",
-                    )
-                    for option in ("--format", "--output")
-                ),
-                DIRECTORY,
-            ),
+            (SESSION, *FORMATS, DIRECTORY),
         ),
         Command(
             "sessions resume",
