@@ -3,6 +3,8 @@
 import json
 
 import pytest
+from nanocoder_command_sessions.listing import in_tree
+from nanocoder_kit_sessions import SessionSummary
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -108,3 +110,17 @@ def test_forks_are_listed_below_the_session_that_they_began_with(nanocoder, sess
     assert titles[inner] == "└─ Fix the parser"
     assert titles[deep].endswith("└─ Fix the parser")
     assert titles[first] == "└─ at 1: Fix the parser"
+
+
+def test_forks_of_one_second_are_below_their_origin_and_a_circle_is_none():
+    def summary(name, started, origin=""):
+        return SessionSummary(
+            f"20261122-044755-{name}", started, started, "/", "m", "t", 1, 1, origin
+        )
+
+    origin = summary("zzzz", 1.1)
+    fork = summary("aaaa", 1.2, origin.id)
+    one = summary("bbbb", 1.3, "20261122-044755-cccc")
+    other = summary("cccc", 1.3, one.id)
+    rows = [(row.id[-4:], depth) for row, depth in in_tree([other, one, fork, origin])]
+    assert rows == [("bbbb", 0), ("cccc", 1), ("zzzz", 0), ("aaaa", 1)]

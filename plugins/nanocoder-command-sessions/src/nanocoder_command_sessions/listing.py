@@ -103,11 +103,12 @@ def _print_list(
 
 def in_tree(sessions: Sequence[SessionSummary]) -> Iterator[tuple[SessionSummary, int]]:
     """Yield each session and how deep it is in the tree of forks, forks after their origin."""
-    ids = {summary.id for summary in sessions}
+    ages = {summary.id: (summary.started, summary.id) for summary in sessions}
     forks: dict[str, list[SessionSummary]] = {}
     for summary in sessions:
-        # An ID begins with the time: no session can be a fork of a later one.
-        is_fork = summary.forked_from in ids and summary.forked_from < summary.id
+        # No session can be a fork of a later one: a forged journal makes no circle.
+        origin = ages.get(summary.forked_from)
+        is_fork = origin is not None and origin < ages[summary.id]
         forks.setdefault(summary.forked_from if is_fork else "", []).append(summary)
     stack = [(summary, 0) for summary in reversed(forks.get("", []))]
     while stack:
