@@ -63,6 +63,16 @@ def screen_with(socket: str, text: str) -> str:
     raise TimeoutError(f"{text!r} did not appear within {DEADLINE_S:.0f} s")
 
 
+def leave(socket: str) -> None:
+    """End the conversation, and wait until nanocoder writes nothing to its folders any more."""
+    tmux(socket, "send-keys", "C-d")
+    end = time.monotonic() + DEADLINE_S
+    while tmux(socket, "display-message", "-p", "#{pane_current_command}").strip() != "sleep":
+        if time.monotonic() > end:
+            raise TimeoutError("nanocoder did not leave")
+        time.sleep(0.1)
+
+
 def record() -> str:
     """Return what a session shows, up to the prompt that waits for the next request."""
     with tempfile.TemporaryDirectory() as folder:
@@ -87,6 +97,7 @@ def record() -> str:
             screen_with(socket, QUESTION)
             tmux(socket, "send-keys", "y", "Enter")
             shown = screen_with(socket, "turns ·").replace(folder, "~").splitlines()
+            leave(socket)
         finally:
             tmux(socket, "kill-server")
     last = max(number for number, line in enumerate(shown) if PROMPT_SIGN in line)
