@@ -124,3 +124,16 @@ def test_forks_of_one_second_are_below_their_origin_and_a_circle_is_none():
     other = summary("cccc", 1.3, one.id)
     rows = [(row.id[-4:], depth) for row, depth in in_tree([other, one, fork, origin])]
     assert rows == [("bbbb", 0), ("cccc", 1), ("zzzz", 0), ("aaaa", 1)]
+
+
+def test_a_session_keeps_its_title_when_its_first_prompt_is_rewound(nanocoder, sessions):
+    _, old = sessions
+    assert nanocoder("sessions", "rewind", old, "--to", "1").returncode == 0
+    script = nanocoder.script({"text": "Bananas."})
+    assert nanocoder("run", "--session", old, "--model", script, "Count fruit").returncode == 0
+    [row] = json.loads(nanocoder("sessions", "search", "bananas", "--output", "json").stdout)
+    listed = nanocoder("sessions", "list").stdout
+    page = nanocoder("sessions", "export", old, "--format", "html").stdout
+    assert row["title"] == "Fix the parser"
+    assert "Fix the parser" in listed
+    assert "Fix the parser" in page

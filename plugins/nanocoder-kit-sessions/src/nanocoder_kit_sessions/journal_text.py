@@ -11,8 +11,8 @@ from nanocoder import brief
 from nanocoder_files import open_private
 
 from nanocoder_kit_sessions.prompts import Prompt, prompts_of
-from nanocoder_kit_sessions.records import Record
-from nanocoder_kit_sessions.transcript import without_rewound
+from nanocoder_kit_sessions.records import Record, title_of
+from nanocoder_kit_sessions.transcript import first_prompt, without_rewound
 
 MAX_LINE_BYTES: Final = 268_435_456
 TEXT_CHARS: Final = 100_000
@@ -63,8 +63,7 @@ def read_journal_text(path: Path) -> JournalText | None:
     for record in records:
         if record.kind in {"session.started", "session.changed", "session.resumed"}:
             _follow(text, record.data)
-    text.title = records[-1].title or text.title or (prompts[0].text if prompts else "")
-    text.title = " ".join(text.title[:400].split())[:80]
+    text.title = title_of(records[-1].title or text.title or first_prompt(records))
     text.passages.append(Passage("title", text.title, text.started))
     text.passages += _passages(records, prompts)
     return text

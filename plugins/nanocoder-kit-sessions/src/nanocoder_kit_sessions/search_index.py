@@ -87,7 +87,7 @@ def open_index(
 ) -> "Iterator[SearchIndex]":
     """Give the index, up to date; *say* is told when that takes long. Raises: PersonError.
 
-    Nobody else can use it meanwhile.
+    Other processes wait until it is closed.
     """
     path = index_path(store)
     if store.folder.parent == Path(os.devnull):

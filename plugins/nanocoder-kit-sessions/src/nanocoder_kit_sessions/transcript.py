@@ -49,11 +49,20 @@ def repaired(records: Iterable[Record], artifacts: Path | None = None) -> Transc
     messages that make no sense, are left out. *artifacts* is where the session keeps large
     attachments.
     """
+    records = list(records)
     repair = _Repair(artifacts)
+    # A session keeps its title when the prompt that it comes from is rewound.
+    repair.transcript.title = title_of(first_prompt(records))
     for record in without_rewound(records):
         repair.take(record)
     repair.settle()
     return repair.transcript
+
+
+def first_prompt(records: Iterable[Record]) -> str:
+    """Return the first prompt of a session, rewound or not; "" where there is none."""
+    prompts = (record.data.get("prompt") for record in records if record.kind == "run.started")
+    return next((prompt for prompt in prompts if prompt and isinstance(prompt, str)), "")
 
 
 def without_rewound(records: Iterable[Record]) -> list[Record]:
