@@ -162,7 +162,8 @@ class Verdict(Value):
     *rule* is the rule as written, *source* its file and line or the name of a default, *plugin* who
     gave it. With *asks_inside_composed* a person is asked even where they agreed to the composed
     call that this one is a step of. A verdict that allows and *covers_steps* agrees to the steps of
-    a composed call, too; without it each step is judged by itself.
+    a composed call, too; without it each step is judged by itself. A verdict that asks may offer
+    *grants*: rules, as text, that together would allow exactly this call.
     """
 
     decision: Decision
@@ -172,6 +173,7 @@ class Verdict(Value):
     plugin: str = ""
     asks_inside_composed: bool = False
     covers_steps: bool = False
+    grants: tuple[str, ...] = ()
 
 
 @lazy_frozen
@@ -219,7 +221,7 @@ class ApprovalRequest(Value):
     *digest* is the SHA-256 of the canonical JSON of the frozen arguments, *preview* what the call
     would do (a diff, a command), *sequence* counts up within the session. After *timeout_s* seconds
     (0: no limit) the call is denied, and an answer counts no more. *always* says in words what an
-    answer with `always` would agree to.
+    answer with `always` would agree to, *grants* are the rules that one with a *scope* would save.
     """
 
     id: str
@@ -235,13 +237,16 @@ class ApprovalRequest(Value):
     steps: tuple[str, ...] = ()
     timeout_s: float = 0.0
     always: str = ""
+    grants: tuple[str, ...] = ()
 
 
 @lazy_frozen
 class ApprovalAnswer(Value):
     """A person's answer.
 
-    *arguments* replaces the call's own ("edit"), *always* keeps the consent for the session.
+    *arguments* replaces the call's own ("edit"), *always* keeps the consent for the session. A
+    *scope* ("session", "project", "user") grants the rules that the request offers, for *lasts_s*
+    seconds (0: until they are revoked, or the session ends).
     """
 
     id: str
@@ -250,6 +255,8 @@ class ApprovalAnswer(Value):
     reason: str = ""
     arguments: Mapping[str, Any] | None = None
     always: bool = False
+    scope: str = ""
+    lasts_s: float = 0.0
 
 
 @lazy_frozen
@@ -277,6 +284,7 @@ FIELD_TYPES: Final[Mapping[Any, type | tuple[type, ...]]] = {
     Mapping[str, Any]: Mapping,
     Mapping[str, Any] | None: (Mapping, type(None)),
     tuple[Attachment, ...]: Sequence,
+    tuple[str, ...]: tuple,
 }
 """What a field of a declared type may hold when a plugin made the value."""
 

@@ -49,6 +49,8 @@ def _answer(request: ApprovalRequest, values: Mapping[str, Any]) -> ApprovalAnsw
         reason=reason if isinstance(reason, str) else "",
         arguments=arguments,
         always=values.get("always") is True,
+        scope=values.get("scope", ""),
+        lasts_s=values.get("lasts_s", 0.0),
     )
 
 

@@ -40,6 +40,8 @@ Approver = Callable[[ApprovalRequest], ApprovalAnswer | None]
 Asker = Callable[[Question], str | None]
 
 APPROVAL_TIMEOUT_S = 300.0
+SCOPES = ("session", "project", "user")
+"""Where rules that a person grants count; the policy that offered them keeps the last two."""
 MAX_QUESTIONS = 10
 """How often a person is asked about one call, edited or changed meanwhile, before it is refused."""
 
@@ -119,11 +121,11 @@ class Approvals:
                 yield self._edit(flight, answer.arguments)
             elif self._still_holds(flight):
                 flight.is_agreed = True
-                yield flight.event("call.approved", always=answer.always)
+                granted = flight.verdict.grants if answer.scope else ()
+                consent = {name: getattr(answer, name) for name in ("always", "scope", "lasts_s")}
+                yield flight.event("call.approved", **consent, grants=granted)
                 return
-        raise Denied(
-            f"denied: you were asked {MAX_QUESTIONS} times and each edit needed another approval"
-        )
+        raise Denied(f"denied: you were asked {MAX_QUESTIONS} times; each edit needed an approval")
 
     def _is_agreed(self, flight: InFlight, answered: Verdict | None) -> bool:
         """Tell whether a call needs no question, and note whether that holds for its steps.
@@ -140,6 +142,7 @@ class Approvals:
             (flight.is_covered and not verdict.asks_inside_composed)
             or is_same
             or _key(verdict, flight.call, flight.tool) in self.remembered
+            or (flight.call.name, *verdict.grants) in self.remembered
         )
         return flight.is_agreed
 
@@ -162,8 +165,8 @@ class Approvals:
         flight.enter("output")
         flight.result = ToolResult(DRY_RUN_RESULT, title=name, metadata={"dry_run": True})
         after = f" after your approval ({reason})" if reason else ""
-        text = f"dry run: {name} would do this{after}:\n{row['preview']}"
-        return flight.event("notice", text=text)
+        would = f"dry run: {name} would do this{after}"
+        return flight.event("notice", text=f"{would}:\n{row['preview']}")
 
     def _answer(
         self, flight: InFlight, preview: Preview
@@ -178,11 +181,8 @@ class Approvals:
         if isinstance(answer, str):
             raise Denied(f"denied: {answer}")
         if not isinstance(answer, ApprovalAnswer):
-            raise ApprovalNeeded(
-                f"approval needed: {flight.call.name} was not run because nobody can answer"
-                f" ({verdict.reason})",
-                data=verdict_data(verdict),
-            )
+            text = f"approval needed: {flight.call.name} was not run because nobody can answer"
+            raise ApprovalNeeded(f"{text} ({verdict.reason})", data=verdict_data(verdict))
         # Computed anew: a plugin that changed the request has not changed what runs.
         if (answer.id, answer.digest) != (request.id, digest_of(flight.call.arguments)):
             raise Denied("denied: the answer belongs to another request")
@@ -190,9 +190,12 @@ class Approvals:
         if problem := wrong_field(answer):
             raise Denied(f"denied: {problem}")
         if not answer.approved:
-            raise Denied(
-                f"denied by the user: {answer.reason}" if answer.reason else "denied by the user"
-            )
+            why = f": {answer.reason}" if answer.reason else ""
+            raise Denied(f"denied by the user{why}")
+        if answer.scope and not _is_offered(answer, verdict):
+            raise Denied(f"denied: consent for the scope {answer.scope!r} was not offered")
+        if answer.scope == "session":
+            self.remembered.add((flight.call.name, *verdict.grants))
         if answer.always:
             # Consent covers the edited arguments, not the original ones.
             arguments = flight.call.arguments if answer.arguments is None else answer.arguments
@@ -213,8 +216,8 @@ class Approvals:
         # As a call that a person has seen: policies that count calls have counted it.
         verdict = self.verdict(evolve(flight.call, edited=True), flight.tool)
         _refuse_denied(verdict)
-        seen_verdict = flight.verdict
-        is_same = (verdict.rule, verdict.source) == (seen_verdict.rule, seen_verdict.source)
+        before = flight.verdict
+        is_same = (verdict.rule, verdict.source) == (before.rule, before.source)
         return is_same or verdict.decision is Decision.ALLOW
 
     def ask(
@@ -256,11 +259,8 @@ class Approvals:
         """Return the session's own callback, guarded like a plugin, or else the plugins."""
         if callback is None:
             return self._plugins.implementations(hook)
-        return [
-            styles.Implementation(
-                "session", hook, lambda **named: callback(named[argument]), (argument,)
-            )
-        ]
+        own = partial(_call_back, callback, argument)
+        return [styles.Implementation("session", hook, own, (argument,))]
 
     def _request(self, flight: InFlight, preview: str) -> ApprovalRequest:
         call, tool = flight.call, flight.tool
@@ -278,6 +278,7 @@ class Approvals:
             steps=tool.composed_of,
             timeout_s=self._timeout_s,
             always=_scope_of_always(flight.verdict, call, tool),
+            grants=flight.verdict.grants,
         )
 
     def _hook_arguments(self, call: ToolCall, tool: Tool[..., Any]) -> dict[str, Any]:
@@ -290,9 +291,19 @@ class Approvals:
         }
 
 
+def _call_back(callback: Callable[[Any], Any], argument: str, **named: Any) -> Any:
+    return callback(named[argument])
+
+
 def _refuse_denied(verdict: Verdict) -> None:
     if verdict.decision is Decision.DENY:
         raise Denied(f"denied: {verdict.reason}", data=verdict_data(verdict))
+
+
+def _is_offered(answer: ApprovalAnswer, verdict: Verdict) -> bool:
+    """Tell whether an answer grants what was seen: rules for the call as it is."""
+    is_as_seen = bool(verdict.grants) and answer.arguments is None
+    return is_as_seen and answer.scope in SCOPES and answer.lasts_s >= 0
 
 
 def _question_of(verdict: Verdict) -> tuple[str, str]:
@@ -313,12 +324,8 @@ def _key(verdict: Verdict, call: ToolCall, tool: Tool[..., Any]) -> tuple[str, .
 
 def _is_exact(call: ToolCall, tool: Tool[..., Any]) -> bool:
     """Tell whether "always" is for the very same arguments: where a person has to see them."""
-    return (
-        not tool.effects
-        or bool(tool.effects & {Effect.EXECUTE, Effect.NETWORK})
-        or tool.risk is Risk.DESTRUCTIVE
-        or tool.wants_consent(call.arguments)
-    )
+    reaches_out = not tool.effects or bool(tool.effects & {Effect.EXECUTE, Effect.NETWORK})
+    return reaches_out or tool.risk is Risk.DESTRUCTIVE or tool.wants_consent(call.arguments)
 
 
 def _scope_of_always(verdict: Verdict, call: ToolCall, tool: Tool[..., Any]) -> str:

@@ -11,15 +11,10 @@ from nanocoder.text import OutputLimit, clip, clip_output
 from nanocoder.values import ApprovalRequest, Attachment, ToolCall, ToolResult, Verdict, wrong_field
 
 FORBIDDEN = frozenset(
-    {
-        "denied",
-        "path_outside_workspace",
-        "private_address",
-        "protected_path",
-        "refused_root",
-        "scheme_not_allowed",
-        "undeclared_subtool",
-    }
+    (
+        *("denied", "path_outside_workspace", "private_address", "protected_path"),
+        *("refused_root", "scheme_not_allowed", "undeclared_subtool"),
+    )
 )
 """Error classes that no person and no rule could have allowed, or that one of them forbade."""
 
@@ -104,7 +99,7 @@ def verdict_data(verdict: Verdict) -> dict[str, str]:
 
 def request_data(request: ApprovalRequest) -> dict[str, Any]:
     """Return an approval request as JSON-ready data."""
-    names = ("id", "sequence", "digest", "reason", "preview", "timeout_s", "always")
+    names = ("id", "sequence", "digest", "reason", "preview", "timeout_s", "always", "grants")
     data = {name: getattr(request, name) for name in names}
     call = {"tool": request.call.name, "arguments": request.call.arguments}
     return {**data, **call, "risk": str(request.risk)}
@@ -131,17 +126,10 @@ def keep_note(result: ToolResult, text: str) -> str:
 
 def result_data(call: ToolCall, result: ToolResult) -> dict[str, Any]:
     """Return a result as JSON-ready data: what `call --output json` prints."""
-    return {
-        "tool": call.name,
-        "status": status_of(result),
-        "error_class": result.error_class,
-        "title": result.title,
-        "output": result.output,
-        "data": result.data,
-        "metadata": dict(result.metadata),
-        "artifact": result.artifact,
-        "duration_ms": result.duration_ms,
-    }
+    names = ("error_class", "title", "output", "data", "metadata", "artifact", "duration_ms")
+    data = {name: getattr(result, name) for name in names}
+    metadata = dict(result.metadata)
+    return {"tool": call.name, "status": status_of(result), **data, "metadata": metadata}
 
 
 def status_of(result: ToolResult) -> str:
