@@ -1,0 +1,31 @@
+"""A conversation as HTML, whatever is in it.
+
+Everything in a conversation may come from strangers: it is escaped, and what a browser could hide
+is made visible. Each function returns a fragment that loads nothing and runs nothing; the classes
+that it uses are in `conversation.css`.
+"""
+
+from pathlib import Path
+from typing import Final
+
+from nanocoder_kit_html.calls import attachment_html, call_html, calls_html
+from nanocoder_kit_html.code import code_html, diff_html, is_diff, preview_html
+from nanocoder_kit_html.markdown import markdown_html
+from nanocoder_kit_html.text import block_html, text_html
+
+STYLES: Final = Path(__file__).with_name("conversation.css")
+"""The style sheet of the fragments, for light and dark."""
+
+__all__ = [
+    "STYLES",
+    "attachment_html",
+    "block_html",
+    "call_html",
+    "calls_html",
+    "code_html",
+    "diff_html",
+    "is_diff",
+    "markdown_html",
+    "preview_html",
+    "text_html",
+]

@@ -1,0 +1,40 @@
+"""Answers of a model: Markdown without HTML of its own and without pictures."""
+
+from functools import cache
+from html import escape
+from typing import Any, Final
+
+from nanocoder import for_terminal
+
+from nanocoder_kit_html.code import code_html
+
+LINKS: Final = ("http://", "https://", "mailto:")
+
+
+def markdown_html(text: str) -> str:
+    """Return Markdown as HTML: a picture becomes its text, and few kinds of links are links."""
+    # Entities of Markdown can name what was no character of the text.
+    return for_terminal(str(_renderer().render(for_terminal(text))))
+
+
+@cache
+def _renderer() -> Any:
+    from markdown_it import MarkdownIt  # what shows no answer does not need it
+
+    options = {"html": False, "highlight": lambda code, language, _more: code_html(code, language)}
+    renderer = MarkdownIt("commonmark", options).enable(["table", "strikethrough"])
+    renderer.validateLink = lambda url: url.strip().casefold().startswith(LINKS)  # type: ignore[method-assign]
+    renderer.add_render_rule("image", _image)
+    renderer.add_render_rule("link_open", _link)
+    return renderer
+
+
+def _image(_renderer: Any, tokens: Any, place: int, _options: Any, _env: Any) -> str:
+    """Return a picture's text: the page loads nothing."""
+    token = tokens[place]
+    return f"[{escape(token.content or 'picture')}: {escape(str(token.attrs.get('src', '')))}]"
+
+
+def _link(renderer: Any, tokens: Any, place: int, options: Any, env: Any) -> str:
+    tokens[place].attrSet("rel", "noopener noreferrer nofollow")
+    return str(renderer.renderToken(tokens, place, options, env))
