@@ -12,6 +12,8 @@ from nanocoder import (
     Mode,
     Plugins,
     Question,
+    Resource,
+    Sandbox,
     TextDelta,
     ToolCall,
     ToolResult,
@@ -75,10 +77,11 @@ def session(tmp_path):
     def open_it(body, answer=lambda request, cancel: ("Done.", (), Usage(1, 2)), **options):
         lead = tool(name="lead", description="Lead.", **{**ANY, **options.pop("fields", {})})(body)
         plugins = Plugins()
-        box = options.pop("box", None)
+        box = options.pop("box", ())
         tools = options.pop("more", [write_file])
         mine = SimpleNamespace(
-            nanocoder_sandboxes=hookimpl(lambda: [box] if box else []),
+            nanocoder_sandboxes=hookimpl(lambda: box[:1]),
+            nanocoder_resources=hookimpl(lambda: box[1:]),
             nanocoder_tools=hookimpl(lambda: [lead, *tools, ask_user]),
             nanocoder_providers=hookimpl(
                 lambda: [ProviderSpec("m", lambda _m, _s: Model(answer), default_model="x")]
@@ -439,18 +442,16 @@ def test_plugins_hear_one_event_at_a_time(session):
 @pytest.mark.contract("MA-85")
 def test_its_processes_run_in_the_session_s_sandbox_with_its_own_directory(session, tmp_path):
     class Box:
-        name = "box"
+        def __init__(self, session, _settings):
+            self.session = session
 
-        def unavailable(self):
-            return ""
-
-        def wrap(self, argv, cwd, session):
-            return ["box", str(cwd), *argv]
+        def wrap(self, argv, ports):
+            return ["box", str(self.session.cwd), *argv]
 
     @tool(name="write_file", risk="safe", effects={"read"})
     def wrapped(ctx, path: str, content: str) -> str:
         """Say how a process would run."""
-        return " ".join(ctx.wrap(["make"]))
+        return " ".join([ctx.session.sandbox, *ctx.wrap(["make"])])
 
     def lead(ctx) -> str:
         (tmp_path / "other").mkdir()
@@ -458,8 +459,19 @@ def test_its_processes_run_in_the_session_s_sandbox_with_its_own_directory(sessi
         run(child)
         return child.messages[-2].results[0].output
 
-    parent = session(lead, calling(write()), flags={"sandbox": "box"}, more=[wrapped], box=Box())
-    assert called(parent, "lead", {})[0].output == f"box {tmp_path / 'other'} make"
+    box = Sandbox("box", in_force=lambda _: "box"), Resource("box", Box)
+    parent = session(lead, calling(write()), flags={"sandbox": "box"}, more=[wrapped], box=box)
+    assert called(parent, "lead", {})[0].output == f"box box {tmp_path / 'other'} make"
+
+
+def test_a_sandbox_that_is_missing_refuses_each_process_and_is_in_force_nowhere(session):
+    def lead(ctx) -> str:
+        assert ctx.session.sandbox == ""
+        return ctx.wrap(["make"])[0]
+
+    result = called(session(lead, flags={"sandbox": "box"}), "lead", {})[0]
+    assert result.error_class == "sandbox_unavailable"
+    assert called(session(lead, flags={"sandbox": "none"}), "lead", {})[0].output == "make"
 
 
 @pytest.mark.contract("MA-82")

@@ -1,6 +1,6 @@
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -17,7 +17,7 @@ class Shell:
         self.outputs = outputs
         self.cancel = Cancel()
         self.settings = Settings()
-        self.wrap: Callable[[list[str]], list[str]] | None = None
+        self.wrap: Callable[[list[str], Sequence[int]], list[str]] | None = None
         self.workspace = Workspace(root)
         self.jobs = open_jobs()
         self.pieces: list[tuple[float, str]] = []

@@ -127,7 +127,7 @@ def test_arguments_too_long_for_a_program_are_the_commands_own_failure(shell):
 
 @pytest.mark.contract("NA-47")
 def test_a_shell_that_cannot_be_started_is_an_error_result(shell):
-    shell.wrap = lambda argv: ["/no/such/sandbox", *argv]
+    shell.wrap = lambda argv, _ports: ["/no/such/sandbox", *argv]
     with pytest.raises(ToolError, match="/no/such/sandbox") as refused:
         shell("true")
     assert refused.value.error_class == "spawn_failed"
@@ -135,7 +135,7 @@ def test_a_shell_that_cannot_be_started_is_an_error_result(shell):
 
 @pytest.mark.contract("MA-09")
 def test_the_sandbox_runs_the_shell(shell):
-    shell.wrap = lambda argv: ["/usr/bin/env", "INSIDE=yes", *argv]
+    shell.wrap = lambda argv, _ports: ["/usr/bin/env", "INSIDE=yes", *argv]
     assert shell("echo $INSIDE").output == "yes"
 
 

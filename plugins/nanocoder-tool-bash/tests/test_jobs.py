@@ -233,7 +233,7 @@ def test_waiting_ends_when_the_call_is_cancelled(shell):
 def test_jobs_get_the_environment_directory_and_sandbox_of_commands(shell, monkeypatch):
     monkeypatch.setenv("ACME_TOKEN", "hunter2")
     (shell.root / "sub").mkdir()
-    shell.wrap = lambda argv: ["env", "WRAPPED=yes", *argv]
+    shell.wrap = lambda argv, _ports: ["env", "WRAPPED=yes", *argv]
     job = shell("env; pwd", background=True, workdir="sub").data["id"]
     output = read_until(shell, job, "ended")
     assert "WRAPPED=yes" in output

@@ -158,13 +158,13 @@ def test_a_flood_of_output_is_kept_at_its_end(run):
 
 
 def test_the_sandbox_runs_the_server(run, ctx):
-    ctx._wrap = lambda argv: ["/usr/bin/env", "INSIDE=yes", *argv]
+    ctx._wrap = lambda argv, _ports: ["/usr/bin/env", "INSIDE=yes", *argv]
     run("start", command="echo inside=$INSIDE; sleep 1000")
     wait_until(lambda: "inside=yes" in run("status").output)
 
 
 def test_a_shell_that_cannot_be_started_says_so(run, ctx):
-    ctx._wrap = lambda argv: ["/no/such/sandbox", *argv]
+    ctx._wrap = lambda argv, _ports: ["/no/such/sandbox", *argv]
     result = run("start", command="true")
     assert result.error_class == "server_ended"
     assert "/no/such/sandbox: No such file" in result.output

@@ -22,7 +22,7 @@ _NAMES = {
     "nanocoder.hooks.specs": "hookimpl",
     "nanocoder.session.session": "Session",
     "nanocoder.hooks.contributions": """
-        Argument Command Dialect Display Journal Resource Sandbox Screen Sessions Store
+        Argument Command Dialect Display Journal OpenSandbox Resource Sandbox Screen Sessions Store
         StoredSession
     """,
     "nanocoder.plugins": "Plugins",

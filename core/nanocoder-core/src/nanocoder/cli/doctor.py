@@ -10,7 +10,7 @@ from pathlib import Path
 from nanocoder.cli.host import Host
 from nanocoder.cli.output import print_json, print_line, print_table
 from nanocoder.config.places import cache_dir, state_dir, user_config_dir
-from nanocoder.errors import NanocoderError, PersonError
+from nanocoder.errors import NanocoderError, PersonError, ToolError
 from nanocoder.plugins.discovery import find_plugins, site_paths
 from nanocoder.session.installed import idle_policies, misspelt, unknown_tools, why_not_offered
 from nanocoder.session.models import choose_model, key_source, open_provider, refuse_unknown_price
@@ -127,7 +127,7 @@ def _choice_checks(host: Host) -> Iterator[Row]:
     """Say what the configuration names and nobody has: sessions, or calls, would end over it."""
     core, plugins = host.config.core, host.plugins
     for key, what, name in (
-        ("sandbox", "sandboxes", core.sandbox),
+        ("sandbox", "sandboxes", "" if core.sandbox == "none" else core.sandbox),
         ("dialect", "dialects", core.dialect),
         ("store", "stores", core.store),
     ):
@@ -138,8 +138,12 @@ def _choice_checks(host: Host) -> Iterator[Row]:
             is_chosen = where.layer != "default"  # without a store, sessions stay in memory
             status, begin = ("wrong", f"{where}: ") if is_chosen else ("note", "")
             yield key, status, f"{begin}there is no {key} {name!r}: {why}"
-        elif offer is not None and key == "sandbox" and (why := offer[1].unavailable()):
-            yield key, "wrong", f"{where}: the sandbox {name!r} cannot be used: {why}"
+        elif offer is not None and key == "sandbox":
+            try:
+                inside = offer[1].in_force(plugins.settings(offer[0]))
+                yield key, "ok" if inside else "note", f"commands run in {inside or 'none'}"
+            except ToolError as error:
+                yield key, "wrong", f"{where}: {error}"
 
 
 def _loading_problem(host: Host, name: str) -> str:

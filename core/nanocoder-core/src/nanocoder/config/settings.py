@@ -100,7 +100,7 @@ class CoreSettings(Value):
         'Where sessions are kept, by the name of a store; "memory" keeps nothing of them.',
         user_only=True,
     )
-    sandbox: str = setting("", "The sandbox that processes run in; empty: none.", user_only=True)
+    sandbox: str = setting("none", "The sandbox that tools run processes in.", user_only=True)
     dialect: str = setting("", "The dialect in which tools are offered; empty: their own names.")
     keep_tmp: bool = setting(
         False,

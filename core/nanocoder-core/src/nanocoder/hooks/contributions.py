@@ -72,11 +72,9 @@ class Display(Protocol):
 
     def show(self, event: Event) -> None:
         """Show an event; called in order, from one thread."""
-        ...
 
     def close(self) -> None:
         """Show what is left and give the terminal back; called once."""
-        ...
 
 
 @lazy_frozen
@@ -164,15 +162,12 @@ class Sessions(Protocol):
         parent: Journal | None = None,
     ) -> Journal:
         """Start a session, of a sub-agent inside of *parent*; *origin* says where it comes from."""
-        ...
 
     def find(self, name: str, *, cwd: Path | None = None) -> str:
         """Return the id of the session that *name* means; raises UsageError."""
-        ...
 
     def resume(self, name: str, *, cwd: Path | None = None) -> StoredSession:
         """Take over the session that *name* means; raises UsageError."""
-        ...
 
 
 @lazy_frozen
@@ -210,27 +205,34 @@ class Dialect(Protocol):
 
     def offer(self, tools: Sequence[Tool[..., Any]]) -> Sequence[Mapping[str, Any]]:
         """Return name, description and parameters of each tool in this dialect."""
-        ...
 
     def canonical(self, call: ToolCall) -> ToolCall:
         """Translate a call; raises BadArguments."""
-        ...
 
     def render(self, call: ToolCall, result: ToolResult) -> str:
         """Return the text that the model reads; *call* is the one that it made, untranslated."""
-        ...
 
 
-@runtime_checkable
-class Sandbox(Protocol):
-    """A way to run a process with less than our own rights."""
+class OpenSandbox(Protocol):
+    """The sandbox of one session."""
+
+    def wrap(self, argv: Sequence[str], ports: Sequence[int]) -> list[str]:
+        """Return the argument vector that runs *argv* inside; called from any thread.
+
+        A program inside that listens on one of *ports* can be reached there from this machine.
+        Raises: ToolError.
+        """
+
+
+@lazy_frozen
+class Sandbox(Value):
+    """A way to run processes with less than our own rights: *name* is a value of `sandbox`.
+
+    The plugin's resource of the same name is the session's `OpenSandbox`. *in_force* gets the
+    plugin's settings and says what processes run in, in a word for people and policies, or "" for
+    nothing. It is asked often, and raises ToolError (sandbox_unavailable) where the sandbox cannot
+    be used.
+    """
 
     name: str
-
-    def unavailable(self) -> str:
-        """Return why it cannot be used here, or nothing."""
-        ...
-
-    def wrap(self, argv: Iterable[str], workspace: Path, session: SessionInfo) -> list[str]:
-        """Return the argument vector that runs *argv* inside."""
-        ...
+    in_force: Callable[[Any], str]

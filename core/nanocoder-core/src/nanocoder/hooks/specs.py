@@ -180,7 +180,7 @@ def nanocoder_sandboxes() -> "list[Sandbox]":  # type: ignore[empty-body]
     Called: when the plugin is described, and when the configuration asks for one of its sandboxes.
     Results: the configured one is used; one that is asked for and missing refuses every process.
     Raises: the plugin offers no sandbox and is reported.
-    Example: `return [BubblewrapSandbox()]`
+    Example: `return [Sandbox("bwrap", in_force=check_bwrap)]`
     """
 
 

@@ -65,7 +65,7 @@ class Services(Value):
     tools: Callable[[], Mapping[str, Tool[..., Any]]]
     resource: Callable[[str, str], Any] | None = None
     artifact: Callable[[str, bytes], str] | None = None
-    wrap: Callable[[list[str]], list[str]] | None = None
+    wrap: Callable[[list[str], Sequence[int]], list[str]] | None = None
     infos: Callable[[], tuple[ToolInfo, ...]] | None = None
     child: Callable[..., Any] | None = None
     call_timeout_s: float = 0.0

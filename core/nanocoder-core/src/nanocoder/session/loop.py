@@ -257,7 +257,7 @@ class Run(Shown):
             answer_schema=runtime.info.answer_schema,
         )
         chain = runtime.plugins.implementations("nanocoder_before_request")
-        context = {"resource": runtime.resources_of, **runtime.hook_context()}
+        context = runtime.hook_context()
         return styles.chain(chain, {"request": request, **context}, "request", Request)
 
     def _small_file(self, path: str) -> str:

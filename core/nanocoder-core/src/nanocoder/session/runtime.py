@@ -96,7 +96,9 @@ class Runtime:
 
     def __attrs_post_init__(self) -> None:
         self._readable = SessionReadable(self.plugins, self.info)
-        self.info = self._readable.session = evolve(self.info, readable=self._readable)
+        self.info = self._readable.session = evolve(
+            self.info, readable=self._readable, find_sandbox=self.sandbox
+        )
         self.approvals = self._make_approvals()
         self.delivery = Delivery(
             self.plugins,
@@ -113,7 +115,8 @@ class Runtime:
 
     def hook_context(self) -> dict[str, Any]:
         """Return the arguments that every hook may take."""
-        return {"session": self.info, "settings": self.plugins.settings}
+        resource = partial(partial, self.resource)
+        return {"session": self.info, "settings": self.plugins.settings, "resource": resource}
 
     @property
     def chosen(self) -> Chosen:
@@ -222,10 +225,6 @@ class Runtime:
                 self._resources[plugin, name] = self._open_resource(plugin, name)
             return self._resources[plugin, name]
 
-    def resources_of(self, plugin: str) -> Callable[[str], Any]:
-        """Return what a hook of *plugin* reaches its resources by."""
-        return partial(self.resource, plugin)
-
     def _open_resource(self, plugin: str, name: str) -> Any:
         for entry, offer in self.plugins.offers("resources"):
             if (entry.name, offer["name"]) == (plugin, name):
@@ -237,20 +236,21 @@ class Runtime:
         """Keep a full output beside the journal; return its path, or nothing if that failed."""
         return "" if self.journal is None else self.journal.output(name, data)
 
-    def wrap(self, argv: list[str]) -> list[str]:
-        """Return *argv* as the configured sandbox runs it.
+    def wrap(self, argv: list[str], ports: Sequence[int]) -> list[str]:
+        """Return *argv* as the session's sandbox runs it; raises ToolError."""
+        name, inside = self.config.core.sandbox, self.sandbox()
+        offer = self.plugins.offered("sandboxes", name) if inside else None
+        return self.resource(offer[0], name).wrap(argv, ports) if offer else argv
 
-        Raises ToolError where a sandbox is configured and cannot be used.
-        """
+    def sandbox(self) -> str:
+        """Return what processes run in, "" for nothing; raises ToolError (sandbox_unavailable)."""
         name = self.config.core.sandbox
-        if not name:
-            return argv
-        offered = self.plugins.offered("sandboxes", name)
-        problem = offered[1].unavailable() if offered else "it is not installed"
-        if problem or offered is None:
-            message = f"the sandbox {name!r}, which is configured, cannot be used: {problem}"
-            raise ToolError(message, error_class="sandbox_unavailable")
-        return list(offered[1].wrap(argv, self.info.cwd, self.info))
+        if name in ("", "none"):
+            return ""
+        offer = self.plugins.offered("sandboxes", name)
+        if offer is None:
+            raise ToolError(f"the sandbox {name!r} is missing", error_class="sandbox_unavailable")
+        return str(offer[1].in_force(self.plugins.settings(offer[0])))
 
     def reload(self) -> None:
         """Read the configuration again; policies, tools and settings go by it from the next call.

@@ -1,6 +1,7 @@
 """What plugins may know of a session, and what they may do with one that they opened."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
@@ -8,6 +9,7 @@ from attrs import field
 from nanocoder_files import Readable
 from nanocoder_schema import Value, lazy_frozen
 
+from nanocoder.errors import ToolError
 from nanocoder.values import Event, Mode, StopReason, Usage
 
 if TYPE_CHECKING:
@@ -41,7 +43,7 @@ class SessionInfo(Value):
     may be read: what all policies say in `nanocoder_readable`. With *call_limit* a plugin lowers
     how many calls work at once. In a *dry_run* calls that would
     change something are shown and not done. *answer_schema* is a JSON Schema that answers should
-    fit.
+    fit. *find_sandbox* looks for what `sandbox` names.
     """
 
     id: str
@@ -61,6 +63,14 @@ class SessionInfo(Value):
     dry_run: bool = False
     call_limit: CallLimit = field(factory=CallLimit, eq=False, repr=False)
     answer_schema: Mapping[str, Any] | None = field(default=None, eq=False, repr=False)
+    find_sandbox: Callable[[], str] = field(default=str, eq=False, repr=False)
+
+    @property
+    def sandbox(self) -> str:
+        """What processes of tools run in; "" for no sandbox, and for one that cannot be used."""
+        with suppress(ToolError):
+            return self.find_sandbox()
+        return ""
 
     @property
     def changes_nothing_by(self) -> str:
@@ -82,31 +92,19 @@ class SessionInfo(Value):
 
 
 class RunReport(Protocol):
-    """The outcome of a run so far, to read only."""
+    """The outcome of a run so far, to read only.
 
-    @property
-    def text(self) -> str:
-        """The text of the latest reply."""
+    *text* is that of the latest reply, *stop_reason* why the run ended, *error* the class and the
+    message of what ended it, None after an answer. *turns* says how often the model was asked,
+    *usage* what all its requests took, *files_changed* which files its calls changed.
+    """
 
-    @property
-    def stop_reason(self) -> StopReason:
-        """Why the run ended."""
-
-    @property
-    def error(self) -> Mapping[str, str] | None:
-        """The class and the message of what ended the run; None after an answer."""
-
-    @property
-    def turns(self) -> int:
-        """How often the model was asked."""
-
-    @property
-    def usage(self) -> Usage:
-        """The tokens and the money of all its requests."""
-
-    @property
-    def files_changed(self) -> Sequence[str]:
-        """The files that its calls changed."""
+    text: str
+    stop_reason: StopReason
+    error: dict[str, str] | None
+    turns: int
+    usage: Usage
+    files_changed: list[str]
 
 
 class ChildSession(Protocol):

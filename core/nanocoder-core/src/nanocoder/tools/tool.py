@@ -1,6 +1,6 @@
 """A tool is one definition: its signature is check, static type and JSON Schema at once."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypedDict, TypeVar, Unpack, overload
 
@@ -66,7 +66,7 @@ class ToolContext(Shown):
     _resource: Callable[[str], Any] | None = None
     _progress: Callable[..., None] | None = None
     _make_tmp: Callable[[], Path] | None = None
-    _wrap: Callable[[list[str]], list[str]] | None = None
+    _wrap: Callable[[list[str], Sequence[int]], list[str]] | None = None
     _artifact: Callable[[str, bytes], str] | None = None
     _ask: Callable[[Question], str | None] | None = None
     _child: Callable[..., ChildSession] | None = None
@@ -109,9 +109,12 @@ class ToolContext(Shown):
         if self._progress is not None:
             self._progress(text, **({"is_output": True} if is_output else {}))
 
-    def wrap(self, argv: list[str]) -> list[str]:
-        """Return *argv* as the session's sandbox runs it; raises ToolError(sandbox_unavailable)."""
-        return argv if self._wrap is None else self._wrap(argv)
+    def wrap(self, argv: list[str], ports: Sequence[int] = ()) -> list[str]:
+        """Return *argv* as the session's sandbox runs it; raises ToolError(sandbox_unavailable).
+
+        A program that listens on one of *ports* can be reached there from outside of the sandbox.
+        """
+        return argv if self._wrap is None else self._wrap(argv, ports)
 
     def artifact(self, name: str, data: bytes) -> str:
         """Keep *data* (a full output) beside the session's journal and return where it is."""
