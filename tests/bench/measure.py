@@ -47,9 +47,7 @@ class Server:
 
     def close(self) -> None:
         """End the process."""
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        self._process.wait()
+        self._process.communicate()
 
     def _say(self, line: str) -> None:
         assert self._process.stdin is not None
@@ -95,7 +93,8 @@ class Bench:
             stderr=subprocess.PIPE,
         )
         assert process.stderr is not None
-        complaint = process.stderr.read()
+        with process.stderr:
+            complaint = process.stderr.read()
         _, status, usage = os.wait4(process.pid, 0)
         wall = time.perf_counter() - started
         process.returncode = os.waitstatus_to_exitcode(status)
@@ -201,19 +200,6 @@ class Bench:
         what = f"first tool turn, after a reply of {delay_s:g} s"
         self.note(what, f"{statistics.median(gaps):.2f} ms")
 
-    def stream(self, deltas: int) -> None:
-        """Measure a reply of many deltas, over a reply of one."""
-        with (
-            serving([{"text": "w{i} ", "deltas": deltas}]) as many,
-            serving([{"text": "w"}]) as single,
-        ):
-            pairs = [
-                (self.once(*self.ask(many.port)), self.once(*self.ask(single.port)))
-                for _ in range(self.runs)
-            ]
-        over = statistics.median(max(one[0] - two[0], 1e-4) for one, two in pairs)
-        self.note(f"{deltas} deltas, headless", f"{deltas / over:,.0f} per second")
-
 
 @contextmanager
 def serving(turns: Sequence[Mapping[str, Any]]) -> Iterator[Server]:
@@ -300,7 +286,6 @@ def main() -> None:
         bench.turns(200)
         for delay_s in (0, 0.5):
             bench.first(delay_s)
-        bench.stream(20_000)
     if options.write:
         write(bench.rows)
 

@@ -11,9 +11,11 @@ import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 CRLF = b"\r\n"
+HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
 
 
 def chunk(data: bytes) -> bytes:
@@ -45,18 +47,37 @@ def reply(turn: Mapping[str, Any], number: int) -> list[bytes]:
     finish = "tool_calls" if turn.get("calls") else "stop"
     usage = b'data: {"id":"c","choices":[],"usage":{"prompt_tokens":10,"completion_tokens":5}}\n\n'
     # Pieces are written in blocks, as a server does that is faster than its reader.
-    blocks = [b"".join(pieces[at : at + 64]) for at in range(0, len(pieces), 64)]
+    size = turn.get("block", 64)
+    blocks = [b"".join(pieces[at : at + size]) for at in range(0, len(pieces), size)]
     return [*blocks, event({}, finish), usage, b"data: [DONE]\n\n"]
 
 
+def turn_after(messages: Sequence[Mapping[str, Any]]) -> int:
+    """Return the number of the turn that comes next.
+
+    Calls carry the number of their turn in their ID, because a compacted conversation has fewer
+    messages than turns were played.
+    """
+    ids = [call["id"] for message in messages for call in message.get("tool_calls") or ()]
+    if ids:
+        return int(ids[-1].split("_")[1]) + 1
+    return sum(message["role"] == "assistant" for message in messages)
+
+
 class Model:
-    """Plays *turns*; the number of assistant messages in a request says which."""
+    """Plays *turns*; the messages of a request say which."""
 
     def __init__(self, turns: Sequence[Mapping[str, Any]]) -> None:
         self.turns = turns
         self.came: list[float] = []
         self.left: list[float] = []
+        self.sent: list[float] = []
         self.bodies: list[int] = []
+        self._ready = {
+            place: [chunk(piece) for piece in reply(turn, place)]
+            for place, turn in enumerate(turns)
+            if turn.get("deltas", 1) > 1
+        }
         self.first_body = b""
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
@@ -69,7 +90,8 @@ class Model:
             threading.Thread(target=self._talk, args=(connection,), daemon=True).start()
 
     def _talk(self, connection: socket.socket) -> None:
-        with connection, connection.makefile("rb") as stream:
+        # A client that exits at once resets its connection.
+        with suppress(ConnectionError), connection, connection.makefile("rb") as stream:
             while first := stream.peek(1)[:1]:
                 came = time.monotonic()
                 length = 0
@@ -86,17 +108,35 @@ class Model:
 
     def _answer(self, connection: socket.socket, body: bytes, came: float) -> None:
         request = json.loads(body)
-        number = sum(message["role"] == "assistant" for message in request["messages"])
+        if not request.get("tools"):  # a plugin that shortens the conversation asks for a summary
+            pieces = map(chunk, reply({"text": "A summary."}, 0))
+            connection.sendall(HEAD + b"".join(pieces) + b"0\r\n\r\n")
+            return
+        number = turn_after(request["messages"])
         self.came.append(came)
         self.bodies.append(len(body))
         self.first_body = self.first_body or body
-        head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n"
-        head += b"transfer-encoding: chunked\r\n\r\n"
         turn = self.turns[min(number, len(self.turns) - 1)]
         time.sleep(turn.get("delay_s", 0))
-        pieces = reply(turn, number)
-        connection.sendall(head + b"".join(map(chunk, pieces)) + b"0\r\n\r\n")
+        pieces = self._pieces(turn, number)
+        if turn.get("pause_s"):
+            self._trickle(connection, [HEAD, *pieces], turn["pause_s"])
+        else:
+            connection.sendall(HEAD + b"".join(pieces) + b"0\r\n\r\n")
         self.left.append(time.monotonic())
+
+    def _pieces(self, turn: Mapping[str, Any], number: int) -> list[bytes]:
+        """Return the chunks of a reply; a long one is made before it is asked for."""
+        ready = self._ready.get(min(number, len(self.turns) - 1))
+        return ready or [chunk(piece) for piece in reply(turn, number)]
+
+    def _trickle(self, connection: socket.socket, pieces: Sequence[bytes], pause_s: float) -> None:
+        """Send a reply as a model writes it, and note when each piece left."""
+        for piece in pieces:
+            connection.sendall(piece)
+            self.sent.append(time.monotonic())
+            time.sleep(pause_s)
+        connection.sendall(b"0\r\n\r\n")
 
 
 def main() -> None:
@@ -112,11 +152,12 @@ def main() -> None:
             seen = {
                 "came": model.came,
                 "left": model.left,
+                "sent": model.sent,
                 "bodies": model.bodies,
                 "first": model.first_body.decode(),
             }
             print(json.dumps(seen), flush=True)
-        model.came, model.left, model.bodies, model.first_body = [], [], [], b""
+        model.came, model.left, model.sent, model.bodies, model.first_body = [], [], [], [], b""
     os._exit(0)
 
 

@@ -17,7 +17,6 @@ FIGURES = (
     "tool turn, median of 200",
     "peak memory after 200 turns",
     "first tool turn, after a reply of 0.5 s",
-    "20000 deltas, headless",
 )
 
 

@@ -66,9 +66,10 @@ def test_a_person_sets_the_window_of_a_model_that_declares_none(tmp_path):
 @pytest.mark.contract("G6")
 def test_an_unknown_window_is_assumed_and_that_is_said_once_it_matters(tmp_path):
     plugins = {"last": LastOnly()}
-    with opened(tmp_path, ["a", "b"], plugins=plugins) as (session, _):
+    with opened(tmp_path, ["a", "b", "c"], plugins=plugins) as (session, _):
         quiet = [event for event in session.run("short") if event.kind == "notice"]
-        events = list(session.run(WORDS * 30))
+        events = [*session.run(WORDS * 30), *session.run(WORDS * 30)]
+    assert len(compactions(events)) == 2
     (notice,) = [event.data["text"] for event in events if event.kind == "notice"]
     assert quiet == []
     assert notice.startswith("the context window of script/play is unknown")

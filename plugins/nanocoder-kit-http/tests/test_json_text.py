@@ -2,7 +2,13 @@ import json
 
 import pytest
 from nanocoder import ProviderError
-from nanocoder_kit_http import decode_json, encode_json, parse_arguments, replace_surrogates
+from nanocoder_kit_http import (
+    decode_json,
+    decode_objects,
+    encode_json,
+    parse_arguments,
+    replace_surrogates,
+)
 
 
 def test_arguments_are_an_object_and_nothing_at_all_is_an_empty_one():
@@ -60,3 +66,11 @@ def test_bad_utf8_from_a_server_is_replaced_and_broken_json_is_an_error():
         with pytest.raises(ProviderError, match="not JSON") as caught:
             decode_json(broken)
         assert caught.value.kind == "protocol"
+
+
+def test_objects_are_decoded_together_or_not_at_all():
+    assert decode_objects([b'{"a": 1}', b'{"b": "\xff"}']) == [{"a": 1}, {"b": "\ufffd"}]
+    assert decode_objects([b'{"a": 1}', b"[DONE]"]) is None
+    assert decode_objects([b'{"a": 1}', b'"DONE"']) is None
+    assert decode_objects([b'{"a": [1', b"2]}"]) is None
+    assert decode_objects([b'{"a":' + b"[" * 100_000]) is None

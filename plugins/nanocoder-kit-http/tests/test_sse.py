@@ -98,3 +98,11 @@ def test_a_line_without_an_end_is_given_up():
     parser = LineParser(limit_bytes=10)
     with pytest.raises(ProviderError, match="over 10 bytes"):
         parser.feed(b"x" * 11)
+
+
+@given(st.lists(st.sampled_from([b"data: a", b"data: ", b"data: b\ndata: c", b"event: x", b"\n"])))
+def test_plain_events_are_split_as_those_of_several_lines_are(lines):
+    stream = b"".join(line + b"\n\n" for line in lines)
+    slow = SseParser()
+    parts = [event for byte in stream for event in slow.feed(bytes([byte]))]
+    assert parse([stream]) == parts + slow.finish()

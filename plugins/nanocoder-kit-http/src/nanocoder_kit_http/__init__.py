@@ -8,6 +8,7 @@ from nanocoder_kit_http.encoded_messages import EncodedMessages
 from nanocoder_kit_http.failures import FinalError, failure_in_stream, failure_of_status
 from nanocoder_kit_http.json_text import (
     decode_json,
+    decode_objects,
     encode_json,
     parse_arguments,
     replace_surrogates,
@@ -59,6 +60,7 @@ __all__ = [
     "as_str",
     "close_calls",
     "decode_json",
+    "decode_objects",
     "encode_json",
     "failure_in_stream",
     "failure_of_status",

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from nanocoder import BadArguments, ProviderError, parse_json
@@ -42,6 +42,17 @@ def decode_json(data: bytes) -> Any:
             f"the server sent something that is not JSON ({_reason(error)}): cut or damaged",
             kind="protocol",
         ) from error
+
+
+def decode_objects(texts: Sequence[bytes]) -> Sequence[dict[str, Any]] | None:
+    """Read JSON objects in one go; None where one is damaged or no object: then one by one."""
+    try:
+        values = json.loads((b"[%b]" % b",".join(texts)).decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return None
+    # Two damaged texts may be whole when they are joined, but then there is one fewer.
+    is_sound = len(values) == len(texts) and all(isinstance(value, dict) for value in values)
+    return values if is_sound else None
 
 
 def parse_arguments(text: str) -> tuple[Mapping[str, Any], str]:

@@ -167,7 +167,10 @@ class Deltas:
     def text_of(self, kind: type[Delta]) -> str:
         """Return all text of one kind."""
         pending = "".join(self._run) if kind is self._kind else ""
-        return replace_surrogates("".join(self._all[kind]) + pending)
+        # The pieces are let go of, so that a long text is not held twice.
+        joined = "".join(self._all[kind])
+        self._all[kind] = [joined]
+        return replace_surrogates(joined + pending)
 
     def _flush(self) -> None:
         joined = "".join(self._run)

@@ -60,19 +60,19 @@ class SseParser:
             self._grow(len(chunk))
             return []
         self._tail.append(chunk[:cut])
-        lines = b"".join(self._tail).split(b"\n")
+        text = b"".join(self._tail)
         rest = chunk[cut + 1 :]
         self._tail = [rest] if rest else []
-        events = self._take(lines)
+        events = self._take(text)
         self._size = sum(map(len, self._data))
         self._grow(len(rest))
         return events
 
     def finish(self) -> list[SseEvent]:
         """Return the last event of a stream that ended without an empty line."""
-        lines = [b"".join(self._tail), b""]
+        text = b"".join(self._tail) + b"\n"
         self._tail = []
-        return self._take(lines)
+        return self._take(text)
 
     def _with_plain_newlines(self, chunk: bytes) -> bytes:
         if self._skip_lf and chunk:
@@ -88,10 +88,18 @@ class SseParser:
         if self._size > self._limit:
             raise _too_large(self._limit)
 
-    def _take(self, lines: list[bytes]) -> list[SseEvent]:
+    def _take(self, text: bytes) -> list[SseEvent]:
         if self._at_start:
             self._at_start = False
-            lines[0] = lines[0].removeprefix(_BOM)
+            text = text.removeprefix(_BOM)
+        if text.startswith(b"data: ") and text.endswith(b"\n") and not (self._data or self._event):
+            # Most servers send nothing but events of one line: those are split in one go.
+            pieces = text[len(b"data: ") : -1].split(b"\n\ndata: ")
+            if text.count(b"\n") == 2 * len(pieces) - 1:
+                return [SseEvent("", piece) for piece in pieces]
+        return self._take_lines(text.split(b"\n"))
+
+    def _take_lines(self, lines: list[bytes]) -> list[SseEvent]:
         events = []
         for line in lines:
             if line.startswith(b"data: "):

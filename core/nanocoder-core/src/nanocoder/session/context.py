@@ -87,7 +87,7 @@ class Context:
             return
         if tokens < self._not_before and self._conversation.messages[-1].role == "tool":
             return
-        if window.is_assumed:
+        if window.is_assumed and not self._earlier:
             yield Event("notice", {"text": ASSUMED.format(window.model)})
         yield from self.shorten("nearly_full")
 

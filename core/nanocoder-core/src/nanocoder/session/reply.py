@@ -124,7 +124,7 @@ class Reply:
         if not isinstance(piece.text, str):
             raise TypeError(f"{type(piece).__name__}.text is {type(piece.text).__name__}, not str")
         if isinstance(piece, Finished):
-            self.finished, self._is_finished = _sound(piece), True
+            self.finished, self._is_finished, self._texts = _sound(piece), True, [piece.text]
         elif isinstance(piece, Notice):
             yield Event("notice", {"text": piece.text})
         elif isinstance(piece, TextDelta):
