@@ -199,7 +199,7 @@ def _new_help(file: Path | None, state: str) -> str:
 
     host = Host()
     commands, problem = host.commands()
-    text = build(commands, ()).format_help()
+    text = build(commands).format_help()
     if file is not None and problem is None:
         from nanocoder_files import replace_file
 

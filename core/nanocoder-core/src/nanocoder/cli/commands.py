@@ -2,14 +2,13 @@
 
 import re
 from argparse import (
-    SUPPRESS,
     Action,
     ArgumentParser,
     BooleanOptionalAction,
     Namespace,
     RawDescriptionHelpFormatter,
 )
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from importlib import import_module
 from typing import Any, Final, NoReturn
@@ -202,79 +201,64 @@ Commands = Mapping[str, Command[Any]]
 Note = Callable[[Action, Argument], object]
 
 
-class UnknownCommandError(UsageError):
-    """A command, or an action of *group*, that does not exist."""
-
-    def __init__(self, message: str, group: str, name: str, choices: Sequence[str]) -> None:
-        super().__init__(message)
-        self.group, self.name, self.choices = group, name, choices
-
-
 class Parser(ArgumentParser):
-    """Raises instead of leaving, and knows what was probably meant."""
+    """Raises instead of leaving, and knows what was probably meant.
 
-    action_names: Sequence[str] = ()
+    It takes no shortened option: a later option could change what it means.
+    """
+
+    def __init__(self, prog: str, arguments: Iterable[Argument] = (), **options: Any) -> None:
+        super().__init__(prog, allow_abbrev=False, **options)
+        self.add(arguments)
+
+    def add(self, arguments: Iterable[Argument], note: Note = lambda *_: None) -> None:
+        """Add *arguments*; *note* gets each as argparse has it and as it was declared."""
+        rivals: dict[str, Any] = {"": self}
+        for argument in arguments:
+            if argument.rival_group not in rivals:
+                rivals[argument.rival_group] = self.add_mutually_exclusive_group()
+            place = rivals[argument.rival_group]
+            note(place.add_argument(*argument.names, **_details(argument)), argument)
 
     def error(self, message: str) -> NoReturn:
         """Raise UsageError."""
-        see = f"; see `{self.prog} --help`"
         if choice := re.match(_CHOICE, message):
             name, value, listed = choice.groups()
-            choices = re.findall(r"'([^']*)'", listed)
-            hint = did_you_mean(value, choices, ".")
+            hint = did_you_mean(value, re.findall(r"'([^']*)'", listed), ".")
             message = f"{name}: unknown value {value!r}{hint} Choose from {listed}"
-            if name in {"COMMAND", "ACTION"}:
-                group = self.prog.partition(" ")[2]
-                raise UnknownCommandError(message + see, group, value, choices)
         if number := re.match(_NUMBER, message):
             name, kind, value = number.groups()
             message = f"{name}: expected {'a whole' if kind == 'int' else 'a'} number, got {value}"
-        if message.endswith("required: ACTION"):
-            message = f"name an action: {', '.join(self.action_names)}"
-        raise UsageError(message + see)
+        raise UsageError(f"{message}; see `{self.prog} --help`")
 
 
-EXACT: Final[Any] = partial(Parser, allow_abbrev=False)
-"""Makes parsers that take no shortened option: a later option could change what it means."""
-
-
-def build(
-    commands: Commands = COMMANDS,
-    named: Collection[str] | None = None,
-    *,
-    note: Note = lambda _action, _argument: None,
-) -> Parser:
-    """Return the parser of *commands*; those that *named* leaves out have no arguments.
-
-    Making all of them is a good part of a start; where none is named, their names are enough.
-    *note* gets each argument as the parser has it and as it was declared.
-    """
+def build(commands: Commands = COMMANDS, note: Note = lambda *_: None) -> Parser:
+    """Return the parser of all *commands*, for their help and for what completes words."""
     form = RawDescriptionHelpFormatter
-    parser: Parser = EXACT(
-        "nanocoder", description=DESCRIPTION, epilog=EPILOG, formatter_class=form
-    )
-    _add(parser, BEFORE_A_COMMAND, note)
-    parser.set_defaults(**DEFAULTS)
-    # Without `prog` argparse would write the usage, which imports shutil.
-    places: Any = parser.add_subparsers(
-        dest="command", metavar="COMMAND", parser_class=EXACT, prog=parser.prog
-    )
+    parser = Parser("nanocoder", description=DESCRIPTION, epilog=EPILOG, formatter_class=form)
+    parser.add(BEFORE_A_COMMAND, note)
+    places: Any = parser.add_subparsers(metavar="COMMAND", parser_class=Parser)
     for name in first_words(commands):
-        actions = {
-            command.name.partition(" ")[2]: command
-            for command in commands.values()
-            if command.name.startswith(f"{name} ")
-        }
+        actions = actions_of(name, commands)
         text = commands[name].help if name in commands else ", ".join(actions)
-        if named is None or name in named:
-            inner = places.add_parser(name, help=text, description=text)
-            if actions:
-                _add_actions(inner, actions, note)
-            else:
-                _add(inner, commands[name].arguments, note, inherited=True)
-        elif not named:
-            places.add_parser(name, help=text)
+        inner = places.add_parser(name, help=text, description=text)
+        if not actions:
+            inner.add(commands[name].arguments, note)
+            continue
+        inner_places = inner.add_subparsers(metavar="ACTION", parser_class=Parser)
+        for action, command in actions.items():
+            inner_places.add_parser(action, help=command.help).add(command.arguments, note)
     return parser
+
+
+def actions_of(group: str, commands: Commands) -> Commands:
+    """Return the commands whose first word is *group*, by their second word."""
+    beginning = f"{group} "
+    return {
+        name.removeprefix(beginning): command
+        for name, command in commands.items()
+        if name.startswith(beginning)
+    }
 
 
 def first_words(commands: Collection[str]) -> list[str]:
@@ -292,29 +276,6 @@ def target_of(argument: Argument) -> str:
     """Return the name under which the value of an argument is found."""
     long = [name for name in argument.names if name.startswith("--")] or [*argument.names]
     return argument.target or long[0].lstrip("-").replace("-", "_")
-
-
-def _add_actions(parser: Parser, actions: Commands, note: Note) -> None:
-    parser.action_names = list(actions)
-    places: Any = parser.add_subparsers(
-        dest="action", metavar="ACTION", required=True, parser_class=EXACT, prog=parser.prog
-    )
-    for name, action in actions.items():
-        _add(places.add_parser(name, help=action.help), action.arguments, note, inherited=True)
-
-
-def _add(
-    parser: Parser, arguments: Sequence[Argument], note: Note, *, inherited: bool = False
-) -> None:
-    """Add *arguments*; a default of an *inherited* one would hide a value before the command."""
-    rivals: dict[str, Any] = {"": parser}
-    for argument in arguments:
-        if argument.rival_group not in rivals:
-            rivals[argument.rival_group] = parser.add_mutually_exclusive_group()
-        details = _details(argument)
-        if inherited and target_of(argument) in DEFAULTS:
-            details["default"] = SUPPRESS
-        note(rivals[argument.rival_group].add_argument(*argument.names, **details), argument)
 
 
 def _details(argument: Argument) -> dict[str, Any]:

@@ -2,20 +2,22 @@
 
 import os
 import shlex
-from argparse import Namespace
+from argparse import REMAINDER, Namespace
 from collections.abc import Collection, Sequence
 from functools import partial
 from itertools import takewhile
-from typing import Final
+from typing import Any, Final
 
 from nanocoder_schema import did_you_mean
 
 from nanocoder.cli.commands import (
     BEFORE_A_COMMAND,
     COMMANDS,
+    DEFAULTS,
     HELP,
     Commands,
-    UnknownCommandError,
+    Parser,
+    actions_of,
     build,
     first_words,
     options_of,
@@ -23,11 +25,18 @@ from nanocoder.cli.commands import (
 )
 from nanocoder.cli.host import Host
 from nanocoder.errors import NanocoderError, UsageError
-from nanocoder.hooks.contributions import Argument
+from nanocoder.hooks.contributions import Argument, Command
 
 HABITS: Final = ("-p", "--print", "--prompt")
 """How other agents spell `run`."""
 INSTALL: Final = "plugins install"
+IDLE: Final = {
+    "model": "--model",
+    "mode": "--mode",
+    "resume": "--continue",
+    "store": "--ephemeral",
+}
+"""Options that a command without sessions would ignore, by what they set."""
 CALL: Final = "NANOCODER_CALL"
 """Set in the environment of every process that a tool starts."""
 IN_CALL: Final = "a tool call may not change nanocoder's configuration; run this yourself"
@@ -35,50 +44,73 @@ IN_CALL: Final = "a tool call may not change nanocoder's configuration; run this
 
 def command_of(words: Sequence[str]) -> "partial[int]":
     """Return the command that *words* name, ready to be called; raises UsageError."""
+    front = Parser("nanocoder", BEFORE_A_COMMAND, add_help=False)
+    front.add_argument("words", nargs=REMAINDER)
+    front.set_defaults(**DEFAULTS, command="chat")
     words = _without_habit(words)
-    named = {word for word in words if word in COMMANDS}
-    is_foreign = bool(words) and words[0] not in COMMANDS and not words[0].startswith("-")
-    if not is_foreign and not {*HELP} & {*words}:  # help lists the commands of plugins, too
-        try:
-            return _runnable(words, COMMANDS, named)
-        except UsageError:
-            pass  # the parser that knows every command says what is wrong
-    host = Host(_directory(words))
-    commands, problem = host.commands()
-    if is_foreign and words[0] not in first_words(commands):
-        if problem is not None:
-            raise problem
-        prompt = "" if any(word.startswith("-") for word in words) else " ".join(words)
-        _refuse_missing(host, words[0])
-        raise _no_command(words[0], first_words(commands), prompt)
-    _refuse_wrong_option(words, commands)
-    try:
-        return _runnable(words, commands)
-    except UnknownCommandError as error:
-        _refuse_missing(host, f"{error.group} {error.name}".lstrip())
-        if error.group:
-            raise
-        raise _no_command(error.name, error.choices) from None
-
-
-def _runnable(
-    words: Sequence[str], commands: Commands, named: Collection[str] | None = None
-) -> "partial[int]":
-    """Parse *words* and return what runs the command; raises UsageError."""
-    values, rest = build(commands, named).parse_known_args(list(words))
-    name = " ".join(filter(None, (values.command, getattr(values, "action", ""))))
-    arguments = commands[name].arguments if name else BEFORE_A_COMMAND
-    rest = _with_late_words(arguments, values, rest)
+    values, rest = front.parse_known_args(words)
+    named = vars(values).pop("words")
+    if {*HELP} & {*rest}:
+        build(Host(_directory(words)).commands()[0]).parse_args(["--help"])
     if rest:
+        raise _unknown(rest[0], BEFORE_A_COMMAND)
+    if named:
+        command = _match(named, COMMANDS)
+        if command is None or command.run is None:
+            command = _match_of_plugins(named, Host(_directory(words)))
+        values.command = command.name
+        _read(values, command, named[len(command.name.split()) :])
+    return partial(_start, values)
+
+
+def _match(named: Sequence[str], commands: Commands) -> Command[Any] | None:
+    """Return the command whose name is the first two of the words *named*, or the first one."""
+    pairs = ((named[:count], commands.get(" ".join(named[:count]))) for count in (2, 1))
+    return next(
+        (command for words, command in pairs if command and command.name.split() == words), None
+    )
+
+
+def _match_of_plugins(named: Sequence[str], host: Host) -> Command[Any]:
+    """Return a command that is not the core's own; raises UsageError where there is none."""
+    commands, problem = host.commands()
+    command = _match(named, commands)
+    group, action = [*named, ""][:2]
+    actions = actions_of(group, commands)
+    if command is not None and (" " in command.name or not actions):
+        return command
+    if action in HELP:
+        build(commands).parse_args([group, "--help"])
+    see = f"; see `nanocoder {group} --help`"
+    if actions and not action:
+        raise UsageError(f"name an action: {', '.join(actions)}{see}")
+    if problem is not None:
+        raise problem
+    _refuse_missing(host, f"{group} {action}" if actions else group)
+    if actions:
+        hint = did_you_mean(action, actions, ".")
+        raise UsageError(f"there is no action {action!r}{hint} Actions: {', '.join(actions)}{see}")
+    prompt = group if any(word.startswith("-") for word in named) else " ".join(named)
+    raise _no_command(group, first_words(commands), prompt)
+
+
+def _read(values: Namespace, command: Command[Any], words: Sequence[str]) -> None:
+    """Add the values of the arguments of *command* to *values*; raises UsageError.
+
+    What stood before the command holds, where *words* do not say otherwise.
+    """
+    parser = Parser(f"nanocoder {command.name}", command.arguments, description=command.help)
+    _, rest = parser.parse_known_args(words, values)
+    if rest := _with_late_words(command.arguments, values, rest):
         _refuse_loose_words(values, rest)
-        raise _unknown(next((word for word in rest if word.startswith("-")), rest[0]), arguments)
-    _refuse_idle_options(name, arguments, values)
-    return partial(_start, values, name or "chat")
+        unknown = next((word for word in rest if word.startswith("-")), rest[0])
+        raise _unknown(unknown, command.arguments)
+    _refuse_idle_options(command, values)
 
 
-def _start(values: Namespace, name: str) -> int:
+def _start(values: Namespace) -> int:
     """Run a command with what was parsed for it; returns its exit code."""
-    host = Host.of(values)
+    host, name = Host.of(values), values.command
     command = COMMANDS.get(name)
     if command is None:
         offer = host.plugins.offered("commands", name)
@@ -108,10 +140,10 @@ def _refuse_missing(host: Host, name: str) -> None:
         raise UsageError(f"`nanocoder {name}` needs a package: {installer} {package}")
 
 
-def _no_command(name: str, commands: Collection[str], prompt: str = "") -> UsageError:
+def _no_command(name: str, commands: Collection[str], prompt: str) -> UsageError:
     """Make the error for a word that is no command: a slip, or a prompt."""
     hint = did_you_mean(name, commands, ".")
-    quoted = shlex.quote(prompt or name)
+    quoted = shlex.quote(prompt)
     return UsageError(
         f"there is no command {name!r}{hint} To give a prompt: nanocoder run {quoted};"
         f" to start a conversation with it: nanocoder chat {quoted};"
@@ -156,22 +188,12 @@ def _with_late_words(
     return list(rest)
 
 
-def _refuse_idle_options(command: str, arguments: Sequence[Argument], values: Namespace) -> None:
+def _refuse_idle_options(command: Command[Any], values: Namespace) -> None:
     """Raise UsageError for an option before a command that would do nothing with it."""
-    targets = {target_of(argument) for argument in arguments}
-    for name in ("model", "mode", "resume"):
-        if name not in targets and getattr(values, name, None):
-            option = "--continue" if name == "resume" else f"--{name}"
-            raise UsageError(f"{option} does not apply to `nanocoder {command}`")
-
-
-def _refuse_wrong_option(words: Sequence[str], commands: Commands) -> None:
-    """Raise UsageError for a misspelt option before the command, whose value is taken for one."""
-    options = options_of(BEFORE_A_COMMAND)
-    for word in takewhile(lambda word: word not in first_words(commands), words):
-        name = word.split("=")[0]
-        if word.startswith("--") and name not in options:
-            raise _unknown(word, BEFORE_A_COMMAND)
+    targets = {target_of(argument) for argument in command.arguments}
+    for name, option in IDLE.items():
+        if name not in targets and getattr(values, name):
+            raise UsageError(f"{option} does not apply to `nanocoder {command.name}`")
 
 
 def _unknown(word: str, arguments: Sequence[Argument]) -> UsageError:

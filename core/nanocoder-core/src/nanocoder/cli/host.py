@@ -120,7 +120,7 @@ class Host:
         """Return the parser of every command; *note* gets each of its arguments."""
         from nanocoder.cli.commands import build  # to complete words is a command of a plugin
 
-        return build(self.commands()[0], note=note)
+        return build(self.commands()[0], note)
 
     def chat(self, resume: str = "", prompt: str = "") -> int:
         """Start a conversation, or go on with the session *resume*; returns the exit code."""
