@@ -205,6 +205,6 @@ def test_the_command_prints_a_page(nanocoder):
     assert done.stdout.startswith("<!doctype html>\n")
     assert "<em>Hi</em>" in done.stdout
     assert "\x1b" not in done.stdout
-    assert "secrets" in done.stderr
+    assert "Secrets of known forms" in done.stderr
     wrong = nanocoder("sessions", "export", "last", "--format", "pdf")
     assert (wrong.returncode, "unknown value 'pdf'" in wrong.stderr) == (2, True)

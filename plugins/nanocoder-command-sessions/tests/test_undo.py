@@ -369,7 +369,27 @@ def test_a_fork_goes_on_by_itself(nanocoder, work):
     assert (done.returncode, "nothing to undo" in done.stderr) == (1, True)
 
 
-def test_sess_023_an_export_is_inert_whole_and_says_to_look_for_secrets(nanocoder, work):
+# SESS-023
+def test_an_export_has_no_secrets_unless_it_should(nanocoder, work):
+    token = "ghp_" + "c" * 36
+    folder = nanocoder.home / ".local/state/nanocoder/sessions"
+    (nanocoder.cwd / "s.txt").write_text("a harmless line\n")
+    work(("read_file", {"path": "s.txt"}))
+    [journal] = folder.glob("*.jsonl")
+
+    def with_token(record):  # as a store that redacts nothing would have kept it
+        text = json.dumps(record.data).replace("a harmless line", token)
+        return evolve(record, data=json.loads(text))
+
+    rewrite_journal(journal, with_token)
+    for form in ("markdown", "json", "html"):
+        done = nanocoder("sessions", "export", "--format", form)
+        assert (done.returncode, token in done.stdout) == (0, False)
+        assert "[secret: github-token]" in done.stdout
+        assert token in nanocoder("sessions", "export", "--format", form, "--unredacted").stdout
+
+
+def test_an_export_is_inert_whole_and_says_to_look_for_secrets(nanocoder, work):
     (nanocoder.cwd / "a.txt").write_text("```\n\x1b]52;c;eA==\x07 TOKEN=synthetic\n````\n")
     work(("read_file", {"path": "a.txt"}))
     done = nanocoder("sessions", "export")
@@ -378,7 +398,7 @@ def test_sess_023_an_export_is_inert_whole_and_says_to_look_for_secrets(nanocode
     assert "TOKEN=synthetic\n" in done.stdout
     assert "\n`````\n" in done.stdout
     assert "\x1b" not in done.stdout
-    assert "secrets" in done.stderr
+    assert "Secrets of known forms" in done.stderr
     data = json.loads(nanocoder("sessions", "export", "--output", "json").stdout)
     assert [one["role"] for one in data["messages"]] == ["user", "assistant", "tool", "assistant"]
 

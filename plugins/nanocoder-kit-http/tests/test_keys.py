@@ -5,6 +5,7 @@ import os
 import pytest
 from nanocoder import Cancel, ConfigError
 from nanocoder_kit_http import Client, Key
+from nanocoder_kit_redact import Redactor
 from nanocoder_testing.server import ScriptedServer, events
 
 ACME = Key("ACME_API_KEY")
@@ -26,12 +27,14 @@ def test_a_file_with_a_new_key_counts_from_the_next_request_on(tmp_path, monkeyp
     monkeypatch.setenv("ACME_API_KEY_FILE", str(file))
     with ScriptedServer(events(1)) as server:
         client = Client(server.url, key=ACME)
-        for key in ("first", "second\n"):
+        for key in ("first-key", "second-key\n"):
             file.write_text(key)
             list(client.stream_events("/x", b"{}", Cancel()))
         client.close()
-    assert sent_keys(server) == ["Bearer first", "Bearer second"]
-    assert client.secrets == ["first", "second"]
+    assert sent_keys(server) == ["Bearer first-key", "Bearer second-key"]
+    assert Redactor().redact("first-key second-key") == " ".join(
+        ["[secret: ACME_API_KEY_FILE]"] * 2
+    )
     assert ACME.source == "ACME_API_KEY_FILE"
 
 

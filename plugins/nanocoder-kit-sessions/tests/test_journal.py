@@ -383,3 +383,26 @@ def test_a_kill_at_any_moment_loses_no_acknowledged_record(tmp_path):
     kills, different, _ = map(int, done.stdout.split())
     assert kills == 200
     assert different > 50
+
+
+TOKEN = "ghp_" + "c" * 36
+
+
+# INJ-062
+def test_no_secret_reaches_the_file_and_the_session_goes_on(tmp_path):
+    store = SessionStore(tmp_path)
+    session_id, journal = store.create(tmp_path)
+    call = {"id": "1", "name": "write_file", "arguments": {"path": TOKEN, "content": f"k={TOKEN}"}}
+    reply = {"role": "assistant", "text": f"It is {TOKEN}.", "calls": [call]}
+    journal.append("message", {"role": "user", "text": f"Use {TOKEN}", "typed": f"Use {TOKEN}"})
+    journal.append("message", {**reply, "native": {"acme": [{"text": TOKEN, "signature": "s"}]}})
+    journal.append("call.finished", {"call_id": "1", "result": {"output": TOKEN, "call_id": "1"}})
+    journal.append("message", {"role": "assistant", "text": "x", "native": {"acme": ["kept"]}})
+    journal.close()
+    assert store.path(session_id).read_text().count(TOKEN) == 1  # the name of the file
+    user, assistant, results, last = store.resume(session_id).messages
+    assert user.typed == user.text == "Use [secret: github-token]"
+    assert assistant.text == "It is [secret: github-token]."
+    assert assistant.calls[0].arguments == {"path": TOKEN, "content": "k=[secret: github-token]"}
+    assert (assistant.native, last.native) == (None, {"acme": ["kept"]})
+    assert results.results[0].output == "[secret: github-token]"

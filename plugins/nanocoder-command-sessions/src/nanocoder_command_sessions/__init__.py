@@ -118,7 +118,12 @@ def _reading() -> list[Command[Host]]:
             "sessions export",
             "print a session as Markdown, HTML or JSON",
             _lazy("reading", "export"),
-            (SESSION, *FORMATS, DIRECTORY),
+            (
+                SESSION,
+                *FORMATS,
+                Argument("--unredacted", "with secrets, as the session has them", kind="flag"),
+                DIRECTORY,
+            ),
         ),
         Command(
             "sessions resume",

@@ -31,7 +31,7 @@ TOKENS: Final = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_wr
 POLICY: Final = (
     "default-src 'none'; style-src 'sha256-{}'; img-src data:; base-uri 'none'; form-action 'none'"
 )
-FOOTER: Final = "Exported by nanocoder {}. It contains everything the model read, possibly secrets."
+FOOTER: Final = "Exported by nanocoder {}. Review it before sharing: it has what the model read."
 STYLE_FILES: Final = (STYLES, Path(__file__).with_name("page.css"))
 
 

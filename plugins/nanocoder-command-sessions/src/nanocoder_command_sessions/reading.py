@@ -1,17 +1,26 @@
 """`nanocoder sessions show` and `export`: the transcript of a session."""
 
 from argparse import Namespace
+from collections.abc import Iterable
 from typing import Any, Final
 
 from nanocoder import Host, Message, brief, encode_message, one_line, spoken
-from nanocoder_kit_sessions import Transcript, session_store
+from nanocoder_kit_redact import Redactor
+from nanocoder_kit_sessions import Record, Transcript, session_store
 from nanocoder_kit_sessions.prompts import prompt_numbers, prompts_of
+from nanocoder_kit_sessions.redaction import without_secrets
+from nanocoder_kit_sessions.transcript import repaired
 
 from nanocoder_command_sessions.archive import read_session
 
 OUTPUT_CHARS: Final = 2_000
 LINE_COLUMNS: Final = 160
-SECRETS: Final = "Contains everything the model read, possibly secrets. Review before sharing."
+REDACTED: Final = (
+    "Secrets of known forms are replaced by [secret: …]. Review the rest before sharing."
+)
+UNREDACTED: Final = (
+    "Contains everything that the session keeps, possibly secrets. Review before sharing."
+)
 
 
 def show(arguments: Namespace, host: Host) -> int:
@@ -30,22 +39,31 @@ def show(arguments: Namespace, host: Host) -> int:
 
 
 def export(arguments: Namespace, host: Host) -> int:
-    """Print a whole transcript, for people who read it elsewhere."""
+    """Print a whole transcript, for people who read it elsewhere, without secrets."""
     store = session_store(host)
     session_id = store.find(arguments.id, cwd=host.cwd)
-    transcript = store.transcript(session_id)
+    records = store.records(session_id)
+    if not arguments.unredacted:
+        records = _without_secrets(records)
+    transcript = repaired(records, store.path(session_id).with_suffix(""))
     if arguments.format == "json":
         host.print_json({"session_id": session_id, **_data(transcript)})
     elif arguments.format == "html":
         from nanocoder_command_sessions.page import as_page  # few sessions are exported
 
-        host.print_line(as_page(session_id, store.records(session_id), transcript))
+        host.print_line(as_page(session_id, records, transcript))
     else:
         from nanocoder_command_sessions.markdown import as_markdown
 
         host.print_line(as_markdown(session_id, transcript))
-    host.say(SECRETS)
+    host.say(UNREDACTED if arguments.unredacted else REDACTED)
     return 0
+
+
+def _without_secrets(records: Iterable[Record]) -> list[Record]:
+    """Return *records* without secrets; those of older sessions were kept as they came."""
+    redactor = Redactor()
+    return [without_secrets(record, redactor) for record in records]
 
 
 def _data(transcript: Transcript) -> dict[str, Any]:

@@ -34,11 +34,10 @@ _OK: Final = 200
 class Client:
     """A server at *base_url*, whose connections stay open; one thread uses it at a time.
 
-    The *key* is read for each request, and never appears in an error; *secrets* has those that were
-    sent. *proxy* is a URL, "environment" (HTTPS_PROXY, NO_PROXY) or "". SSL_CERT_FILE or
-    SSL_CERT_DIR choose the certificates. Redirects are errors: a key must not follow one to another
-    server. A test may pass a *transport* of httpx, such as its MockTransport, in place of the
-    network.
+    The *key* is read for each request, and never appears in an error. *proxy* is a URL,
+    "environment" (HTTPS_PROXY, NO_PROXY) or "". SSL_CERT_FILE or SSL_CERT_DIR choose the
+    certificates. Redirects are errors: a key must not follow one to another server. A test may pass
+    a *transport* of httpx, such as its MockTransport, in place of the network.
     """
 
     def __init__(
@@ -61,7 +60,6 @@ class Client:
         self._timeouts = _with_header_timer(timeouts or Timeouts(), self.is_local)
         self._proxy = "" if self.is_local else proxy
         self._key = key
-        self.secrets: list[str] = []
         self._has_answered = False
         self._breaker = breaker_of(self._base_url)
         self.budget = self._breaker.budget
@@ -147,12 +145,7 @@ class Client:
 
     def _key_header(self) -> Mapping[str, str]:
         """Return the header with the key; raises ConfigError for a key that cannot be sent."""
-        headers = self._key.headers() if self._key else {}
-        for value in headers.values():
-            secret = value.removeprefix("Bearer ")
-            if secret not in self.secrets:
-                self.secrets.append(secret)
-        return headers
+        return self._key.headers() if self._key else {}
 
     def _open(self) -> "tuple[httpx.Client, Bounds]":
         from nanocoder_kit_http import transport  # httpx takes 30 ms; only a request needs it
@@ -191,7 +184,6 @@ class Client:
             body,
             host=self.host,
             headers=response.headers,
-            secrets=self.secrets,
             key_from=self._key.source if self._key else "",
         )
         raise self._breaker.counted(error)
@@ -200,7 +192,7 @@ class Client:
         if first.lstrip()[:1] != b"<" and not content_type.startswith("text/html"):
             return
         page = _read_up_to(first, chunks, ERROR_BYTES).decode("utf-8", "replace")
-        words = one_line(words_of_page(page), self.secrets)
+        words = one_line(words_of_page(page))
         raise FinalError(
             f"{self.host} answered with an HTML page instead of a reply{words and ' '}{words};"
             " is the base URL right?",
@@ -210,7 +202,7 @@ class Client:
     def _network_failure(self, error: Exception, timers: RequestTimers) -> ProviderError:
         import httpx  # as above
 
-        detail = one_line(str(error) or type(error).__name__, self.secrets)
+        detail = one_line(str(error) or type(error).__name__)
         if isinstance(error, httpx.ReadTimeout):
             return timers.expired()
         if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):

@@ -2,10 +2,11 @@
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
 from nanocoder import ProviderError, without_password
+from nanocoder_kit_redact import Redactor
 
 MESSAGE_CHARS: Final = 500
 RETRIED_KINDS: Final = frozenset({"network", "overloaded", "rate_limit", "unavailable"})
@@ -79,7 +80,6 @@ def failure_of_status(
     *,
     host: str,
     headers: Mapping[str, str] | None = None,
-    secrets: Sequence[str] = (),
     key_from: str = "",
 ) -> ProviderError:
     """Return the error for an answer that is not 200, with the wait that its headers ask for.
@@ -89,9 +89,7 @@ def failure_of_status(
     message, code = _describe_body(body)
     kind = _kind(status, code, message)
     wait = retry_after_s(headers or {}, time.time())
-    text = (
-        f"{host} answered {status}: {one_line(message, secrets)}{_advice(kind, status, key_from)}"
-    )
+    text = f"{host} answered {status}: {one_line(message)}{_advice(kind, status, key_from)}"
     if wait is not None and kind in {"rate_limit", "overloaded", "unavailable"}:
         text += f" (it asks to wait {wait:,.0f} s)"
     retry = _RETRY_WORDS.get((headers or {}).get("x-should-retry", "").strip().lower())
@@ -106,13 +104,13 @@ def _advice(kind: str, status: int, key_from: str) -> str:
     return f"; the key in {key_from} is not accepted: is it expired, or for another server?"
 
 
-def failure_in_stream(error: Any, *, host: str, secrets: Sequence[str] = ()) -> ProviderError:
+def failure_in_stream(error: Any, *, host: str) -> ProviderError:
     """Return the error for an error object inside a reply."""
     message, code = _message_and_code(error)
     status = error.get("code") if isinstance(error, Mapping) else None
     status = status if isinstance(status, int) and status >= _FIRST_ERROR_STATUS else 0
     kind = _kind(status, code, message)
-    text = f"{host} broke off the reply: {one_line(message or code, secrets)}"
+    text = f"{host} broke off the reply: {one_line(message or code)}"
     return ProviderError(text, kind=kind, status=status)
 
 
@@ -123,10 +121,9 @@ def last_words(partial: str) -> str:
     return f" (after {len(partial):,} characters, ending {one_line(partial[-80:])!r})"
 
 
-def one_line(text: str, secrets: Sequence[str] = ()) -> str:
-    """Return one printable line of at most 500 characters without any of *secrets*."""
-    for secret in filter(None, secrets):
-        text = text.replace(secret, "[key]")
+def one_line(text: str) -> str:
+    """Return one printable line of at most 500 characters without secrets."""
+    text = Redactor().redact(text)
     text = "".join(letter if letter.isprintable() else " " for letter in text[: 4 * MESSAGE_CHARS])
     text = without_password(" ".join(text.split()))
     return text if len(text) <= MESSAGE_CHARS else text[: MESSAGE_CHARS - 2] + " …"

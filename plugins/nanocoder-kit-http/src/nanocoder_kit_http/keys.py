@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from nanocoder import ConfigError
+from nanocoder_kit_redact import remember
 
 KEY_FILE: Final = "_FILE"
 KEY_BYTES: Final = 16 * 1024
@@ -35,6 +36,7 @@ class Key(NamedTuple):
                 f"{self.source} holds no usable key:"
                 " it has spaces, line breaks or non-ASCII characters"
             )
+        remember(key, self.source)
         return key
 
     def headers(self) -> dict[str, str]:

@@ -70,7 +70,7 @@ class HttpProvider:
         priced: Callable[[Usage], Usage],
     ) -> Pieces:
         """Yield the reply to what *send* sends, and send it again while that is allowed."""
-        context = ReplyContext(self._client.host, self._ids, self._client.secrets, priced)
+        context = ReplyContext(self._client.host, self._ids, priced)
 
         def attempt() -> Any:
             yield from read_reply(send(), decode(context), request, self._written)

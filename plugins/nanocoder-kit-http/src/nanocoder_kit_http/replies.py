@@ -95,16 +95,15 @@ def read_reply(
 
 
 class ReplyContext(NamedTuple):
-    """What a decoder needs to know: the server, the ids of the session, secrets, and the price."""
+    """What a decoder needs to know: the server, the ids of the session, and the price."""
 
     host: str
     used_ids: set[str]
-    secrets: Sequence[str] = ()
     priced: Callable[[Usage], Usage] = lambda usage: usage
 
     def failure(self, error: Any) -> ProviderError:
         """Return the error for an error object inside the reply."""
-        return failure_in_stream(error, host=self.host, secrets=self.secrets)
+        return failure_in_stream(error, host=self.host)
 
 
 class Reply:

@@ -2,6 +2,5 @@
 
 from nanocoder_kit_process.environment import SYSTEM_PATH, environment
 from nanocoder_kit_process.programs import find_program, without_workspace
-from nanocoder_kit_process.secrets import without_secrets
 
-__all__ = ["SYSTEM_PATH", "environment", "find_program", "without_secrets", "without_workspace"]
+__all__ = ["SYSTEM_PATH", "environment", "find_program", "without_workspace"]

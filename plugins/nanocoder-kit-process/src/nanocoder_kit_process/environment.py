@@ -7,7 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from nanocoder_kit_process.secrets import SECRET_NAME, SECRET_VALUE
+from nanocoder_kit_redact import Redactor, is_secret_name
 
 NAMES: Final = frozenset(
     {
@@ -78,7 +78,7 @@ def _passes(name: str, value: str, allowed: Collection[str]) -> bool:
         return False
     if "@" in value and ADDRESSES.fullmatch(name):
         return False
-    return not (SECRET_NAME.search(name) or SECRET_VALUE.search(value))
+    return not (is_secret_name(name) or Redactor({}).holds_secret(value))
 
 
 def _clean_path(path: str, hidden: Path | None) -> str:

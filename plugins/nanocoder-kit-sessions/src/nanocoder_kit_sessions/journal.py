@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from nanocoder import Message, UsageError
 from nanocoder_files import append_all, lock_file, open_private, sync_directory
+from nanocoder_kit_redact import Redactor
 
 from nanocoder_kit_sessions.records import Record, Scan, read, title_of
+from nanocoder_kit_sessions.redaction import without_secrets
 
 if TYPE_CHECKING:
     from nanocoder_kit_sessions.transcript import Transcript
@@ -152,6 +154,7 @@ class FileJournal(RecordJournal):
         self._pending: deque[bytes] = deque()
         self._warn = warn
         self._is_new = after is None
+        self._redactor = Redactor()
 
     @property
     def artifacts(self) -> Path:
@@ -184,7 +187,7 @@ class FileJournal(RecordJournal):
     def _keep(self, record: Record, *, sync: bool) -> None:
         if self._descriptor < 0:
             return
-        self._pending.append(record.line())
+        self._pending.append(without_secrets(record, self._redactor).line())
         self._flush(sync=sync)
         if record.kind == "run.finished":
             self._check()

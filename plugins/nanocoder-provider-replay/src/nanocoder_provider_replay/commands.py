@@ -1,6 +1,5 @@
 """`nanocoder sessions record` and `sessions to-test`: a session becomes a recording or a test."""
 
-import os
 import re
 from argparse import Namespace
 from collections.abc import Iterable, Iterator, Mapping
@@ -8,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from nanocoder import Host, UsageError, encode_message, named_paths
-from nanocoder_kit_process import without_secrets
+from nanocoder_kit_redact import Redactor, redact_value
 from nanocoder_kit_sessions import Record, session_store
 from nanocoder_kit_sessions.transcript import repaired
 
@@ -101,16 +100,8 @@ def _repeatable(records: Iterable[Record]) -> Iterator[Record]:
 
 
 def _without_secrets(message: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: _cleaned(message[name]) for name in KEPT if name in message}
-
-
-def _cleaned(value: Any) -> Any:
-    """Return *value* with every text in it without what looks secret."""
-    if isinstance(value, str):
-        return without_secrets(value, os.environ)
-    if isinstance(value, Mapping):
-        return {key: _cleaned(item) for key, item in value.items()}
-    return [_cleaned(item) for item in value] if isinstance(value, list) else value
+    redactor = Redactor()
+    return {name: redact_value(message[name], redactor) for name in KEPT if name in message}
 
 
 def _as_list(prompts: list[str]) -> str:
@@ -127,7 +118,7 @@ def _named_files(recording: Recording, root: Path) -> Iterator[tuple[str, str]]:
             continue
         if place.stat().st_size <= MAX_FILE_BYTES:
             text = place.read_text(encoding="utf-8", errors="replace")
-            yield str(place.relative_to(root.resolve())), without_secrets(text, os.environ)
+            yield str(place.relative_to(root.resolve())), Redactor().redact(text)
 
 
 def _write(path: Path, text: str) -> None:

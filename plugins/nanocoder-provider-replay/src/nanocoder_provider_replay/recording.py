@@ -1,7 +1,6 @@
 """A recording: the messages of a session, and what a later run of it may do differently."""
 
 import json
-import os
 import re
 from collections.abc import Mapping, Sequence
 from difflib import unified_diff
@@ -10,7 +9,7 @@ from typing import Any, Final, Literal
 
 from attrs import frozen
 from nanocoder import BadArguments, Message, ProviderError, encode_message, parse_json
-from nanocoder_kit_process import without_secrets
+from nanocoder_kit_redact import Redactor
 
 FORMAT: Final = 1
 MAX_BYTES: Final = 256 * 1024 * 1024
@@ -135,7 +134,7 @@ def _texts(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[tuple[str, s
 def _equal(old: str, new: str, cwd: str, may_differ: Sequence[str]) -> bool:
     if old == new:
         return True
-    new = without_secrets(new, os.environ)  # as they were removed from the recording
+    new = Redactor().redact(new)  # as they were removed from the recording
     varying = re.compile("|".join(f"(?:{pattern})" for pattern in may_differ))
     old, new = (
         varying.sub("~", text) for text in (old.replace(cwd or _WORKSPACE, _WORKSPACE), new)

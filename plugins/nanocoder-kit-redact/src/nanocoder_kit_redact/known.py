@@ -1,0 +1,84 @@
+"""The secrets that are known by their value: of the environment, and keys that were read."""
+
+import json
+import re
+import threading
+from collections.abc import Mapping
+from typing import Final
+from urllib.parse import quote
+
+SECRET_NAME: Final = re.compile(
+    r"KEY|TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|COOKIE|AUTH|PRIVATE|SIGNATURE|_PAT$|_DSN$",
+    re.IGNORECASE,
+)
+PLACE_NAME: Final = re.compile(r"_(?:FILE|PATH|DIR|SOCK|HOME|COMMAND)$|^XAUTHORITY$", re.IGNORECASE)
+"""Variables that say where a secret is; what they hold is no secret."""
+SHORTEST: Final = 8
+"""A shorter value may be any word of a text."""
+SHORTEST_LINE: Final = 20
+LONGEST: Final = 8_192
+
+
+def is_secret_name(name: str) -> bool:
+    """Tell whether a variable of this name holds a secret."""
+    return SECRET_NAME.search(name) is not None
+
+
+class _Remembered:
+    """The keys that this process has read, wherever they came from; never written anywhere."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.values: dict[str, str] = {}
+
+    def add(self, value: str, kind: str) -> None:
+        with self._lock:  # a new table, because others may be going through the old one
+            self.values = {**self.values, **dict.fromkeys(_spellings(value), kind)}
+
+
+# One for the process: a key that one session reads must not appear in the journal of another.
+_REMEMBERED: Final = _Remembered()
+
+
+def remember(value: str, kind: str) -> None:
+    """Take *value* out of all text from now on; *kind* is what its placeholder says."""
+    if value and value not in _REMEMBERED.values:
+        _REMEMBERED.add(value, re.sub(r"[^A-Za-z0-9_-]+", "-", kind).strip("-") or "key")
+
+
+class KnownValues:
+    """The values that are secret beside their kinds: of *environment*, and those remembered."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self._of_environment = {
+            spelling: re.sub(r"[^A-Za-z0-9_-]", "-", name)
+            for name, value in environment.items()
+            if is_secret_name(name) and not PLACE_NAME.search(name) and not value.startswith("/")
+            for spelling in _spellings(value)
+        }
+        self._seen: Mapping[str, str] = {}
+        self._all = self._of_environment
+
+    def current(self) -> Mapping[str, str]:
+        """Return all of them, with what was remembered by now."""
+        remembered = _REMEMBERED.values
+        if remembered is not self._seen:
+            self._seen, self._all = remembered, {**self._of_environment, **remembered}
+        return self._all
+
+
+def _spellings(value: str) -> set[str]:
+    """Return how a value may appear in a text: as it is, in JSON, in a URL; lines one by one."""
+    lines = {value.strip()}
+    if "\n" in value.strip():
+        lines = {line for line in map(str.strip, value.splitlines()) if _is_secret_line(line)}
+    spellings = {
+        spelling
+        for line in lines
+        for spelling in (line, json.dumps(line)[1:-1], json.dumps(line, ensure_ascii=False)[1:-1])
+    } | {quote(line, safe="") for line in lines}
+    return {text for text in spellings if SHORTEST <= len(text) <= LONGEST}
+
+
+def _is_secret_line(line: str) -> bool:
+    return len(line) >= SHORTEST_LINE and " " not in line and not line.startswith("-----")

@@ -1,0 +1,129 @@
+"""The redactor: finds secrets in a text, or in a stream of pieces, and puts placeholders there."""
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
+
+from nanocoder_kit_redact.forms import AHEAD, BEHIND, FORMS, PEM_ANCHOR
+from nanocoder_kit_redact.known import SHORTEST, KnownValues
+from nanocoder_kit_redact.placeholders import placeholder
+
+_KEEP_BEHIND: Final = BEHIND + 1
+
+
+class _Span(NamedTuple):
+    """Where a secret is; of two that begin at one place the longer sorts first."""
+
+    start: int
+    negative_end: int
+    order: int
+    kind: str
+
+    @property
+    def end(self) -> int:
+        return -self.negative_end
+
+
+class Redactor:
+    """Takes secrets out of text, in linear time.
+
+    Secrets are the values of variables of *environment* whose names look secret, keys that this
+    process has read, and text of a known form: vendors' tokens, private keys, JSON web tokens,
+    passwords in addresses.
+    """
+
+    def __init__(self, environment: Mapping[str, str] = os.environ) -> None:
+        self._known = KnownValues(environment)
+
+    def redact(self, text: str) -> str:
+        """Return *text* with a placeholder in the place of each secret."""
+        if len(text) < SHORTEST:
+            return text
+        stream = self.stream()
+        return stream.feed(text) + stream.finish()
+
+    def holds_secret(self, text: str) -> bool:
+        """Tell whether *text* holds a secret."""
+        return next(_spans(text, 0, len(text), self._known.current()), None) is not None
+
+    def stream(self) -> "RedactorStream":
+        """Return a stream: what it returns does not depend on where its text was cut."""
+        return RedactorStream(self._known.current())
+
+
+class RedactorStream:
+    """Redacts a text that comes in pieces; holds back what the next piece could change."""
+
+    def __init__(self, values: Mapping[str, str]) -> None:
+        self._values = values
+        self._pieces: list[str] = []
+        self._size = 0
+        self._text = ""  # from a little before what is not decided yet
+        self._decided = 0  # a place in it: all before has been returned
+        self._covered = 0  # a place in it: up to there a placeholder stands already
+        self._waiting: list[_Span] = []
+
+    def feed(self, piece: str) -> str:
+        """Take *piece* and return what is certain by now."""
+        self._pieces.append(piece)
+        self._size += len(piece)
+        # Without a line end nothing becomes certain before there are many characters more.
+        return self._advance() if "\n" in piece or self._size > AHEAD else ""
+
+    def finish(self) -> str:
+        """Return the rest; nothing may be fed afterwards."""
+        self._join()
+        return self._release(len(self._text))
+
+    def _advance(self) -> str:
+        self._join()
+        return self._release(max(self._decided, self._certain()))
+
+    def _join(self) -> None:
+        self._text = "".join([self._text, *self._pieces])
+        self._pieces, self._size = [], 0
+
+    def _certain(self) -> int:
+        """Return up to where no further text can change what is a secret."""
+        far = len(self._text) - AHEAD
+        line_end = self._text.rfind("\n") + 1
+        # Only a private key reaches over lines.
+        pem = self._text.find(PEM_ANCHOR, max(self._decided, far + 1, 0), line_end)
+        return max(far, pem if pem >= 0 else line_end)
+
+    def _release(self, end: int) -> str:
+        spans = sorted((*self._waiting, *_spans(self._text, self._decided, end, self._values)))
+        pieces, cursor = [], max(self._decided, self._covered)
+        for span in spans:
+            if span.start >= end:
+                break
+            if span.start >= self._covered:
+                pieces += [self._text[cursor : span.start], placeholder(span.kind)]
+            self._covered = cursor = max(self._covered, span.end)
+        pieces.append(self._text[cursor:end])
+        self._waiting = [span for span in spans if span.start >= end]
+        self._forget(end)
+        return "".join(pieces)
+
+    def _forget(self, end: int) -> None:
+        """Drop the text that has been returned, except what decides how a word begins."""
+        gone = max(0, end - _KEEP_BEHIND)
+        self._text = self._text[gone:]
+        self._decided = end - gone
+        self._covered = max(0, self._covered - gone)
+        self._waiting = [
+            _Span(span.start - gone, span.negative_end + gone, span.order, span.kind)
+            for span in self._waiting
+        ]
+
+
+def _spans(text: str, start: int, end: int, values: Mapping[str, str]) -> Iterator[_Span]:
+    """Yield the secrets that are recognised by what begins from *start* to before *end*."""
+    for value, kind in values.items():
+        place = text.find(value, start, end + len(value) - 1)
+        while place >= 0:
+            yield _Span(place, -(place + len(value)), -1, kind)
+            place = text.find(value, place + 1, end + len(value) - 1)
+    for order, form in enumerate(FORMS):
+        for first, last in form.spans(text, start, end):
+            yield _Span(first, -last, order, form.kind)

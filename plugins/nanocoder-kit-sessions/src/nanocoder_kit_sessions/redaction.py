@@ -1,0 +1,47 @@
+"""What a journal on a disk does not keep: keys, tokens, passwords in what was said and done.
+
+A resumed session reads placeholders where secrets were. Undo is not affected: it works on backups
+of the files, which are copies, and not on what the journal says about calls.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from attrs import evolve
+from nanocoder_kit_redact import Redactor, redact_value
+
+from nanocoder_kit_sessions.records import Record
+
+REDACTED: Final = frozenset(
+    (
+        *("message", "notice", "run.started", "run.steered", "run.finished", "telemetry.failed"),
+        *("call.started", "call.finished", "call.edited", "call.denied", "transcript.compacted"),
+    )
+)
+"""Kinds of records with text; the others say where files are, and are needed as they are."""
+
+
+def without_secrets(record: Record, redactor: Redactor) -> Record:
+    """Return *record* without secrets, the very same if it has none."""
+    if record.kind not in REDACTED:
+        return record
+    data = _without_secrets(record.data, redactor)
+    return record if data is record.data else evolve(record, data=data)
+
+
+def _without_secrets(data: Mapping[str, Any], redactor: Redactor) -> Mapping[str, Any]:
+    if "messages" in data:
+        messages = [_message(message, redactor) for message in data["messages"]]
+        data = {**data, "messages": messages}
+    return _message(data, redactor)
+
+
+def _message(data: Mapping[str, Any], redactor: Redactor) -> Mapping[str, Any]:
+    """Return a message, or other data, without secrets.
+
+    What a provider signed it would refuse changed: then the message goes without it.
+    """
+    redacted: Mapping[str, Any] = redact_value(data, redactor)
+    if "native" in data and redacted["native"] is not data["native"]:
+        return {**redacted, "native": None}
+    return redacted
