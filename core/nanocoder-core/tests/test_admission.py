@@ -17,7 +17,7 @@ from nanocoder import (
     hookimpl,
     tool,
 )
-from nanocoder.path.queue import Admission
+from nanocoder.tools.queue import Admission
 from nanocoder_testing import opened, play
 
 

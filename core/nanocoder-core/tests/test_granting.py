@@ -70,7 +70,7 @@ def test_the_event_of_an_approval_says_what_was_granted(tmp_path, scope):
         _, events = called(session, "note", {"target": "a"})
     [approved] = [event for event in events if event.kind == "call.approved"]
     granted = {"scope": scope, "grants": ("note(a)",), "lasts_s": 60.0}
-    assert approved.data == {"always": False, **granted}
+    assert approved.data == {"always": False, "actors": [], **granted}
 
 
 @pytest.mark.contract("C9")

@@ -164,6 +164,10 @@ class Verdict(Value):
     call that this one is a step of. A verdict that allows and *covers_steps* agrees to the steps of
     a composed call, too; without it each step is judged by itself. A verdict that asks may offer
     *grants*: rules, as text, that together would allow exactly this call.
+
+    The rest are obligations. *arguments* replace the call's own, which is then checked and judged
+    again; *sandbox* lets the call start processes in a sandbox only; *persons* is how many
+    different people have to approve it, and more than one makes an allow an ask.
     """
 
     decision: Decision
@@ -174,6 +178,9 @@ class Verdict(Value):
     asks_inside_composed: bool = False
     covers_steps: bool = False
     grants: tuple[str, ...] = ()
+    arguments: Mapping[str, Any] | None = None
+    sandbox: bool = False
+    persons: int = 1
 
 
 @lazy_frozen
@@ -222,6 +229,7 @@ class ApprovalRequest(Value):
     would do (a diff, a command), *sequence* counts up within the session. After *timeout_s* seconds
     (0: no limit) the call is denied, and an answer counts no more. *always* says in words what an
     answer with `always` would agree to, *grants* are the rules that one with a *scope* would save.
+    *approved_by* are those who approved the call already, where it needs another person.
     """
 
     id: str
@@ -238,6 +246,7 @@ class ApprovalRequest(Value):
     timeout_s: float = 0.0
     always: str = ""
     grants: tuple[str, ...] = ()
+    approved_by: tuple[str, ...] = ()
 
 
 @lazy_frozen
@@ -246,7 +255,8 @@ class ApprovalAnswer(Value):
 
     *arguments* replaces the call's own ("edit"), *always* keeps the consent for the session. A
     *scope* ("session", "project", "user") grants the rules that the request offers, for *lasts_s*
-    seconds (0: until they are revoked, or the session ends).
+    seconds (0: until they are revoked, or the session ends). *actor* is who answered, as the screen
+    knows them: a name that they cannot choose themselves.
     """
 
     id: str
@@ -257,6 +267,7 @@ class ApprovalAnswer(Value):
     always: bool = False
     scope: str = ""
     lasts_s: float = 0.0
+    actor: str = ""
 
 
 @lazy_frozen

@@ -38,6 +38,7 @@ def read_answer(request: ApprovalRequest, timeout_s: float, cancelled: Cancel) -
 
 def _answer(request: ApprovalRequest, values: Mapping[str, Any]) -> ApprovalAnswer:
     arguments, reason, digest = (values.get(name) for name in ("arguments", "reason", "digest"))
+    actor = values.get("actor")
     if arguments is not None and not isinstance(arguments, dict):
         raise _NoAnswerError("the answer's arguments are not an object")
     if not isinstance(digest, str):
@@ -49,6 +50,7 @@ def _answer(request: ApprovalRequest, values: Mapping[str, Any]) -> ApprovalAnsw
         reason=reason if isinstance(reason, str) else "",
         arguments=arguments,
         always=values.get("always") is True,
+        actor=actor if isinstance(actor, str) else "",
         scope=values.get("scope", ""),
         lasts_s=values.get("lasts_s", 0.0),
     )

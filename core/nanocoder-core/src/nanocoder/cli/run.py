@@ -255,14 +255,21 @@ def explain(arguments: argparse.Namespace, host: Host) -> int:
         tool.signature.check(values)
         session.approvals.session = evolve(session.info, agent=arguments.agent)
         explained = ToolCall("explained", tool.name, values)
-        verdict = _placed(host, session.approvals.verdict(explained, tool))
-        votes = session.approvals.verdicts(explained, tool)
-        everyone = [_placed(host, vote) for vote in votes]
+        judgement = session.approvals.judge(explained, tool)
+        verdict = _placed(host, judgement.verdict)
+        everyone = [_placed(host, vote) for vote in judgement.votes]
+    changed = {"rewritten_by": judgement.rewritten_by, "arguments": judgement.call.arguments}
     if arguments.output == "json":
-        data = {"tool": tool.name, **verdict_data(verdict)}
+        data = {"tool": tool.name, **changed, **verdict_data(verdict)}
         print_json({**data, "verdicts": [verdict_data(each) for each in everyone]})
         return 0
     print_line(f"{verdict.decision}: {verdict.reason}")
+    if judgement.rewritten_by:
+        print_line("{rewritten_by} changes the arguments to {arguments}".format_map(changed))
+    if verdict.sandbox:
+        print_line("processes start in a sandbox only")
+    if verdict.persons > 1:
+        print_line(f"{verdict.persons} different people have to approve it")
     rows = [
         (
             each.plugin or "core",

@@ -325,8 +325,8 @@ def nanocoder_before_execute(
     """Judge one call before it runs.
 
     Called: once per call, after its arguments were checked, and again when a person edited them or
-    agreed to them, now with `edited` set: a policy that counts calls does not count those.
-    Results: the strictest verdict wins; None means no opinion.
+    agreed to them, or a policy rewrote them, with `edited` set: those are counted already.
+    Results: the strictest verdict wins, with the obligations of all; None means no opinion.
     Raises: counts as deny. A policy that breaks never opens the gate.
     Example: `return Verdict(Decision.DENY, "main is protected") if pushes_to_main(call) else None`
     """

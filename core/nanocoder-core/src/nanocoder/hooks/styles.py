@@ -5,16 +5,18 @@ here each implementation is called by itself, in the order of the plugins' names
 says what a failure means. Hooks that a session waits for have a deadline.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from operator import attrgetter
+from typing import Any, NamedTuple, TypeVar
 
 from attrs import evolve
-from nanocoder_schema import Shown, lazy_frozen
+from nanocoder_schema import Shown, canonical_json, copy_arguments, json_problem, lazy_frozen
 
 from nanocoder.deadline import LateError, run_with_deadline
-from nanocoder.errors import NanocoderError, PluginError
-from nanocoder.values import Decision, Verdict, wrong_field
+from nanocoder.errors import BadArguments, NanocoderError, PluginError
+from nanocoder.tools.tool import ANY_TOOL, Tool
+from nanocoder.values import Decision, Risk, ToolCall, Verdict, wrong_field
 
 T = TypeVar("T")
 Report = Callable[[PluginError], None]
@@ -33,6 +35,8 @@ DEADLINES_S: Mapping[str, float] = {
 OF_PLUGIN = frozenset({"settings", "resource"})
 """Arguments that each plugin has of its own; the caller passes functions of the plugin's name."""
 
+MAX_REWRITES = 8
+"""How often policies may rewrite the arguments of one call before it is refused."""
 STRICTNESS = {Decision.ALLOW: 0, Decision.ASK: 1, Decision.DENY: 2}
 
 
@@ -150,7 +154,7 @@ def _answers(
 def judge(
     implementations: Iterable[Implementation], report: Report, arguments: Mapping[str, Any]
 ) -> list[Verdict]:
-    """Hear every policy and return their verdicts; the one of the highest `strictness` counts.
+    """Hear every policy and return their verdicts, which `join` makes one.
 
     A policy that fails denies, None is no opinion.
     """
@@ -158,11 +162,90 @@ def judge(
     return [verdict for verdict in verdicts if verdict is not None]
 
 
-def strictness(verdict: Verdict) -> tuple[int, bool, bool]:
+class Judgement(NamedTuple):
+    """The verdict on *call*, the *votes* that it was made from, and who rewrote the call.
+
+    *rewritten_by* names the plugins in their order; it is empty where the call is as it came.
+    """
+
+    call: ToolCall
+    verdict: Verdict
+    votes: Sequence[Verdict]
+    rewritten_by: str = ""
+
+    @property
+    def is_plain_allow(self) -> bool:
+        """Tell whether the call may run just as it is."""
+        return self.verdict.decision is Decision.ALLOW and not self.rewritten_by
+
+
+def judge_call(
+    policies: Sequence[Implementation], report: Report, context: Mapping[str, Any], call: ToolCall
+) -> Judgement:
+    """Judge *call*; one that a policy rewrites is checked and judged again, never more loosely.
+
+    *context* has the other arguments of the hook, the tool among them.
+    """
+    votes, rewriters, plugin = list[Verdict](), list[str](), ""
+    problem = f"still changes the arguments after {MAX_REWRITES} changes"
+    for _ in range(MAX_REWRITES):
+        # A copy: what is asked about, and its digest, stay as they are whatever a plugin does.
+        copied = evolve(call, arguments=copy_arguments(call.arguments))
+        latest = judge(policies, report, {**context, "call": copied})
+        votes += latest or [_default_verdict(call, context["tool"])]
+        verdict, change = join(votes), _rewriting(latest, call)
+        if verdict.decision is Decision.DENY or change is None:
+            return Judgement(call, verdict, votes, ", ".join(rewriters))
+        plugin, arguments = change.plugin, copy_arguments(change.arguments or {})
+        try:
+            context["tool"].signature.check(arguments)
+        except BadArguments as error:
+            problem = f"made wrong arguments: {error}"
+            break
+        call = evolve(call, arguments=arguments, edited=True)
+        rewriters.append(plugin)
+    denial = Verdict(Decision.DENY, f"policy {plugin!r} {problem}", plugin=plugin)
+    return Judgement(call, denial, [*votes, denial])
+
+
+def _default_verdict(call: ToolCall, tool: Tool[..., Any]) -> Verdict:
+    if tool.is_read_only and tool.risk is Risk.SAFE and not tool.wants_consent(call.arguments):
+        return Verdict(Decision.ALLOW, "a safe tool that only reads", source="default")
+    if ANY_TOOL in tool.composed_of:
+        return Verdict(Decision.ALLOW, "each call inside it is judged on its own", source="default")
+    reason = "no policy is installed, so everything except safe reading needs your approval"
+    return Verdict(Decision.ASK, reason, source="default")
+
+
+def join(verdicts: Sequence[Verdict]) -> Verdict:
+    """Return the strictest of *verdicts* with the obligations of all, whatever their order."""
+    strictest = max(sorted(verdicts, key=attrgetter("plugin")), key=_strictness)
+    sandbox = any(verdict.sandbox for verdict in verdicts)
+    persons = max(verdict.persons for verdict in verdicts)
+    grants = () if persons > 1 else strictest.grants  # no rule stands in for a second person
+    return evolve(strictest, arguments=None, sandbox=sandbox, persons=persons, grants=grants)
+
+
+def _strictness(verdict: Verdict) -> tuple[int, bool, bool, bool]:
     """Rank verdicts; an ask that comes from a rule outranks a default ask."""
     asks = verdict.decision is Decision.ASK
     inside = asks and verdict.asks_inside_composed
-    return STRICTNESS[verdict.decision], inside, asks and bool(verdict.rule)
+    by_rule = asks and bool(verdict.rule)
+    return STRICTNESS[verdict.decision], inside, by_rule, not verdict.covers_steps
+
+
+def _rewriting(verdicts: Iterable[Verdict], call: ToolCall) -> Verdict | None:
+    """Return the verdict whose arguments replace those of *call*, the first by its plugin's name.
+
+    The others have their turn when the call is judged again.
+    """
+    now = canonical_json(dict(call.arguments))
+    changes = [
+        verdict
+        for verdict in verdicts
+        if verdict.arguments is not None and canonical_json(dict(verdict.arguments)) != now
+    ]
+    return min(changes, key=attrgetter("plugin"), default=None)
 
 
 def _verdict_of(
@@ -175,12 +258,13 @@ def _verdict_of(
             return None
         if not isinstance(value, Verdict) or not isinstance(value.decision, Decision):
             raise implementation.error(wrong_type(value, Verdict))
-        if problem := wrong_field(value):
+        if problem := wrong_field(value) or json_problem(value.arguments, objects=Mapping):
             raise implementation.error(f"returned a wrong Verdict: {problem}")
     except PluginError as error:
         report(error)
         return Verdict(Decision.DENY, f"policy {plugin!r} failed: {_cause(error)}", plugin=plugin)
-    return evolve(value, plugin=plugin)
+    is_ask = value.decision is Decision.ALLOW and value.persons > 1
+    return evolve(value, plugin=plugin, decision=Decision.ASK if is_ask else value.decision)
 
 
 def _cause(error: PluginError) -> str:

@@ -13,7 +13,13 @@ from nanocoder_schema import canonical_json, copy_arguments
 
 from nanocoder.cancel import Cancel
 from nanocoder.deadline import run_with_deadline
-from nanocoder.errors import ApprovalNeeded, Cancelled, Denied, TimedOut
+from nanocoder.errors import (
+    ApprovalNeeded,
+    Cancelled,
+    Denied,
+    TimedOut,
+    ToolError,
+)
 from nanocoder.hooks import styles
 from nanocoder.path.in_flight import InFlight
 from nanocoder.path.preview import DRY_RUN_RESULT, Preview, Previews, is_performed
@@ -21,7 +27,7 @@ from nanocoder.path.worker import Ask, Emitted, Steps
 from nanocoder.plugins import Plugins
 from nanocoder.tools.outcome import request_data, verdict_data
 from nanocoder.tools.session_info import SessionInfo
-from nanocoder.tools.tool import ANY_TOOL, Tool
+from nanocoder.tools.tool import Tool
 from nanocoder.values import (
     ApprovalAnswer,
     ApprovalRequest,
@@ -77,16 +83,11 @@ class Approvals:
         self.dry_run_rows = []
         return self.dry_run_rows if self.session.dry_run else None
 
-    def verdict(self, call: ToolCall, tool: Tool[..., Any]) -> Verdict:
-        """Return the strictest verdict of all policies; without any, all but safe reading asks."""
-        return max(self.verdicts(call, tool), key=styles.strictness)
-
-    def verdicts(self, call: ToolCall, tool: Tool[..., Any]) -> list[Verdict]:
-        """Return every policy's verdict, for explaining."""
+    def judge(self, call: ToolCall, tool: Tool[..., Any]) -> styles.Judgement:
+        """Return the verdict of all policies on *call*; without any, all but safe reading asks."""
         policies = self._plugins.implementations("nanocoder_before_execute")
-        arguments = self._hook_arguments(call, tool)
-        verdicts = styles.judge(policies, self._plugins.report, arguments)
-        return verdicts or [_default_verdict(call, tool)]
+        context = {"tool": tool, "session": self.session, "settings": self._plugins.settings}
+        return styles.judge_call(policies, self._plugins.report, context, call)
 
     def authorize(self, flight: InFlight) -> Steps:
         """Check and judge a call, and ask the person for the approval that the verdict demands.
@@ -101,9 +102,15 @@ class Approvals:
         flight.enter("policy")
         answered: Verdict | None = None
         for _ in range(MAX_QUESTIONS):
-            flight.verdict = self.verdict(flight.call, flight.tool)
+            judgement = self.judge(flight.call, flight.tool)
+            flight.verdict = judgement.verdict
             yield flight.event("call.decided", **verdict_data(flight.verdict))
             _refuse_denied(flight.verdict)
+            if plugin := judgement.rewritten_by:
+                new = judgement.call.arguments
+                yield flight.change("call.rewritten", f"the policy {plugin!r}", new, plugin=plugin)
+            if flight.verdict.sandbox:
+                self._require_sandbox(flight)
             is_shown = self.session.dry_run and not is_performed(flight.tool, flight.call.arguments)
             if not is_shown and self._is_agreed(flight, answered):
                 return
@@ -115,15 +122,16 @@ class Approvals:
             if is_shown:
                 yield self._show(flight, preview.text)
                 return
-            answer = yield from self._answer(flight, preview)
+            answer = yield from self._answers(flight, preview)
             if answer.arguments is not None:
                 answered = flight.verdict
-                yield self._edit(flight, answer.arguments)
+                yield flight.change("call.edited", "a person", arguments=answer.arguments)
             elif self._still_holds(flight):
                 flight.is_agreed = True
                 granted = flight.verdict.grants if answer.scope else ()
                 consent = {name: getattr(answer, name) for name in ("always", "scope", "lasts_s")}
-                yield flight.event("call.approved", **consent, grants=granted)
+                consent |= {"grants": granted, "actors": flight.actors}
+                yield flight.event("call.approved", **consent)
                 return
         raise Denied(f"denied: you were asked {MAX_QUESTIONS} times; each edit needed an approval")
 
@@ -134,6 +142,8 @@ class Approvals:
         at what the mode allows: such an approval does not hold for the steps.
         """
         verdict = flight.verdict
+        if verdict.persons > 1:  # each of them has to see this very call
+            return False
         if verdict.decision is Decision.ALLOW or flight.call.typed:
             flight.is_agreed = flight.is_covered or verdict.covers_steps
             return True
@@ -168,10 +178,41 @@ class Approvals:
         would = f"dry run: {name} would do this{after}"
         return flight.event("notice", text=f"{would}:\n{row['preview']}")
 
+    def _require_sandbox(self, flight: InFlight) -> None:
+        """Raise ToolError for a call that is allowed in a sandbox only and would run outside."""
+        effects, problem = flight.tool.effects, ""
+        if Effect.EXECUTE in effects and not self.session.find_sandbox():
+            problem = "this session has none (`sandbox` in the configuration)"
+        elif not effects or (Effect.NETWORK in effects and Effect.EXECUTE not in effects):
+            problem = "it works in nanocoder's own process"
+        if problem:
+            message = f"{flight.tool.name} is allowed in a sandbox only, and {problem}"
+            raise ToolError(message, error_class="sandbox_unavailable")
+
+    def _answers(
+        self, flight: InFlight, preview: Preview
+    ) -> Generator[Emitted, None, ApprovalAnswer]:
+        """Ask as many people as the verdict demands and return the last answer.
+
+        An edit ends that, because all of them are asked about the edited call.
+        """
+        flight.actors, persons = [], flight.verdict.persons
+        for count in itertools.count(1):
+            answer = yield from self._answer(flight, preview)
+            flight.actors += filter(None, [answer.actor.strip()])
+            if persons > 1 and len(set(map(str.casefold, flight.actors))) < count:
+                raise Denied(
+                    f"denied: {persons} different people have to approve this call, each by a name"
+                    f" of their own; approved by {', '.join(flight.actors) or 'no name'}"
+                )
+            if answer.arguments is not None or count >= persons:
+                break
+        return answer
+
     def _answer(
         self, flight: InFlight, preview: Preview
     ) -> Generator[Emitted, None, ApprovalAnswer]:
-        """Ask the person, and return their answer if it lets the call run."""
+        """Ask one person, and return their answer if it lets the call run."""
         request = self._request(flight, preview.text)
         question = Ask(request, flight.event("call.approval_requested", **request_data(request)))
         began = time.perf_counter()
@@ -196,17 +237,12 @@ class Approvals:
             raise Denied(f"denied: consent for the scope {answer.scope!r} was not offered")
         if answer.scope == "session":
             self.remembered.add((flight.call.name, *verdict.grants))
-        if answer.always:
+        if answer.always and verdict.persons == 1:
             # Consent covers the edited arguments, not the original ones.
             arguments = flight.call.arguments if answer.arguments is None else answer.arguments
             call = evolve(flight.call, arguments=copy_arguments(arguments))
             self.remembered.add(_key(verdict, call, flight.tool))
         return answer
-
-    def _edit(self, flight: InFlight, arguments: Mapping[str, Any]) -> Event:
-        flight.call = evolve(flight.call, arguments=copy_arguments(arguments), edited=True)
-        flight.arguments = flight.tool.signature.check(flight.call.arguments)
-        return flight.event("call.edited", arguments=flight.call.arguments)
 
     def _still_holds(self, flight: InFlight) -> bool:
         """Tell whether a yes answers what would be asked now; raises Denied for what is denied.
@@ -214,10 +250,14 @@ class Approvals:
         While the question was open the mode may have changed, or a path may have become a link.
         """
         # As a call that a person has seen: policies that count calls have counted it.
-        verdict = self.verdict(evolve(flight.call, edited=True), flight.tool)
+        judgement = self.judge(evolve(flight.call, edited=True), flight.tool)
+        verdict = judgement.verdict
         _refuse_denied(verdict)
         before = flight.verdict
+        is_more = verdict.sandbox > before.sandbox or verdict.persons > before.persons
         is_same = (verdict.rule, verdict.source) == (before.rule, before.source)
+        if judgement.rewritten_by or is_more:
+            return False
         return is_same or verdict.decision is Decision.ALLOW
 
     def ask(
@@ -263,7 +303,12 @@ class Approvals:
         return [styles.Implementation("session", hook, own, (argument,))]
 
     def _request(self, flight: InFlight, preview: str) -> ApprovalRequest:
-        call, tool = flight.call, flight.tool
+        call, tool, verdict = flight.call, flight.tool, flight.verdict
+        reason = verdict.reason
+        if flight.changed_by and not call.edited:
+            reason += f"; {flight.changed_by} changed the arguments"
+        if verdict.persons > 1:
+            reason += f"; {verdict.persons} people have to approve it"
         return ApprovalRequest(
             id=os.urandom(8).hex(),
             sequence=next(self._sequence),
@@ -272,13 +317,14 @@ class Approvals:
             risk=tool.risk,
             effects=tool.effects,
             plugin=f"{tool.plugin} {tool.version}".strip(),
-            reason=flight.verdict.reason,
+            reason=reason,
             preview=preview,
             cwd=str(self.session.cwd),
             steps=tool.composed_of,
             timeout_s=self._timeout_s,
-            always=_scope_of_always(flight.verdict, call, tool),
-            grants=flight.verdict.grants,
+            always=_scope_of_always(verdict, call, tool),
+            grants=verdict.grants,
+            approved_by=tuple(flight.actors),
         )
 
     def _hook_arguments(self, call: ToolCall, tool: Tool[..., Any]) -> dict[str, Any]:
@@ -329,20 +375,10 @@ def _is_exact(call: ToolCall, tool: Tool[..., Any]) -> bool:
 
 
 def _scope_of_always(verdict: Verdict, call: ToolCall, tool: Tool[..., Any]) -> str:
+    if verdict.persons > 1:
+        return "this call only, because several people have to approve it"
     if _is_exact(call, tool):
         return f"{call.name} with exactly these arguments, in this session"
     if verdict.rule:
         return f"every {call.name} call that {verdict.rule!r} asks about, in this session"
     return f"every {call.name} call in this session, for any file"
-
-
-def _default_verdict(call: ToolCall, tool: Tool[..., Any]) -> Verdict:
-    if tool.is_read_only and tool.risk is Risk.SAFE and not tool.wants_consent(call.arguments):
-        return Verdict(Decision.ALLOW, "a safe tool that only reads", source="default")
-    if ANY_TOOL in tool.composed_of:
-        return Verdict(Decision.ALLOW, "each call inside it is judged on its own", source="default")
-    return Verdict(
-        Decision.ASK,
-        "no policy is installed, so everything except safe reading needs your approval",
-        source="default",
-    )

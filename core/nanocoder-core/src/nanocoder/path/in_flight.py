@@ -1,12 +1,12 @@
 """One call in flight: what each step of the path has found out about it, and what it changes."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attrs import Factory, evolve, field
-from nanocoder_schema import Shown, lazy_define
+from nanocoder_schema import Shown, copy_arguments, lazy_define
 
 from nanocoder.cancel import Cancel
 from nanocoder.errors import Cancelled, NanocoderError
@@ -32,7 +32,8 @@ class InFlight(Shown):
     steps share, and *rollback* takes back all that was changed through it. *arguments* are the
     checked ones that the handler gets, *ignored* those that count as not given. *is_agreed* says
     that a person agreed to the call as a whole, so that its steps need no approval of their own
-    while it runs. With a *result* the call is over, or never runs.
+    while it runs. *changed_by* says who changed the arguments that the model gave, *actors* who
+    approved the call by name. With a *result* the call is over, or never runs.
     """
 
     call: ToolCall
@@ -44,6 +45,8 @@ class InFlight(Shown):
     arguments: dict[str, Any] = field(factory=dict)
     ignored: tuple[str, ...] = ()
     is_agreed: bool = False
+    changed_by: str = ""
+    actors: list[str] = field(factory=list)
     is_running: bool = False
     state: dict[str, Any] = field(factory=dict)
     snapshot: "Snapshot | None" = None
@@ -85,6 +88,17 @@ class InFlight(Shown):
     def event(self, kind: str, **data: Any) -> Event:
         """Return an event of this call."""
         return Event(kind, data, self.call.id)
+
+    def change(self, kind: str, who: str, arguments: Mapping[str, Any], **data: Any) -> Event:
+        """Take *arguments* in place of the call's own and return the event that says so.
+
+        Raises: BadArguments.
+        """
+        edited = self.call.edited or kind == "call.edited"
+        self.call = evolve(self.call, arguments=copy_arguments(arguments), edited=edited)
+        self.arguments = self.tool.signature.check(self.call.arguments)
+        self.changed_by = who
+        return self.event(kind, arguments=self.call.arguments, **data)
 
     def enter(self, stage: str, error_class: str = "") -> None:
         """End the current stage, failed if there is an *error_class*, and begin another."""

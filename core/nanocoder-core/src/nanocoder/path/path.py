@@ -25,17 +25,17 @@ from nanocoder.hooks import styles
 from nanocoder.hooks.styles import problem_of
 from nanocoder.path.approval import Approvals
 from nanocoder.path.in_flight import InFlight
-from nanocoder.path.queue import Admission, Slot
 from nanocoder.path.worker import Ask, Steps, Worker, inquiry
 from nanocoder.plugins import Plugins
 from nanocoder.tools.outcome import (
     add_note,
     call_data,
-    edited_note,
+    changed_note,
     limit_output,
     refuse_unsound,
     result_of_error,
 )
+from nanocoder.tools.queue import Admission, Slot
 from nanocoder.tools.tool import MAX_DEPTH, Tool, ToolContext, ToolInfo
 from nanocoder.values import Event, ToolCall, ToolResult
 
@@ -301,8 +301,8 @@ class Executor:
     def _inspect(self, flight: InFlight) -> None:
         """Make the one result of a call: noted, seen by the plugins, fit to be read."""
         result = flight.outcome
-        if flight.call.edited:
-            result = add_note(result, edited_note(flight.call))
+        if flight.changed_by:
+            result = add_note(result, changed_note(flight.call, flight.changed_by))
         result = self._after_execute(flight, result)
         result = limit_output(flight.call, result, self._services.artifact)
         flight.result = evolve(result, metadata={**result.metadata, **flight.metadata()})

@@ -10,7 +10,6 @@ from nanocoder.config.places import own_folders
 from nanocoder.errors import ConfigError, UsageError
 from nanocoder.hooks.contributions import Dialect, Sessions, StoredSession
 from nanocoder.path.approval import Approver, Asker
-from nanocoder.path.queue import Admission
 from nanocoder.plugins import Plugins
 from nanocoder.session.conversation import Conversation
 from nanocoder.session.installed import (
@@ -27,6 +26,7 @@ from nanocoder.session.workspaces import (
     open_workspace,
     restore_interrupted_changes,
 )
+from nanocoder.tools.queue import Admission
 from nanocoder.tools.session_info import CallLimit, SessionInfo
 from nanocoder.values import Mode
 

@@ -18,6 +18,7 @@ RECORDED = frozenset(
         *("message", "notice", "session.changed", "session.finished", "telemetry.failed"),
         *("transcript.compacted", "run.started", "run.steered", "run.finished", "call.started"),
         *("call.returned", "call.approved", "call.edited", "call.denied", "call.restored"),
+        "call.rewritten",
     )
 )
 """Events that the journal keeps; a result is kept as `call.finished`."""

@@ -23,7 +23,7 @@ from nanocoder.session.report import Report, usage_data
 from nanocoder.session.runtime import Runtime
 from nanocoder.session.sub_sessions import SubSessions
 from nanocoder.tools.outcome import not_run
-from nanocoder.values import Decision, Event, Message, StopReason, ToolCall, Usage
+from nanocoder.values import Event, Message, StopReason, ToolCall, Usage
 
 TIME_IS_OVER = "stopped at the limit of {:g} s (max_seconds, --max-seconds)"
 LAST_WORDS = "The turn limit is reached. Answer now with what you have; no more tools will run."
@@ -264,8 +264,8 @@ class Run(Shown):
         """Return a small file's text if every tool that reads a path may read it, else nothing."""
         readers = [tool for tool in self.runtime.tool_list.tools().values() if tool.reads_one_path]
         calls = [ToolCall("named-file", tool.name, {"path": path}) for tool in readers]
-        verdicts = map(self.runtime.approvals.verdict, calls, readers)
-        if readers and all(verdict.decision is Decision.ALLOW for verdict in verdicts):
+        judgements = map(self.runtime.approvals.judge, calls, readers)
+        if readers and all(each.is_plain_allow for each in judgements):
             with suppress(ToolError):
                 return self.runtime.open_workspace().read_text(path, max_bytes=NAMED_FILE_CHARS)
         return ""

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from attrs import field
+from attrs import field, fields
 from nanocoder_schema import Shown, lazy_define
 
 from nanocoder.errors import NanocoderError, ProviderError
@@ -116,21 +116,12 @@ class Report(Shown):
 
     def data(self) -> dict[str, Any]:
         """Return the report as JSON-ready data."""
+        names = (field.name for field in fields(Report))
         return {
-            "text": self.text,
-            "answer": self.answer,
-            "truncated": self.truncated,
+            **{name: getattr(self, name) for name in names},
             "stop_reason": str(self.stop_reason),
-            "session_id": self.session_id,
-            "model": self.model,
-            "turns": self.turns,
             "usage": usage_data(self.usage),
             "cost": self.usage.cost,
-            "tool_calls": self.tool_calls,
-            "denials": self.denials,
-            "files_changed": self.files_changed,
-            "dry_run": self.dry_run,
-            "error": self.error,
             "signal": self.signal or None,
         }
 

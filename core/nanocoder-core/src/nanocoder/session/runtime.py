@@ -14,7 +14,6 @@ from nanocoder.errors import ConfigError, PluginError, ProviderError, ToolError
 from nanocoder.hooks import styles
 from nanocoder.hooks.contributions import Journal, Sessions
 from nanocoder.path.approval import Approvals, Approver, Asker
-from nanocoder.path.queue import Admission
 from nanocoder.plugins import Plugins
 from nanocoder.provider import Provider
 from nanocoder.session.conversation import Conversation
@@ -31,6 +30,7 @@ from nanocoder.session.prompt import system_prompt
 from nanocoder.session.report import Report
 from nanocoder.session.tool_list import ToolList
 from nanocoder.session.workspaces import SessionReadable
+from nanocoder.tools.queue import Admission
 from nanocoder.tools.session_info import SessionInfo
 from nanocoder.values import Usage
 

@@ -91,24 +91,25 @@ def call_data(call: ToolCall) -> dict[str, Any]:
     }
 
 
-def verdict_data(verdict: Verdict) -> dict[str, str]:
+def verdict_data(verdict: Verdict) -> dict[str, Any]:
     """Return a verdict as JSON-ready data."""
     names = ("decision", "reason", "rule", "source", "plugin")
-    return {name: str(getattr(verdict, name)) for name in names}
+    texts = {name: str(getattr(verdict, name)) for name in names}
+    return {**texts, "sandbox": verdict.sandbox, "persons": verdict.persons}
 
 
 def request_data(request: ApprovalRequest) -> dict[str, Any]:
     """Return an approval request as JSON-ready data."""
     names = ("id", "sequence", "digest", "reason", "preview", "timeout_s", "always", "grants")
-    data = {name: getattr(request, name) for name in names}
+    data = {name: getattr(request, name) for name in (*names, "approved_by")}
     call = {"tool": request.call.name, "arguments": request.call.arguments}
     return {**data, **call, "risk": str(request.risk)}
 
 
-def edited_note(call: ToolCall) -> str:
-    """Tell the model that a person changed its call: the transcript holds what it had asked for."""
+def changed_note(call: ToolCall, who: str) -> str:
+    """Tell the model *who* changed its call: the transcript holds what it had asked for."""
     arguments = clip(canonical_json(dict(call.arguments)), head=1_000, tail=500)
-    return f"[a person changed the arguments to {arguments}]"
+    return f"[{who} changed the arguments to {arguments}]"
 
 
 def add_note(result: ToolResult, note: str) -> ToolResult:
