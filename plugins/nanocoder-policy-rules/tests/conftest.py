@@ -1,3 +1,4 @@
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,6 +20,13 @@ def _tool(name: str, risk: str, effects: set[str], **more: Any) -> Tool[..., Any
     )
 
 
+@pytest.fixture(autouse=True)
+def state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the person's own state directory, which has no grants yet."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+    return Path(os.environ["XDG_STATE_HOME"], "nanocoder")
+
+
 @pytest.fixture
 def tools() -> dict[str, Tool[..., Any]]:
     all_tools = [
@@ -28,6 +36,8 @@ def tools() -> dict[str, Tool[..., Any]]:
         _tool("write_file", "medium", {"write"}),
         _tool("edit_file", "medium", {"read", "write"}),
         _tool("apply_patch", "dangerous", {"read", "write"}),
+        _tool("move_file", "medium", {"write"}),
+        _tool("http_check", "medium", {"read", "network"}),
         _tool("delete_file", "destructive", {"write"}),
         _tool("web_search", "safe", {"read", "network"}),
         _tool("web_fetch", "medium", {"read", "network"}),

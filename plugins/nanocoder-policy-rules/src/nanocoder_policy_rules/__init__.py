@@ -1,10 +1,16 @@
 """Modes and rules: which calls a tool may make, which need a person, which never run."""
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from nanocoder import PathFilter, SessionInfo, Tool, ToolCall, Verdict, hookimpl
+from nanocoder import Event, PathFilter, SessionInfo, Tool, ToolCall, Verdict, hookimpl
 
 from nanocoder_policy_rules.settings import Settings
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from nanocoder import Command, Host
 
 # Every start imports this module, and many prompts are answered without a call: what judges is
 # imported at the first one. Should that fail, the call is denied.
@@ -35,3 +41,41 @@ def nanocoder_before_execute(
     from nanocoder_policy_rules.judge import judge
 
     return judge(Case(call, tool, session, settings or Settings()))
+
+
+@hookimpl
+def nanocoder_event(event: Event, session: SessionInfo) -> None:
+    """Save the rules that a person granted for a project or for all of them."""
+    if event.kind == "call.approved" and event.data["scope"] in {"project", "user"}:
+        from nanocoder_policy_rules.grant_file import save
+
+        save(session, event.data)
+
+
+@hookimpl
+def nanocoder_commands() -> "list[Command[Host]]":
+    """Offer the commands that list grants and take them back."""
+    from nanocoder import Argument, Command
+
+    output = Argument("--output", "output format", default="text", choices=("text", "json"))
+    revoked = (
+        Argument("id", "the grant's ID, as `nanocoder grants list` shows it", count="*"),
+        Argument("--all", "every grant", kind="flag"),
+    )
+    return [
+        Command("grants", "list and take back what you granted when you were asked"),
+        Command("grants list", "every grant, the latest first", _list, (output,)),
+        Command("grants revoke", "take grants back", _revoke, revoked, outside_calls=True),
+    ]
+
+
+def _list(arguments: "Namespace", host: "Host") -> int:
+    from nanocoder_policy_rules.grant_commands import list_grants
+
+    return list_grants(arguments, host)
+
+
+def _revoke(arguments: "Namespace", host: "Host") -> int:
+    from nanocoder_policy_rules.grant_commands import revoke_grants
+
+    return revoke_grants(arguments, host)

@@ -163,13 +163,20 @@ def _allow_edits(case: Case) -> Verdict | None:
 
 
 def _ask(case: Case) -> Verdict:
+    from nanocoder_policy_rules import grants  # most calls are decided before
+
+    offered = grants.offers(case)
+    return grants.granted(case, offered) or _ask_by_mode(case, offered)
+
+
+def _ask_by_mode(case: Case, offered: tuple[str, ...]) -> Verdict:
     tool = case.tool
     rating = f"is rated {tool.risk}" if tool.effects else _UNDECLARED
     if tool.risk is Risk.SAFE and Effect.NETWORK in tool.effects:
         rating = "reaches the network"
     cause = command_steps.unknown_part(case) or f"{tool.name} {rating}"
     reason = f"{cause}, so mode {case.mode} needs your approval"
-    return Verdict(Decision.ASK, reason, source=f"mode {case.mode}")
+    return Verdict(Decision.ASK, reason, source=f"mode {case.mode}", grants=offered)
 
 
 _STEPS: tuple[Callable[[Case], Verdict | None], ...] = (

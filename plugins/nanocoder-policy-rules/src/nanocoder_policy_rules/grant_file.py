@@ -1,0 +1,147 @@
+"""Where grants are kept: one private file in the person's own state directory.
+
+Decisions in a session's journal are history and are never read as grants.
+"""
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
+
+from attrs import asdict, frozen
+from nanocoder import BadArguments, ConfigError, SessionInfo, parse_json, state_dir, structure
+from nanocoder_files import holding, open_private, replace_file
+
+NAME: Final = "grants.json"
+MAX_BYTES: Final = 16_777_216
+MAX_GRANTS: Final = 5_000
+PROJECT: Final = "project"
+USER: Final = "user"
+SHOWN_FOR_S: Final = 30 * 86_400
+"""For so long a grant that has expired is still listed."""
+
+
+@frozen
+class Grant:
+    """Rules that a person granted: *since* and *expires* are seconds since the epoch.
+
+    *expires* is 0.0 for a grant without an end. A grant of the scope "project" holds in *folder*.
+    """
+
+    id: str
+    rules: tuple[str, ...]
+    scope: str
+    folder: str
+    since: float
+    expires: float = 0.0
+    session: str = ""
+
+    @property
+    def has_expired(self) -> bool:
+        """Tell whether its time is over."""
+        return bool(self.expires) and time.time() >= self.expires
+
+    @property
+    def extent(self) -> str:
+        """Where it holds and until when, in words."""
+        where = f"in {self.folder}" if self.scope == PROJECT else "everywhere"
+        return f"{where}, until {moment(self.expires)}" if self.expires else where
+
+
+def moment(seconds: float) -> str:
+    """Return a time of the clock on the wall, to the minute."""
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
+
+
+def folder_of(session: SessionInfo) -> str:
+    """Return the folder that a session's project is in; of a sub-agent in a copy the original's."""
+    return str((session.origin or session.cwd).resolve())
+
+
+def valid(session: SessionInfo) -> Mapping[str, Grant]:
+    """Return the grants that hold for *session* now, by their rules; none from a broken file."""
+    try:
+        grants = load()
+    except ConfigError:  # `nanocoder grants list` says what is wrong
+        return {}
+    folder = folder_of(session) if any(grant.scope == PROJECT for grant in grants) else ""
+    holding_now = (
+        grant
+        for grant in grants
+        if not grant.has_expired and (grant.scope == USER or grant.folder == folder)
+    )
+    return {text: grant for grant in holding_now for text in grant.rules}
+
+
+def load() -> tuple[Grant, ...]:
+    """Return every grant, those that have expired too; raises ConfigError for a broken file."""
+    path = state_dir() / NAME
+    try:
+        status = path.lstat()
+    except FileNotFoundError:
+        return ()
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror}") from None
+    return _parse(path, (status.st_ino, status.st_mtime_ns, status.st_size))
+
+
+def save(session: SessionInfo, approved: Mapping[str, Any]) -> None:
+    """Save what the event of an approval says that a person granted; raises ConfigError."""
+    now, rules = time.time(), tuple(approved["grants"])
+    lasts_s = approved["lasts_s"]
+    folder = folder_of(session) if approved["scope"] == PROJECT else ""
+    grant = Grant(
+        os.urandom(4).hex(),
+        rules,
+        approved["scope"],
+        folder,
+        now,
+        now + lasts_s if lasts_s else 0.0,
+        session.id,
+    )
+    place = (grant.rules, grant.scope, grant.folder)
+
+    def renewed(grants: tuple[Grant, ...]) -> list[Grant]:
+        rest = [each for each in grants if (each.rules, each.scope, each.folder) != place]
+        if len(rest) >= MAX_GRANTS:
+            raise ConfigError(f"there are {MAX_GRANTS:,} grants; revoke some: nanocoder grants")
+        return [*rest, grant]
+
+    _change(renewed)
+
+
+def revoke(ids: Iterable[str]) -> None:
+    """Take back the grants with *ids*; raises ConfigError."""
+    gone = {*ids}
+    _change(lambda grants: [grant for grant in grants if grant.id not in gone])
+
+
+def _change(change: Callable[[tuple[Grant, ...]], list[Grant]]) -> None:
+    """Change the file in one step, with all that other processes have written until now."""
+    path = state_dir() / NAME
+    try:
+        with holding(path.with_suffix(".lock")):
+            since = time.time() - SHOWN_FOR_S
+            grants = [each for each in change(load()) if not 0 < each.expires < since]
+            content = json.dumps({"grants": [asdict(each) for each in grants]}, indent=1)
+            replace_file(path, content.encode())
+    except OSError as error:
+        raise ConfigError(f"cannot write {path}: {error.strerror}; nothing was changed") from None
+
+
+@lru_cache(maxsize=4)
+def _parse(path: Path, _state: tuple[int, ...]) -> tuple[Grant, ...]:
+    try:
+        with os.fdopen(open_private(path), "rb") as file:
+            entries = parse_json(file.read(MAX_BYTES).decode())["grants"]
+        return tuple(structure(Grant, entry) for entry in entries)
+    except FileNotFoundError:
+        return ()
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror}") from None
+    except (BadArguments, UnicodeDecodeError, KeyError, TypeError) as error:
+        problem = f"{path} holds no grants that can be read: {error}"
+        raise ConfigError(f"{problem}; repair it or remove it, which revokes all") from None
