@@ -10,8 +10,9 @@ from attrs import define
 from nanocoder import ApprovalAnswer, ApprovalRequest, Cancel, for_terminal
 
 from nanocoder_ui_terminal.editor import Draft
+from nanocoder_ui_terminal.granting import CHOICES, UNKNOWN, extent_lines, parse_extent
 from nanocoder_ui_terminal.line_input import StoppedError, line_mode, read_line
-from nanocoder_ui_terminal.preview import add_bar, describe_request, preview_lines
+from nanocoder_ui_terminal.preview import add_bar, describe_request, message_rows, preview_lines
 from nanocoder_ui_terminal.terminal import Terminal, is_terminal
 
 YES: Final = ("y", "yes")
@@ -74,8 +75,9 @@ class _OpenRequest:
             return None
         if word in EDIT and not rest:
             return self._edit()
-        if word in YES + ALWAYS and not rest:
-            return self._make_answer(approved=True, always=word in ALWAYS)
+        may_grant = word in ALWAYS and bool(self.request.grants)
+        if may_grant or (word in YES + ALWAYS and not rest):
+            return self._grant(rest) if may_grant else self._agree(always=word in ALWAYS)
         if word in QUIT and not rest:
             self.quits = True
             return self.refuse()
@@ -108,12 +110,29 @@ class _OpenRequest:
                 if typed.strip():
                     break
 
+    def _agree(self, **consent: Any) -> ApprovalAnswer:
+        return self._make_answer(approved=True, **consent)
+
+    def _grant(self, typed: str) -> ApprovalAnswer | None:
+        """Grant the rules that the request offers, as far as *typed* says or the person chooses."""
+        terminal = self.terminal
+        if not typed:
+            lines = message_rows(extent_lines(self.request), terminal.width - 2)
+            terminal.write(add_bar(["", *lines], self.request, terminal))
+            typed = read_line(terminal, "How far?", CHOICES, self.cancelled, self.deadline)
+        extent = parse_extent(typed)
+        if extent is None:
+            note = UNKNOWN.format(for_terminal(typed.strip()))
+            terminal.write(f"{terminal.paint(note, 'yellow')}\n")
+            return None
+        return self._agree(scope=extent.scope, lasts_s=extent.lasts_s)
+
     def _edit(self) -> ApprovalAnswer | None:
         arguments, problem = self.draft.edit(self.cancelled)
         if arguments is None:
             self.terminal.write(f"{self.terminal.paint(problem, 'yellow')}\n")
             return None
-        return self._make_answer(approved=True, arguments=arguments)
+        return self._agree(arguments=arguments)
 
     def _make_answer(
         self,
@@ -121,11 +140,10 @@ class _OpenRequest:
         approved: bool,
         reason: str = "",
         arguments: Mapping[str, Any] | None = None,
-        always: bool = False,
+        **consent: Any,
     ) -> ApprovalAnswer:
-        return ApprovalAnswer(
-            self.request.id, self.request.digest, approved, reason, arguments, always
-        )
+        request = self.request
+        return ApprovalAnswer(request.id, request.digest, approved, reason, arguments, **consent)
 
 
 def ask(request: ApprovalRequest, settings: Limits, cancelled: Cancel) -> ApprovalAnswer | None:

@@ -84,10 +84,22 @@ def _notes(request: ApprovalRequest, terminal: Terminal) -> list[str]:
         warnings += look_alikes(request.preview)
     lines = [part for warning in warnings for part in message_lines(warning, room)]
     lines = [terminal.paint(line, "red") for line in lines]
-    if request.always:
-        always = message_lines(f"a allows {request.always}", room)
-        lines += ["", *(terminal.paint(line, "dim") for line in always)]
+    if consent := _consent(request):
+        rows = message_rows([consent], room)
+        lines += ["", *(terminal.paint(line, "dim") for line in rows)]
     return ["", *lines] if warnings else lines
+
+
+def _consent(request: ApprovalRequest) -> str:
+    """Return what the answer "a" would allow beyond this call."""
+    if request.grants:
+        return f"a grants {', '.join(request.grants)}: for the session, the project or everywhere"
+    return f"a allows {request.always}" if request.always else ""
+
+
+def message_rows(texts: Iterable[str], columns: int) -> list[str]:
+    """Return messages as safe lines with what is invisible in them as escapes."""
+    return [line for text in texts for line in message_lines(escape_invisible(text), columns)]
 
 
 def _style(request: ApprovalRequest) -> str:

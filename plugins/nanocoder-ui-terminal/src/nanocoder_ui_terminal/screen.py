@@ -142,6 +142,7 @@ class TextScreen:
             "thinking": self._on_thinking,
             "text": self._on_text,
             "notice": self._on_notice,
+            "telemetry.failed": self._on_telemetry_failed,
             "transcript.compacted": self._on_compacted,
             "call.received": self._on_call_received,
             "call.started": self._on_call_started,
@@ -184,6 +185,11 @@ class TextScreen:
     def _on_notice(self, event: Event) -> None:
         self._finish_answer()
         self.say(use_chat_commands(event.data["text"]), "yellow")
+
+    def _on_telemetry_failed(self, event: Event) -> None:
+        if event.data["part"] == "hook":  # what a plugin should have kept is not kept
+            self._finish_answer()
+            self.say(event.data["message"], "yellow")
 
     def _on_compacted(self, event: Event) -> None:
         self._finish_answer()

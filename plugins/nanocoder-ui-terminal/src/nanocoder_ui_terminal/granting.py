@@ -1,0 +1,52 @@
+"""How far a rule that a person grants reaches: words for it, and their meaning."""
+
+import re
+from typing import Final, NamedTuple
+
+from nanocoder import ApprovalRequest
+
+SCOPES: Final = {
+    **dict.fromkeys(("o", "once"), ""),
+    **dict.fromkeys(("s", "session"), "session"),
+    **dict.fromkeys(("p", "project"), "project"),
+    **dict.fromkeys(("u", "user"), "user"),
+}
+UNITS_S: Final = {"m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+LONGEST_S: Final = 10 * 366 * 86_400
+CHOICES: Final = "[o(nce)/s(ession)/p(roject)/u(ser), with an end: p 2h, u 7d]"
+UNKNOWN: Final = "{!r} names no extent; nothing is granted"
+_END: Final = r"([1-9][0-9]{0,5})([mhdw])"
+
+
+class Extent(NamedTuple):
+    """Where a rule holds, "" for this call alone, and for how many seconds; 0.0: no end."""
+
+    scope: str
+    lasts_s: float = 0.0
+
+
+def parse_extent(typed: str) -> Extent | None:
+    """Return what *typed* means, such as "p" or "user 7d"; None for anything else."""
+    words = typed.casefold().split()
+    if not words or words[0] not in SCOPES:
+        return None
+    scope, ends = SCOPES[words[0]], words[1:]
+    if not ends:
+        return Extent(scope)
+    end = re.fullmatch(_END, ends[0])
+    if len(ends) > 1 or end is None or scope not in {"project", "user"}:
+        return None
+    lasts_s = int(end[1]) * UNITS_S[end[2]]
+    return Extent(scope, float(lasts_s)) if lasts_s <= LONGEST_S else None
+
+
+def extent_lines(request: ApprovalRequest) -> list[str]:
+    """Return the rules that would be granted, and the extents that can be chosen."""
+    rules = ", ".join(request.grants)
+    return [
+        f"from now on, without a question: {rules}",
+        "  o  no, only this once",
+        "  s  in this session",
+        f"  p  in {request.cwd}, until you revoke it (nanocoder grants)",
+        "  u  in all your projects, until you revoke it",
+    ]
