@@ -151,7 +151,8 @@ class TextScreen:
             "call.asked": self._on_question,
             "call.answered": self._on_call_answered,
             "call.approved": self._on_call_approved,
-            "call.edited": self._on_call_edited,
+            # The edited call is not what the preview showed, so its result is shown in full.
+            "call.edited": self._on_call_answered,
             "call.returned": self._on_call_returned,
             "run.finished": self._on_run_finished,
         }
@@ -272,10 +273,6 @@ class TextScreen:
         call = self._calls.get(event.call_id)
         if call is not None:
             call.approved = True
-        self._set_busy("working")
-
-    def _on_call_edited(self, _event: Event) -> None:
-        # The edited call is not what the preview showed, so its result is shown in full.
         self._set_busy("working")
 
     def _on_call_returned(self, event: Event) -> None:
