@@ -74,7 +74,7 @@ class Beneath:
     def __init__(self, root_fd: int, root: str, openat2: "OpenAt2 | None" = None) -> None:
         self.fd = root_fd
         self.root = root
-        self._openat2 = openat2 or _ask_nobody
+        self._openat2 = openat2 or (lambda _dir_fd, _path, _flags: -1)
         self._prefix = root.rstrip("/") + "/"
         status = os.fstat(root_fd)
         self._identity = (status.st_dev, status.st_ino)
@@ -140,8 +140,8 @@ class Beneath:
         # found here is then opened beneath, so a change meanwhile gains nothing.
         # In /proc and /dev lie magic links that depend on who looks.
         if not absolute.startswith(("/proc/", "/dev/")):
-            for cut in _cuts(absolute):
-                if self._is_root(absolute[:cut]):
+            for cut in range(1, len(absolute) + 1):
+                if absolute[cut : cut + 1] in {"/", ""} and self._is_root(absolute[:cut]):
                     return absolute[cut:].strip("/") or "."
         raise outside(absolute, self.root)
 
@@ -151,11 +151,6 @@ class Beneath:
         except (OSError, ValueError):
             return False
         return (status.st_dev, status.st_ino) == self._identity
-
-
-def _cuts(absolute: str) -> list[int]:
-    slashes = [index for index, letter in enumerate(absolute) if letter == "/" and index > 0]
-    return [*slashes, len(absolute)]
 
 
 class Walk:
@@ -270,10 +265,6 @@ class Walk:
 
 OpenAt2 = Callable[[int, str, int], int]
 """Opens a path without links and returns the descriptor, or -1."""
-
-
-def _ask_nobody(_dir_fd: int, _path: str, _flags: int) -> int:
-    return -1
 
 
 def find_openat2(root_fd: int) -> OpenAt2 | None:

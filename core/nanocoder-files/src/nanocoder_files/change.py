@@ -94,16 +94,11 @@ class FileState(Value):
     def of_data(cls, data: Mapping[str, Any]) -> "FileState":
         """Return the state that `data` was made of; raises KeyError, TypeError or ValueError."""
         user, group = data.get("owner", NOBODY)
-        attributes = data.get("attributes", ())
-        return cls(
-            kind=str(data["kind"]),
-            digest=str(data.get("digest", "")),
-            size=int(data.get("size", 0)),
-            target=str(data.get("target", "")),
-            mode=int(data.get("mode", 0)),
-            owner=(int(user), int(group)),
-            attributes=tuple((str(name), bytes.fromhex(value)) for name, value in attributes),
-        )
+        pairs = ((str(name), bytes.fromhex(value)) for name, value in data.get("attributes", ()))
+        texts: dict[str, Any] = {name: str(data.get(name, "")) for name in ("digest", "target")}
+        numbers: dict[str, Any] = {name: int(data.get(name, 0)) for name in ("size", "mode")}
+        owner = (int(user), int(group))
+        return cls(str(data["kind"]), owner=owner, attributes=tuple(pairs), **texts, **numbers)
 
     @classmethod
     def of_status(cls, status: os.stat_result, **more: Any) -> "FileState":

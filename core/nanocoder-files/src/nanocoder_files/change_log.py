@@ -35,7 +35,7 @@ from nanocoder_files.private_files import (
     lock_ownerless,
     remove_if_empty,
 )
-from nanocoder_files.writing import is_temporary, temporary_name
+from nanocoder_files.writing import flush_names, is_temporary, temporary_name
 
 SUFFIX: Final = ".changes"
 NOTE_SUFFIX: Final = ".writing"
@@ -79,7 +79,7 @@ class ChangeLog:
         """
         self._append({"about": title, "root": root})
         for folder in self.path.parents[:3]:
-            _sync(folder)
+            flush_names(folder)
 
     def append(self, change: Change, data: bytes, version: str) -> LoggedChange:
         """Put a change on the disk and return it with its place in the log; raises OSError."""
@@ -128,7 +128,7 @@ class ChangeLog:
             self.path.unlink(missing_ok=True)
         except OSError:
             os.ftruncate(self._fd, 0)  # an empty log takes nothing back
-        _sync(self.path.parent)
+        flush_names(self.path.parent)
         self.close()
         remove_if_empty(self.path.parent)
 
@@ -225,11 +225,6 @@ def _running_logs_beside(path: Path) -> Iterator[ChangeLog]:
 def _logged(fields: Mapping[str, Any], **place: Any) -> LoggedChange:
     at, size, temporary = int(fields["at"]), int(fields["size"]), str(fields.get("temporary", ""))
     return LoggedChange.of_data(fields, at=at, size=size, temporary=temporary, **place)
-
-
-def _sync(folder: Path) -> None:
-    with contextlib.suppress(OSError):
-        private_files.sync_directory(folder)
 
 
 class WriteNote:

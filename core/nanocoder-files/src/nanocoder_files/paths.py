@@ -108,11 +108,6 @@ def escape_path(raw: str) -> str:
     return "".join(map(_escape_letter, raw))
 
 
-def has_escapes(path: str) -> bool:
-    r"""Tell whether *path* could be one that `escape_path` has written."""
-    return "\\" in path and _ESCAPED.search(path) is not None
-
-
 def unescape_path(path: str) -> str:
     r"""Return the name that `escape_path` has written as *path*; its inverse.
 
@@ -124,7 +119,7 @@ def unescape_path(path: str) -> str:
 
 def read_back(path: str, exists: Callable[[str], bool]) -> str:
     r"""Return *path* with its escapes read, but for a name that only *exists* as it is written."""
-    if not has_escapes(path):
+    if "\\" not in path or not _ESCAPED.search(path):
         return path
     way = ""
     for part in path.split("/"):

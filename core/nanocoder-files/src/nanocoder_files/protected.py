@@ -64,35 +64,43 @@ PROGRAM = Protection(ProtectionKind.PROGRAM, "installed programs run outside of 
 STATE = Protection(ProtectionKind.STATE, "nanocoder keeps its settings, sessions and caches there")
 
 # Names of files and directories that are protected wherever they are, with everything below them.
-_NAMES: dict[str, Protection] = {
-    **dict.fromkeys((".git", "git~1", ".gitconfig", ".gitattributes", ".gitmodules"), _GIT),
-    **dict.fromkeys((".husky", ".githooks", ".lefthook", ".overcommit.yml"), _HOOK),
-    **dict.fromkeys((*(f"{dot}lefthook.y{a}ml" for dot in ("", ".") for a in ("", "a")),), _HOOK),
-    **dict.fromkeys((".nanocoder", ".nanocoderignore"), _OURS),
-    **dict.fromkeys((".claude", ".codex", ".cursor", ".gemini", ".mcp.json", ".opencode"), _AGENT),
-    **dict.fromkeys((".aider.conf.yml", ".continue", ".kiro", ".roo", ".windsurf"), _AGENT),
-    **dict.fromkeys((".vscode", ".idea", ".devcontainer", ".devcontainer.json", ".zed"), _EDITOR),
-    **dict.fromkeys((".dir-locals.el", ".dir-locals-2.el", ".emacs", ".emacs.d"), _EDITOR),
-    **dict.fromkeys((".exrc", ".vimrc", ".gvimrc", ".nvimrc", ".nvim.lua", ".vim"), _EDITOR),
-    **dict.fromkeys((".bashrc", ".bash_profile", ".bash_login", ".bash_logout"), _SHELL),
-    **dict.fromkeys((".bash_aliases", ".profile", ".zshrc", ".zshenv", ".zprofile"), _SHELL),
-    **dict.fromkeys((".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc", ".login"), _SHELL),
-    **dict.fromkeys((".logout", ".inputrc", ".tmux.conf", ".screenrc"), _SHELL),
-    **dict.fromkeys((".envrc", ".direnv"), _DIRENV),
-    **dict.fromkeys((".xinitrc", ".xprofile", ".xsession"), _LOGIN),
-    **dict.fromkeys((".github", ".gitlab", ".gitlab-ci.yml", ".circleci", ".buildkite"), _BUILD),
-    **dict.fromkeys((".travis.yml", ".drone.yml", ".cirrus.yml", ".appveyor.yml"), _BUILD),
-    **dict.fromkeys((".forgejo", ".gitea", ".semaphore", ".teamcity", ".woodpecker"), _BUILD),
-    **dict.fromkeys((".woodpecker.yml", ".woodpecker.yaml", "appveyor.yml"), _BUILD),
-    **dict.fromkeys(("azure-pipelines.yml", "bitbucket-pipelines.yml", "jenkinsfile"), _BUILD),
-    **dict.fromkeys((".gdbinit", ".lldbinit", ".pdbrc", ".ripgreprc", ".curlrc", ".wgetrc"), _TOOL),
-    **dict.fromkeys((".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", ".bazelrc", ".mise.toml"), _TOOL),
-    "mise.toml": _TOOL,
-    **dict.fromkeys(("gradlew", "gradlew.bat", "mvnw", "mvnw.bat", "mvnw.cmd"), _WRAPPER),
-    **dict.fromkeys((".fleet", ".lvimrc", ".sublime-project"), _EDITOR),
-    **dict.fromkeys(("site-packages", "dist-packages"), _PACKAGES),
-    "pyvenv.cfg": PROGRAM,
+_PROTECTED: dict[Protection, str] = {
+    _GIT: ".git git~1 .gitconfig .gitattributes .gitmodules",
+    _HOOK: """
+        .husky .githooks .lefthook .overcommit.yml
+        lefthook.yml lefthook.yaml .lefthook.yml .lefthook.yaml
+    """,
+    _OURS: ".nanocoder .nanocoderignore",
+    _AGENT: """
+        .claude .codex .cursor .gemini .mcp.json .opencode
+        .aider.conf.yml .continue .kiro .roo .windsurf
+    """,
+    _EDITOR: """
+        .vscode .idea .devcontainer .devcontainer.json .zed .fleet .sublime-project
+        .dir-locals.el .dir-locals-2.el .emacs .emacs.d
+        .exrc .vimrc .gvimrc .nvimrc .lvimrc .nvim.lua .vim
+    """,
+    _SHELL: """
+        .bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc .zshenv
+        .zprofile .zlogin .zlogout .kshrc .cshrc .tcshrc .login .logout .inputrc
+        .tmux.conf .screenrc
+    """,
+    _DIRENV: ".envrc .direnv",
+    _LOGIN: ".xinitrc .xprofile .xsession",
+    _BUILD: """
+        .github .gitlab .gitlab-ci.yml .circleci .buildkite .travis.yml .drone.yml .cirrus.yml
+        .appveyor.yml appveyor.yml .forgejo .gitea .semaphore .teamcity .woodpecker .woodpecker.yml
+        .woodpecker.yaml azure-pipelines.yml bitbucket-pipelines.yml jenkinsfile
+    """,
+    _TOOL: """
+        .gdbinit .lldbinit .pdbrc .ripgreprc .curlrc .wgetrc
+        .yarnrc .yarnrc.yml .pnpmfile.cjs .bazelrc .mise.toml mise.toml
+    """,
+    _WRAPPER: "gradlew gradlew.bat mvnw mvnw.bat mvnw.cmd",
+    _PACKAGES: "site-packages dist-packages",
+    PROGRAM: "pyvenv.cfg",
 }
+_NAMES = {name: why for why, names in _PROTECTED.items() for name in names.split()}
 _PRE_COMMIT = ".pre-commit"
 _EDITOR_ENDS = (".code-workspace", ".sublime-project")
 _VENV = frozenset(("bin", "lib", "lib64", "pyvenv.cfg", "scripts"))
@@ -143,9 +151,9 @@ def _paired(names: list[str], index: int) -> Protection | None:
     return protection if not below or below[0] in children else None
 
 
-def protection_in_venv(below: list[str]) -> Protection | None:
-    """Return why the names *below* a virtual environment are protected; [] is the directory."""
-    return PROGRAM if not below or fold_name(below[0]) in _VENV else None
+def is_in_venv(name: str) -> bool:
+    """Tell whether *name* in a virtual environment is a part of what is installed."""
+    return fold_name(name) in _VENV
 
 
 def is_git_name(name: str) -> bool:
@@ -164,26 +172,20 @@ def fold_name(name: str) -> str:
 
 def git_refused(path: str) -> WorkspaceError:
     """Return the error for a change of git's directory itself."""
-    return WorkspaceError(
-        f"'{path}' belongs to git and cannot be made, moved or deleted here",
-        error_class="protected_path",
-    )
+    problem = f"'{path}' belongs to git and cannot be made, moved or deleted here"
+    return WorkspaceError(problem, error_class="protected_path")
 
 
 def own_refused(path: str) -> WorkspaceError:
     """Return the error for a change of what nanocoder itself keeps."""
-    return WorkspaceError(
-        f"'{path}' holds settings or state of nanocoder and cannot be changed by its tools",
-        error_class="protected_path",
-    )
+    problem = f"'{path}' holds settings or state of nanocoder and cannot be changed by its tools"
+    return WorkspaceError(problem, error_class="protected_path")
 
 
 def touches(path: str, folders: Iterable[str]) -> bool:
     """Tell whether absolute *path* is one of *folders*, lies in one, or holds one; any case."""
     place = _folded_path(path) + "/"
-    return any(
-        place.startswith(folder + "/") or (folder + "/").startswith(place) for folder in folders
-    )
+    return is_in(path, folders) or any((folder + "/").startswith(place) for folder in folders)
 
 
 def is_in(path: str, folders: Iterable[str]) -> bool:

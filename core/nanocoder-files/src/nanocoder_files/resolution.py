@@ -185,11 +185,11 @@ class Resolver:
             return None
         parts = real.split("/")
         folder = self.root
-        for at, part in enumerate(parts):
+        for part in parts:
             if len(folder) > MAX_PATH_BYTES:  # the system finds nothing by a longer name
                 return None
-            if self._is_venv(folder) and (why := protected.protection_in_venv(parts[at : at + 1])):
-                return why
+            if self._is_venv(folder) and protected.is_in_venv(part):
+                return PROGRAM
             folder = f"{folder}/{part}"
         return PROGRAM if self._is_venv(folder) else None
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, closing, suppress
 from functools import partial
 from pathlib import Path
-from typing import Final, Generic, TypeVar
+from typing import Final, Protocol, TypeVar
 
 from nanocoder_files.backups import Backups
 from nanocoder_files.beneath import LISTING, NewFolders, Place
@@ -37,7 +37,7 @@ P = TypeVar("P")
 """A path that was found: an open place on the disk, or a name in a plan."""
 
 
-class Restore(Generic[P]):
+class Restore(Protocol[P]):
     """Takes one change back after the other; where the files are is for a subclass to say."""
 
     def take_back(self, change: Change) -> None:
@@ -104,31 +104,29 @@ class Restore(Generic[P]):
 
     def _locate(self, path: str, *, make: bool) -> AbstractContextManager[P]:
         """Find *path*, its folders made where *make*; raises OSError."""
-        raise NotImplementedError
 
     def _state(self, place: P) -> FileState:
-        raise NotImplementedError
+        """Look at what is at *place*."""
 
     def _put(self, place: P, change: Change) -> None:
         """Bring *place* into the state before *change*."""
-        raise NotImplementedError
 
     def _rename(self, there: P, here: P, change: Change) -> None:
-        raise NotImplementedError
+        """Give what is *there* its old name *here*."""
 
-    def _drop_second_name(self, here: P, there: P) -> None:
+    def _drop_second_name(self, here: P, there: P) -> None:  # noqa: ARG002
         """Remove *there* where a kill between two steps left one file under both names."""
+        return
 
     def _may_replace(self, place: P, now: FileState, change: Change) -> bool:
         """Tell whether *place* may be replaced, though it is not as *change* has left it."""
-        raise NotImplementedError
 
     def _lose_move(self, change: Change, state: FileState) -> None:
         """Take note that a thing cannot have its old name, where *state* is by now."""
-        raise NotImplementedError
 
-    def _restored(self, change: Change) -> None:
+    def _restored(self, change: Change) -> None:  # noqa: ARG002
         """Take note that *change* was taken back."""
+        return
 
 
 class LogRestore(Restore[Place]):

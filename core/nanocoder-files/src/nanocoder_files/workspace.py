@@ -212,7 +212,7 @@ class Workspace(Reading):
                 before = self._before(old) if old else self._state(place)
                 self._log(Change(place.path, before, FileState()), old, backup)
                 os.unlink(place.name, dir_fd=place.fd)
-            writing.sync_directory(place.fd)
+            writing.flush_names(".", place.fd)
             self._known.pop(place.path, None)
             self._expect_nothing_of(raw, place.path)
         return backup
@@ -245,7 +245,7 @@ class Workspace(Reading):
                 self._log(change, old, backup)
                 writing.rename(here, there, overwrite=replace)
             for place in (there, here):
-                writing.sync_directory(place.fd)
+                writing.flush_names(".", place.fd)
             self._known.move(here.path, there.path)
             self._expect_nothing_of(from_raw, to_raw, here.path, there.path)
         new, before = self._known.get(there.path, ""), old.data if old else None

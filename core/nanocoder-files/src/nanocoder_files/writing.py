@@ -162,7 +162,7 @@ def put(place: Place, state: FileState, data: bytes, temporary: str) -> None:
         os.rmdir(place.name, dir_fd=place.fd)
     else:
         os.unlink(place.name, dir_fd=place.fd)
-    sync_directory(place.fd)
+    flush_names(".", place.fd)
 
 
 def _make_directory(place: Place, state: FileState) -> None:
@@ -206,7 +206,7 @@ def replacing(place: Place, temporary: str) -> Iterator[None]:
         with contextlib.suppress(OSError):
             os.unlink(temporary, dir_fd=place.fd)
         raise
-    sync_directory(place.fd)
+    flush_names(".", place.fd)
 
 
 def check_unchanged(place: Place, old: Old | None) -> None:
@@ -231,10 +231,10 @@ def stale(path: str) -> WorkspaceError:
     )
 
 
-def sync_directory(fd: int) -> None:
-    """Flush the names in the open directory *fd* to the disk, where that is possible."""
-    with contextlib.suppress(OSError):  # a directory without read permission cannot be synced
-        private_files.sync_directory(".", fd)
+def flush_names(folder: Path | str, fd: int | None = None) -> None:
+    """Flush the names in *folder*, of the open directory *fd*, to the disk where it can be read."""
+    with contextlib.suppress(OSError):
+        private_files.sync_directory(folder, fd)
 
 
 def is_temporary(name: str) -> bool:

@@ -12,7 +12,7 @@ _NAMES = {
     "nanocoder_schema.text": """
         SURELY_MEANT counted did_you_mean for_model for_terminal is_hidden nearest one_line
     """,
-    "nanocoder_schema.json_schema": "for_model_schema",
+    "nanocoder_schema.model_schema": "for_model_schema",
     "nanocoder_schema.value": "Shown Value lazy_define lazy_frozen",
 }
 

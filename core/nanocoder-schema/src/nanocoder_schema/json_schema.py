@@ -1,11 +1,8 @@
-"""From an attrs class to its JSON Schema: one walk over its fields and their annotations.
-
-A model reads it without the bounds and defaults that a check enforces anyway.
-"""
+"""From an attrs class to its JSON Schema: one walk over its fields and their annotations."""
 
 import enum
 import inspect
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import attrs
@@ -13,16 +10,11 @@ import attrs
 from nanocoder_schema.annotations import SHOWN_DEFAULT, Unannotated, unwrap
 from nanocoder_schema.bounds import Param
 from nanocoder_schema.json_text import json_problem
+from nanocoder_schema.model_schema import BOUNDS
 
 Notes = tuple[Param, ...]
 Schema = dict[str, Any]
 
-NUMBER = {"ge": "minimum", "gt": "exclusiveMinimum", "le": "maximum", "lt": "exclusiveMaximum"}
-STRING = {"min_length": "minLength", "max_length": "maxLength", "pattern": "pattern"}
-ARRAY = {"min_length": "minItems", "max_length": "maxItems"}
-OBJECT = {"min_length": "minProperties", "max_length": "maxProperties"}
-BOUNDS = {"string": STRING, "integer": NUMBER, "number": NUMBER, "array": ARRAY, "object": OBJECT}
-NOT_FOR_MODELS = {"uniqueItems"}.union(*(names.values() for names in BOUNDS.values()))
 JSON_TYPE = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
 OBJECTS, ARRAYS = ("class", "mapping"), ("list", "set", "fixed")
 FACTORY: Any = attrs.Factory  # to mypy a function
@@ -175,43 +167,3 @@ def _plain(value: Any) -> Any:
     if attrs.has(type(value)):
         return {f.name: _plain(getattr(value, f.name)) for f in attrs.fields(type(value))}
     return value
-
-
-def for_model_schema(schema: Mapping[str, Any], described: Collection[str] = ()) -> dict[str, Any]:
-    """Return *schema* without bounds, closedness, defaults and the descriptions of items.
-
-    A switch that is on keeps its default. The check of a call still enforces everything and names
-    each fault; a model that should know a bound beforehand reads it in a description. Fields with
-    the names *described* are described further out, and not again here. A description of one
-    phrase needs no full stop.
-    """
-    inner = {*described, *schema.get("properties", ())}
-    return {
-        key: _value_for_model(key, value, described, inner)
-        for key, value in schema.items()
-        if (value is True if key == "default" else key not in NOT_FOR_MODELS)
-        and (key, value) != ("additionalProperties", False)
-    }
-
-
-def _value_for_model(
-    key: str, value: Any, described: Collection[str], inner: Collection[str]
-) -> Any:
-    if key in {"properties", "$defs"}:
-        return {
-            name: for_model_schema(_undescribed(field) if name in described else field, inner)
-            for name, field in value.items()
-        }
-    if key == "description" and isinstance(value, str):
-        return value if ". " in value else value.removesuffix(".")
-    if key in {"anyOf", "prefixItems"}:
-        return [for_model_schema(member, inner) for member in value]
-    if key in {"items", "additionalProperties"} and isinstance(value, dict):
-        # A list and the fields of its items already say what the items are.
-        is_described = key == "items" and "properties" in value
-        return for_model_schema(_undescribed(value) if is_described else value, inner)
-    return value
-
-
-def _undescribed(schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {key: value for key, value in schema.items() if key != "description"}

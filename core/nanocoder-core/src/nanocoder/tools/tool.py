@@ -165,11 +165,7 @@ def _effects(values: Iterable[str]) -> frozenset[Effect]:
     return frozenset(map(Effect, values))
 
 
-def _names(values: Iterable[str]) -> tuple[str, ...]:
-    return tuple(values)
-
-
-def _examples(values: Iterable[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
+def _tuple(values: Iterable[Any]) -> tuple[Any, ...]:
     return tuple(values)
 
 
@@ -193,18 +189,18 @@ class Tool(Shown, Generic[P, R]):
     signature: Signature
     risk: Risk = field(default=Risk.MEDIUM, converter=Risk, metadata=IN_MANIFEST)
     effects: frozenset[Effect] = field(default=(), converter=_effects, metadata=IN_MANIFEST)
-    composed_of: tuple[str, ...] = field(default=(), converter=_names, metadata=IN_MANIFEST)
+    composed_of: tuple[str, ...] = field(default=(), converter=_tuple, metadata=IN_MANIFEST)
     single_confirmation: bool = field(default=False, metadata=IN_MANIFEST)
     transactional: bool = field(default=False, metadata=IN_MANIFEST)
     timeout_s: float | None = field(default=None, metadata=IN_MANIFEST)
     confirm: Callable[[Mapping[str, Any]], bool] | None = None
     only_reads: Callable[[Mapping[str, Any]], bool] | None = None
     examples: tuple[Mapping[str, Any], ...] = field(
-        default=(), converter=_examples, metadata=IN_MANIFEST
+        default=(), converter=_tuple, metadata=IN_MANIFEST
     )
     repeatable: bool = field(default=False, metadata=IN_MANIFEST)
     always_listed: bool = field(default=False, metadata=IN_MANIFEST)
-    commands: tuple[str, ...] = field(default=(), converter=_names, metadata=IN_MANIFEST)
+    commands: tuple[str, ...] = field(default=(), converter=_tuple, metadata=IN_MANIFEST)
     short: str = field(default="", metadata=IN_MANIFEST)
     plugin: str = ""
     version: str = ""
