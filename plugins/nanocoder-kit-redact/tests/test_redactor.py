@@ -54,7 +54,19 @@ SECRETS = {
 
 @pytest.mark.parametrize(("secret", "kind"), SECRETS.items(), ids=lambda text: text[:14])
 @pytest.mark.parametrize(
-    "frame", ["{}", "key={}\n", '{{"k":"{}"}}', "a {} b", "x\\n{}", "q%3D{}&b", "({})", "'{}',"]
+    "frame",
+    [
+        "{}",
+        "key={}\n",
+        '{{"k":"{}"}}',
+        "a {} b",
+        "x\\n{}",
+        "q%3D{}&b",
+        "({})",
+        "'{}',",
+        "\x1b[1m{}\x1b[0m",
+        "\\u001b[1;31m{}",
+    ],
 )
 def test_a_secret_becomes_its_placeholder(secret, kind, frame):
     assert REDACTOR.redact(frame.format(secret)) == frame.format(f"[secret: {kind}]")

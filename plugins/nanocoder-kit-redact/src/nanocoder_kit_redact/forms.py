@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 PEM_CHARS: Final = 16_384
 AHEAD: Final = 20_000
 """A pattern looks at fewer characters than this, its anchor included."""
-BEHIND: Final = 3
+BEHIND: Final = 12
 """How many characters before an anchor decide whether a secret can begin there."""
 PEM_ANCHOR: Final = "-----BEGIN "
 
@@ -67,12 +67,18 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def _can_begin(text: str, place: int) -> bool:
-    r"""Tell whether a word begins at *place*, also behind `\n` in JSON and `%3D` in URLs."""
-    before = text[max(0, place - BEHIND) : place]
-    last = before[-1:]
-    if not (last.isalnum() or last in {"_", "-"}) or not last:
+    r"""Tell whether a word begins at *place*, also behind `\n`, `%3D` or an escape."""
+    last = text[place - 1] if place else " "
+    if not (last.isalnum() or last in {"_", "-"}):
         return True
-    return before[-2:-1] == "\\" or (before[:1] == "%" and len(before) == BEHIND)
+    before = text[max(0, place - BEHIND) : place]
+    return before[-2:-1] == "\\" or before[-3:-2] == "%" or _ends_in_escape(before)
+
+
+def _ends_in_escape(text: str) -> bool:
+    """Tell whether *text* ends in a sequence of a terminal, such as the one before bold text."""
+    parameters = text.rpartition("[")[2][:-1]
+    return "[" in text and not parameters.strip("0123456789;") and text[-1].isalpha()
 
 
 def _is_random(text: str) -> bool:

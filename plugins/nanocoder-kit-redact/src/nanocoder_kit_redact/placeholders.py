@@ -4,18 +4,21 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-PLACEHOLDER: Final = re.compile(r"\[secret: [A-Za-z0-9_-]{2,80}\]")
+BEGINNING: Final = "[secret: "
+PLACEHOLDER: Final = r"\[secret: [A-Za-z0-9_-]{2,80}\]"
 
 
 def placeholder(kind: str) -> str:
     """Return what replaces a secret of *kind*; JSON and shells' single quotes can hold it."""
-    return f"[secret: {kind}]"
+    return f"{BEGINNING}{kind}]"
 
 
 def placeholders_in(value: Any) -> list[str]:
     """Return the different placeholders in the texts of *value*, which is ready for JSON."""
     if isinstance(value, str):
-        return list(dict.fromkeys(PLACEHOLDER.findall(value)))
+        # Most calls have none, and a start should not wait for a pattern.
+        matches = re.findall(PLACEHOLDER, value) if BEGINNING in value else []
+        return list(dict.fromkeys(matches))
     if isinstance(value, Mapping):
         value = list(value.values())
     if not isinstance(value, list | tuple):

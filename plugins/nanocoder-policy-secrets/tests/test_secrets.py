@@ -1,0 +1,118 @@
+"""What the model reads instead of a secret, and what it cannot do with that."""
+
+import json
+
+import pytest
+from nanocoder import Message, ToolResult
+from nanocoder_kit_redact import Redactor
+from nanocoder_policy_secrets.conversation import RedactedMessages
+from nanocoder_testing.server import ScriptedServer, events
+
+TOKEN = "ghp_" + "c" * 36
+PLACEHOLDER = "[secret: github-token]"
+DONE = {"text": "Done."}
+pytestmark = pytest.mark.timeout(60)
+
+
+def call(name, **arguments):
+    return {"calls": [{"name": name, "arguments": arguments}]}
+
+
+def result_of(nanocoder, name, **more):
+    done = nanocoder("call", name, json.dumps(more), "--mode", "auto", "--output", "json")
+    return json.loads(done.stdout)
+
+
+def test_every_tool_returns_placeholders(nanocoder):
+    (nanocoder.cwd / "s.txt").write_text(f"a\nk={TOKEN}\nb\n")
+    (nanocoder.cwd / "b.txt").write_text(f"\x1b[1m{TOKEN}\x1b[0m")
+    for result in (
+        *(result_of(nanocoder, "read_file", path=name) for name in ("s.txt", "b.txt")),
+        result_of(nanocoder, "grep", pattern="ghp_|ghp"),
+        result_of(nanocoder, "bash", command="cat s.txt b.txt"),
+    ):
+        text = json.dumps(result, ensure_ascii=False)
+        assert PLACEHOLDER in text
+        assert "c" * 36 not in text
+
+
+# INJ-064
+def test_results_stay_json_and_the_session_file_parses(nanocoder):
+    (nanocoder.cwd / "s.txt").write_text(json.dumps({"k": TOKEN}))
+    nanocoder("run", "--model", nanocoder.script(call("read_file", path="s.txt"), DONE), "go")
+    [journal] = (nanocoder.home / ".local/state/nanocoder/sessions").glob("*.jsonl")
+    lines = journal.read_text().splitlines()
+    outputs = [record for line in lines if (record := json.loads(line))["kind"] == "call.finished"]
+    assert PLACEHOLDER in json.dumps(outputs)
+    assert TOKEN not in journal.read_text()
+
+
+def test_a_placeholder_never_replaces_the_secret_in_a_file(nanocoder):
+    file = nanocoder.cwd / "s.txt"
+    content = f"a\nk={TOKEN}\nb\n"
+    file.write_text(content)
+    rewritten = f"a\nk={PLACEHOLDER}\nchanged\n"
+    for name, arguments in (
+        ("write_file", {"path": "s.txt", "content": rewritten}),
+        ("edit_file", {"path": "s.txt", "old_string": "b", "new_string": PLACEHOLDER}),
+        ("bash", {"command": f"echo '{PLACEHOLDER}' > s.txt"}),
+    ):
+        result = result_of(nanocoder, name, **arguments)
+        assert result["status"] == "denied", result
+        assert f"{PLACEHOLDER} stands for a value that was hidden from you" in result["output"]
+        assert file.read_text() == content
+    around = {"path": "s.txt", "old_string": "b\n", "new_string": "changed\n"}
+    assert result_of(nanocoder, "edit_file", **around)["status"] == "ok"
+    assert file.read_text() == f"a\nk={TOKEN}\nchanged\n"
+
+
+def test_a_resumed_session_goes_on_and_undo_restores_the_secret(nanocoder):
+    file = nanocoder.cwd / "s.txt"
+    file.write_text(f"k={TOKEN}\nb\n")
+    edit = call("edit_file", path="s.txt", old_string="b\n", new_string="c\n")
+    script = nanocoder.script(call("read_file", path="s.txt"), edit, DONE)
+    assert nanocoder("run", "--mode", "auto", "--model", script, "go").returncode == 0
+    again = nanocoder("run", "--continue", "--model", nanocoder.script(*[DONE] * 5), "and now?")
+    assert again.returncode == 0, again.stderr
+    assert nanocoder("sessions", "undo", "last", "--yes").returncode == 0
+    assert file.read_text() == f"k={TOKEN}\nb\n"
+
+
+def test_prompts_and_project_files_reach_the_server_without_secrets(nanocoder):
+    (nanocoder.cwd / "AGENTS.md").write_text(f"Deploy with {TOKEN}.\n")
+    reply = {"choices": [{"delta": {"content": "Hi"}, "finish_reason": "stop"}]}
+    with ScriptedServer(events(reply, end=b"data: [DONE]\n\n")) as server:
+        variables = {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "key-of-a-test"}
+        prompt = f"Use {TOKEN}, not key-of-a-test"
+        nanocoder("run", "--model", "openai/x", prompt, env=variables)
+    [body] = [request.body.decode() for request in server.seen if request.body]
+    assert TOKEN not in body
+    assert f"Use {PLACEHOLDER}, not [secret: OPENAI_API_KEY]" in body
+    assert f"Deploy with {PLACEHOLDER}." in body
+
+
+def test_one_message_always_becomes_the_same_one():
+    messages = RedactedMessages(Redactor({}))
+    plain = Message("user", "plain")
+    secret = Message("user", TOKEN)
+    results = Message("tool", results=(ToolResult(TOKEN), ToolResult("x")))
+    own = Message("assistant", TOKEN)
+    assert messages.redacted([plain, own])[0] is plain
+    first = messages.redacted([plain, secret, own, results])
+    again = messages.redacted([plain, secret, own, results])
+    assert all(new is old for new, old in zip(first, again, strict=True))
+    assert (first[1].text, first[2]) == (PLACEHOLDER, own)
+    assert [result.output for result in first[3].results] == [PLACEHOLDER, "x"]
+
+
+def test_a_person_can_switch_it_off_and_a_project_cannot(nanocoder):
+    (nanocoder.cwd / "s.txt").write_text(f"k={TOKEN}\n")
+    table = "[plugins.policy-secrets]\nresults = false\n"
+    (nanocoder.cwd / ".nanocoder").mkdir()
+    (nanocoder.cwd / ".nanocoder/config.toml").write_text(table)
+    assert nanocoder("config", "trust", "--yes").returncode in {0, 2}
+    assert PLACEHOLDER in result_of(nanocoder, "read_file", path="s.txt")["output"]
+    own = nanocoder.home / ".config/nanocoder"
+    own.mkdir(parents=True, exist_ok=True)
+    (own / "config.toml").write_text(table)
+    assert TOKEN in result_of(nanocoder, "read_file", path="s.txt")["output"]
