@@ -4,9 +4,9 @@ import contextlib
 import errno
 import os
 import stat as mode_of
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, Unpack
 
 from nanocoder_files import content
 from nanocoder_files.content import TextFile
@@ -16,7 +16,7 @@ from nanocoder_files.protected import Protection
 from nanocoder_files.readable import LeftOut, Readable
 from nanocoder_files.root import Root
 from nanocoder_files.snapshot import KnownFiles
-from nanocoder_files.tree import Entry, Files, Sieve, Tree, WalkRules
+from nanocoder_files.tree import Entry, Files, Sieve, Tree, WalkOptions
 
 if TYPE_CHECKING:
     from nanocoder_files.snapshot import Snapshot
@@ -180,43 +180,24 @@ class Reading:
         return [entry for entry in entries if entry.name not in refused]
 
     def walk(
-        self,
-        path: str = ".",
-        *,
-        rules: WalkRules | None = None,
-        skip: Collection[str] = (),
-        hidden: bool = True,
-        details: bool = True,
-        depth: int = 0,
-        left_out: LeftOut | None = None,
+        self, path: str = ".", *, details: bool = True, **options: Unpack[WalkOptions]
     ) -> Iterator[Entry]:
         """Go through the tree below *path*: names sorted, each directory before its content.
 
-        Links are listed and never followed. `.git` is left out, as are names in *skip*, names with
-        a dot at their start unless *hidden*, and what *rules* leave out. Directories that cannot be
-        read are listed with a *problem*. Without *details* no entry has size and time, which is
-        faster. *depth* is how many levels to go through, 0 for all. *left_out* is told of what
-        policies keep out. Raises: what `scan` raises, for *path* itself.
+        Links are listed and never followed. Directories that cannot be read are listed with a
+        *problem*. Without *details* no entry has size and time, which is faster. Raises: what
+        `scan` raises, for *path* itself.
         """
         folder, readable, asks = self._start(path)
-        sieve = Sieve(readable, asks, left_out, rules, skip, hidden, depth)
-        return self._tree.walk(folder, sieve, details=details)
+        return self._tree.walk(folder, Sieve(readable, asks, **options), details=details)
 
-    def files(
-        self,
-        path: str = ".",
-        *,
-        rules: WalkRules | None = None,
-        skip: Collection[str] = (),
-        depth: int = 0,
-        left_out: LeftOut | None = None,
-    ) -> Iterator[Files]:
+    def files(self, path: str = ".", **options: Unpack[WalkOptions]) -> Iterator[Files]:
         """Go through what `walk` calls files, some of one directory at a time: that is faster.
 
         In the order of `walk` and without sizes. Raises: as there.
         """
         folder, readable, asks = self._start(path)
-        return self._tree.files(folder, Sieve(readable, asks, left_out, rules, skip, depth=depth))
+        return self._tree.files(folder, Sieve(readable, asks, **options))
 
     def readable_below(self, path: str = ".") -> Callable[[str], bool]:
         """Return what tells whether policies let a walk below *path* get to a path.

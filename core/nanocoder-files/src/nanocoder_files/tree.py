@@ -3,7 +3,7 @@
 import os
 from bisect import bisect
 from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import Literal
+from typing import Literal, TypedDict
 
 from attrs import evolve, frozen
 from nanocoder_schema import Value
@@ -97,12 +97,26 @@ class Files:
             return 0.0
 
 
+class WalkOptions(TypedDict, total=False):
+    """What a walk leaves out, besides `.git`, and how deep it goes.
+
+    It leaves out names in *skip*, names with a dot at their start unless *hidden*, and what *rules*
+    say. *left_out* is told of what policies keep out; *depth* is how many levels to go through, 0
+    for all.
+    """
+
+    rules: WalkRules | None
+    skip: Collection[str]
+    hidden: bool
+    depth: int
+    left_out: LeftOut | None
+
+
 @frozen(eq=False, repr=False)
 class Sieve(Value):
-    """What a walk leaves out: names in *skip*, hidden ones, and what rules and policies say.
+    """What a walk leaves out: see `WalkOptions`, and what policies say.
 
-    With *asks* it leaves out what a person has to agree to. *left_out* is told of what policies
-    keep out; *depth* is how many levels to go through, 0 for all.
+    With *asks* it leaves out what a person has to agree to.
     """
 
     readable: Readable

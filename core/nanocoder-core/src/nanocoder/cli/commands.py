@@ -22,42 +22,34 @@ MODES: Final = ("plan", "ask", "edits", "auto")
 
 OUTPUT: Final = Argument("--output", "output format", default="text", choices=("text", "json"))
 DIRECTORY: Final = Argument("--cwd", "the directory (default: this one)", metavar="DIR")
-TOOL: Final = Argument("tool", "the tool's name", completes="tools")
-TOOL_ARGUMENTS: Final = Argument("arguments", "its arguments as JSON", count="?", default="{}")
 KEY: Final = Argument("key", "a dotted key, for example plugins.strict")
 SESSION: Final = (
-    Argument(
-        "--model", "the model, as provider/model", metavar="P/M", default="", completes="models"
-    ),
+    Argument("--model", "the model, as provider/model", metavar="P/M", completes="models"),
     Argument("--mode", "how much nanocoder may do without asking", choices=MODES),
     Argument("--profile", "also apply the configuration profiles/NAME.toml", metavar="NAME"),
-    Argument("--cwd", "the workspace (default: this directory)", metavar="DIR", default="."),
+    Argument("--cwd", "the workspace (default: this directory)", metavar="DIR"),
 )
-EPHEMERAL: Final = Argument(
+CALL: Final = (
+    Argument("tool", "the tool's name", completes="tools"),
+    Argument("arguments", "its arguments as JSON", count="?", default="{}"),
+    *SESSION,
+)
+_rival: Final = partial(Argument, rival_group="resume")
+_resuming: Final = partial(_rival, constant="last", target="resume")
+EPHEMERAL: Final = _rival(
     "--ephemeral",
     "keep nothing of this session after its end",
     kind="flag",
     constant="memory",
     target="store",
-    rival_group="resume",
 )
 RESUME: Final = (
-    Argument(
-        ("-c", "--continue"),
-        "continue this directory's last session",
-        kind="flag",
-        constant="last",
-        target="resume",
-        rival_group="resume",
-    ),
-    Argument(
+    _resuming(("-c", "--continue"), "continue this directory's last session", kind="flag"),
+    _resuming(
         ("--resume", "--session"),
         "continue a session (default: the last one here)",
         count="?",
-        constant="last",
         metavar="ID",
-        target="resume",
-        rival_group="resume",
         completes="sessions",
     ),
     EPHEMERAL,
@@ -115,9 +107,7 @@ _ALL: Final[tuple[Command[Any], ...]] = (
         "call",
         "call one tool, checked like a call of the model",
         "run:call",
-        TOOL,
-        TOOL_ARGUMENTS,
-        *SESSION,
+        *CALL,
         EPHEMERAL,
         OUTPUT,
     ),
@@ -125,9 +115,7 @@ _ALL: Final[tuple[Command[Any], ...]] = (
         "tools",
         "list the tools with their risks and costs",
         "listings:tools",
-        Argument(
-            "tool", "show this tool and its parameters", count="?", default="", completes="tools"
-        ),
+        Argument("tool", "show this tool and its parameters", count="?", completes="tools"),
         OUTPUT,
         Argument("--dialect", "as this dialect offers them", metavar="D", default=""),
     ),
@@ -161,10 +149,8 @@ _ALL: Final[tuple[Command[Any], ...]] = (
         "policy explain",
         "show the verdict on a call and its rule",
         "run:explain",
-        TOOL,
-        TOOL_ARGUMENTS,
+        *CALL,
         Argument("--agent", "as a sub-agent with this profile", metavar="NAME", default=""),
-        *SESSION,
         OUTPUT,
     ),
     Command("config", "show and change the configuration"),

@@ -16,7 +16,7 @@ from nanocoder.config.places import state_dir, user_config_dir
 from nanocoder.errors import ConfigError, NanocoderError, UsageError
 from nanocoder.hooks.contributions import Argument, Command
 from nanocoder.plugins import Plugins
-from nanocoder.session.installed import installed_plugins, open_store
+from nanocoder.session.installed import installed_plugins, open_store, why_not_offered
 from nanocoder.session.workspaces import existing_directory, open_workspace
 
 if TYPE_CHECKING:
@@ -126,11 +126,8 @@ class Host:
         """Start a conversation, or go on with the session *resume*; returns the exit code."""
         offer = self.plugins.offered("commands", "chat")
         if offer is None:
-            from nanocoder.plugins.packages import package_with  # only mistakes need it
-
-            why = self.plugins.why_missing("chat", "commands")
-            install = f"nanocoder plugins install {package_with('commands', 'chat')}"
-            raise UsageError(NO_SCREEN.format(reason=why or install))
+            reason = why_not_offered(self.plugins, "commands", "chat")
+            raise UsageError(NO_SCREEN.format(reason=reason))
         return int(offer[1].run(Namespace(resume=resume, prompt=prompt), self))
 
     def settings_classes(self) -> dict[str, type]:

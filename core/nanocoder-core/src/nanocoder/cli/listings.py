@@ -60,9 +60,8 @@ def settings(arguments: Namespace, host: Host) -> int:
     if arguments.output == "json":
         print_json([{"key": key, "value": value, "origin": origin} for key, value, origin in rows])
         return 0
-    print_table(
-        ("key", "value", "from"), [(key, _as_json(value), origin) for key, value, origin in rows]
-    )
+    table = [(key, _as_json(value), origin) for key, value, origin in rows]
+    print_table(("key", "value", "from"), table)
     print_line()
     print_table(("file", "path", "status"), _files(host))
     return 0
@@ -105,9 +104,7 @@ def _print_tool(tool: Tool[..., Any]) -> None:
     """Print what a tool does and what it takes."""
     name, plugin, version, risk, effects, tokens = _tool_row(tool)
     print_line(f"{name} ({plugin} {version}): risk {risk}, effects {effects}, {tokens} tokens")
-    print_line()
-    print_line(tool.description)
-    print_line()
+    print_line(f"\n{tool.description}\n")
     if rows := list(_parameters(tool.parameters, "")):
         print_table(("parameter", "type", "description"), rows)
     else:

@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from attrs import asdict, evolve
-from nanocoder_schema import did_you_mean
 
 from nanocoder.cli.host import Host
 from nanocoder.cli.output import print_json, print_line, print_table
-from nanocoder.errors import PersonError, UsageError
+from nanocoder.errors import PersonError
 from nanocoder.provider import ModelInfo
+from nanocoder.session.installed import find_offer
 from nanocoder.session.models import Chosen, choose_model, key_source, open_provider
 from nanocoder.tools.session_info import SessionInfo
 
@@ -26,11 +26,8 @@ def models(arguments: Namespace, host: Host) -> int:
         names = ("provider", "default", "plugin", "status", "needs")
         print_json([dict(zip(names, row, strict=True)) for row in rows])
         return 0
-    head = ("provider", "default model", "plugin", "status", "key, or what to do")
-    print_table(head, rows)
-    print_line()
-    for line in advice.splitlines():
-        print_line(line)
+    print_table(("provider", "default model", "plugin", "status", "key, or what to do"), rows)
+    print_line(f"\n{advice}")
     return 0
 
 
@@ -62,11 +59,7 @@ def _provider_row(offer: Mapping[str, Any], plugin: str, default_model: str) -> 
 
 def _models_of(host: Host, name: str, form: str) -> int:
     """List the models of one provider; raises UsageError when there is none of that name."""
-    names = [offer["name"] for _, offer in host.plugins.offers("providers")]
-    if name not in names:
-        hint = did_you_mean(name, names, ".")
-        available = ", ".join(names) or "none"
-        raise UsageError(f"there is no provider {name!r}{hint} Providers: {available}")
+    find_offer(host.plugins, "providers", "provider", name)
     provider = open_provider(host.plugins, Chosen(name, ""))
     try:
         offered = [evolve(model, name=f"{name}/{model.name}") for model in provider.models()]

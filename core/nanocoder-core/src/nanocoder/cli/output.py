@@ -6,7 +6,7 @@ Everything that was not ours made safe first.
 import json
 import sys
 from collections.abc import Sequence
-from itertools import zip_longest
+from itertools import accumulate, takewhile, zip_longest
 from typing import Any, Final, TextIO
 from unicodedata import category, east_asian_width
 
@@ -104,12 +104,8 @@ def _break(text: str, width: int) -> int:
 
     Without either it is broken wherever it must be.
     """
-    end = used = 0
-    for letter in text:
-        used += cells_of(letter)
-        if used > width:
-            break
-        end += 1
+    used = accumulate(map(cells_of, text))
+    end = len(list(takewhile(lambda cells: cells <= width, used)))
     indent = len(text) - len(text.lstrip())
     end = max(end, indent + 1)
     breaks = (max(text.rfind(mark, 0, end) for mark in marks) + 1 for marks in BREAK_AFTER)

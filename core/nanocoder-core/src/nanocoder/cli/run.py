@@ -16,6 +16,7 @@ from nanocoder.cli.piped import prompt_of
 from nanocoder.cli.signals import Signals
 from nanocoder.errors import BadArguments, Cancelled, UnknownTool, UsageError
 from nanocoder.hooks.contributions import Display
+from nanocoder.session.installed import find_offer
 from nanocoder.session.report import Report
 from nanocoder.session.session import Session
 from nanocoder.text import brief
@@ -121,18 +122,9 @@ def _screen(host: Host, form: str) -> tuple[str, Any] | None:
 
     Raises UsageError when nothing installed can show it so.
     """
-    if form == "text" and not host.is_interactive:
-        return None
-    screen = host.plugins.offered("screens", form)
-    if screen is not None or form == "text":
-        return screen
-    from nanocoder.plugins.packages import package_with  # only mistakes need it
-
-    if package := package_with("screens", form):
-        raise UsageError(f"--output {form} needs a package: nanocoder plugins install {package}")
-    forms = sorted({"text", *(offer["name"] for _, offer in host.plugins.offers("screens"))})
-    hint = did_you_mean(form, forms, ".")
-    raise UsageError(f"there is no output format {form!r}{hint} Formats: {', '.join(forms)}")
+    if form == "text":
+        return host.plugins.offered("screens", form) if host.is_interactive else None
+    return find_offer(host.plugins, "screens", "output format", form)
 
 
 def _open_display(host: Host, screen: tuple[str, Any] | None, info: SessionInfo) -> Display:
@@ -257,11 +249,10 @@ def explain(arguments: argparse.Namespace, host: Host) -> int:
         explained = ToolCall("explained", tool.name, values)
         judgement = session.approvals.judge(explained, tool)
         verdict = _placed(host, judgement.verdict)
-        everyone = [_placed(host, vote) for vote in judgement.votes]
+        judged = [verdict_data(_placed(host, vote)) for vote in judgement.votes]
     changed = {"rewritten_by": judgement.rewritten_by, "arguments": judgement.call.arguments}
     if arguments.output == "json":
-        data = {"tool": tool.name, **changed, **verdict_data(verdict)}
-        print_json({**data, "verdicts": [verdict_data(each) for each in everyone]})
+        print_json({"tool": tool.name, **changed, **verdict_data(verdict), "verdicts": judged})
         return 0
     print_line(f"{verdict.decision}: {verdict.reason}")
     if judgement.rewritten_by:
@@ -270,16 +261,9 @@ def explain(arguments: argparse.Namespace, host: Host) -> int:
         print_line("processes start in a sandbox only")
     if verdict.persons > 1:
         print_line(f"{verdict.persons} different people have to approve it")
-    rows = [
-        (
-            each.plugin or "core",
-            str(each.decision),
-            each.rule or "-",
-            each.source or "-",
-            each.reason,
-        )
-        for each in everyone
-    ]
+    absent = {"plugin": "core", "rule": "-", "source": "-"}
+    names = ("plugin", "decision", "rule", "source", "reason")
+    rows = [[each[name] or absent.get(name, "") for name in names] for each in judged]
     print_table(("plugin", "verdict", "rule", "where", "reason"), rows)
     return 0
 

@@ -113,7 +113,7 @@ def modules_of(installed: Installed) -> set[str]:
         if path.endswith(".py"):
             names.add(path.partition("/")[0].removesuffix(".py"))
         elif path.endswith(".pth") and "/" not in path:
-            for folder in _lines(os.path.join(installed.site, path)):
+            for folder in text_of(os.path.join(installed.site, path)).splitlines():
                 names |= _packages_in(folder)
     return {name for name in names if name.replace(".", "_").isidentifier()}
 
@@ -126,8 +126,8 @@ def start_files() -> Iterator[str]:
     plugins = {plugin.distribution: plugin for plugin in find_plugins(site_paths())}
     for name, plugin in sorted(plugins.items()):
         for file in _files(plugin):
-            lines = _lines(os.path.join(plugin.site, file)) if file.endswith(".pth") else []
-            if any(line.startswith(("import ", "import\t")) for line in lines):
+            text = text_of(os.path.join(plugin.site, file)) if file.endswith(".pth") else ""
+            if re.search(r"^import[ \t]", text, re.MULTILINE):
                 yield (
                     f"{name} contains {file}, which runs code whenever Python starts, with or"
                     " without nanocoder; review it"
@@ -222,12 +222,13 @@ def _packages_in(folder: str) -> set[str]:
         return set()
 
 
-def _lines(path: str) -> list[str]:
+def text_of(path: str) -> str:
+    """Return the text of a file, "" where it cannot be read."""
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read().splitlines()
+            return file.read()
     except OSError:
-        return []
+        return ""
 
 
 def package_files(origin: str) -> list[tuple[str, int]]:

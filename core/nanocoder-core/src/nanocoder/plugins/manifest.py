@@ -22,6 +22,7 @@ from nanocoder.plugins.discovery import (
     fingerprint,
     mtime_of,
     package_files,
+    text_of,
 )
 from nanocoder.values import EMPTY
 from nanocoder.version import VERSION
@@ -230,13 +231,6 @@ def _guess(plugin: Installed) -> dict[str, Any]:
 
     spec = PathFinder.find_spec(plugin.module.split(".")[0]) if plugin.module else None
     files = package_files(spec.origin or "") if spec else []
-    judges = any(gate in _text_of(Path(path)) for path, _ in files for gate in GATES)
+    judges = any(gate in text_of(path) for path, _ in files for gate in GATES)
     is_zipped = os.path.isfile(plugin.site)  # nothing in it can be looked at
     return {"policy": judges or is_zipped or "policy" in plugin.name.split("-"), "files": files}
-
-
-def _text_of(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
