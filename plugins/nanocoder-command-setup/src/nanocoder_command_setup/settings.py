@@ -14,6 +14,7 @@ from nanocoder import (
     did_you_mean,
     read_user_file,
 )
+from nanocoder_files import replace_file
 
 from nanocoder_command_setup.editing import with_value, without_value
 
@@ -47,7 +48,11 @@ def _save(host: Host, key: tuple[str, ...], changed: ConfigFile) -> int:
         Config.of_user(changed).items(host.settings_classes())
     except ConfigError as error:
         raise ConfigError(f"nothing was changed, because this would be wrong: {error}") from error
-    changed.save()
+    path = changed.path.resolve()  # people keep their dotfiles elsewhere
+    try:
+        replace_file(path, changed.text.encode())
+    except OSError as error:
+        raise ConfigError(f"cannot write {path}: {error.strerror}; nothing was changed") from None
     name = ".".join(key)
     config = host.config.reread()
     values = {

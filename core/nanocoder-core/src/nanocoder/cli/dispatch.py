@@ -14,6 +14,7 @@ from nanocoder.cli.commands import (
     BEFORE_A_COMMAND,
     COMMANDS,
     DEFAULTS,
+    DIRECTORY,
     HELP,
     Commands,
     Parser,
@@ -51,16 +52,22 @@ def command_of(words: Sequence[str]) -> "partial[int]":
     values, rest = front.parse_known_args(words)
     named = vars(values).pop("words")
     if {*HELP} & {*rest}:
-        build(Host(_directory(words)).commands()[0]).parse_args(["--help"])
+        build(_host(words).commands()[0]).parse_args(["--help"])
     if rest:
         raise _unknown(rest[0], BEFORE_A_COMMAND)
     if named:
         command = _match(named, COMMANDS)
         if command is None or command.run is None:
-            command = _match_of_plugins(named, Host(_directory(words)))
+            command = _match_of_plugins(named, _host(words))
         values.command = command.name
         _read(values, command, named[len(command.name.split()) :])
     return partial(_start, values)
+
+
+def _host(words: Sequence[str]) -> Host:
+    """Return the host of the directory that `--cwd` names, wherever it stands among *words*."""
+    parser = Parser("nanocoder", (DIRECTORY,), add_help=False)
+    return Host(parser.parse_known_args(words)[0].cwd or ".")
 
 
 def _match(named: Sequence[str], commands: Commands) -> Command[Any] | None:
@@ -156,15 +163,6 @@ def _without_habit(words: Sequence[str]) -> list[str]:
     before = list(takewhile(lambda word: word not in {*HABITS, *COMMANDS}, words))
     habit, *rest = words[len(before) :] or [""]
     return ["run", *before, *rest] if habit in HABITS else list(words)
-
-
-def _directory(words: Sequence[str]) -> str:
-    """Return the value of `--cwd`, before the words are parsed."""
-    for place, word in enumerate(words):
-        name, equals, value = word.partition("=")
-        if name == "--cwd":
-            return value if equals else next(iter(words[place + 1 :]), ".")
-    return "."
 
 
 def _with_late_words(

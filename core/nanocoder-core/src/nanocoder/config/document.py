@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
-from nanocoder_files import open_private, replace_file
+from nanocoder_files import open_private
 from nanocoder_schema import Shown, lazy_frozen
 
 from nanocoder.errors import ConfigError
@@ -71,16 +71,6 @@ class ConfigFile:
     def statements(self) -> tuple[Statement, ...]:
         """The settings and headers of the file, from its first line to its last."""
         return tuple(_statements(self.text))
-
-    def save(self) -> None:
-        """Write the file in one step, through a link to where it is; raises ConfigError."""
-        path = os.path.realpath(self.path)
-        try:
-            replace_file(Path(path), self.text.encode())
-        except OSError as error:
-            raise ConfigError(
-                f"cannot write {path}: {error.strerror}; nothing was changed"
-            ) from None
 
     @cached_property
     def _lines(self) -> dict[tuple[str, ...], int]:

@@ -89,8 +89,7 @@ def find_plugins(sites: Iterable[str]) -> list[Installed]:
     for site, folder, stamp, distribution in _distributions(sites):
         if _has_our_group(distribution):
             owner = _identified(site, folder, stamp, distribution)
-            if owner.distribution not in plugins:
-                plugins[owner.distribution] = _entry_points(owner, distribution)
+            plugins.setdefault(owner.distribution, _entry_points(owner, distribution))
     entry_points = itertools.chain.from_iterable(plugins.values())
     return sorted(entry_points, key=lambda plugin: (plugin.name, plugin.distribution))
 

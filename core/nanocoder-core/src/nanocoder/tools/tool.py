@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
+T = TypeVar("T")
 
 DEFAULT_TIMEOUT_S = 120.0
 ANY_TOOL = "*"
@@ -85,21 +86,15 @@ class ToolContext(Shown):
     @property
     def tmp_dir(self) -> Path:
         """A private directory of this call, made at first use and removed afterwards."""
-        if self._make_tmp is None:
-            raise RuntimeError("this context has no temporary directory")
-        return self._make_tmp()
+        return _present(self._make_tmp, "has no temporary directory")()
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> ToolResult:
         """Call a declared sub-tool through the whole path; a failure is a result with is_error."""
-        if self._call is None:
-            raise RuntimeError("this context reaches no other tools")
-        return self._call(name, arguments)
+        return _present(self._call, "reaches no other tools")(name, arguments)
 
     def resource(self, name: str) -> Any:
         """Return this plugin's resource *name*, opened at first use, closed with the session."""
-        if self._resource is None:
-            raise RuntimeError("this context has no resources")
-        return self._resource(name)
+        return _present(self._resource, "has no resources")(name)
 
     def progress(self, text: str, *, is_output: bool = False) -> None:
         """Show one line while the call runs; with *is_output* a piece of what a program prints.
@@ -136,9 +131,13 @@ class ToolContext(Shown):
         its directory (none: this one's). Only a tool with `composed_of=("*",)` opens sessions.
         Raises: ToolError (nested_session, too_many_sessions, undeclared_subtool), UsageError.
         """
-        if self._child is None:
-            raise RuntimeError("this context opens no sessions")
-        return self._child(cwd=cwd, **options)
+        return _present(self._child, "opens no sessions")(cwd=cwd, **options)
+
+
+def _present(service: T | None, lack: str) -> T:
+    if service is None:
+        raise RuntimeError(f"this context {lack}")
+    return service
 
 
 class ChildOptions(TypedDict, total=False):
