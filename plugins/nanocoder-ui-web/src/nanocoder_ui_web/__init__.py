@@ -1,0 +1,98 @@
+"""A conversation in a browser on the same machine.
+
+The server listens on the loopback only, and only a browser that was opened with the one-time link
+of the terminal gets anything from it.
+"""
+
+from argparse import Namespace
+from typing import Any, Final
+
+from attrs import field, frozen
+from nanocoder import (
+    ApprovalAnswer,
+    ApprovalRequest,
+    Argument,
+    Cancel,
+    Command,
+    Host,
+    Question,
+    SessionInfo,
+    hookimpl,
+)
+
+OUTPUT: Final = "web"
+MODES: Final = ("plan", "ask", "edits", "auto")
+
+
+@frozen
+class Settings:
+    """What `[plugins.ui-web]` may set.
+
+    *port* to listen on; 0 is any that is free.
+    """
+
+    port: int = field(default=0, metadata={"user_only": True})
+
+
+@hookimpl
+def nanocoder_settings() -> type:
+    """Return the class of `[plugins.ui-web]`."""
+    return Settings
+
+
+@hookimpl
+def nanocoder_commands() -> list[Command[Host]]:
+    """Offer `nanocoder web`."""
+    return [
+        Command(
+            "web",
+            "talk in a browser on this machine",
+            _run_web,
+            (
+                Argument(
+                    "--resume",
+                    "continue a session (default: the last one here)",
+                    count="?",
+                    constant="last",
+                    metavar="ID",
+                    completes="sessions",
+                ),
+                Argument("--port", "the port to listen on (default: one that is free)", "integer"),
+                Argument(
+                    "--model", "the model, as provider/model", metavar="P/M", completes="models"
+                ),
+                Argument("--mode", "how much nanocoder may do without asking", choices=MODES),
+                Argument("--cwd", "the workspace (default: this directory)", metavar="DIR"),
+            ),
+            outside_calls=True,
+        )
+    ]
+
+
+@hookimpl(rank=10)
+def nanocoder_approve(
+    request: ApprovalRequest, session: SessionInfo, cancelled: Cancel
+) -> ApprovalAnswer | None:
+    """Ask the browsers that show the session; return None in any other session."""
+    if session.output != OUTPUT:
+        return None
+    from nanocoder_ui_web.questions import questions_of  # most sessions are elsewhere
+
+    return questions_of().approve(request, session, cancelled)
+
+
+@hookimpl(rank=10)
+def nanocoder_ask(question: Question, session: SessionInfo, cancelled: Cancel) -> str | None:
+    """Put a tool's question to the browsers; return None in any other session."""
+    if session.output != OUTPUT:
+        return None
+    from nanocoder_ui_web.questions import questions_of  # most sessions are elsewhere
+
+    return questions_of().ask(question, cancelled)
+
+
+def _run_web(arguments: Namespace, host: Host) -> int:
+    from nanocoder_ui_web.command import run  # a command that is not typed costs nothing
+
+    settings: Any = host.plugins.settings("ui-web") or Settings()
+    return run(arguments, host, settings.port, OUTPUT)

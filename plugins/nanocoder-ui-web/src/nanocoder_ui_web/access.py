@@ -1,0 +1,111 @@
+"""Only a browser that was opened with a link of the terminal may talk to the server.
+
+A link works once. Its token comes after the #, which a browser never sends to any server; the page
+exchanges it for a key, which it keeps for its own tab. A browser sends no key by itself, as it does
+a cookie, so neither another page nor another server on the same machine can use it.
+"""
+
+import hmac
+import secrets
+from typing import Final
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+LOOPBACK_NAMES: Final = frozenset({"127.0.0.1", "localhost"})
+POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:;"
+    " base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+HEADERS: Final = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": POLICY,
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+BEARER: Final = "Bearer "
+MAX_BODY_BYTES: Final = 4_194_304
+
+
+class Access:
+    """The links that were not used yet, and the keys of the browsers that used one."""
+
+    def __init__(self) -> None:
+        self._tokens: set[str] = set()
+        self._keys: set[str] = set()
+
+    def invite(self) -> str:
+        """Return a new token for one browser."""
+        token = secrets.token_urlsafe(32)
+        self._tokens.add(token)
+        return token
+
+    def exchange(self, token: str) -> str | None:
+        """Return the key for a token that was not used before."""
+        unused = _among(token, self._tokens)
+        if unused is None:
+            return None
+        self._tokens.discard(unused)
+        key = secrets.token_urlsafe(32)
+        self._keys.add(key)
+        return key
+
+    def has(self, key: str) -> bool:
+        """Tell whether *key* is the key of a browser."""
+        return _among(key, self._keys) is not None
+
+
+def _among(text: str, secret_texts: set[str]) -> str | None:
+    # The time of a comparison must not tell how much of it fits.
+    data = text.encode("utf-8", "replace")
+    return next((each for each in secret_texts if hmac.compare_digest(each.encode(), data)), None)
+
+
+class Guard:
+    """Lets only requests of our own page through, and adds the headers that keep it inert."""
+
+    def __init__(self, app: ASGIApp, access: Access) -> None:
+        self._app = app
+        self._access = access
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or refuse it."""
+        if scope["type"] != "http":
+            return
+
+        async def send_guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(HEADERS)
+            await send(message)
+
+        problem, status = self._problem(scope)
+        app = JSONResponse({"error": problem}, status) if problem else self._app
+        await app(scope, receive, send_guarded)
+
+    def _problem(self, scope: Scope) -> tuple[str, int]:
+        """Return why a request is refused, and the status of the refusal; "" if it is not."""
+        headers, path = Headers(scope=scope), scope["path"]
+        host = headers.get("host", "")
+        # A page elsewhere whose name was made to mean this machine sends its own name.
+        if host.rpartition(":")[0] not in LOOPBACK_NAMES:
+            return "this server is reached as 127.0.0.1 or localhost only", 421
+        if headers.get("origin", f"http://{host}") != f"http://{host}":
+            return "this request comes from another page", 403
+        if scope["method"] == "POST" and "origin" not in headers:
+            return "this request does not say which page it comes from", 403
+        if not _is_small(headers.get("content-length", "0")) or "transfer-encoding" in headers:
+            return f"a request has at most {MAX_BODY_BYTES:,} bytes, and says how many", 413
+        if path.startswith("/api/") and path != "/api/login":
+            scheme, key = headers.get("authorization", "")[: len(BEARER)], ""
+            if scheme == BEARER:
+                key = headers["authorization"].removeprefix(BEARER)
+            if not self._access.has(key):
+                return "open this page with a new link: the terminal shows how", 401
+        return "", 0
+
+
+def _is_small(length: str) -> bool:
+    return length.isascii() and length.isdigit() and int(length) <= MAX_BODY_BYTES

@@ -1,0 +1,116 @@
+"""The server's answers: the page, its entries as they come, and what the person does on it."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from nanocoder import BadArguments, UsageError, parse_json
+from nanocoder_kit_html import STYLES
+from sse_starlette import EventSourceResponse, ServerSentEvent
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.routing import Route
+
+from nanocoder_ui_web.access import Access, Guard
+from nanocoder_ui_web.conversation import Conversation
+from nanocoder_ui_web.feed import Feed
+from nanocoder_ui_web.questions import LateError, Questions
+
+PAGE: Final = Path(__file__).with_name("page")
+FILES: Final = {
+    "/": (PAGE / "index.html", "text/html"),
+    "/app.css": (PAGE / "app.css", "text/css"),
+    "/app.js": (PAGE / "app.js", "text/javascript"),
+    "/conversation.css": (STYLES, "text/css"),
+}
+MAX_INVITATIONS: Final = 20
+PING_S: Final = 15
+
+Act = Callable[[Mapping[str, Any]], Mapping[str, Any] | None]
+
+
+def make_app(
+    conversation: Conversation, questions: Questions, feed: Feed, access: Access
+) -> Starlette:
+    """Return the server of one conversation."""
+    acts: Mapping[str, Act] = {
+        "/api/answer": lambda values: questions.answer(_text(values, "question"), _answer(values)),
+        "/api/invite": lambda _values: {"token": access.invite()},
+        "/api/login": lambda values: _login(access, _text(values, "token")),
+        "/api/mode": lambda values: conversation.set_mode(_text(values, "mode")),
+        "/api/prompt": lambda values: conversation.submit(_text(values, "text")),
+        "/api/stop": lambda _values: conversation.stop(),
+    }
+    routes = [Route(path, _file(*file)) for path, file in FILES.items()]
+    routes += [Route(path, _action(act), methods=["POST"]) for path, act in acts.items()]
+    routes.append(Route("/api/entries", _entries(feed)))
+    return Starlette(routes=routes, middleware=[Middleware(Guard, access=access)])
+
+
+def _file(path: Path, media_type: str) -> Callable[[Request], Response]:
+    return lambda _request: FileResponse(path, media_type=media_type)
+
+
+def _action(act: Act) -> Callable[[Request], Awaitable[Response]]:
+    """Return what answers a POST of one JSON object by *act*; its errors are sentences."""
+
+    async def respond(request: Request) -> Response:
+        try:
+            values = _object(parse_json((await request.body()).decode("utf-8")), "body")
+            # What it does may wait for the session; the other browsers go on meanwhile.
+            return JSONResponse(await run_in_threadpool(act, values) or {})
+        except (UsageError, BadArguments, UnicodeDecodeError) as error:
+            return JSONResponse({"error": str(error)}, 400)
+        except LateError as error:
+            return JSONResponse({"error": str(error)}, 409)
+        except PermissionError as error:
+            return JSONResponse({"error": str(error)}, 401)
+
+    return respond
+
+
+def _entries(feed: Feed) -> Callable[[Request], Awaitable[Response]]:
+    """Return what answers with the entries after the one that the browser has seen last."""
+
+    async def respond(request: Request) -> Response:
+        last = request.headers.get("last-event-id", "0")
+        number = int(last) if last.isascii() and last.isdigit() else 0
+
+        async def events() -> AsyncIterator[ServerSentEvent]:
+            async for place, text in feed.read(number):
+                yield ServerSentEvent(text, id=str(place))
+
+        return EventSourceResponse(events(), ping=PING_S)
+
+    return respond
+
+
+def _login(access: Access, token: str) -> Mapping[str, str]:
+    key = access.exchange(token)
+    if key is None:
+        raise PermissionError("this link was used before; take a new one")
+    return {"key": key}
+
+
+def _answer(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return an answer with the arguments that a person edited as text; raises BadArguments."""
+    edited = values.get("edited")
+    if not isinstance(edited, str):
+        return values
+    return {**values, "arguments": _object(parse_json(edited), "text of the arguments")}
+
+
+def _object(value: Any, name: str) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise UsageError(f"the {name} is not a JSON object")
+    return value
+
+
+def _text(values: Mapping[str, Any], name: str) -> str:
+    text = values.get(name)
+    if not isinstance(text, str):
+        raise UsageError(f"{name!r} is missing, or no text")
+    return text

@@ -1,0 +1,94 @@
+"""The command `web`: serve one conversation to browsers on this machine until the person leaves."""
+
+import signal
+import socket
+import sys
+import threading
+from argparse import Namespace
+from typing import Any, Final
+
+import uvicorn
+from nanocoder import Host, UsageError
+
+from nanocoder_ui_web.access import Access
+from nanocoder_ui_web.app import make_app
+from nanocoder_ui_web.conversation import Conversation
+from nanocoder_ui_web.feed import Feed
+from nanocoder_ui_web.questions import Questions, set_current
+
+ADDRESS: Final = "127.0.0.1"
+LAST_PORT: Final = 65_535
+MAX_CONNECTIONS: Final = 64
+LEAVE_S: Final = 5
+SHOWN: Final = """{link}
+Open this link in a browser of this machine. It works once; "Second browser" makes another one.
+Ctrl-C stops what runs, and leaves when nothing does."""
+
+
+def run(arguments: Namespace, host: Host, port: int, output: str) -> int:
+    """Serve a conversation whose form of output is *output*; return the exit code.
+
+    *port* is where to listen unless *arguments* say it.
+    """
+    listener = listen(port if arguments.port is None else arguments.port)
+    with listener, host.signals:
+        resume = arguments.resume or ""
+        with host.session(interactive=True, output=output, resume=resume) as session:
+            feed, access = Feed(), Access()
+            questions = Questions(feed)
+            set_current(questions)
+            conversation = Conversation(host, session, feed)
+            app = make_app(conversation, questions, feed, access)
+            with host.signals.obeyed_by(conversation.obey), Served(app, listener, feed):
+                link = f"http://{ADDRESS}:{listener.getsockname()[1]}/#{access.invite()}"
+                host.print_line(SHOWN.format(link=link))
+                sys.stdout.flush()  # a program may wait for the link at the other end of a pipe
+                conversation.work()
+    number = host.signals.number
+    return host.signals.exit_code if number not in {0, signal.SIGINT} else 0
+
+
+def listen(port: int) -> socket.socket:
+    """Return a socket that listens on the loopback; raises UsageError."""
+    if not 0 <= port <= LAST_PORT:
+        raise UsageError(f"--port takes 0 to {LAST_PORT}, not {port}")
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((ADDRESS, port))
+    except OSError as error:
+        listener.close()
+        why = error.strerror or str(error)
+        raise UsageError(
+            f"cannot listen on port {port}: {why}; --port 0 takes a free one"
+        ) from error
+    return listener
+
+
+class Served:
+    """Serves an application on a thread of its own while it is entered."""
+
+    def __init__(self, app: Any, listener: socket.socket, feed: Feed) -> None:
+        config = uvicorn.Config(
+            app,
+            log_config=None,
+            access_log=False,
+            lifespan="off",
+            ws="none",
+            server_header=False,
+            limit_concurrency=MAX_CONNECTIONS,
+            timeout_graceful_shutdown=1,
+        )
+        self._server = uvicorn.Server(config)
+        self._feed = feed
+        self._thread = threading.Thread(
+            target=self._server.run, args=([listener],), name="nanocoder-web", daemon=True
+        )
+
+    def __enter__(self) -> None:
+        self._thread.start()
+
+    def __exit__(self, *_error: object) -> None:
+        self._feed.close()
+        self._server.should_exit = True
+        self._thread.join(LEAVE_S)

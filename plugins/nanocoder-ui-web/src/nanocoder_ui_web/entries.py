@@ -1,0 +1,217 @@
+"""What a session does, as entries for browsers: fragments of HTML, and safe text."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from attrs import asdict, define
+from nanocoder import (
+    ApprovalRequest,
+    Event,
+    Message,
+    Question,
+    SessionInfo,
+    ToolCall,
+    ToolResult,
+    for_terminal,
+    spoken,
+)
+from nanocoder_kit_html import call_html, calls_html, markdown_html, preview_html
+
+from nanocoder_ui_web.feed import Feed
+
+SENTENCES: Final = {
+    "notice": "text",
+    "request.retrying": "message",
+    "telemetry.failed": "message",
+    "transcript.compacted": "message",
+}
+"""Events that say in one sentence what a person should know, and where."""
+ENDS: Final = {
+    "approval_needed": "Stopped: a call needed your approval and got no answer.",
+    "budget": "Stopped: the budget is used up.",
+    "interrupted": "Stopped.",
+    "loop": "Stopped: the model repeated itself.",
+    "refused": "Stopped: too many calls were refused.",
+    "turn_limit": "Stopped: the limit of turns is reached.",
+}
+
+
+@define
+class Turn:
+    """One request to the model and the calls after it, for the plots; times are in seconds."""
+
+    number: int
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    output_tokens: int = 0
+    model_s: float = 0.0
+    tools_s: float = 0.0
+
+
+class Entries:
+    """Turns the events of one session into entries of *feed*."""
+
+    def __init__(self, feed: Feed) -> None:
+        self.feed = feed
+        self._calls: dict[str, ToolCall] = {}
+        self._turn, self._since = Turn(0), 0.0
+        self._handlers: Mapping[str, Callable[[Event], None]] = {
+            "call.edited": self._on_edited,
+            "call.progress": self._on_progress,
+            "call.received": self._on_received,
+            "call.returned": self._on_returned,
+            "call.started": self._on_started,
+            "message": self._on_message,
+            "request.finished": self._on_reply,
+            "request.retrying": self._on_retry,
+            "request.started": self._on_request,
+            "run.finished": self._on_finished,
+            "run.started": self._on_prompt,
+            "run.steered": self._on_prompt,
+            "text": self._on_piece,
+            "thinking": self._on_piece,
+        }
+
+    def show(self, event: Event) -> None:
+        """Show one event."""
+        if event.kind in SENTENCES:
+            self.say(event.data[SENTENCES[event.kind]])
+        if event.kind in self._handlers:
+            self._handlers[event.kind](event)
+
+    def say(self, text: str) -> None:
+        """Show a sentence."""
+        self.feed.add("notice", {"text": for_terminal(text)})
+
+    def show_messages(self, messages: Sequence[Message]) -> None:
+        """Show what was said before, in a session that goes on."""
+        for place, message in enumerate(messages):
+            typed, _added = spoken(message)
+            if message.role == "user" and typed:
+                self.feed.add("prompt", {"text": for_terminal(typed)})
+            elif message.role == "assistant":
+                self._show_answer(message.text)
+                following = messages[place + 1] if place + 1 < len(messages) else None
+                results = following.results if following is not None else ()
+                for html in calls_html(message.calls, results):
+                    self.feed.add("call", {"call": "", "html": html})
+
+    def _show_answer(self, text: str) -> None:
+        self.feed.end_pieces()
+        if text.strip():
+            self.feed.add("answer", {"html": markdown_html(text)})
+
+    def _on_prompt(self, event: Event) -> None:
+        self.feed.add("prompt", {"text": for_terminal(event.data["prompt"])})
+
+    def _on_piece(self, event: Event) -> None:
+        data = {"text": for_terminal(event.data["text"])}
+        self.feed.add(event.kind, data, is_piece=True)
+
+    def _on_message(self, event: Event) -> None:
+        if event.data["role"] == "assistant":
+            self._show_answer(event.data.get("text", ""))
+
+    def _on_retry(self, _event: Event) -> None:
+        self.feed.end_pieces()
+        self.feed.add("discarded", {})
+
+    def _on_request(self, event: Event) -> None:
+        self._end_turn(event.at)
+        self._turn, self._since = Turn(self._turn.number + 1), event.at
+
+    def _on_reply(self, event: Event) -> None:
+        usage, turn = event.data["usage"], self._turn
+        turn.input_tokens = usage["input_tokens"]
+        turn.cached_tokens = usage["cache_read_tokens"]
+        turn.output_tokens = usage["output_tokens"]
+        turn.model_s, self._since = event.at - self._since, event.at
+
+    def _end_turn(self, at: float) -> None:
+        """Show the turn that is over, which has the calls up to now."""
+        if self._since:
+            self._turn.tools_s = at - self._since
+            self.feed.add("turn", asdict(self._turn))
+        self._since = 0.0
+
+    def _on_received(self, event: Event) -> None:
+        data = event.data
+        self._calls[event.call_id] = ToolCall(event.call_id, data["tool"], data["arguments"])
+
+    def _on_edited(self, event: Event) -> None:
+        call = self._calls[event.call_id]
+        self._calls[event.call_id] = ToolCall(
+            call.id, call.name, event.data["arguments"], edited=True
+        )
+
+    def _on_started(self, event: Event) -> None:
+        html = call_html(self._calls[event.call_id], None).replace("no result", "running", 1)
+        self.feed.add("call", {"call": event.call_id, "html": html}, is_piece=True)
+
+    def _on_progress(self, event: Event) -> None:
+        data = {"call": event.call_id, "text": for_terminal(event.data["text"])}
+        self.feed.add("progress", data, is_piece=True)
+
+    def _on_returned(self, event: Event) -> None:
+        call = self._calls.pop(event.call_id, None)
+        if call is None:
+            return
+        data, is_error = event.data, event.data["status"] != "ok"
+        result = ToolResult(
+            data["output"],
+            metadata=data["metadata"],
+            is_error=is_error,
+            error_class=data["error_class"],
+            call_id=call.id,
+        )
+        self.feed.add("call", {"call": event.call_id, "html": call_html(call, result)})
+
+    def _on_finished(self, event: Event) -> None:
+        self._end_turn(event.at)
+        self.feed.end_pieces()
+        report = event.data
+        error = report["error"]
+        text = error["message"] if error else ENDS.get(report["stop_reason"], "")
+        files = [for_terminal(path) for path in report["files_changed"]]
+        self.feed.add("finished", {"text": for_terminal(text), "files": files})
+
+
+def approval_entry(request: ApprovalRequest, session: SessionInfo) -> Mapping[str, Any]:
+    """Return the question whether a call may run, with all that it would do."""
+    call, arguments = request.call, dict(request.call.arguments)
+    # Characters that no screen shows are written out in ASCII, where a person edits them.
+    text = json.dumps(arguments, indent=2, ensure_ascii=True, default=str)
+    path = next((value for value in arguments.values() if isinstance(value, str)), "")
+    return {
+        "is_approval": True,
+        "digest": request.digest,
+        "tool": for_terminal(call.name),
+        "html": preview_html(request.preview or text, path if request.preview else "x.json"),
+        "arguments": text,
+        "reason": for_terminal(request.reason),
+        "facts": [for_terminal(fact) for fact in _facts(request, session)],
+        "always": for_terminal(request.always),
+        "grants": [for_terminal(rule) for rule in request.grants],
+    }
+
+
+def _facts(request: ApprovalRequest, session: SessionInfo) -> Sequence[str]:
+    """Return what else a person should know of a call, each in a few words."""
+    facts = [f"{request.risk} risk", f"in {request.cwd}"]
+    facts += [f"effects: {', '.join(sorted(map(str, request.effects)))}"] if request.effects else []
+    facts += [f"from {request.plugin}"] if request.plugin else []
+    facts += [f"asked by the sub-agent {session.agent}"] if session.agent else []
+    facts += [f"steps: {', '.join(request.steps)}"] if request.steps else []
+    facts += [f"refused after {request.timeout_s:g} s"] if request.timeout_s else []
+    return facts
+
+
+def question_entry(question: Question) -> Mapping[str, Any]:
+    """Return a tool's question, with its choices."""
+    return {
+        "is_approval": False,
+        "text": for_terminal(question.text),
+        "choices": [for_terminal(choice) for choice in question.choices],
+        "custom": question.custom,
+    }

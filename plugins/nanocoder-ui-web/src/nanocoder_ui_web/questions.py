@@ -1,0 +1,108 @@
+"""Questions to the person, put to every browser; the first answer counts."""
+
+import threading
+from collections.abc import Mapping
+from typing import Any, Final
+
+from attrs import define
+from nanocoder import ApprovalAnswer, ApprovalRequest, Cancel, Question, SessionInfo
+
+from nanocoder_ui_web.entries import approval_entry, question_entry
+from nanocoder_ui_web.feed import Feed
+
+LATE: Final = "this question is not open any more: it was answered, took too long, or was stopped"
+
+
+class LateError(Exception):
+    """The question was answered before, or is not open any more."""
+
+
+@define(eq=False)
+class _Open:
+    """A question that waits; *over* is set when there is an answer, or none will come."""
+
+    over: Cancel
+    answer: Mapping[str, Any] | None = None
+
+
+class Questions:
+    """The questions that are open now."""
+
+    def __init__(self, feed: Feed) -> None:
+        self._feed = feed
+        self._lock = threading.Lock()
+        self._open: dict[str, _Open] = {}
+        self._count = 0
+
+    def approve(
+        self, request: ApprovalRequest, session: SessionInfo, cancelled: Cancel
+    ) -> ApprovalAnswer | None:
+        """Ask whether a call may run; None without an answer in time."""
+        entry = approval_entry(request, session)
+        answer = self._put(request.id, entry, request.timeout_s, cancelled)
+        if answer is None:
+            return None
+        return ApprovalAnswer(
+            id=request.id,
+            digest=str(answer.get("digest", "")),
+            approved=answer.get("approved") is True,
+            reason=str(answer.get("reason") or ""),
+            arguments=answer.get("arguments"),
+            always=answer.get("always") is True,
+            scope=str(answer.get("scope") or ""),
+        )
+
+    def ask(self, question: Question, cancelled: Cancel) -> str | None:
+        """Put a tool's question; None without an answer in time."""
+        with self._lock:
+            self._count += 1
+            name = f"question-{self._count}"
+        answer = self._put(name, question_entry(question), question.timeout_s, cancelled)
+        text = answer.get("text") if answer is not None else None
+        return text if isinstance(text, str) else None
+
+    def answer(self, name: str, values: Mapping[str, Any]) -> None:
+        """Take the answer of a browser to the question *name*; raises LateError."""
+        with self._lock:
+            question = self._open.pop(name, None)
+            if question is None:
+                raise LateError(LATE)
+            question.answer = values
+        question.over.set("answered")
+
+    def _put(
+        self, name: str, entry: Mapping[str, Any], timeout_s: float, cancelled: Cancel
+    ) -> Mapping[str, Any] | None:
+        """Show a question until it is answered; return the answer."""
+        question = _Open(Cancel(cancelled))
+        with self._lock:
+            self._open[name] = question
+        number = self._feed.add("question", {"question": name, **entry})
+        question.over.wait(timeout_s or None)
+        question.over.close()
+        with self._lock:
+            self._open.pop(name, None)
+        self._feed.forget(number)
+        self._feed.add("closed", {"question": name, "outcome": _outcome(question.answer)})
+        return question.answer
+
+
+def _outcome(answer: Mapping[str, Any] | None) -> str:
+    if answer is None:
+        return "no answer"
+    if "approved" not in answer:
+        return "answered"
+    return "approved" if answer["approved"] is True else "refused"
+
+
+_current: list[Questions] = []
+
+
+def set_current(questions: Questions) -> None:
+    """Make *questions* those of the process: it serves one session at a time."""
+    _current[:] = [questions]
+
+
+def questions_of() -> Questions:
+    """Return the questions of the session that is served."""
+    return _current[0]

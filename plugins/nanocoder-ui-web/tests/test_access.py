@@ -1,0 +1,132 @@
+"""Who may talk to the server: the browser with the link, and no other page, host or program."""
+
+import socket
+
+import httpx
+import pytest
+from nanocoder_ui_web.access import HEADERS, POLICY, Access
+
+pytestmark = pytest.mark.contract("D5")
+
+
+# CONF-026
+def test_only_a_browser_with_the_link_is_answered(web):
+    server = web({"text": "Hi."})
+    for path in ("entries", "prompt", "answer", "stop", "mode", "invite"):
+        method = "GET" if path == "entries" else "POST"
+        response = server.client.request(method, f"/api/{path}", json={})
+        assert response.status_code == 401, path
+        assert "new link" in response.json()["error"]
+    server.client.headers["Authorization"] = "Bearer guessed"
+    assert server.post("prompt", text="x").status_code == 401
+    assert server.login("guessed").status_code == 401
+    assert server.login().status_code == 200
+    assert server.post("prompt", text="Say hi").status_code == 200
+
+
+def test_a_link_works_once_and_the_page_can_make_another(web):
+    server = web({"text": "Hi."})
+    assert server.login().status_code == 200
+    key = server.client.headers["Authorization"]
+    again = server.login()
+    assert (again.status_code, again.json()["error"]) == (
+        401,
+        "this link was used before; take a new one",
+    )
+    token = server.post("invite").json()["token"]
+    assert server.login(token).status_code == 200
+    assert server.client.headers["Authorization"] != key
+    assert server.post("stop").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Host": "evil.example"}, 421),
+        ({"Host": "127.0.0.1.evil.example:80"}, 421),
+        ({"Host": ""}, 421),
+        ({"Origin": "http://evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Origin": "http://127.0.0.1:1"}, 403),
+        ({"Origin": None}, 403),
+        ({"Content-Length": "5000000"}, 413),
+        ({"Transfer-Encoding": "chunked"}, 413),
+    ],
+)
+def test_requests_of_other_pages_and_names_are_refused(web, headers, status):
+    server = web({"text": "Hi."})
+    assert server.login().status_code == 200
+    request = server.client.build_request("POST", "/api/prompt", json={"text": "x"})
+    for name, value in headers.items():
+        request.headers.pop(name, None)
+        if value is not None:
+            request.headers[name] = value
+    if "Content-Length" in headers or "Transfer-Encoding" in headers:
+        assert raw(server, headers) == status
+    else:
+        assert server.client.send(request).status_code == status
+
+
+def raw(server, headers):
+    """Send a request by hand, whose body never comes; return the status of the answer."""
+    lines = {
+        "Host": server.origin.removeprefix("http://"),
+        "Origin": server.origin,
+        "Authorization": server.client.headers["Authorization"],
+        **headers,
+    }
+    port = int(server.origin.rpartition(":")[2])
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+        head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
+        connection.sendall(f"POST /api/prompt HTTP/1.1\r\n{head}\r\n".encode())
+        return int(connection.recv(64).split()[1])
+
+
+def test_the_page_loads_and_runs_nothing_but_its_own(web):
+    server = web({"text": "Hi."})
+    for path in ("/", "/app.js", "/app.css", "/conversation.css", "/nothing"):
+        response = server.client.get(path)
+        assert response.status_code == (404 if path == "/nothing" else 200)
+        assert {name: response.headers[name] for name in HEADERS} == HEADERS
+    assert "unsafe" not in POLICY
+    assert server.token not in server.client.get("/").text
+
+
+def test_the_server_listens_on_the_loopback_only(web):
+    server = web({"text": "Hi."})
+    port = int(server.origin.rpartition(":")[2])
+    for family, address in ((socket.AF_INET, "127.0.0.2"), (socket.AF_INET6, "::1")):
+        with (
+            socket.socket(family) as other,
+            pytest.raises(OSError, match=r"refused|unreachable|assign"),
+        ):
+            other.connect((address, port))
+
+
+def test_a_key_is_compared_as_a_whole():
+    access = Access()
+    key = access.exchange(access.invite())
+    assert access.has(key)
+    assert not access.has("")
+    assert not access.has(key[:-1])
+    assert not access.has(f"{key}\u00e9")
+
+
+@pytest.mark.parametrize(
+    ("body", "error"),
+    [
+        (b"", "'text' is missing"),
+        (b"[]", "the body is not a JSON object"),
+        (b'{"text": 1}', "'text' is missing, or no text"),
+        (b'{"text": " "}', "the prompt is empty"),
+        (b'{"text": "a", "text": "b"}', ""),
+        (b"\xff", ""),
+    ],
+)
+def test_bad_input_is_an_error_in_words(web, body, error):
+    server = web({"text": "Hi."})
+    server.login()
+    response = server.client.post("/api/prompt", content=body)
+    assert response.status_code == 400
+    assert error in response.json()["error"]
+    assert httpx.codes.is_success(server.post("prompt", text="Say hi").status_code)

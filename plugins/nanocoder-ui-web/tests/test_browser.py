@@ -1,0 +1,185 @@
+"""The page in a real Chromium: what a person sees, with mouse, keyboard and a second browser."""
+
+import pytest
+
+sync_api = pytest.importorskip("playwright.sync_api")
+
+pytestmark = [
+    pytest.mark.contract("D5"),
+    pytest.mark.needs("chromium"),
+    pytest.mark.timeout(120),
+]
+
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+EDIT = {
+    "name": "write_file",
+    "arguments": {"path": "hello.py", "content": "def greet():\n    return 'hi'\n"},
+}
+HOSTILE = (
+    "<img src=x onerror=document.title='OWNED'><script>document.title='OWNED'</script>"
+    " [a](javascript:document.title='OWNED') \u202e"
+)
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    import shutil
+
+    with sync_api.sync_playwright() as playwright:
+        program = shutil.which("chromium")
+        browser = playwright.chromium.launch(executable_path=program, args=list(FLAGS))
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def browse(chromium):
+    """Return what opens a link in a browser of its own, and lists what went wrong there."""
+    contexts = []
+
+    def open_link(link, **options):
+        context = chromium.new_context(**options)
+        contexts.append(context)
+        page = context.new_page()
+        page.problems = []
+        page.on("pageerror", lambda error: page.problems.append(str(error)))
+        page.on(
+            "console",
+            lambda message: page.problems.append(message.text) if message.type == "error" else None,
+        )
+        page.goto(link)
+        return page
+
+    yield open_link
+    for context in contexts:
+        context.close()
+
+
+def send(page, text):
+    page.fill("#prompt", text)
+    page.press("#prompt", "Enter")
+
+
+def test_a_person_approves_by_mouse_and_reads_the_answer(web, browse, nanocoder, tmp_path):
+    server = web({"text": "First.", "calls": [EDIT]}, {"text": f"**Done.** {HOSTILE}"})
+    page = browse(server.link, viewport={"width": 1200, "height": 800})
+    page.wait_for_selector("#status:text-is('Ready')")
+    assert "#" not in page.url
+    send(page, "Write a greeting")
+    page.wait_for_selector(".question")
+    assert page.inner_text("#status") == "Waiting for you"
+    assert page.locator(".question .t-k").first.inner_text() == "def"
+    page.click(".question button.yes")
+    page.wait_for_selector(".changed")
+    assert page.inner_text(".changed") == "Changed: hello.py"
+    assert page.inner_text(".answer strong") == "Done."
+    assert "OWNED" not in page.title()
+    assert page.locator("#log a, #log img, #log script").count() == 0
+    assert "\\u202e" in page.inner_text("#log")
+    assert page.locator("#tokens rect").count() > 0
+    assert page.locator("#turns tbody tr").count() == 2
+    assert page.problems == []
+    assert (nanocoder.cwd / "hello.py").exists()
+    assert page.screenshot(path=tmp_path / "page.png")
+
+
+def test_everything_works_with_the_keyboard(web, browse, nanocoder):
+    server = web({"calls": [EDIT]}, {"text": "Done."})
+    page = browse(server.link)
+    page.wait_for_selector("#status:text-is('Ready')")
+    page.focus("#prompt")
+    page.keyboard.type("Write a greeting")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".question button.no:enabled")
+    focused = "document.activeElement.tagName + ':' + document.activeElement.textContent"
+    assert page.evaluate(focused) == "H2:Approve write_file?"
+    page.keyboard.press("Enter")  # the question is no button: a stray Enter decides nothing
+    page.keyboard.press("Tab")
+    while page.evaluate("document.activeElement.textContent") != "Refuse":
+        page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    page.keyboard.type("too short")
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".answer:has-text('Done.')")
+    assert page.evaluate("document.activeElement.id") == "prompt"
+    assert not (nanocoder.cwd / "hello.py").exists()
+
+
+def test_a_question_takes_no_click_that_was_meant_for_something_else(web, browse):
+    server = web({"calls": [EDIT]}, {"text": "Done."})
+    page = browse(server.link)
+    page.wait_for_selector("#status:text-is('Ready')")
+    send(page, "Write a greeting")
+    page.fill("#prompt", "I am still typing")
+    page.wait_for_selector(".question")
+    assert page.locator(".question button:enabled").count() in {0, 3}
+    assert page.evaluate("document.activeElement.id") == "prompt"
+    page.wait_for_selector(".question button.yes:enabled")
+    assert page.input_value("#prompt") == "I am still typing"
+
+
+def test_two_browsers_show_the_same_and_a_late_one_catches_up(web, browse):
+    server = web({"calls": [EDIT]}, {"text": "Done."})
+    first = browse(server.link)
+    first.wait_for_selector("#status:text-is('Ready')")
+    first.click("#invite")
+    first.wait_for_selector("#link code")
+    send(first, "Write a greeting")
+    first.wait_for_selector(".question")
+    second = browse(first.inner_text("#link code"), color_scheme="dark")
+    second.wait_for_selector(".question button.yes:enabled")
+    second.click(".question button.yes")
+    for page in (first, second):
+        page.wait_for_selector(".answer:has-text('Done.')")
+        assert page.locator(".question").count() == 0
+        assert page.locator("#log .note:text('write_file: approved')").count() == 1
+    light, dark = (
+        page.evaluate("getComputedStyle(document.body).backgroundColor") for page in (first, second)
+    )
+    assert light != dark
+
+
+def test_a_used_link_and_a_server_that_ended_are_said_in_words(web, browse):
+    server = web({"text": "Hi."})
+    page = browse(server.link)
+    page.wait_for_selector("#status:text-is('Ready')")
+    other = browse(server.link)
+    other.wait_for_selector("#status.lost")
+    assert other.inner_text("#status") == "this link was used before; take a new one"
+    page.reload()  # its key is kept for this tab
+    page.wait_for_selector("#status:text-is('Ready')")
+    assert server.leave() == 0
+    page.wait_for_selector("#status.lost")
+    assert page.inner_text("#status").startswith("Not connected")
+    send(page, "Hello?")
+    page.wait_for_selector("#problem:not(:empty)")
+    assert "cannot be reached" in page.inner_text("#problem")
+    assert page.input_value("#prompt") == "Hello?"
+
+
+def test_names_and_roles_are_there_for_a_screen_reader(web, browse):
+    server = web({"calls": [EDIT]}, {"text": "Done."})
+    page = browse(server.link)
+    page.wait_for_selector("#status:text-is('Ready')")
+    send(page, "Write a greeting")
+    page.wait_for_selector(".question")
+    for role, name in (
+        ("log", "Conversation"),
+        ("region", "Waiting for you"),
+        ("textbox", "Prompt"),
+        ("combobox", "Mode"),
+        ("button", "Approve"),
+        ("button", "Refuse"),
+        ("textbox", "Why not, for the model"),
+        ("complementary", "Tokens and time of each turn"),
+    ):
+        assert page.get_by_role(role, name=name, exact=True).count() == 1, (role, name)
