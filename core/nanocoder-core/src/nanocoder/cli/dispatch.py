@@ -107,8 +107,12 @@ def _read(values: Namespace, command: Command[Any], words: Sequence[str]) -> Non
     What stood before the command holds, where *words* do not say otherwise.
     """
     parser = Parser(f"nanocoder {command.name}", command.arguments, description=command.help)
-    _, rest = parser.parse_known_args(words, values)
-    if rest := _with_late_words(command.arguments, values, rest):
+    # Words may stand between options, unless the rest of the line is one argument: argparse refuses
+    # to mix those, and up to Python 3.12 it reads options behind "--" then.
+    is_plain = "--" in words or any(argument.count == "..." for argument in command.arguments)
+    parse = parser.parse_known_args if is_plain else parser.parse_known_intermixed_args
+    _, rest = parse(words, values)
+    if rest:
         _refuse_loose_words(values, rest)
         unknown = next((word for word in rest if word.startswith("-")), rest[0])
         raise _unknown(unknown, command.arguments)
@@ -163,27 +167,6 @@ def _without_habit(words: Sequence[str]) -> list[str]:
     before = list(takewhile(lambda word: word not in {*HABITS, *COMMANDS}, words))
     habit, *rest = words[len(before) :] or [""]
     return ["run", *before, *rest] if habit in HABITS else list(words)
-
-
-def _with_late_words(
-    arguments: Sequence[Argument], values: Namespace, rest: Sequence[str]
-) -> list[str]:
-    """Give words after options to arguments that may be missing; returns what is left.
-
-    argparse takes such an argument for missing when an option comes first.
-    """
-    late = [word for word in rest if not word.startswith("-")]
-    for argument in arguments:
-        name = argument.names[0]
-        if name.startswith("-") or argument.count not in {"?", "*"} or len(late) < len(rest):
-            continue
-        if argument.count == "*":
-            setattr(values, name, [*getattr(values, name), *late])
-            late = rest = []
-        elif late and getattr(values, name) == argument.default:
-            setattr(values, name, late[0])
-            late = rest = late[1:]
-    return list(rest)
 
 
 def _refuse_idle_options(command: Command[Any], values: Namespace) -> None:
