@@ -41,6 +41,7 @@ LOOPBACK = "HTTP on 127.0.0.1:{PORT}"
 SECRETS = ("CANARY-ssrf", "SECRET-7f3a", "sk-canary-31f0")
 REPEATED = re.compile(r"\{REP:(.):(\d+)\}", re.DOTALL)
 CASE_ID = re.compile(r"\b[A-Z]{2,5}-\d{3}\b")
+TEST_OF_CASES = re.compile(r"^ *def test((?:_[a-z]{2,5}(?:_\d{3})+)+)_", re.MULTILINE)
 
 
 @functools.cache
@@ -67,6 +68,20 @@ def runs_here(case: dict[str, Any]) -> bool:
 def is_for_the_screen(case: dict[str, Any]) -> bool:
     """Tell whether a case is a file whose text attacks the person who sees it."""
     return set(case["setup"]) == {"sh", "file"} and case["action"].get("tool") == "read"
+
+
+def cases_named_in(text: str) -> set[str]:
+    """Return the IDs in the text of a test file: as they are, or as names of tests begin.
+
+    `test_prov_036_037_a_call_fails` names PROV-036 and PROV-037.
+    """
+    named = set(CASE_ID.findall(text))
+    for parts in TEST_OF_CASES.findall(text):
+        area = ""
+        for part in parts.strip("_").split("_"):
+            area = area if part.isdigit() else part.upper()
+            named |= {f"{area}-{part}"} if part.isdigit() else set()
+    return named
 
 
 def calls(case: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -220,3 +220,20 @@ def test_an_export_in_two_formats_is_refused(talk):
     assert "not allowed with" in done.stderr
     assert talk("sessions", "export", "--output", "json").stdout.startswith("{")
     assert talk("sessions", "export", "--format", "html").stdout.startswith("<!")
+
+
+@pytest.mark.contract("G3")
+def test_a_rewind_as_json_has_what_went_back_and_nothing_else_on_its_output(talk):
+    done = talk("sessions", "rewind", "--to", "2", "--yes", "--output", "json")
+    data = json.loads(done.stdout)
+    assert data["prompt"] == {"number": 2, "text": "Write two"}
+    assert (data["conversation"], data["files"], data["skipped"]) == (True, ["notes.txt"], [])
+    assert "notes.txt" in done.stderr, "the plan is shown beside it"
+    assert notes(talk) == "one\n"
+
+
+def test_a_rewind_as_json_that_nobody_agreed_to_has_no_files(talk):
+    done = talk("sessions", "rewind", "--to", "2", "--output", "json")
+    data = json.loads(done.stdout)
+    assert (done.returncode, data["files"], data["conversation"]) == (3, None, False)
+    assert notes(talk) == "three\n"

@@ -66,6 +66,15 @@ def test_a_search_that_makes_no_sense_is_refused(nanocoder, words, problem):
     assert (done.returncode, problem in done.stderr) == (2, True), done.stderr
 
 
+def test_the_directory_may_come_before_and_behind_the_id(nanocoder, sessions):
+    here = str(nanocoder.cwd)
+    for words in (["--cwd", here, "last"], ["last", "--cwd", here], ["last", f"--cwd={here}"]):
+        done = nanocoder("sessions", "tag", *words, "+bug", cwd="/")
+        assert done.stdout == f"{sessions[0]}: #bug\n", done.stderr
+    refused = nanocoder("sessions", "tag", "last", "--all")
+    assert (refused.returncode, "--all is no option" in refused.stderr) == (2, True)
+
+
 @pytest.mark.contract("G8")
 def test_tags_are_added_taken_away_listed_and_searched(nanocoder, sessions):
     new, old = sessions

@@ -166,6 +166,8 @@ def test_when_somebody_else_changed_one_file_the_rest_is_put_back_and_it_is_name
     assert done.returncode == 0
     name = "gone.txt" if spoil == "in the way" else "a.txt"
     assert f"left as it is: {name} has been" in done.stdout
+    assert f"Restored 2 files, left {name} as it is. To reverse it: nanocoder" in done.stdout
+    assert "Done." not in done.stdout
     assert "perhaps" not in done.stdout
     assert not (nanocoder.cwd / "b.txt").exists()
     rest = {"gone.txt": "g", "a.txt": "a"}
@@ -210,6 +212,15 @@ def test_the_changes_of_one_file_alone_can_be_undone(nanocoder, work):
     assert tree(nanocoder) == {"a.txt": "a", "b.txt": "1"}
     assert undo(nanocoder).returncode == 0
     assert tree(nanocoder) == {"a.txt": "a"}
+
+
+def test_an_undo_as_json_names_what_it_restored_and_what_it_left(nanocoder, work):
+    work(write("a.txt", "1"), write("b.txt", "1"))
+    (nanocoder.cwd / "a.txt").write_text("another's")
+    done = undo(nanocoder, "--output", "json")
+    data = json.loads(done.stdout)
+    assert (data["files"], data["skipped"]) == (["b.txt"], ["a.txt"])
+    assert "left as it is: a.txt" in done.stderr
 
 
 def test_without_a_person_it_shows_what_it_would_do_and_leaves_with_3(nanocoder, work):

@@ -6,11 +6,12 @@ import random
 import subprocess
 import sys
 import threading
+import zlib
 
 import pytest
 from nanocoder import Message, ToolCall, ToolResult, UsageError, encode_message
 from nanocoder_kit_sessions import Record, SessionStore
-from nanocoder_kit_sessions.records import read
+from nanocoder_kit_sessions.records import SEAL, SEAL_BYTES, read
 from nanocoder_kit_sessions.transcript import repaired
 
 
@@ -235,8 +236,11 @@ def test_a_byte_order_mark_before_the_first_record_does_no_harm(begun):
 
 
 # SESS-017
-def test_halves_of_surrogate_pairs_cannot_spoil_the_next_request():
-    record = Record.of_line(Record(1, "message", 1.0, {"text": "a\ud800b \U0001f600"}).line())
+@pytest.mark.parametrize("spelling", [b"ud800", b"uD800", b"uDBFF", b"udfff"])
+def test_halves_of_surrogate_pairs_cannot_spoil_the_next_request(spelling):
+    line = Record(1, "message", 1.0, {"text": "a\ud800b \U0001f600"}).line()
+    body = line[:-SEAL_BYTES].replace(b"ud800", spelling)
+    record = Record.of_line(body + SEAL % zlib.crc32(body))
     assert record.data["text"].encode() == "a?b \U0001f600".encode()
 
 

@@ -240,3 +240,71 @@ def test_prov_028_inj_054_a_refusal_is_asked_once_and_told_inert(run, status):
     report = run(refusal(status, {"error": {"message": refusal_text}}), max_retries=4)
     assert len(run.seen) == 1
     assert report.error["message"].isprintable()
+
+
+def test_prov_001_a_stream_that_is_cut_within_an_event_keeps_its_words_and_is_no_reply(run):
+    begun = [data(chunk(content="one ")), data(chunk(content="two")), b'data: {"choices":[{"del']
+    report = run(Answer(begun, framing="close"))
+    assert report.exit_code == 4
+    (journal,) = run.home.glob(".local/state/nanocoder/sessions/*.jsonl")
+    assert "one two\\n[the connection broke off here]" in journal.read_text()
+
+
+def test_prov_006_separators_inside_a_string_do_not_end_the_line(run):
+    text = "a\u2028b\x85c\x0bd\x1ce"
+    raw = json.dumps(chunk(content=text), ensure_ascii=False).replace("\\u000b", "\x0b")
+    raw = raw.replace("\\u001c", "\x1c").encode()
+    refused = run(Answer([b"data: " + raw + b"\n\n", data(chunk("stop"))]))
+    assert refused.exit_code == 4, "JSON forbids raw control characters"
+    plain = json.dumps(chunk(content="a\u2028b\x85c"), ensure_ascii=False).encode()
+    whole = run(Answer([b"data: " + plain + b"\n\n", data(chunk("stop"))]))
+    assert whole.text == "a\u2028b\x85c"
+
+
+def test_prov_020_bytes_that_are_not_utf_8_do_no_harm(run):
+    raw = data(chunk(content="a??b")).replace(b"??", b"\xff\xfe")
+    assert run(Answer([raw, data(chunk("stop"))])).text == "a\ufffd\ufffdb"
+
+
+@pytest.mark.parametrize(("wait", "shown"), [("86400", "86,400"), ("1000000000", "1,000,000,000")])
+def test_prov_024_an_absurd_wait_is_said_and_not_waited(run, wait, shown):
+    report = run(refusal(429, {"error": {"message": "x"}}, **{"retry-after": wait}), max_retries=4)
+    assert (report.exit_code, report.error["kind"], len(run.seen)) == (4, "rate_limit", 1)
+    assert shown in report.error["message"]
+
+
+@pytest.mark.parametrize("wait", ["-5", "soon"])
+def test_prov_024_a_wait_that_is_none_is_passed_over(run, wait):
+    refused = refusal(429, {"error": {"message": "x"}}, **{"retry-after": wait})
+    assert run(refused, FINE, max_retries=1).text == "fine"
+
+
+def test_prov_031_an_overload_as_the_first_event_is_asked_again(run):
+    error = {"error": {"code": "overloaded", "message": "busy"}}
+    assert run(events(error), FINE, max_retries=1).text == "fine"
+
+
+def test_prov_032_what_the_future_brings_is_passed_over(run):
+    odd = [{"type": "future_thing"}, chunk(future_delta={"x": 1}), {**chunk(), "future": [1]}]
+    named = Answer(
+        [b"event: future_thing\n", data({"x": 1}), *answer(chunk(content="fine")).pieces]
+    )
+    assert run(answer(*odd, chunk(content="fine"))).text == "fine"
+    assert run(named).text == "fine"
+
+
+def test_prov_040_an_event_that_is_nested_too_deep_is_refused_in_words(run):
+    report = run(Answer([b"data: " + b"[" * 100_000 + b"\n\n"]))
+    assert report.exit_code == 4
+    assert "nested too deep" in report.error["message"]
+
+
+@pytest.mark.parametrize("name", ["", None])
+def test_prov_047_a_call_without_a_name_is_no_other_tool(run, name):
+    assert statuses(run(calling(name, "{}"), FINE)) == [("", "unknown_tool")]
+
+
+def test_prov_070_a_page_of_a_proxy_in_the_stream_is_no_reply(run):
+    begun = [data(chunk(content="one ")), data(chunk(content="two"))]
+    page = b"<html>504 Gateway Time-out</html>"
+    assert run(Answer([*begun, page], framing="close")).exit_code == 4

@@ -125,6 +125,23 @@ def test_a_pattern_that_backtracks_costs_nothing():
     assert check.problem_of(json.dumps("a" * 5_000 + "!"))[1]
 
 
+def test_a_schema_that_takes_for_ever_is_refused_before_the_model_is_asked(run):
+    steps = [{"anyOf": [{"$ref": f"#/$defs/{n + 1}"}] * 2} for n in range(40)]
+    definitions = {str(number): step for number, step in enumerate([*steps, {"type": "string"}])}
+    schema = {"$ref": "#/$defs/0", "$defs": definitions}
+    code, out, err = outcome(run("json", {"text": GOOD}, more=["--schema", json.dumps(schema)]))
+    assert code == 2
+    assert "takes more than 5 s" in json.loads(out)["error"]["message"]
+    assert "Traceback" not in err
+
+
+def test_an_answer_whose_check_takes_for_ever_does_not_fit():
+    check = Check({"anyOf": [{"type": "array", "items": {"$ref": "#"}}] * 2})
+    answer, problem = check.problem_of("[" * 60 + "1" + "]" * 60)
+    assert answer is None
+    assert "takes more than 5 s" in problem
+
+
 def test_a_schema_is_an_object(tmp_path):
     file = tmp_path / "schema.json"
     file.write_text("[1]")

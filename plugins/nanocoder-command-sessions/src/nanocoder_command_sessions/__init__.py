@@ -203,6 +203,7 @@ def _undo() -> Command[Host]:
             Argument("--file", "only the changes of this file", metavar="PATH"),
             Argument("--force", "also restore files that were changed since", kind="flag"),
             YES,
+            OUTPUT,
             DIRECTORY,
         ),
     )
@@ -225,6 +226,7 @@ def _rewind() -> Command[Host]:
             Argument("--files", "only the files", kind="flag", rival_group="what"),
             Argument("--force", "also restore files that were changed since", kind="flag"),
             YES,
+            OUTPUT,
             DIRECTORY,
         ),
     )

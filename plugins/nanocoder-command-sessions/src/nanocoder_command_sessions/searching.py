@@ -2,6 +2,8 @@
 
 import re
 from argparse import Namespace
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Final
 
 from attrs import asdict
@@ -54,14 +56,15 @@ def search(arguments: Namespace, host: Host) -> int:
 def tag(arguments: Namespace, host: Host) -> int:
     """Add tags to a session and take others away; without any, print those that it has."""
     store = session_store(host)
-    session_id = store.find(arguments.id, cwd=host.cwd)
-    added = {tag_of(word.removeprefix("+")) for word in arguments.tags if word[:1] != "-"}
-    removed = {tag_of(word.removeprefix("-")) for word in arguments.tags if word[:1] == "-"}
+    words, cwd = _without_directory(arguments.tags, host.cwd)
+    session_id = store.find(arguments.id, cwd=cwd)
+    added = {tag_of(word.removeprefix("+")) for word in words if word[:1] != "-"}
+    removed = {tag_of(word.removeprefix("-")) for word in words if word[:1] == "-"}
     before = set(tags_of(store.records(session_id)))
     after = sorted((before | added) - removed)
     if len(after) > MAX_TAGS:
         raise UsageError(f"a session has at most {MAX_TAGS} tags")
-    if arguments.tags and set(after) != before:
+    if words and set(after) != before:
         _, journal = store.take(session_id)
         try:
             journal.append("session.changed", {"tags": after}, is_use=False)
@@ -73,6 +76,23 @@ def tag(arguments: Namespace, host: Host) -> int:
             pass  # the list reads tags from the index, so the first tag makes it
     host.print_line(f"{session_id}: {tag_text(after) or 'no tags'}")
     return 0
+
+
+def _without_directory(words: Sequence[str], cwd: Path) -> tuple[list[str], Path]:
+    """Return *words* without the option `--cwd`, and its value or else *cwd*.
+
+    Behind the ID, what begins with a dash is a tag to take away, and no option is parsed.
+    """
+    words = list(words)
+    for word in [word for word in words if word.startswith("--")]:
+        name, equals, value = word.partition("=")
+        place = words.index(word)
+        value = value if equals else next(iter(words[place + 1 :]), "")
+        if name != "--cwd" or not value:
+            raise UsageError(f"`nanocoder sessions tag`: {word} is no option with a value")
+        cwd = Path(value).resolve()
+        del words[place : place + (1 if equals else 2)]
+    return words, cwd
 
 
 def tag_of(word: str) -> str:

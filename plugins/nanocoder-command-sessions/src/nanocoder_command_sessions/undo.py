@@ -1,13 +1,14 @@
 """`nanocoder sessions undo` and `rewind`: files, and conversations, as they were before."""
 
 from argparse import Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
+from attrs import asdict
 from nanocoder import Host, UsageError, counted, one_line
 from nanocoder_kit_sessions.rewinding import FORKED, RewindRequest, Rewound
 from nanocoder_kit_sessions.rewinding import rewind as rewind_session
-from nanocoder_kit_sessions.undo import UndoRequest
+from nanocoder_kit_sessions.undo import Undone, UndoRequest
 from nanocoder_kit_sessions.undo import undo as undo_session
 
 from nanocoder_command_sessions.changing import NEEDS_PERSON, prompt_number
@@ -31,14 +32,31 @@ def undo(arguments: Namespace, host: Host) -> int:
         file=arguments.file or "",
         force=arguments.force,
     )
-    undone = undo_session(host, arguments.id, request, host.print_line, _consent(arguments, host))
+    undone = undo_session(
+        host, arguments.id, request, _line(arguments, host), _consent(arguments, host)
+    )
+    if arguments.output == "json":
+        host.print_json(asdict(undone))
     if undone.files is None and not host.is_interactive:
         host.say(NOT_CONFIRMED)
         return NEEDS_PERSON
-    way = f"sessions undo {undone.session_id}{'' if request.redo else ' --redo'}"
-    is_done = undone.files is not None
-    host.print_line(f"Done. To reverse it: nanocoder {way}" if is_done else "Nothing was changed.")
+    if arguments.output != "json":
+        host.print_line(_undone(undone, request))
     return 0
+
+
+def _undone(undone: Undone, request: UndoRequest) -> str:
+    """Say what was restored, what was not, and how to reverse it."""
+    skipped = undone.skipped
+    if not undone.files:
+        return "Nothing was changed."
+    restored = f"Restored {counted(len(undone.files), 'file')}, left {_names(skipped)} as it is."
+    way = f"sessions undo {undone.session_id}{'' if request.redo else ' --redo'}"
+    return f"{restored if skipped else 'Done.'} To reverse it: nanocoder {way}"
+
+
+def _names(paths: Sequence[str]) -> str:
+    return ", ".join(paths) if len(paths) <= MAX_NAMED else counted(len(paths), "file")
 
 
 def rewind(arguments: Namespace, host: Host) -> int:
@@ -52,8 +70,10 @@ def rewind(arguments: Namespace, host: Host) -> int:
         force=arguments.force,
     )
     rewound = rewind_session(
-        host, arguments.id, request, host.print_line, _consent(arguments, host)
+        host, arguments.id, request, _line(arguments, host), _consent(arguments, host)
     )
+    if arguments.output == "json":
+        return _print_data(host, request, rewound)
     if rewound.files is None:
         if host.is_interactive:
             host.print_line("Nothing was changed.")
@@ -68,13 +88,29 @@ def rewind(arguments: Namespace, host: Host) -> int:
     return 0
 
 
+def _print_data(host: Host, request: RewindRequest, rewound: Rewound) -> int:
+    """Print what went back as JSON; `files` is null where nothing was done without a person."""
+    is_done = rewound.files is not None
+    prompt = {"number": rewound.prompt.number, "text": rewound.prompt.text}
+    conversation = request.conversation and is_done
+    host.print_json({**asdict(rewound), "prompt": prompt, "conversation": conversation})
+    if is_done or host.is_interactive:
+        return 0
+    host.say(NOT_CONFIRMED)
+    return NEEDS_PERSON
+
+
+def _line(arguments: Namespace, host: Host) -> Callable[[str], object]:
+    """Return where the lines of the plan go: beside the JSON, or before the outcome."""
+    return host.say if arguments.output == "json" else host.print_line
+
+
 def _outcome(request: RewindRequest, rewound: Rewound) -> str:
     """Say what went back, and which files did not."""
     parts = ["conversation"] if request.conversation else []
     if rewound.files or rewound.skipped or not parts:
         skipped = rewound.skipped
-        names = ", ".join(skipped) if len(skipped) <= MAX_NAMED else counted(len(skipped), "file")
-        parts.append(f"files (except {names})" if skipped else "files")
+        parts.append(f"files (except {_names(skipped)})" if skipped else "files")
     prompt = one_line(rewound.prompt.text, PROMPT_COLUMNS)
     return f"Rewound the {' and '.join(parts)} to before prompt {rewound.prompt.number}: {prompt}"
 

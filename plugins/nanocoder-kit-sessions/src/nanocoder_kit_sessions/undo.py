@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 from nanocoder import (
     ConfigError,
     Host,
@@ -68,10 +68,14 @@ class UndoRequest:
 
 @frozen
 class Undone:
-    """The session and the *files* that an undo restored, None where the person did not agree."""
+    """The session and the *files* that an undo restored, None where the person did not agree.
+
+    *skipped* are files that were left as they are, and why was said.
+    """
 
     session_id: str
     files: Sequence[str] | None
+    skipped: Sequence[str] = ()
 
 
 def undo(
@@ -95,7 +99,7 @@ def undo(
     command = _Undo(session.open_workspace(), journal, _effects(host), say, request.force)
     files = command.run(selection, agree)
     session.reread()  # the model reads of the undo
-    return Undone(session.id, files)
+    return Undone(session.id, files, command.skipped)
 
 
 def _undo_stored(
@@ -122,7 +126,7 @@ def _undo_stored(
             say(f"these are files in {root}:")
         with host.open_workspace(root, journal) as workspace:
             command = _Undo(workspace, journal, effects, say, request.force)
-            return Undone(session_id, command.run(selection, agree))
+            return Undone(session_id, command.run(selection, agree), command.skipped)
     finally:
         journal.close()
 
@@ -228,7 +232,7 @@ def _select_undo(history: History) -> _Selection:
 class _Undo:
     """Undoes changes in *workspace*: shows the plan, asks for consent, carries it out.
 
-    *effects* are those of each tool, by its name.
+    *effects* are those of each tool, by its name; *skipped* gets the files that are left alone.
     """
 
     workspace: Workspace
@@ -236,6 +240,7 @@ class _Undo:
     effects: Mapping[str, Collection[str]]
     say: Callable[[str], object]
     force: bool
+    skipped: list[str] = field(factory=list)
 
     def run(self, selection: _Selection, agree: Callable[[], bool]) -> list[str] | None:
         """Return the restored paths, None without consent. Raises: PersonError."""
@@ -280,6 +285,7 @@ class _Undo:
         lost = dict.fromkeys(change.path for change in selection.changes if change.is_lost)
         for path in lost:
             self.say(f"left as it is: {path}: {LOST}")
+            self.skipped.append(path)
         return evolve(selection, changes=apart_from(selection.changes, lost)) if lost else selection
 
     def _without_blocked(self, plan: UndoPlan, selection: _Selection) -> UndoPlan:
@@ -293,6 +299,7 @@ class _Undo:
         for path, reason in plan.blocked.items():
             since = f"{by}; --force restores it, too" if reason in CHANGED else ""
             self.say(f"left as it is: {path} {reason}{since}")
+            self.skipped.append(path)
         return others
 
     def _show(self, plan: UndoPlan, selection: _Selection) -> None:

@@ -1,22 +1,30 @@
 """Answers as JSON that fits a schema: asked for, checked, and asked for once more."""
 
 import json
+import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
 from attrs import evolve
 from nanocoder import BadArguments, Event, Session, StopReason, ToolError, UsageError, parse_json
 
-MAX_PROBLEMS: Final = 5
 PROBLEM_CHARS: Final = 500
+CHECK_S: Final = 5.0
+PROGRAM: Final = Path(__file__).with_name("schema_check.py")
+PROBES: Final[tuple[object, ...]] = ({}, [], "", 0)
+TOO_SLOW: Final = (
+    f"--schema: checking against it takes more than {CHECK_S:g} s: too many alternatives refer to"
+    " each other; use fewer"
+)
+FAILED: Final = "--schema: checking against it failed: perhaps it refers to itself without end"
 WISH: Final = (
     "Answer at the end with JSON alone, without any other word, that fits this JSON Schema:"
 )
 AGAIN: Final = "Your answer does not fit the JSON Schema. {} Answer again, with the JSON alone."
 MISFIT: Final = "the answer does not fit the schema, also when asked again: {}"
-OUTSIDE: Final = "it refers to another place; only references within the schema are followed"
 FENCE: Final = "```"
 DIALECTS: Final = frozenset(
     (
@@ -66,9 +74,7 @@ class Check:
     """Checks answers against one JSON Schema; no reference to another place is followed."""
 
     def __init__(self, schema: dict[str, Any]) -> None:
-        """Compile *schema*; raises UsageError when it is none."""
-        import jsonschema_rs  # few runs have a schema
-
+        """Take *schema*; raises UsageError when it is none, or none that can be used."""
         self.schema = schema
         if unknown := sorted(set(_dialects(schema)) - DIALECTS):
             # The library would fetch it, from the network or from a file.
@@ -76,30 +82,42 @@ class Check:
                 f"--schema: {unknown[0][:PROBLEM_CHARS]!r} is no version of JSON Schema that is"
                 f" known here; leave $schema out, or write one of: {', '.join(sorted(DIALECTS))}"
             )
-        try:
-            jsonschema_rs.meta.validate(schema)
-            self._validator = jsonschema_rs.validator_for(schema, retriever=_refuse)
-        except (ValueError, jsonschema_rs.ReferencingError) as error:
-            reason = OUTSIDE if OUTSIDE in str(error) else str(error).partition("\n")[0]
-            reason = reason[:PROBLEM_CHARS]
-            raise UsageError(
-                f"--schema: this is no JSON Schema that can be used: {reason}"
-            ) from error
+        # A schema whose references refer to each other for ever shows it with the first value.
+        self._problems([json.dumps(value) for value in PROBES])
 
     def problem_of(self, text: str) -> tuple[Any, str]:
         """Return the answer as data, and what is wrong with it ("": nothing)."""
+        text = _without_fence(text)
         try:
-            answer = parse_json(_without_fence(text))
+            answer = parse_json(text)
         except BadArguments as error:
             return None, f"It is not JSON: {str(error)[:PROBLEM_CHARS]}."
-        problems = [
-            f"{'/'.join(map(str, error.instance_path)) or 'the answer'}:"
-            f" {error.message[:PROBLEM_CHARS]}"
-            for _, error in zip(
-                range(MAX_PROBLEMS), self._validator.iter_errors(answer), strict=False
+        try:
+            (problem,) = self._problems([text])
+        except UsageError as error:  # nested so deep that the check takes too long
+            problem = f"It cannot be checked ({error})."
+        return (None, problem) if problem else (answer, "")
+
+    def _problems(self, answers: Sequence[str]) -> Sequence[str]:
+        """Return what is wrong with each answer; raises UsageError."""
+        try:
+            process = subprocess.run(
+                [sys.executable, "-I", "-S", str(PROGRAM), _folder_of_library()],
+                input=json.dumps({"schema": self.schema, "answers": answers}).encode(),
+                env={"LANG": "C.UTF-8"},
+                capture_output=True,
+                timeout=CHECK_S,
+                check=True,
             )
-        ]
-        return (None, f"{'; '.join(problems)}.") if problems else (answer, "")
+        except (subprocess.SubprocessError, OSError) as error:
+            is_slow = isinstance(error, subprocess.TimeoutExpired)
+            raise UsageError(TOO_SLOW if is_slow else FAILED) from error
+        checked = json.loads(process.stdout)
+        if checked["refusal"]:
+            raise UsageError(
+                f"--schema: this is no JSON Schema that can be used: {checked['refusal']}"
+            )
+        return list(checked["problems"])
 
 
 def load_schema(word: str) -> dict[str, Any]:
@@ -139,8 +157,9 @@ def _dialects(value: Any) -> Iterator[str]:
             waiting += value
 
 
-def _refuse(uri: str) -> Any:
-    raise ValueError(f"{uri}: {OUTSIDE}")
+def _folder_of_library() -> str:
+    spec = find_spec("jsonschema_rs")
+    return str(Path(spec.origin).parent.parent) if spec and spec.origin else ""
 
 
 def _is_answer(event: Event) -> bool:

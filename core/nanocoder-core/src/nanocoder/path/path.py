@@ -189,7 +189,7 @@ class Executor:
             raise BadArguments([call.error])
         # Takes arguments out of {"name": …, "params": …}, refuses more than a call may have.
         form = {"name": call.name, "arguments": call.arguments}
-        name, arguments = normalise(form, self._parameter_names)
+        name, arguments = normalise(form, self._parameter_names) if call.name else ("", {})
         flight.tool = self._plugins.tool(name, self._tools()).real()
         flight.ignored = flight.tool.signature.empty_options(arguments)
         yield flight.event("call.normalised", tool=flight.tool.name, plugin=flight.tool.plugin)
