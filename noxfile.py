@@ -229,10 +229,11 @@ def reference(_: nox.Session) -> None:
     import messages
     import pages
     import references
+    import retries
 
     messages.PAGE.write_text(messages.page(), encoding="utf-8")
     pages.HOOKS_PAGE.write_text(pages.hooks_page(), encoding="utf-8")
-    for section in [*references.sections(), *findings.sections()]:
+    for section in [*references.sections(), *findings.sections(), *retries.sections()]:
         section.page.write_text(section.placed(), encoding="utf-8")
 
 

@@ -1,0 +1,86 @@
+"""The generated tables of docs/reference/retries.md: who tries again, waits how long, falls back.
+
+They are read from the settings of the providers and from the definitions of the tools.
+"""
+
+import importlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import attrs
+import repository
+from references import FOLDER, Section
+
+PAGE = FOLDER / "retries.md"
+TIMERS = (
+    "max_retries",
+    "connect_timeout_s",
+    "header_timeout_s",
+    "idle_timeout_s",
+    "progress_timeout_s",
+    "total_timeout_s",
+)
+
+
+def sections() -> list[Section]:
+    """Return the tables as they have to be."""
+    return [
+        Section(PAGE, "providers", "\n".join(_provider_lines())),
+        Section(PAGE, "tools", "\n".join(_tool_lines())),
+    ]
+
+
+def providers() -> dict[str, type | None]:
+    """Return the settings class of each provider's plugin; None where it has none."""
+    classes: dict[str, type | None] = {}
+    for plugin in repository.plugins():
+        module = importlib.import_module(plugin.module)
+        if hasattr(module, "nanocoder_providers"):
+            settings = getattr(module, "nanocoder_settings", None)
+            classes[plugin.name.removeprefix("nanocoder-")] = settings() if settings else None
+    return classes
+
+
+def tools() -> Sequence[Mapping[str, Any]]:
+    """Return our tools as `nanocoder tools` prints them, for a person without a configuration."""
+    ours = {plugin.name.removeprefix("nanocoder-") for plugin in repository.plugins()}
+    with tempfile.TemporaryDirectory() as home:
+        done = subprocess.run(
+            [sys.executable, "-P", "-m", "nanocoder", "tools", "--output", "json"],
+            cwd=home,
+            env={"HOME": home, "PATH": os.environ["PATH"]},
+            capture_output=True,
+            check=True,
+        )
+    return [tool for tool in json.loads(done.stdout) if tool["plugin"] in ours]
+
+
+def _provider_lines() -> Iterator[str]:
+    yield f"| plugin | {' | '.join(f'`{name}`' for name in TIMERS)} |"
+    yield "|---" * (len(TIMERS) + 1) + "|"
+    for plugin, settings in providers().items():
+        fields = attrs.fields_dict(settings) if settings else {}
+        values = [str(fields[name].default) if name in fields else "none" for name in TIMERS]
+        yield f"| `{plugin}` | {' | '.join(values)} |"
+
+
+def _tool_lines() -> Iterator[str]:
+    yield "| tool | plugin | time limit in seconds | may be repeated without harm |"
+    yield "|---|---|---|---|"
+    for tool in tools():
+        is_harmless = "idempotent" in tool["effects"]
+        repeated = "yes" if is_harmless else "no"
+        yield f"| `{tool['name']}` | `{tool['plugin']}` | {_limit(tool)} | {repeated} |"
+
+
+def _limit(tool: Mapping[str, Any]) -> str:
+    asked = tool["parameters"]["properties"].get("timeout", {})
+    if "default" in asked:
+        most = f", at most {asked['maximum']:g}" if "maximum" in asked else ""
+        return f"`timeout` of the call: {asked['default']:g}{most}"
+    return "`call_timeout_s`" if tool["timeout_s"] is None else f"{tool['timeout_s'] or 'its own'}"
