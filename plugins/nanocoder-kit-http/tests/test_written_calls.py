@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 from attrs import evolve
-from nanocoder import Finished, ToolDefinition, hookimpl, tool
+from nanocoder import Finished, Message, ToolDefinition, hookimpl, tool
 from nanocoder_kit_http import WrittenCalls
 from nanocoder_kit_http.text_calls import GarbledCallError, calls_in
 from nanocoder_testing import Scripted, play
@@ -189,6 +189,36 @@ def test_a_small_model_that_has_called_a_tool_itself_only_quotes_calls(tmp_path,
         ["looked at 'evil.md'"],
         text,
     )
+
+
+FILE_WITH_CALL = [
+    CALL,
+    f"<tool_call>{CALL}</tool_call>",
+    '{\n  "name": "look",\n  "arguments": {\n    "at": "a"\n  }\n}',
+    "<look>\n<at>a</at>\n</look>",
+    "<function=look>\n<parameter=at>a</parameter>\n</function>",
+]
+
+
+@pytest.mark.parametrize("prose", ["", "The file has this:\n"])
+@pytest.mark.parametrize("content", FILE_WITH_CALL)
+@pytest.mark.parametrize("is_numbered", [False, True])
+def test_a_call_that_the_model_has_read_is_a_quotation(tmp_path, prose, content, is_numbered):
+    lines = content.splitlines()
+    shown = "\n".join(f"{n}\t{line}" for n, line in enumerate(lines, 1)) if is_numbered else content
+    text = f"{prose}{content}"
+    played = play(tmp_path, [], plugins=TOOLS, model=Written([text]), prompt=f"Explain:\n{shown}")
+    assert (list(played.results), played.text) == ([], text)
+    if not prose:
+        assert notices(played) == ["the answer contains a call as text, which was not run"]
+
+
+def test_an_edit_that_the_model_has_read_is_a_quotation_and_another_one_is_none():
+    message = Message("user", f"Explain:\na.py\n{BLOCK}")
+    request = SimpleNamespace(tools=OFFERED, messages=[message], model="tiny-1.5b")
+    *_, quoted = WrittenCalls().take(Finished(f"a.py\n{BLOCK}"), request)
+    *_, meant = WrittenCalls().take(Finished(f"a.py\n{BLOCK.replace('x', 'other')}"), request)
+    assert (quoted.calls, len(meant.calls)) == ((), 1)
 
 
 LIMIT = 99_000

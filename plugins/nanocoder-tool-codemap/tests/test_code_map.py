@@ -4,10 +4,12 @@ import json
 import os
 import time
 
+import nanocoder_tool_codemap
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from nanocoder import Cancelled, SessionInfo, ToolContext, ToolError, Workspace, count_tokens
+from nanocoder_testing import play
 from nanocoder_tool_codemap import Settings, code_map, nanocoder_resources
 from nanocoder_tool_codemap.budget import Budget
 from nanocoder_tool_codemap.graph import rank
@@ -446,3 +448,16 @@ def test_two_thousand_files_are_mapped(tmp_path, record_property):
             record_property(f"{name}_s", round(time.perf_counter() - started, 3))
         assert metadata["files"] == 2_000
     assert metadata["parsed"] == 0
+
+
+@pytest.mark.contract("H6")
+def test_the_map_is_offered_to_the_model_and_costs_only_what_is_asked_for(root):
+    plugins = {"tool-codemap": nanocoder_tool_codemap}
+    played = play(root, [[("code_map", {})], "Done."], plugins=plugins)
+    first, second = played.model.requests
+    (definition,) = first.tools
+    assert count_tokens(str((definition.description, definition.parameters))) < 200
+    assert "Engine" not in first.system, "no request carries the map by itself"
+    (result,) = second.messages[-1].results
+    assert "Engine" in result.output
+    assert count_tokens(result.output) <= Settings().max_tokens

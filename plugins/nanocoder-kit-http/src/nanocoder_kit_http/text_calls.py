@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, Final, NamedTuple
 
@@ -32,6 +32,7 @@ _EDIT_KEYS: Final = (
     ("old", "new"),
     ("search", "replace"),
 )
+_LINE_NUMBERS_AND_SPACES: Final = re.compile(r"(?m)^ *\d+\t|[\s\\]+")
 _NAMED: Final = re.compile(
     r"[\"']?(?:name|tool|tool_name|function)[\"']?\s*:\s*[\"']([\w.-]+)[\"']"
 )
@@ -76,6 +77,26 @@ def calls_in(
         if calls and (after_prose or not prose):
             return calls
     return []
+
+
+def is_quoted(call: TextCall, sources: Iterable[str]) -> bool:
+    """Tell whether *call* stands in one of the texts that the model has read.
+
+    Line numbers, spaces and backslashes do not count: files are shown with numbers, or as JSON.
+    """
+    arguments = _compact(json.dumps(call.arguments, ensure_ascii=False))
+    values = [_compact(value) for value in call.arguments.values() if isinstance(value, str)]
+    marks = (f"={call.name}>", f'"{call.name}">', f"<{call.name}>", "<<SEARCH")
+    for source in map(_compact, sources):
+        is_json = f'"{call.name}"' in source and arguments in source
+        is_marked = bool(values) and any(mark in source for mark in marks)
+        if is_json or (is_marked and all(value in source for value in values)):
+            return True
+    return False
+
+
+def _compact(text: str) -> str:
+    return _LINE_NUMBERS_AND_SPACES.sub("", text)
 
 
 def _marked(

@@ -1,7 +1,7 @@
 """Tool calls that a model writes as text, where it should make them."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from attrs import evolve
@@ -27,7 +27,8 @@ _ID_BYTES: Final = 12
 class WrittenCalls:
     """Reads calls from the text of one model's replies; *is_told* once the person knows of it.
 
-    Calls after prose may be quoted from a file, so they run only for a small model, or one that is
+    A call that the model has read, in a file or in the prompt, is a quotation and never runs. Calls
+    after prose may be quoted from elsewhere, so they run only for a small model, or one that is
     known to write its calls, and never for one that has made a call through the tool interface.
     """
 
@@ -49,13 +50,13 @@ class WrittenCalls:
         if not any(mark in text for mark in _MARKS):
             return [finished]
         # Its patterns take milliseconds to compile, and most replies have none of the marks.
-        from nanocoder_kit_http.text_calls import GarbledCallError, calls_in
+        from nanocoder_kit_http.text_calls import GarbledCallError, calls_in, is_quoted
 
         try:
             calls = calls_in(text, request.tools, after_prose=self._may_follow_prose(request))
         except GarbledCallError as error:
             return [_refused(finished, request, error.name)]
-        if not calls:
+        if not calls or any(is_quoted(call, _texts_read(request.messages)) for call in calls):
             return [*self._quotation(text, request), finished]
         if finished.truncated:
             return [_refused(finished, request, calls[-1].name)]
@@ -106,6 +107,14 @@ def _refused(finished: Finished, request: Request, name: str) -> Finished:
         )
     call = ToolCall(_new_id(), name, error=f"{_TOLD}{name}{_HINT}")
     return evolve(finished, calls=(call,), native=None)
+
+
+def _texts_read(messages: Sequence[Message]) -> Iterator[str]:
+    """Yield what the model has read of a person and of tools."""
+    for message in messages:
+        if message.role != "assistant":
+            yield message.text
+            yield from (result.output for result in message.results)
 
 
 def _was_told(messages: Sequence[Message]) -> bool:
