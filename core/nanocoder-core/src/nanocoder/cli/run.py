@@ -247,32 +247,31 @@ def explain(arguments: argparse.Namespace, host: Host) -> int:
         tool.signature.check(values)
         session.approvals.session = evolve(session.info, agent=arguments.agent)
         explained = ToolCall("explained", tool.name, values)
-        judgement = session.approvals.judge(explained, tool)
-        verdict = _placed(host, judgement.verdict)
-        judged = [verdict_data(_placed(host, vote)) for vote in judgement.votes]
-    changed = {"rewritten_by": judgement.rewritten_by, "arguments": judgement.call.arguments}
+        judged, verdict, votes, rewritten_by = session.approvals.judge(explained, tool)
+        rows = [_verdict_row(host, each) for each in votes]
+    changed = {"rewritten_by": rewritten_by, "arguments": dict(judged.arguments)}
     if arguments.output == "json":
-        print_json({"tool": tool.name, **changed, **verdict_data(verdict), "verdicts": judged})
+        print_json({"tool": tool.name, **changed, **_verdict_row(host, verdict), "verdicts": rows})
         return 0
     print_line(f"{verdict.decision}: {verdict.reason}")
-    if judgement.rewritten_by:
-        print_line("{rewritten_by} changes the arguments to {arguments}".format_map(changed))
-    if verdict.sandbox:
-        print_line("processes start in a sandbox only")
-    if verdict.persons > 1:
-        print_line(f"{verdict.persons} different people have to approve it")
-    absent = {"plugin": "core", "rule": "-", "source": "-"}
-    names = ("plugin", "decision", "rule", "source", "reason")
-    rows = [[each[name] or absent.get(name, "") for name in names] for each in judged]
-    print_table(("plugin", "verdict", "rule", "where", "reason"), rows)
+    if rewritten_by:
+        print_line(f"{rewritten_by} changes the arguments to {changed['arguments']}")
+    sandbox = ["only in a sandbox"] if verdict.sandbox else []
+    people = [f"by {verdict.persons} different people"] if verdict.persons > 1 else []
+    for demand in (*sandbox, *people):
+        print_line(demand)
+    names = ("plugin", "version", "decision", "rule", "source", "layer", "reason")
+    cells = [[row[name] or ("core" if name == "plugin" else "-") for name in names] for row in rows]
+    print_table(("plugin", "version", "verdict", "rule", "where", "layer", "reason"), cells)
     return 0
 
 
-def _placed(host: Host, verdict: Verdict) -> Verdict:
-    """Say where a rule stands: the file and line of the setting that its source names."""
-    if not verdict.source.startswith("plugins."):
-        return verdict
-    return evolve(verdict, source=str(host.config.where(verdict.source)))
+def _verdict_row(host: Host, verdict: Verdict) -> dict[str, Any]:
+    """Return a verdict with its plugin's version, and the file, line and layer of its rule."""
+    entry = host.plugins.entries.get(verdict.plugin)
+    where = host.config.where(verdict.source) if verdict.source.startswith("plugins.") else None
+    place = {"source": str(where), "layer": where.layer} if where else {"layer": ""}
+    return {**verdict_data(verdict), "version": entry.version if entry else VERSION, **place}
 
 
 def _show_result(data: Mapping[str, Any], session: Session, arguments: argparse.Namespace) -> None:

@@ -1,0 +1,104 @@
+"""`nanocoder policy coverage`: tools without a rule, and rules that never decide."""
+
+from argparse import Namespace
+from collections.abc import Iterable, Iterator
+
+from attrs import frozen
+from nanocoder import Host, ToolCall, Verdict
+
+from nanocoder_command_policy.judging import Judge, judging
+from nanocoder_command_policy.listed_rules import ListedRule, RuleList
+from nanocoder_command_policy.stored_calls import calls_of_all_sessions
+from nanocoder_command_policy.typical_calls import MODES, typical_calls
+
+
+@frozen
+class Finding:
+    """One gap: its *kind*, the rule or the tool that has it as *subject*, and what that means."""
+
+    kind: str
+    subject: str
+    meaning: str
+    where: str = ""
+
+
+def run(arguments: Namespace, host: Host) -> int:
+    """Print the gaps; they are no failure."""
+    stored = [stored.call for stored in calls_of_all_sessions(host)]
+    with judging(host) as judge:
+        findings = [
+            Finding(it.kind, it.subject, it.meaning, str(host.config.where(it.where)))
+            if it.where
+            else it
+            for it in gaps(judge, stored)
+        ]
+    if arguments.output == "json":
+        names = ("kind", "subject", "meaning", "where")
+        rows = [{name: getattr(it, name) for name in names} for it in findings]
+        host.print_json({"stored_calls": len(stored), "findings": rows})
+        return 0
+    if findings:
+        rows_of_text = [(it.kind, it.subject, it.where or "-", it.meaning) for it in findings]
+        host.print_table(("gap", "rule or tool", "where", "meaning"), rows_of_text)
+    else:
+        host.print_line("Every tool has a rule, and every rule decides.")
+    host.print_line(f"({len(stored)} calls of stored sessions were looked at)")
+    return 0
+
+
+def gaps(judge: Judge, stored: Iterable[ToolCall]) -> Iterator[Finding]:
+    """Yield the gaps: first the tools without a rule, then the rules that never decide."""
+    rules, tools = RuleList(judge), sorted(judge.plugins.tools())
+    stored = _once(stored)
+    samples = [*stored, *_examples(judge), *(call for call, _ in typical_calls(tools, ""))]
+    for tool in tools:
+        if not any(rule.names(tool) for rule in rules.rules):
+            yield Finding("no rule", tool, "the mode and the tool's rating decide")
+    for rule in rules.rules:
+        fitting = [(call, alone) for call in samples if (alone := rules.verdict_alone(rule, call))]
+        is_hit = any(call in stored for call, _ in fitting)
+        yield from _gaps_of(rule, judge, fitting, is_hit=is_hit)
+
+
+def _gaps_of(
+    rule: ListedRule, judge: Judge, fitting: list[tuple[ToolCall, Verdict]], *, is_hit: bool
+) -> Iterator[Finding]:
+    if not fitting and not any(rule.names(tool) for tool in judge.plugins.tools()):
+        yield Finding("dead", rule.text, "no tool has this name", rule.key)
+        return
+    winners = [_winner(judge, call, rule, alone) for call, alone in fitting]
+    if fitting and all(winners):
+        yield Finding("shadowed", rule.text, f"never decides: {winners[0]}", rule.key)
+    elif not is_hit:
+        yield Finding("never hit", rule.text, "no call of a stored session fits it", rule.key)
+
+
+def _winner(judge: Judge, call: ToolCall, rule: ListedRule, alone: Verdict) -> str:
+    """Return what decides about *call* in place of *rule*, in every mode; "" if the rule does."""
+    winner = ""
+    for mode in MODES:
+        ruled = judge.judge(call, mode=mode)
+        own = next((vote for vote in ruled.votes if vote.plugin == rule.plugin), ruled.verdict)
+        if (own.rule, own.decision) != (alone.rule, alone.decision):
+            name = f"the rule {own.rule!r}" if own.rule else f"{own.reason!r}"
+            winner = f"{name} wins ({own.decision})"
+        elif ruled.verdict.decision is own.decision:
+            return ""
+        else:
+            winner = f"{ruled.verdict.plugin} wins ({ruled.verdict.decision})"
+    return winner
+
+
+def _examples(judge: Judge) -> Iterator[ToolCall]:
+    for tool in judge.plugins.tools().values():
+        for example in tool.examples:
+            yield ToolCall("example", tool.name, dict(example))
+
+
+def _once(calls: Iterable[ToolCall]) -> list[ToolCall]:
+    """Return equal calls once, without what tells them apart."""
+    return list(
+        {
+            (c.name, repr(c.arguments)): ToolCall("stored", c.name, c.arguments) for c in calls
+        }.values()
+    )

@@ -1,0 +1,85 @@
+"""Verdicts on calls outside of a run, by the very code that a run uses."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from attrs import evolve, frozen
+from nanocoder import Config, Decision, Host, Mode, NanocoderError, Session, ToolCall, Verdict
+
+
+@frozen
+class Ruled:
+    """What becomes of a call.
+
+    *verdict* is that of all policies, *call* as they rewrote it; *problem* says why there is none:
+    no such tool, or wrong arguments. *votes* are the verdicts of each policy.
+    """
+
+    call: ToolCall
+    verdict: Verdict
+    rewritten_by: str = ""
+    problem: str = ""
+    votes: Sequence[Verdict] = ()
+
+    @property
+    def decision(self) -> str:
+        """The decision in a word, "error" without one."""
+        return "error" if self.problem else str(self.verdict.decision)
+
+    @property
+    def why(self) -> str:
+        """The reason, with the rule and its plugin."""
+        if self.problem:
+            return self.problem
+        rule = f"; rule {self.verdict.rule!r}" if self.verdict.rule else ""
+        return f"{self.verdict.reason} ({self.verdict.plugin or 'core'}{rule})"
+
+
+class Judge:
+    """Judges calls as *session* would."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.plugins = session.plugins
+
+    def judge(
+        self, call: ToolCall, *, mode: str = "", agent: str = "", interactive: bool | None = None
+    ) -> Ruled:
+        """Return what becomes of *call*, in another mode or for a sub-agent if these are given."""
+        info = self.session.info
+        self.session.approvals.session = evolve(
+            info,
+            mode=Mode(mode) if mode else info.mode,
+            agent=agent,
+            interactive=info.interactive if interactive is None else interactive,
+        )
+        try:
+            tool = self.plugins.tool(call.name).real()
+            tool.signature.check(call.arguments)
+            # As a call that was judged before: policies that count calls do not count it.
+            judgement = self.session.approvals.judge(evolve(call, edited=True), tool)
+        except NanocoderError as error:
+            return Ruled(call, Verdict(Decision.DENY), problem=str(error))
+        return Ruled(
+            judgement.call, judgement.verdict, judgement.rewritten_by, votes=judgement.votes
+        )
+
+    def all(self, calls: Iterable[tuple[ToolCall, str]]) -> list[Ruled]:
+        """Judge each call in its mode."""
+        return [self.judge(call, mode=mode) for call, mode in calls]
+
+
+@contextmanager
+def judging(host: Host, config: Config | None = None) -> Iterator[Judge]:
+    """Open what judges calls by the host's configuration, or by another one."""
+    if config is not None:
+        host = Host(str(host.cwd))
+        host.config = config
+    with host.session(persist=False) as session:
+        yield Judge(session)
+
+
+def call_of(tool: str, arguments: Mapping[str, Any], call_id: str = "judged") -> ToolCall:
+    """Return a call to judge."""
+    return ToolCall(call_id, tool, dict(arguments))

@@ -1,0 +1,86 @@
+"""The rules in the settings of policies, one by one, and which calls each fits by itself."""
+
+import re
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from typing import Any, Final
+
+import attrs
+from attrs import frozen
+from nanocoder import NanocoderError, ToolCall, Verdict
+
+from nanocoder_command_policy.judging import Judge
+
+HOOK: Final = "nanocoder_before_execute"
+MARKS: Final = frozenset({"tool_of", "place"})
+"""Settings with one of these in their metadata hold rules."""
+_TOOL: Final = re.compile(r"[\w*?.\[\]-]+")
+
+
+@frozen(eq=False)
+class ListedRule:
+    """One rule: the policy that has it, the setting that it is in, and its text."""
+
+    plugin: str
+    setting: str
+    item: Any
+    text: str
+
+    @property
+    def key(self) -> str:
+        """The configuration key of the list that holds the rule."""
+        return f"plugins.{self.plugin}.{self.setting}"
+
+    def names(self, tool: str) -> bool:
+        """Tell whether the rule names *tool*; every rule begins with the name of a tool."""
+        start = _TOOL.match(self.text.strip())
+        return start is not None and fnmatchcase(tool, start.group())
+
+
+class RuleList:
+    """The rules of all policies of one session."""
+
+    def __init__(self, judge: Judge) -> None:
+        self._judge = judge
+        self._plugins = judge.plugins
+        self.rules = tuple(self._list())
+
+    def verdict_alone(self, rule: ListedRule, call: ToolCall) -> Verdict | None:
+        """Return what *rule* would say of *call*, were it the only one; None if it does not fit."""
+        alone = self._verdict(rule.plugin, call, {rule.setting: (rule.item,)})
+        without = self._verdict(rule.plugin, call, {})
+        return None if alone is None or not alone.rule or alone == without else alone
+
+    def _verdict(self, plugin: str, call: ToolCall, rules: dict[str, Any]) -> Verdict | None:
+        settings = self._plugins.settings(plugin)
+        empty = dict.fromkeys(_rule_fields(settings), ())
+        changed = attrs.evolve(settings, **{**empty, **rules})
+        try:
+            tool = self._plugins.tool(call.name).real()
+            tool.signature.check(call.arguments)
+        except NanocoderError:
+            return None
+        [policy] = [it for it in self._plugins.implementations(HOOK) if it.plugin == plugin]
+        context: dict[str, Any] = {"call": call, "tool": tool, "session": self._judge.session.info}
+        context |= {"settings": lambda _: changed, "resource": lambda _: None}
+        verdict: Verdict | None = policy(context)
+        return verdict
+
+    def _list(self) -> Iterator[ListedRule]:
+        for policy in self._plugins.implementations(HOOK):
+            settings = self._plugins.settings(policy.plugin)
+            for name in _rule_fields(settings):
+                for item in getattr(settings, name):
+                    yield ListedRule(policy.plugin, name, item, _text_of(item))
+
+
+def _rule_fields(settings: Any) -> list[str]:
+    if not attrs.has(type(settings)):
+        return []
+    marked = [field for field in attrs.fields(type(settings)) if MARKS & field.metadata.keys()]
+    return [field.name for field in marked]
+
+
+def _text_of(item: Any) -> str:
+    """Return a rule in short form, whichever form it is written in."""
+    return str(item) if isinstance(item, str) else str(item.rule().text)

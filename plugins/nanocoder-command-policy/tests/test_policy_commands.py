@@ -1,0 +1,152 @@
+"""`nanocoder policy test`, `coverage`, `diff`, `replay` and `suggest`, as people use them."""
+
+import json
+
+import pytest
+
+pytestmark = pytest.mark.timeout(120)
+
+RULES = """[plugins.policy-rules]
+deny = ["bash(git push *)", "bash(git push origin *)", "frobnicate(x)"]
+allow = ["bash(pytest *)", "bash(git push *)"]
+"""
+
+
+@pytest.fixture
+def configure(nanocoder):
+    """Write the person's configuration; returns its file."""
+
+    def write(text):
+        file = nanocoder.home / ".config/nanocoder/config.toml"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+        return file
+
+    return write
+
+
+@pytest.fixture
+def asked(nanocoder):
+    """Make a session in which commands were asked about, denied, or just ran; returns its ID."""
+    commands = ("make all", "make all", "git push origin main", "ls", "bash -c ls", "bash -c ls")
+    calls = [{"name": "bash", "arguments": {"command": command}} for command in commands]
+    turns = [{"text": "", "calls": [call]} for call in calls]
+    nanocoder("run", "--model", nanocoder.script(*turns, {"text": "done"}), "go")
+    return json.loads(nanocoder("sessions", "list", "--output", "json").stdout)[0]["id"]
+
+
+@pytest.mark.contract("W3")
+@pytest.mark.parametrize("suffix", ["toml", "yaml"])
+def test_a_file_of_calls_is_compared_with_the_verdicts(nanocoder, configure, suffix):
+    configure(RULES)
+    file = nanocoder.cwd / f"calls.{suffix}"
+    if suffix == "toml":
+        file.write_text(
+            'mode = "ask"\n[[calls]]\ntool = "bash"\narguments = {command = "pytest -q"}\n'
+            'verdict = "allow"\nrule = "bash(pytest *)"\n'
+            '[[calls]]\ntool = "bash"\narguments = {command = "git push"}\nverdict = "ask"\n'
+        )
+    else:
+        file.write_text(
+            "mode: ask\ncalls:\n"
+            "- {tool: bash, arguments: {command: pytest -q}, verdict: allow, rule: pytest}\n"
+            "- {tool: bash, arguments: {command: git push}, verdict: ask}\n"
+        )
+    done = nanocoder("policy", "test", str(file))
+    assert done.returncode == 1
+    assert 'call 2: bash {"command": "git push"}' in done.stdout
+    assert "  - expected verdict: ask\n  + got verdict: deny\n" in done.stdout
+    assert "1 of 2 calls are judged as expected" in done.stdout
+    data = json.loads(nanocoder("policy", "test", str(file), "--json").stdout)
+    assert (data["calls"], data["failed"]) == (2, 1)
+    assert [row["verdict"] for row in data["results"]] == ["allow", "deny"]
+    configure('[plugins.policy-rules]\nallow = ["bash(pytest *)"]\n')
+    assert nanocoder("policy", "test", str(file)).returncode == 0
+
+
+@pytest.mark.contract("W3")
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "expected a list of calls"),
+        ("[[calls]]\n", "call 1: 'tool' is missing"),
+        ('[[calls]]\ntool = "bash"\nverdict = "alow"', "did you mean 'allow'?"),
+        ('[[calls]]\ntool = "bash"\nverdict = "allow"\nmod = 1', "unknown key 'mod'"),
+        ("[[calls", "this is not valid TOML"),
+    ],
+    ids=range(5),
+)
+def test_a_wrong_file_of_calls_is_explained(nanocoder, text, problem):
+    file = nanocoder.cwd / "calls.toml"
+    file.write_text(text)
+    done = nanocoder("policy", "test", str(file))
+    assert done.returncode == 2
+    assert str(file) in done.stderr
+    assert problem in done.stderr
+    assert nanocoder("policy", "test", "missing.toml").returncode == 2
+
+
+@pytest.mark.contract("W14")
+def test_coverage_names_tools_without_a_rule_and_rules_that_never_decide(
+    nanocoder, configure, asked
+):
+    file = configure(RULES)
+    done = nanocoder("policy", "coverage", "--output", "json")
+    findings = json.loads(done.stdout)["findings"]
+    gaps = {(row["kind"], row["subject"]): row for row in findings}
+    assert ("no rule", "read_file") in gaps
+    assert ("no rule", "bash") not in gaps
+    assert gaps["dead", "frobnicate(x)"]["where"] == f"{file}:2"
+    shadowed = gaps["shadowed", "bash(git push origin *)"]["meaning"]
+    assert shadowed == "never decides: the rule 'bash(git push *)' wins (deny)"
+    assert gaps["shadowed", "bash(git push *)"]["where"] == f"{file}:3"
+    assert ("never hit", "bash(pytest *)") in gaps
+    assert ("never hit", "bash(git push *)") not in gaps
+    assert "frobnicate(x)" in nanocoder("policy", "coverage").stdout
+
+
+@pytest.mark.contract("W3")
+@pytest.mark.contract("NT-63")
+def test_the_drift_from_a_central_profile_lists_the_overrides_and_what_they_change(
+    nanocoder, configure, asked
+):
+    central = nanocoder.cwd / "central.toml"
+    central.write_text(RULES)
+    configure(RULES)
+    same = nanocoder("policy", "diff", str(central))
+    assert (same.returncode, same.stderr) == (0, "")
+    assert same.stdout.startswith("0 settings differ")
+    configure('mode = "auto"\n[plugins.policy-rules]\nallow = ["bash(pytest *)"]\n')
+    done = nanocoder("policy", "diff", str(central), "--output", "json")
+    assert done.returncode == 1
+    report = json.loads(done.stdout)
+    overrides = {row["key"]: (row["old"], row["new"]) for row in report["settings"]}
+    assert overrides["mode"] == ("ask", "auto")
+    assert "-bash(git push *)" in overrides["plugins.policy-rules.deny"][0]
+    pushes = [row for row in report["verdicts"] if "git push" in str(row["arguments"])]
+    assert {(row["before"], row["after"]) for row in pushes} >= {("deny", "ask")}
+    table = nanocoder("policy", "diff", str(central), str(central))
+    assert table.stdout.startswith("0 settings differ")
+    assert nanocoder("policy", "diff", "missing.toml").returncode == 2
+
+
+@pytest.mark.contract("W3")
+def test_a_session_is_judged_anew(nanocoder, configure, asked):
+    assert nanocoder("policy", "replay", asked).stdout.startswith("6 of 6 calls")
+    configure('[plugins.policy-rules]\nallow = ["bash(make *)"]\n')
+    done = nanocoder("policy", "replay", asked, "--output", "json")
+    assert done.returncode == 1
+    [change] = json.loads(done.stdout)["verdicts"]
+    assert (change["before"], change["after"], change["times"]) == ("ask", "allow", 2)
+    assert "make all" in nanocoder("policy", "replay").stdout
+
+
+@pytest.mark.contract("W3")
+def test_rules_are_proposed_for_what_was_asked_most_and_for_no_wrapper(nanocoder, configure, asked):
+    done = nanocoder("policy", "suggest")
+    assert done.stdout == (
+        '[plugins.policy-rules]\nallow = [\n  # asked 2 times: make all\n  "bash(make all)",\n]\n'
+    )
+    configure(done.stdout)
+    assert nanocoder("policy", "replay", asked).returncode == 1
+    assert nanocoder("policy", "suggest").stdout.startswith("# No rule to propose")
