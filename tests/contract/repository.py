@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CORE = ROOT / "core/nanocoder-core"
 PACKAGE_FOLDERS = ("core/*", "plugins/*", "contrib/examples/*", "contrib/integrations/*")
 KINDS = (
-    *("tool", "provider", "policy", "ui", "command", "compact", "context", "undo"),
+    *("tool", "provider", "policy", "profile", "ui", "command", "compact", "context", "undo"),
     *("sandbox", "dialect", "store", "kit", "set"),
 )
 KINDS_WITHOUT_ENTRY_POINT = ("kit", "set")
