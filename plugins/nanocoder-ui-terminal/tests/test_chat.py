@@ -136,6 +136,16 @@ def test_a_file_that_was_changed_since_is_named_and_nothing_is_undone(chat, work
     assert "hello')" in (workspace / "hello.py").read_text()
 
 
+def test_an_undo_that_leaves_a_file_says_so_at_its_end(chat, workspace):
+    edit = call("edit_file", path="hello.py", old_string="hello", new_string="bye")
+    new = call("write_file", path="new.py", content="x\n")
+    talk = chat(edit, new, HI).type("/mode edits").see("edits · ").type("go").see("Hello there.")
+    (workspace / "hello.py").write_text("mine\n")
+    talk.type("/undo").see("left as it is: hello.py").see("Restore these files?").type("y")
+    talk.see("Restored 1 file, left 1 file as above. /redo reverts this.")
+    assert not (workspace / "new.py").exists()
+
+
 def test_a_mentioned_file_travels_with_the_prompt(chat, workspace, state):
     chat(HI).type("explain @hello.py, please").see("read_file hello.py").see("Hello there.")
     (journal,) = (state / "sessions").glob("*.jsonl")

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Final
 
-from nanocoder import NanocoderError
+from nanocoder import NanocoderError, counted
 
 from nanocoder_ui_terminal.line_input import StoppedError, line_mode, read_line
 from nanocoder_ui_terminal.text_lines import use_chat_commands
@@ -31,7 +31,9 @@ def restore_files(conversation: "Conversation", *, redo: bool, force: bool = Fal
     if not undone.files:
         conversation.say("Nothing was changed.")
         return
-    conversation.say(f"Done. /{'undo' if redo else 'redo'} reverts this.")
+    number, others = counted(len(undone.files), "file"), counted(len(undone.skipped), "file")
+    outcome = f"Restored {number}, left {others} as above." if undone.skipped else "Done."
+    conversation.say(f"{outcome} /{'undo' if redo else 'redo'} reverts this.")
 
 
 def agrees_to_restore(conversation: "Conversation") -> bool:
