@@ -1,0 +1,146 @@
+"""Writes down every call: who asked for it, which rule decided, who agreed, how it ended."""
+
+import getpass
+import os
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from nanocoder import (
+    Argument,
+    Command,
+    Decision,
+    Event,
+    Host,
+    SessionInfo,
+    Tool,
+    ToolCall,
+    Verdict,
+    hookimpl,
+)
+
+from nanocoder_policy_audit.settings import Settings, digest_of
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Callable
+
+
+@hookimpl
+def nanocoder_settings() -> type:
+    """Return the class of the table [plugins.policy-audit]."""
+    return Settings
+
+
+@hookimpl
+def nanocoder_before_execute(
+    call: ToolCall, tool: Tool[..., Any], session: SessionInfo, settings: Settings
+) -> Verdict | None:
+    """Write the call down before it can run; deny it where that fails and the log is required."""
+    from nanocoder_policy_audit.log import LogError
+
+    is_model = session.model and not (call.typed or call.edited)
+    record = {
+        "event": "called",
+        **_place(session, call.id),
+        "actor": f"model {session.model}" if is_model else f"person {_user()}",
+        "tool": call.name,
+        "plugin": f"{tool.plugin} {tool.version}".strip(),
+        "parent": call.parent_id,
+        "arguments": digest_of(call.arguments),
+    }
+    try:
+        settings.log().append(record, sync=True)
+    except LogError as error:
+        if not settings.required:
+            return None  # nanocoder_event reports it
+        return Verdict(
+            Decision.DENY,
+            f"the audit log cannot be written, and plugins.policy-audit.required is set: {error}",
+            rule="required",
+            source="plugins.policy-audit.required",
+        )
+    return None
+
+
+@hookimpl
+def nanocoder_event(event: Event, session: SessionInfo, settings: Settings) -> None:
+    """Write down what became of a call, and when a session began and ended."""
+    from nanocoder_policy_audit.records import record_of
+
+    record = record_of(event)
+    if record is None:
+        return
+    record = {"event": record.pop("event"), **_place(session, event.call_id), **record}
+    if record["event"] == "answered":
+        record["actor"] = f"person {_user()}" if session.interactive else "no person"
+    settings.log().append(record, sync=record["event"] in {"answered", "ran"})
+
+
+def _place(session: SessionInfo, call_id: str) -> dict[str, str]:
+    place = {"session": session.id, "parent_session": session.parent, "agent": session.agent}
+    return {name: value for name, value in {**place, "call": call_id}.items() if value}
+
+
+@cache
+def _user() -> str:
+    try:
+        return f"{getpass.getuser()} ({os.getuid()})"
+    except (KeyError, OSError):  # a container's user without an entry
+        return f"({os.getuid()})"
+
+
+@hookimpl
+def nanocoder_commands() -> list[Command[Host]]:
+    """Offer the group `audit`."""
+    file = Argument("file", "a log; by default your own", count="?", metavar="FILE")
+    return [
+        Command("audit", "show, verify and export the log of calls, and list what was loaded"),
+        Command(
+            "audit show",
+            "print the log, a line for each record",
+            _lazy("show"),
+            (
+                file,
+                Argument("--session", "only records of this session", metavar="ID"),
+                Argument("--output", "text or json", default="text", choices=("text", "json")),
+            ),
+        ),
+        Command(
+            "audit verify",
+            "find a byte that was changed, and records that are missing",
+            _lazy("verify"),
+            (file, Argument("--head", "a hash that the log must contain", metavar="HASH")),
+        ),
+        Command(
+            "audit head", "print the hash of the last record, to keep elsewhere", _lazy("head")
+        ),
+        Command(
+            "audit export",
+            "copy the verified log to a file, signed with a key of yours",
+            _lazy("export"),
+            (
+                Argument("file", "the new file", metavar="FILE"),
+                Argument("--sign", "a private key of ssh-keygen", metavar="KEY"),
+            ),
+        ),
+        Command(
+            "audit sbom",
+            "print what is loaded as a bill of materials (CycloneDX, JSON)",
+            lambda arguments, host: _run("sbom", "print_sbom", arguments, host),
+        ),
+    ]
+
+
+def _lazy(action: str) -> "Callable[[Namespace, Host], int]":
+    return lambda arguments, host: _run("commands", action, arguments, host)
+
+
+def _run(module: str, function: str, arguments: "Namespace", host: Host) -> int:
+    """Run a command; its module is imported when it runs."""
+    from importlib import import_module
+
+    code: int = getattr(import_module(f"{__name__}.{module}"), function)(arguments, host)
+    return code
+
+
+__all__ = ["Settings", "digest_of"]

@@ -1,0 +1,124 @@
+"""The chain: one JSON object a line, each with the hash of the line before it and of itself.
+
+A line is `{"seq":1,"at":"…","prev":"…", …,"hash":"…"}`. *hash* is the SHA-256 of the bytes before
+`,"hash"`; *prev* is the hash of the line before, zeros in the first. So a byte that is changed, a
+line that is removed, added or moved breaks the chain at that place.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+from attrs import frozen
+from nanocoder import counted
+
+FIRST: Final = "0" * 64
+SEAL: Final = re.compile(rb',"hash":"([0-9a-f]{64})"\}\n')
+SEAL_BYTES: Final = len(b',"hash":""}\n') + 64
+MAX_LINE_BYTES: Final = 1_000_000
+GAP: Final = "gap"
+
+
+@frozen
+class Link:
+    """The end of a chain: the number of its last record, and that record's hash."""
+
+    seq: int = 0
+    hash: str = FIRST
+
+
+@frozen
+class Problem:
+    """A problem of a log in a sentence; *line* counts from 1, 0 where there is none."""
+
+    line: int
+    text: str
+
+
+def seal(after: Link, at: str, fields: Mapping[str, Any]) -> tuple[bytes, Link]:
+    """Return the line of the record with *fields* that follows *after*, and its link."""
+    record = {"seq": after.seq + 1, "at": at, "prev": after.hash, **fields}
+    body = json.dumps(record, ensure_ascii=False, separators=(",", ":"))[:-1]
+    sealed = body.encode("utf-8", "backslashreplace")
+    digest = sha256(sealed).hexdigest()
+    return sealed + f',"hash":"{digest}"}}\n'.encode(), Link(after.seq + 1, digest)
+
+
+def link_of(line: bytes) -> Link | None:
+    """Return the link of a whole line whose hash is its own, else None."""
+    match = SEAL.fullmatch(line[-SEAL_BYTES:])
+    if match is None or sha256(line[:-SEAL_BYTES]).hexdigest() != match[1].decode():
+        return None
+    try:
+        seq = json.loads(line)["seq"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return Link(seq, match[1].decode()) if type(seq) is int else None
+
+
+def lines_of(file: BinaryIO) -> Iterator[bytes]:
+    """Yield the lines of a log; one that is too long comes in pieces, none of which is whole."""
+    while line := file.readline(MAX_LINE_BYTES):
+        yield line
+
+
+def records_of(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the records of the log at *path* that are whole; raises OSError."""
+    with path.open("rb") as file:
+        for line in lines_of(file):
+            if link_of(line) is not None:
+                yield json.loads(line)
+
+
+def problems_of(file: BinaryIO, head: Link | None, anchor: str = "") -> Iterator[Problem]:
+    """Yield what is wrong with a log, in order.
+
+    *head* is what was written down beside it as its end, *anchor* a hash that has to be in it.
+    """
+    link, damaged, hashes = Link(), 0, {FIRST}
+    head_seen = head is None or head == link
+    for line_number, line in enumerate(lines_of(file), 1):
+        new_link = link_of(line)
+        if new_link is None:
+            yield Problem(line_number, _damage(line))
+            damaged += 1
+            continue
+        record = json.loads(line)
+        if damaged:  # those lines were reported; this record has to come right after them
+            link, damaged = Link(link.seq + damaged, record.get("prev", "")), 0
+        if record.get("prev") != link.hash or new_link.seq != link.seq + 1:
+            yield Problem(line_number, _break(link, new_link))
+        yield from _gaps(line_number, record)
+        link = new_link
+        hashes.add(link.hash)
+        head_seen = head_seen or link == head
+    if head is not None and not head_seen:
+        yield Problem(0, f"the log ends with record {link.seq}; it should hold {_named(head)}")
+    if anchor and anchor not in hashes:
+        yield Problem(0, f"no record has the hash {anchor}")
+
+
+def _damage(line: bytes) -> str:
+    if not line.endswith(b"\n"):
+        return "the line is cut off: a record was being written when its process ended"
+    return "the line was changed: its hash is not that of its bytes"
+
+
+def _break(before: Link, link: Link) -> str:
+    if link.seq > before.seq + 1:
+        missing = f"{counted(link.seq - before.seq - 1, 'record')} before record {link.seq}"
+        return f"{missing} cannot be found"
+    return f"record {link.seq} does not follow record {before.seq}: a line was moved or replaced"
+
+
+def _gaps(line_number: int, record: Mapping[str, Any]) -> Iterator[Problem]:
+    """Yield what an earlier start found at the end of the log; torn bytes are no problem."""
+    if record.get("event") == GAP and record.get("missing"):
+        yield Problem(line_number, f"{record['missing']} records were missing before this one")
+
+
+def _named(link: Link) -> str:
+    return f"record {link.seq} ({link.hash[:12]}…)"

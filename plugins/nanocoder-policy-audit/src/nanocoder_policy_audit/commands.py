@@ -1,0 +1,140 @@
+"""`nanocoder audit show`, `verify`, `head` and `export`."""
+
+import os
+import subprocess
+from argparse import Namespace
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from nanocoder import Host, UsageError, counted, one_line
+from nanocoder_files import write_private
+from nanocoder_kit_process import environment
+
+from nanocoder_policy_audit.chain import Problem, problems_of, records_of
+from nanocoder_policy_audit.log import AuditLog, exists
+from nanocoder_policy_audit.settings import Settings
+
+PLUGIN: Final = "policy-audit"
+NAMESPACE: Final = "nanocoder-audit"
+SIGN_S: Final = 120.0
+"""How long ssh-keygen may take; it may have to ask for a passphrase or a touch of a key."""
+AGENT: Final = ("SSH_AUTH_SOCK", "SSH_ASKPASS", "DISPLAY", "WAYLAND_DISPLAY")
+"""Variables by which ssh-keygen reaches keys that an agent holds, and asks for a passphrase."""
+LINE_COLUMNS: Final = 200
+LEFT_OUT: Final = frozenset({"seq", "at", "event", "prev", "hash"})
+
+
+def show(arguments: Namespace, host: Host) -> int:
+    """Print the records that are whole, the oldest first."""
+    log = _log(arguments, host)
+    records = (
+        record
+        for record in records_of(log.path)
+        if not arguments.session or arguments.session == record.get("session")
+    )
+    if arguments.output == "json":
+        host.print_json(list(records))
+        return 0
+    for record in records:
+        host.print_line(one_line(_line_of(record), LINE_COLUMNS))
+    return 0
+
+
+def verify(arguments: Namespace, host: Host) -> int:
+    """Say what is wrong with a log; the exit code is 1 if anything is."""
+    log = _log(arguments, host)
+    problems = list(_problems(log, arguments.head or ""))
+    if not problems:
+        count = sum(1 for _ in records_of(log.path))
+        host.print_line(f"{log.path}: {counted(count, 'record')}, none changed and none missing")
+        return 0
+    for problem in problems:
+        where = f"{log.path}:{problem.line}" if problem.line else str(log.path)
+        host.print_line(f"{where}: {problem.text}")
+    return 1
+
+
+def head(arguments: Namespace, host: Host) -> int:
+    """Print the hash of the last record; `audit verify --head` finds out later if it is there."""
+    link = _log(arguments, host).head()
+    if link is None:
+        raise UsageError("the end of the log is not written down; make a call first")
+    host.print_line(link.hash)
+    return 0
+
+
+def export(arguments: Namespace, host: Host) -> int:
+    """Copy a log that is whole, and sign the copy; raises UsageError for one that is not."""
+    log = _log(Namespace(file=None), host)
+    if problem := next(_problems(log), None):
+        raise UsageError(f"{log.path}: {problem.text}; `nanocoder audit verify` says more")
+    target = host.cwd / arguments.file
+    try:
+        write_private(target, log.path.read_bytes())
+    except FileExistsError:
+        raise UsageError(f"{target} exists already; choose another name") from None
+    except OSError as error:
+        raise UsageError(f"{target} cannot be written: {error.strerror}") from error
+    host.print_line(str(target))
+    if arguments.sign:
+        host.print_line(str(_sign(target, Path(arguments.sign).expanduser())))
+    return 0
+
+
+def _sign(target: Path, key: Path) -> Path:
+    """Sign *target* with ssh-keygen and return the file with the signature; raises UsageError."""
+    command = ["ssh-keygen", "-Y", "sign", "-f", str(key), "-n", NAMESPACE, str(target)]
+    try:
+        signed = subprocess.run(
+            command,
+            stderr=subprocess.PIPE,
+            env=environment(os.environ, AGENT),
+            text=True,
+            check=False,
+            timeout=SIGN_S,
+        )
+    except FileNotFoundError:
+        raise UsageError("ssh-keygen is not installed; it signs the log") from None
+    except subprocess.TimeoutExpired:
+        raise UsageError(f"ssh-keygen did not sign within {SIGN_S:g} s") from None
+    if signed.returncode:
+        raise UsageError(f"ssh-keygen did not sign: {one_line(signed.stderr, LINE_COLUMNS)}")
+    return target.with_name(f"{target.name}.sig")
+
+
+def _log(arguments: Namespace, host: Host) -> AuditLog:
+    """Return the log that *arguments* name, or the person's own; raises UsageError without one."""
+    named = getattr(arguments, "file", None)
+    log = host.config.settings(PLUGIN, Settings).log()
+    if named:
+        log = _NamedLog(host.cwd / named)
+    if not exists(log.path):
+        raise UsageError(f"there is no log {str(log.path)!r}; nothing was written down yet")
+    return log
+
+
+class _NamedLog(AuditLog):
+    """A log at any path, such as an exported one; its head is beside it or unknown."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path.parent)
+        self.path = path
+        self.head_path = path.with_suffix(".head")
+
+
+def _problems(log: AuditLog, anchor: str = "") -> Iterator[Problem]:
+    try:
+        # Read before the log: a session may add records meanwhile.
+        end = log.head()
+        with log.path.open("rb") as file:
+            yield from problems_of(file, end, anchor)
+    except OSError as error:
+        raise UsageError(f"{log.path} cannot be read: {error.strerror}") from error
+    if end is None and type(log) is AuditLog:
+        yield Problem(0, f"{log.head_path} is missing: records at the end may be missing, too")
+
+
+def _line_of(record: Mapping[str, Any]) -> str:
+    facts = (f"{name}={value}" for name, value in record.items() if name not in LEFT_OUT and value)
+    return f"{record['seq']} {record['at']} {record['event']} {' '.join(facts)}"

@@ -1,0 +1,139 @@
+"""The log of a person: a file that only grows, with the end of the chain written down beside it."""
+
+import json
+import os
+import stat
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from nanocoder_files import (
+    append_all,
+    lock_file,
+    open_private,
+    private_directory,
+    replace_file,
+    sync_directory,
+)
+
+from nanocoder_policy_audit.chain import GAP, MAX_LINE_BYTES, Link, link_of, seal
+
+NAME: Final = "audit.jsonl"
+HEAD: Final = "audit.head"
+OTHERS: Final = 0o077
+
+
+class LogError(Exception):
+    """The log cannot be written, or what it holds is no log; the text says why."""
+
+
+class AuditLog:
+    """Appends records to *folder*/audit.jsonl; several processes and threads may do so at once.
+
+    Each append locks the file. It goes on after the last whole record: what a killed process left
+    behind it is cut off, and a record of the event "gap" says how much that was.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / NAME
+        self.head_path = folder / HEAD
+        self._lock = threading.Lock()
+        self._size = -1
+        self._link = Link()
+
+    def append(self, fields: Mapping[str, Any], *, sync: bool = False) -> None:
+        """Append a record; with *sync* it is on the disk when this returns. Raises LogError."""
+        try:
+            with self._lock:
+                self._append(fields, sync=sync)
+        except OSError as error:
+            self._size = -1
+            raise LogError(f"{self.path}: {error.strerror or error}") from error
+
+    def head(self) -> Link | None:
+        """Return the end of the chain as it was written down; None if it was not, or is no link."""
+        try:
+            with os.fdopen(open_private(self.head_path), "rb") as file:
+                data = json.loads(file.read(1_000))
+            return Link(int(data["seq"]), str(data["hash"]))
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def _append(self, fields: Mapping[str, Any], *, sync: bool) -> None:
+        private_directory(self.path.parent)
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT
+        descriptor = open_private(self.path, flags)
+        try:
+            lock_file(descriptor)
+            self._refuse_foreign(os.fstat(descriptor))
+            size = os.fstat(descriptor).st_size
+            if size != self._size:
+                size = self._take_over(descriptor, size)
+            self._write(descriptor, size, fields, sync=sync)
+        finally:
+            os.close(descriptor)
+
+    def _refuse_foreign(self, status: os.stat_result) -> None:
+        if status.st_uid != os.geteuid():
+            raise LogError(f"{self.path} belongs to another user")
+        if stat.S_IMODE(status.st_mode) & OTHERS:
+            raise LogError(f"{self.path} is open to other users: chmod 600 {self.path}")
+
+    def _write(self, descriptor: int, size: int, fields: Mapping[str, Any], *, sync: bool) -> None:
+        line, link = seal(self._link, datetime.now(UTC).isoformat(timespec="milliseconds"), fields)
+        self._size = append_all(descriptor, line, size, sync=sync)
+        self._link = link
+        content = json.dumps({"seq": link.seq, "hash": link.hash}) + "\n"
+        replace_file(self.head_path, content.encode())
+        if link.seq == 1:
+            self.head_path.chmod(0o600)
+            sync_directory(self.path.parent)
+
+    def _take_over(self, descriptor: int, size: int) -> int:
+        """Go on after what others wrote, or a process left that was killed; return the size."""
+        end, self._link = _end_of(descriptor, size)
+        if end is None:
+            raise LogError(
+                f"{self.path} was changed: its last line is no record; `nanocoder audit verify`"
+                " says more. Move the file away to begin a new log"
+            )
+        torn, head = size - end, self.head()
+        missing = max(0, head.seq - self._link.seq) if head is not None else 0
+        if not torn and not missing:
+            return size
+        os.ftruncate(descriptor, end)
+        self._write(descriptor, end, _gap(torn, missing, head), sync=True)
+        return self._size
+
+
+def _gap(torn: int, missing: int, head: Link | None) -> dict[str, Any]:
+    """Return the record of what a later start found missing at the end of the log."""
+    gap: dict[str, Any] = {"event": GAP, "torn_bytes": torn}
+    return {**gap, "missing": missing, "expected": head.hash} if missing and head else gap
+
+
+def _end_of(descriptor: int, size: int) -> tuple[int | None, Link]:
+    """Return where the last whole line ends, None if it is no record, and its link."""
+    tail_start = max(0, size - 2 * MAX_LINE_BYTES)
+    tail = os.pread(descriptor, size - tail_start, tail_start)
+    end = tail.rfind(b"\n") + 1
+    if not end:
+        return (0 if not tail_start else None), Link()
+    start = tail.rfind(b"\n", 0, end - 1) + 1
+    link = link_of(tail[start:end])
+    return (None, Link()) if link is None else (tail_start + end, link)
+
+
+def default_folder(state: Path) -> Path:
+    """Return where the log is without a setting."""
+    return state / "audit"
+
+
+def exists(path: Path) -> bool:
+    """Tell whether there is a log at *path*."""
+    with suppress(OSError):
+        return stat.S_ISREG(path.lstat().st_mode)
+    return False

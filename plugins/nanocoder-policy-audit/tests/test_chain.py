@@ -1,0 +1,155 @@
+"""The chain finds every change, and survives a kill."""
+
+import io
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from nanocoder_policy_audit.chain import Link, problems_of, records_of
+from nanocoder_policy_audit.log import AuditLog, LogError
+
+WRITER = """
+import sys
+from pathlib import Path
+from nanocoder_policy_audit.log import AuditLog
+log = AuditLog(Path(sys.argv[1]))
+print("begun", flush=True)
+for number in range(100_000):
+    log.append({"event": "test", "number": number, "text": "x" * 2_000})
+"""
+
+
+def filled(folder, count=20):
+    log = AuditLog(folder)
+    for number in range(count):
+        log.append({"event": "test", "number": number, "text": "naïve \u2028 \ud800"})
+    return log
+
+
+def problems(content, head, anchor=""):
+    return [problem.text for problem in problems_of(io.BytesIO(content), head, anchor)]
+
+
+@pytest.mark.contract("L4")
+@pytest.mark.contract("W11")
+def test_every_byte_that_changes_is_found(tmp_path):
+    log = filled(tmp_path, 4)
+    content, head = log.path.read_bytes(), log.head()
+    assert problems(content, head) == []
+    assert head.seq == 4
+    for place in range(len(content)):
+        changed = bytearray(content)
+        changed[place] ^= 0x01
+        assert problems(bytes(changed), head), place
+
+
+def test_removed_moved_added_and_missing_lines_are_found(tmp_path):
+    log = filled(tmp_path, 6)
+    head, lines = log.head(), log.path.read_bytes().splitlines(keepends=True)
+    for place in range(6):
+        without = b"".join(lines[:place] + lines[place + 1 :])
+        assert problems(without, head)
+        assert problems(b"".join(lines[:place] + lines[place : place + 1] * 2), head)
+    assert problems(b"".join(reversed(lines)), head)
+    assert problems(b"".join(lines[:5]), head) == [
+        f"the log ends with record 5; it should hold record 6 ({head.hash[:12]}…)"
+    ]
+    assert problems(b"", head)
+    for end in range(len(lines[-1])):
+        assert problems(b"".join(lines[:5]) + lines[5][:end], head)
+
+
+def test_a_chain_that_was_made_anew_lacks_the_hash_that_was_kept_elsewhere(tmp_path):
+    log = filled(tmp_path / "real", 3)
+    kept_hash = log.head().hash
+    forged = filled(tmp_path / "forged", 5)
+    content = forged.path.read_bytes()
+    assert problems(content, forged.head()) == []
+    assert problems(content, forged.head(), kept_hash) == [f"no record has the hash {kept_hash}"]
+    log.append({"event": "test"})
+    assert problems(log.path.read_bytes(), log.head(), kept_hash) == []
+
+
+def test_a_kill_leaves_a_chain_that_verifies_and_goes_on(tmp_path):
+    log = AuditLog(tmp_path)
+    chance = random.Random(3)
+    for _ in range(5):
+        writer = subprocess.Popen(
+            [sys.executable, "-c", WRITER, str(tmp_path)], stdout=subprocess.PIPE
+        )
+        with writer:
+            assert writer.stdout.readline() == b"begun\n"
+            time.sleep(chance.uniform(0.02, 0.2))
+            os.kill(writer.pid, signal.SIGKILL)
+        log.append({"event": "test"})
+        found = problems(log.path.read_bytes(), log.head())
+        assert found == []
+
+
+def test_torn_bytes_are_cut_off_and_recorded(tmp_path):
+    log = filled(tmp_path, 3)
+    whole = log.path.read_bytes()
+    with log.path.open("ab") as file:
+        file.write(whole.splitlines()[0][:100])
+    [torn] = problems(log.path.read_bytes(), log.head())
+    assert torn == "the line is cut off: a record was being written when its process ended"
+    AuditLog(tmp_path).append({"event": "test"})
+    gap, after = list(records_of(log.path))[3:]
+    assert (gap["event"], gap["torn_bytes"], after["event"]) == ("gap", 100, "test")
+    assert log.path.read_bytes().startswith(whole)
+    assert problems(log.path.read_bytes(), log.head()) == []
+
+
+def test_records_that_were_cut_away_stay_missing(tmp_path):
+    log = filled(tmp_path, 5)
+    lines = log.path.read_bytes().splitlines(keepends=True)
+    log.path.write_bytes(b"".join(lines[:3]))
+    log.append({"event": "test"})
+    assert problems(log.path.read_bytes(), log.head()) == ["2 records were missing before this one"]
+
+
+def test_a_changed_last_line_is_not_continued(tmp_path):
+    log = filled(tmp_path, 3)
+    log.path.write_bytes(log.path.read_bytes()[:-10] + b"0" * 7 + b'"}\n')
+    with pytest.raises(LogError, match="its last line is no record; `nanocoder audit verify`"):
+        AuditLog(tmp_path).append({"event": "test"})
+
+
+def test_several_processes_and_threads_write_one_chain(tmp_path):
+    code = WRITER.replace("100_000", "40")
+    writers = [
+        subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.DEVNULL)
+        for _ in range(3)
+    ]
+    log = AuditLog(tmp_path)
+    threads = [
+        threading.Thread(target=lambda: [log.append({"event": "thread"}) for _ in range(20)])
+        for _ in range(3)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [writer.wait(60) for writer in writers] == [0, 0, 0]
+    assert log.head() == Link(180, log.head().hash)
+    assert problems(log.path.read_bytes(), log.head()) == []
+
+
+def test_only_its_owner_may_have_the_file(tmp_path):
+    log = filled(tmp_path / "log", 1)
+    for path in (log.path, log.head_path):
+        assert oct(path.stat().st_mode & 0o777) == "0o600"
+    assert oct(log.path.parent.stat().st_mode & 0o777) == "0o700"
+    log.path.chmod(0o644)
+    with pytest.raises(LogError, match="is open to other users: chmod 600"):
+        AuditLog(log.path.parent).append({"event": "test"})
+    log.path.unlink()
+    log.path.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(LogError, match="symbolic links"):
+        AuditLog(log.path.parent).append({"event": "test"})
+    assert not (tmp_path / "elsewhere").exists()
