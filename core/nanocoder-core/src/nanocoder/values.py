@@ -229,7 +229,8 @@ class ApprovalRequest(Value):
     would do (a diff, a command), *sequence* counts up within the session. After *timeout_s* seconds
     (0: no limit) the call is denied, and an answer counts no more. *always* says in words what an
     answer with `always` would agree to, *grants* are the rules that one with a *scope* would save.
-    *approved_by* are those who approved the call already, where it needs another person.
+    *approved_by* are those who approved the call already, where it needs another person. *group*
+    are the requests of later calls of the same turn that would ask as things are now.
     """
 
     id: str
@@ -247,6 +248,7 @@ class ApprovalRequest(Value):
     always: str = ""
     grants: tuple[str, ...] = ()
     approved_by: tuple[str, ...] = ()
+    group: tuple[Any, ...] = ()
 
 
 @lazy_frozen
@@ -256,7 +258,8 @@ class ApprovalAnswer(Value):
     *arguments* replaces the call's own ("edit"), *always* keeps the consent for the session. A
     *scope* ("session", "project", "user") grants the rules that the request offers, for *lasts_s*
     seconds (0: until they are revoked, or the session ends). *actor* is who answered, as the screen
-    knows them: a name that they cannot choose themselves.
+    knows them: a name that they cannot choose themselves. *group* may hold answers to requests of
+    the request's own group; each counts if its call still asks the very same when its turn comes.
     """
 
     id: str
@@ -268,6 +271,7 @@ class ApprovalAnswer(Value):
     scope: str = ""
     lasts_s: float = 0.0
     actor: str = ""
+    group: tuple[Any, ...] = ()
 
 
 @lazy_frozen
@@ -296,6 +300,7 @@ FIELD_TYPES: Final[Mapping[Any, type | tuple[type, ...]]] = {
     Mapping[str, Any] | None: (Mapping, type(None)),
     tuple[Attachment, ...]: Sequence,
     tuple[str, ...]: tuple,
+    tuple[Any, ...]: tuple,
 }
 """What a field of a declared type may hold when a plugin made the value."""
 

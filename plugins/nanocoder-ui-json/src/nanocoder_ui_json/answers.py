@@ -53,7 +53,16 @@ def _answer(request: ApprovalRequest, values: Mapping[str, Any]) -> ApprovalAnsw
         actor=actor if isinstance(actor, str) else "",
         scope=values.get("scope", ""),
         lasts_s=values.get("lasts_s", 0.0),
+        group=_group(request, values.get("group")),
     )
+
+
+def _group(request: ApprovalRequest, answers: Any) -> tuple[ApprovalAnswer, ...]:
+    """Return the answers to requests of the request's group; others are ignored."""
+    by_id = {each.id: each for each in request.group}
+    rows = answers if isinstance(answers, list) else ()
+    sound = [row for row in rows if isinstance(row, dict) and row.get("id") in by_id]
+    return tuple(_answer(by_id[row["id"]], row) for row in sound)
 
 
 def _refuse(request: ApprovalRequest, why: str) -> ApprovalAnswer:

@@ -3,17 +3,21 @@
 import signal
 import sys
 import time
-from collections.abc import Mapping
-from typing import Any, Final, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, Final, Protocol, TypeVar
 
-from attrs import define
+from attrs import define, evolve
 from nanocoder import ApprovalAnswer, ApprovalRequest, Cancel, for_terminal
 
 from nanocoder_ui_terminal.editor import Draft
 from nanocoder_ui_terminal.granting import CHOICES, UNKNOWN, extent_lines, parse_extent
+from nanocoder_ui_terminal.group import Decision, decide
 from nanocoder_ui_terminal.line_input import StoppedError, line_mode, read_line
 from nanocoder_ui_terminal.preview import add_bar, describe_request, message_rows, preview_lines
 from nanocoder_ui_terminal.terminal import Terminal, is_terminal
+
+T = TypeVar("T")
 
 YES: Final = ("y", "yes")
 NO: Final = ("n", "no")
@@ -62,6 +66,7 @@ class _OpenRequest:
     clipped: bool = False
     quits: bool = False
     was_unclear: bool = False
+    why_not: str = ""
 
     def interpret(self, typed: str) -> ApprovalAnswer | None:
         """Return what *typed* means; None asks again."""
@@ -77,7 +82,7 @@ class _OpenRequest:
             return self._edit()
         may_grant = word in ALWAYS and bool(self.request.grants)
         if may_grant or (word in YES + ALWAYS and not rest):
-            return self._grant(rest) if may_grant else self._agree(always=word in ALWAYS)
+            return self._grant(rest) if may_grant else self.agree(always=word in ALWAYS)
         if word in QUIT and not rest:
             self.quits = True
             return self.refuse()
@@ -110,7 +115,8 @@ class _OpenRequest:
                 if typed.strip():
                     break
 
-    def _agree(self, **consent: Any) -> ApprovalAnswer:
+    def agree(self, **consent: Any) -> ApprovalAnswer:
+        """Return a yes."""
         return self._make_answer(approved=True, **consent)
 
     def _grant(self, typed: str) -> ApprovalAnswer | None:
@@ -125,14 +131,14 @@ class _OpenRequest:
             note = UNKNOWN.format(for_terminal(typed.strip()))
             terminal.write(f"{terminal.paint(note, 'yellow')}\n")
             return None
-        return self._agree(scope=extent.scope, lasts_s=extent.lasts_s)
+        return self.agree(scope=extent.scope, lasts_s=extent.lasts_s)
 
     def _edit(self) -> ApprovalAnswer | None:
         arguments, problem = self.draft.edit(self.cancelled)
         if arguments is None:
             self.terminal.write(f"{self.terminal.paint(problem, 'yellow')}\n")
             return None
-        return self._agree(arguments=arguments)
+        return self.agree(arguments=arguments)
 
     def _make_answer(
         self,
@@ -147,39 +153,74 @@ class _OpenRequest:
 
 
 def ask(request: ApprovalRequest, settings: Limits, cancelled: Cancel) -> ApprovalAnswer | None:
-    """Put *request* to the person at the terminal; return None without a terminal."""
+    """Put *request*, and those of its group, to the person; return None without a terminal."""
     if not (is_terminal(sys.stdin) and is_terminal(sys.stdout)):
         return None
     terminal = Terminal.of_process()
-    question = _OpenRequest(request, terminal, Draft(request.call.arguments), cancelled)
-    answer = _ask_until_answered(question, settings)
-    if question.quits:
+    requests = [evolve(request, group=()), *request.group]
+    questions = [
+        _OpenRequest(each, terminal, Draft(each.call.arguments), cancelled) for each in requests
+    ]
+    first, *rest = _answers(questions, settings)
+    if any(question.quits for question in questions):
         signal.raise_signal(signal.SIGINT)  # it ends the run, as Ctrl-C does outside of a question
-    return answer
+    return evolve(first, group=tuple(rest))
 
 
-def _ask_until_answered(question: _OpenRequest, settings: Limits) -> ApprovalAnswer:
+def _answers(questions: Sequence[_OpenRequest], settings: Limits) -> list[ApprovalAnswer]:
+    """Ask about several calls at once, and about each of them alone if the person wants that."""
+    first = questions[0]
+    timeout_s = first.request.timeout_s
+    until = time.monotonic() + timeout_s if timeout_s else None
+    for question in questions:
+        question.deadline = until
+    if len(questions) > 1:
+        requests = [question.request for question in questions]
+        work = partial(decide, requests, first.terminal, first.cancelled, until)
+        decision = _until_answered(first, work) or Decision("none")
+        if decision.kind == "all":
+            return [question.agree() for question in questions]
+        if decision.kind != "one":
+            first.quits = decision.kind == "quit"
+            return [question.refuse(decision.reason) for question in questions]
+    return [_answer_of(question, questions, settings) for question in questions]
+
+
+def _answer_of(
+    question: _OpenRequest, questions: Sequence[_OpenRequest], settings: Limits
+) -> ApprovalAnswer:
+    if any(each.quits for each in questions):
+        return question.refuse()
+    ask_alone = partial(_ask_alone, question, settings)
+    return _until_answered(question, ask_alone) or question.refuse(question.why_not)
+
+
+def _ask_alone(question: _OpenRequest, settings: Limits) -> ApprovalAnswer:
     request, terminal = question.request, question.terminal
-    question.deadline = time.monotonic() + request.timeout_s if request.timeout_s else None
+    text, question.clipped = describe_request(request, terminal, settings.preview_lines)
+    terminal.write(text)
+    for _ in range(MAX_QUESTIONS):
+        typed = read_line(
+            terminal, "Approve?", question.prompt, question.cancelled, question.deadline
+        )
+        answer = question.interpret(typed)
+        if answer is not None:
+            return answer
+    return question.refuse("asked too often")
+
+
+def _until_answered(question: _OpenRequest, work: Callable[[], T]) -> T | None:
+    """Return what *work* reads from the person; None if the question ended without an answer."""
+    terminal = question.terminal
     try:
         with line_mode():
-            text, question.clipped = describe_request(request, terminal, settings.preview_lines)
-            terminal.write(text)
-            for _ in range(MAX_QUESTIONS):
-                typed = read_line(
-                    terminal, "Approve?", question.prompt, question.cancelled, question.deadline
-                )
-                answer = question.interpret(typed)
-                if answer is not None:
-                    return answer
-        return question.refuse("asked too often")
+            return work()
     except TimeoutError:
-        why = f"no answer came within {request.timeout_s:g} s"
-        terminal.write(f"\n{terminal.paint(why, 'yellow')}\n")
-        return question.refuse(why)
+        question.why_not = f"no answer came within {question.request.timeout_s:g} s"
+        terminal.write(f"\n{terminal.paint(question.why_not, 'yellow')}\n")
     except (StoppedError, EOFError):
         terminal.write("\n")
-        return question.refuse()
+    return None
 
 
 def _reason(word: str, rest: str, typed: str) -> str:

@@ -4,7 +4,8 @@ import hashlib
 import itertools
 import os
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -17,6 +18,7 @@ from nanocoder.errors import (
     ApprovalNeeded,
     Cancelled,
     Denied,
+    NanocoderError,
     TimedOut,
     ToolError,
 )
@@ -213,12 +215,20 @@ class Approvals:
         self, flight: InFlight, preview: Preview
     ) -> Generator[Emitted, None, ApprovalAnswer]:
         """Ask one person, and return their answer if it lets the call run."""
-        request = self._request(flight, preview.text)
-        question = Ask(request, flight.event("call.approval_requested", **request_data(request)))
-        began = time.perf_counter()
-        yield question
-        flight.asked_s += time.perf_counter() - began
-        answer, verdict = question.answer, flight.verdict
+        request, verdict = self._request(flight, preview.text), flight.verdict
+        answer: ApprovalAnswer | str | None
+        early, flight.early = flight.early, None
+        if early and evolve(early[0], id=request.id, sequence=request.sequence) == request:
+            request, answer = early
+        else:
+            group = self._group(flight)
+            request = evolve(request, group=tuple(later for _, later in group))
+            event = flight.event("call.approval_requested", **request_data(request))
+            question, began = Ask(request, event), time.perf_counter()
+            yield question
+            flight.asked_s += time.perf_counter() - began
+            answer = question.answer
+            _answer_early(group, answer)
         if isinstance(answer, str):
             raise Denied(f"denied: {answer}")
         if not isinstance(answer, ApprovalAnswer):
@@ -243,6 +253,26 @@ class Approvals:
             call = evolve(flight.call, arguments=copy_arguments(arguments))
             self.remembered.add(_key(verdict, call, flight.tool))
         return answer
+
+    def _group(self, flight: InFlight) -> list[tuple[InFlight, ApprovalRequest]]:
+        """Return later calls of the turn that would ask as things are now, with their requests."""
+        group = list[tuple[InFlight, ApprovalRequest]]()
+        if flight.verdict.persons > 1 or not (self._approve or self.session.interactive):
+            return group
+        for later, trial in flight.foresee():
+            later.foresee = tuple
+            with suppress(NanocoderError):
+                trial.arguments = trial.tool.signature.check(trial.call.arguments)
+                # Policies that count calls count each when its turn comes.
+                judgement = self.judge(evolve(trial.call, edited=True), trial.tool)
+                trial.verdict = judgement.verdict
+                _refuse_denied(trial.verdict)
+                is_plain = trial.verdict.persons == 1 and not judgement.rewritten_by
+                if is_plain and not self._is_agreed(trial, None):
+                    preview = self._preview(trial)
+                    if preview.obstacle is None:
+                        group.append((later, self._request(trial, preview.text)))
+        return group
 
     def _still_holds(self, flight: InFlight) -> bool:
         """Tell whether a yes answers what would be asked now; raises Denied for what is denied.
@@ -339,6 +369,16 @@ class Approvals:
 
 def _call_back(callback: Callable[[Any], Any], argument: str, **named: Any) -> Any:
     return callback(named[argument])
+
+
+def _answer_early(group: Sequence[tuple[InFlight, ApprovalRequest]], answer: Any) -> None:
+    """Keep the answers to requests of a group for the calls that they are about."""
+    is_sound = isinstance(answer, ApprovalAnswer) and not wrong_field(answer)
+    answers = answer.group if is_sound else ()
+    by_id = {each.id: each for each in answers if isinstance(each, ApprovalAnswer)}
+    for later, request in group:
+        if request.id in by_id:
+            later.early = request, by_id[request.id]
 
 
 def _refuse_denied(verdict: Verdict) -> None:

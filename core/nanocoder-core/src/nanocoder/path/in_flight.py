@@ -1,7 +1,7 @@
 """One call in flight: what each step of the path has found out about it, and what it changes."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,8 @@ from nanocoder.values import Effect, Event, ToolCall, ToolResult, Verdict
 if TYPE_CHECKING:
     from nanocoder_files import Restored, Rollback, Snapshot, Workspace
 
+    from nanocoder.values import ApprovalAnswer, ApprovalRequest
+
 RESTORED_CHARS = 2_000
 """How much the model reads about the files that were restored."""
 
@@ -33,7 +35,9 @@ class InFlight(Shown):
     checked ones that the handler gets, *ignored* those that count as not given. *is_agreed* says
     that a person agreed to the call as a whole, so that its steps need no approval of their own
     while it runs. *changed_by* says who changed the arguments that the model gave, *actors* who
-    approved the call by name. With a *result* the call is over, or never runs.
+    approved the call by name. *foresee* yields the calls behind this one in its turn, each with a
+    trial to judge it by, and *early* is a request that was answered with those of an earlier call.
+    With a *result* the call is over, or never runs.
     """
 
     call: ToolCall
@@ -47,6 +51,8 @@ class InFlight(Shown):
     is_agreed: bool = False
     changed_by: str = ""
     actors: list[str] = field(factory=list)
+    foresee: "Callable[[], Iterable[tuple[InFlight, InFlight]]]" = tuple
+    early: "tuple[ApprovalRequest, ApprovalAnswer] | None" = None
     is_running: bool = False
     state: dict[str, Any] = field(factory=dict)
     snapshot: "Snapshot | None" = None

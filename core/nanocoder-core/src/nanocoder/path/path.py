@@ -47,6 +47,8 @@ CLOSE_GRACE_S = 6.0
 
 Killing a process takes up to 5 s.
 """
+MAX_GROUP = 31
+"""How many later calls of a turn a person may be asked about together with the first."""
 MIN_TURN_THREADS = 32
 """So many calls of one turn get a thread at once; more where more may work."""
 
@@ -101,6 +103,8 @@ class Executor:
         """
         stop = Cancel(cancel)
         flights = [InFlight(call, Cancel(stop)) for call in calls]
+        for place, flight in enumerate(flights, 1):
+            flight.foresee = partial(self._foresee, flights[place : place + MAX_GROUP])
         with contextlib.ExitStack() as at_end:
             at_end.callback(stop.close)
             for flight in flights:
@@ -137,6 +141,14 @@ class Executor:
 
     def _steps(self, flight: InFlight) -> tuple[Steps, ...]:
         return self.prepare(flight), self.perform(flight), self.finish(flight)
+
+    def _foresee(self, later: Sequence[InFlight]) -> Iterator[tuple[InFlight, InFlight]]:
+        """Yield later calls of a turn, each with a trial that tells what would be judged."""
+        for flight in later:
+            trial = InFlight(flight.call, flight.cancel)
+            with contextlib.suppress(NanocoderError):
+                list(self._understand(trial))
+                yield flight, trial
 
     def _only_reads(self, call: ToolCall) -> bool:
         tool = self._tools().get(call.name)

@@ -103,7 +103,8 @@ def request_data(request: ApprovalRequest) -> dict[str, Any]:
     names = ("id", "sequence", "digest", "reason", "preview", "timeout_s", "always", "grants")
     data = {name: getattr(request, name) for name in (*names, "approved_by")}
     call = {"tool": request.call.name, "arguments": request.call.arguments}
-    return {**data, **call, "risk": str(request.risk)}
+    group = [{**request_data(each), "call_id": each.call.id} for each in request.group]
+    return {**data, **call, "risk": str(request.risk), "group": group}
 
 
 def changed_note(call: ToolCall, who: str) -> str:

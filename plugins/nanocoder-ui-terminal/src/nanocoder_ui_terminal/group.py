@@ -1,0 +1,73 @@
+"""The calls of one turn in one question: all, one by one, or none."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from attrs import frozen
+from nanocoder import ApprovalRequest, Cancel, for_terminal
+
+from nanocoder_ui_terminal.line_input import read_line
+from nanocoder_ui_terminal.preview import add_bar, describe_request
+from nanocoder_ui_terminal.terminal import Terminal
+
+ALL: Final = ("y", "yes", "all")
+ONE_BY_ONE: Final = ("o", "one")
+NONE: Final = ("n", "no", "none")
+QUIT: Final = ("q", "quit", "exit")
+LEAST_LINES: Final = 3
+LINES_AROUND: Final = 7
+"""The number of lines around one preview in the list."""
+MAX_ASKED: Final = 100
+UNCLEAR_NOTE: Final = "{!r} is none of these answers: type y to approve all, n to refuse all"
+
+
+@frozen
+class Decision:
+    """What the person decided about all calls: *kind* is "all", "one", "none" or "quit"."""
+
+    kind: str
+    reason: str = ""
+
+
+def decide(
+    requests: Sequence[ApprovalRequest], terminal: Terminal, cancelled: Cancel, until: float | None
+) -> Decision:
+    """Show what every call would do and return the decision; each can be shown in full.
+
+    *until* is on the monotonic clock. Raises: EOFError, TimeoutError, StoppedError.
+    """
+    count = len(requests)
+    terminal.write(terminal.paint(f"{count} calls of this turn need your approval", "bold") + "\n")
+    lines = max(LEAST_LINES, (terminal.size[1] - 2) // count - LINES_AROUND)
+    for number, request in enumerate(requests, 1):
+        terminal.write(_shown(number, request, terminal, lines))
+    choices = f"[y(es, all)/o(ne by one)/n(one)/1-{count} shows one/q(uit)]"
+    for _ in range(MAX_ASKED):
+        typed = read_line(terminal, f"Approve all {count}?", choices, cancelled, until).strip()
+        if typed.isdecimal() and 0 < int(typed[:4]) <= count:
+            terminal.write(_shown(int(typed), requests[int(typed) - 1], terminal, 1_000_000))
+            continue
+        if decision := _meaning(typed):
+            return decision
+        note = UNCLEAR_NOTE.format(for_terminal(typed))
+        terminal.write(f"{terminal.paint(note, 'yellow')}\n")
+    return Decision("none", "asked too often")
+
+
+def _shown(number: int, request: ApprovalRequest, terminal: Terminal, lines: int) -> str:
+    text, is_clipped = describe_request(request, terminal, lines)
+    more = [terminal.paint(f"[{number} shows all of it]", "dim")] if is_clipped else []
+    head = terminal.paint(f"{number}.", "bold")
+    return f"{head}\n{text}{add_bar(more, request, terminal)}"
+
+
+def _meaning(typed: str) -> Decision | None:
+    """Return what an answer means; None for one that is not clear, which approves nothing."""
+    word, _, rest = typed.partition(" ")
+    word = word.casefold()
+    if word in NONE or not typed:
+        return Decision("none", rest.strip())
+    for kind, words in (("all", ALL), ("one", ONE_BY_ONE), ("quit", QUIT)):
+        if word in words and not rest:
+            return Decision(kind)
+    return None

@@ -1,0 +1,107 @@
+"""The calls of one turn in one question, in a real terminal."""
+
+import pytest
+
+pytestmark = [pytest.mark.timeout(90), pytest.mark.contract("D8")]
+
+ASKED = "Approve? [y/n/e(dit)/a(lways)/q(uit)]"
+ALL = "Approve all 3? [y(es, all)/o(ne by one)/n(one)/1-3 shows one/q(uit)]"
+DONE = {"text": "All done."}
+COMMAND = "touch made && touch made_too"
+
+
+def write(path, content="x = 1\n"):
+    return {"name": "write_file", "arguments": {"path": path, "content": content}}
+
+
+THREE = {
+    "calls": [
+        write("a.py"),
+        {"name": "bash", "arguments": {"command": COMMAND}},
+        write("b.py", "".join(f"line {n}\n" for n in range(300))),
+    ]
+}
+FILES = ("a.py", "made", "b.py")
+
+
+def exist(workspace):
+    return [(workspace / name).exists() for name in FILES]
+
+
+@pytest.mark.contract("NT-40")
+def test_all_calls_of_a_turn_are_shown_and_approved_at_once(run, workspace):
+    talk = run(THREE, DONE).see(ALL)
+    assert "3 calls of this turn need your approval" in talk.text
+    assert "x = 1" in talk.text
+    assert COMMAND in talk.text
+    assert exist(workspace) == [False] * 3
+    talk.type("y").see("All done.")
+    assert talk.end() == 0
+    assert exist(workspace) == [True] * 3
+    assert talk.text.count("Approve") == 1
+
+
+@pytest.mark.contract("NT-42")
+def test_none_refuses_all_with_the_reason(run, workspace):
+    talk = run(THREE, DONE).see(ALL).type("n use tabs").see("All done.")
+    assert talk.text.count("denied by the user: use tabs") == 3
+    assert exist(workspace) == [False] * 3
+
+
+@pytest.mark.parametrize("answer", ["", "\x03", "\x04"], ids=["empty", "Ctrl-C", "Ctrl-D"])
+def test_leaving_the_question_refuses_all(run, workspace, answer):
+    talk = run(THREE, DONE).see(ALL)
+    talk = talk.press(answer) if answer else talk.type("")
+    talk.see("All done.")
+    assert exist(workspace) == [False] * 3
+
+
+@pytest.mark.parametrize("answer", ["maybe", "4", "y please", "0"])
+def test_what_is_not_clear_is_asked_again_and_approves_nothing(run, workspace, answer):
+    talk = run(THREE, DONE).see(ALL).type(answer).see("none of these answers").see(ALL, times=2)
+    talk.type("n").see("All done.")
+    assert exist(workspace) == [False] * 3
+
+
+def test_one_by_one_each_call_has_its_own_answer(run, workspace, editor):
+    env = editor("text = text.replace('a.py', 'c.py')")
+    talk = run(THREE, DONE, env=env).see(ALL).type("o").see(ASKED).type("e")
+    talk.see(COMMAND, times=2).see(ASKED, times=2).type("n no commands").see("/s(how all)")
+    talk.type("y").see("All done.")
+    assert exist(workspace) == [False, False, True]
+    assert (workspace / "c.py").exists()
+    assert "denied by the user: no commands" in talk.text
+
+
+def test_each_can_be_shown_in_full(run):
+    talk = run(THREE, DONE).see(ALL)
+    assert "line 150" not in talk.text
+    assert "[3 shows all of it]" in talk.text
+    talk.type("3").see("line 150").see(ALL, times=2).type("n").see("All done.")
+
+
+@pytest.mark.contract("MA-110")
+@pytest.mark.parametrize("answers", [["q"], ["o", "y", "q"]])
+def test_quitting_refuses_the_rest_and_ends_the_run(run, workspace, answers):
+    talk = run(THREE, DONE).see(ALL)
+    for count, answer in enumerate(answers):
+        talk.type(answer)
+        if count < len(answers) - 1:
+            talk.see(ASKED, times=count + 1)
+    assert talk.end() == 130
+    assert exist(workspace)[1:] == [False] * 2
+
+
+# INJ-049
+def test_what_was_typed_before_the_question_is_no_answer(run, workspace):
+    talk = run({**THREE, "delay_s": 2}, DONE).see("waiting").press("y\ry\r").see(ALL)
+    talk.type("n").see("All done.")
+    assert exist(workspace) == [False] * 3
+
+
+@pytest.mark.contract("C9")
+def test_a_rule_that_is_granted_for_one_spares_the_question_about_its_like(run, workspace):
+    twice = {"calls": [THREE["calls"][0], THREE["calls"][0]]}
+    talk = run(twice, DONE).see("Approve all 2?").type("o").see(ASKED).type("a s")
+    talk.see(ASKED, times=2).type("y").see("All done.")
+    assert (workspace / "a.py").exists()
