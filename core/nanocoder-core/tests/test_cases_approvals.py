@@ -49,6 +49,7 @@ CALLS = [
 ]
 
 
+# PATH-051
 @pytest.mark.parametrize(("name", "arguments"), CALLS)
 @pytest.mark.parametrize("target", [".git/hooks", "secrets", "/"])
 def test_path_051_a_yes_is_not_for_what_the_path_became_meanwhile(
@@ -80,6 +81,7 @@ def test_path_051_a_path_that_stays_is_asked_about_once(workspace):
     assert (workspace / "d/f").read_text() == "new"
 
 
+# CONC-005
 def test_conc_005_always_for_one_command_lets_no_other_of_the_same_turn_run(
     nanocoder, workspace, tmp_path
 ):

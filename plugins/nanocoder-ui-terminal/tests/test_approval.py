@@ -93,7 +93,7 @@ def test_yes_in_any_case_approves(run, workspace, answer):
     assert (workspace / "new.py").exists()
 
 
-# INJ-049, 067
+# INJ-049, INJ-067
 @pytest.mark.contract("NT-43")
 @pytest.mark.parametrize(
     "answer",
@@ -382,3 +382,12 @@ def test_a_blank_line_is_between_an_answer_and_the_next_question(run):
     lines = talk.text.splitlines()
     first = next(place for place, line in enumerate(lines) if line.startswith("Approve?"))
     assert lines[first + 1] == ""
+
+
+# INJ-053
+def test_names_and_keys_of_a_call_reach_the_screen_without_controls(run):
+    odd = {"calls": [{"name": "\x1b[2Jbash", "arguments": {"\x1b]0;x\x07": "\x1b]52;c;eA==\x07"}}]}
+    talk = run(odd, DONE).see("All done.")
+    assert talk.end() == 0
+    for control in ("\x1b[2J", "\x1b]0;x", "\x1b]52"):
+        assert control not in talk.raw

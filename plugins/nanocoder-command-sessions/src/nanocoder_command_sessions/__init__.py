@@ -42,6 +42,7 @@ def nanocoder_commands() -> list[Command[Host]]:
         _search(),
         _tag(),
         *_reading(),
+        _approve(),
         *_changing(),
         _undo(),
         _rewind(),
@@ -143,6 +144,26 @@ def _reading() -> list[Command[Host]]:
             ),
         ),
     ]
+
+
+def _approve() -> Command[Host]:
+    return Command(
+        "sessions approve",
+        "decide about calls that nobody could be asked about, and go on",
+        _lazy("deciding", "approve"),
+        (
+            SESSION,
+            Argument(
+                "calls",
+                "CALL:DIGEST of each call to approve, as listed without one",
+                count="*",
+                metavar="CALL",
+            ),
+            Argument("--model", "the model, as provider/model", metavar="P/M", completes="models"),
+            DIRECTORY,
+        ),
+        outside_calls=True,
+    )
 
 
 def _changing() -> list[Command[Host]]:

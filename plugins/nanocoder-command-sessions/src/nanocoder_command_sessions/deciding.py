@@ -1,0 +1,191 @@
+"""`nanocoder sessions approve`: decide later about calls that nobody could be asked about."""
+
+import hashlib
+import json
+from argparse import Namespace
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from attrs import frozen
+from nanocoder import (
+    ApprovalAnswer,
+    ApprovalRequest,
+    Event,
+    Host,
+    Message,
+    Session,
+    ToolCall,
+    UsageError,
+    brief,
+    clip,
+    open_session,
+)
+
+NEEDS_PERSON: Final = 3
+DENIED: Final = 6
+MAX_CHARS: Final = 20_000
+TOKEN_CHARS: Final = 12
+NEEDED: Final = "approval_needed"
+GO_ON: Final = """The user has approved what you could not do before, and it was done now:
+
+{}
+
+Go on with the task."""
+
+
+@frozen
+class Waiting:
+    """A call that waits for a decision: *preview* is what it would do now, *token* stands for both.
+
+    *problem* says why it cannot be approved.
+    """
+
+    call: ToolCall
+    preview: str = ""
+    problem: str = ""
+
+    @property
+    def token(self) -> str:
+        """The call's ID, and the beginning of a digest of what is decided about."""
+        return f"{self.call.id}:{_digest(self.call, self.preview)}"
+
+
+def approve(arguments: Namespace, host: Host) -> int:
+    """List the calls that wait for a decision, or run those that are named and go on."""
+    session_id = host.sessions.find(arguments.id, cwd=host.cwd)
+    if not arguments.calls:
+        return _list(host, session_id)
+    person = _Person()
+    with _opened(host, session_id, person) as session:
+        calls = _named(waiting(session.messages), arguments.calls)
+        texts = list[str]()
+        for call, token in calls:
+            person.call, person.token, person.shown = call, token, None
+            _work(session.call(call.name, call.arguments), host)
+            result = session.result
+            if result is None or result.error_class in {NEEDED, "denied"}:
+                return _not_run(host, call, person, "" if result is None else result.output)
+            texts.append(f"{call.name} {brief(call.arguments)}\n{_clipped(result.output)}")
+        _work(session.run(GO_ON.format("\n\n".join(texts)), typed=""), host)
+        if error := session.report.error:
+            host.say(error["message"])
+        elif session.report.text:
+            host.print_line(session.report.text)
+        return session.report.exit_code
+
+
+def waiting(messages: Sequence[Message]) -> list[ToolCall]:
+    """Return the calls of the last run that nobody could be asked about."""
+    calls: dict[str, ToolCall] = {}
+    pending: list[ToolCall] = []
+    for message in messages:
+        if message.role == "user":
+            pending.clear()
+        calls |= {call.id: call for call in message.calls}
+        needing = (result.call_id for result in message.results if result.error_class == NEEDED)
+        pending += [calls[call_id] for call_id in needing if call_id in calls]
+    return pending
+
+
+def _list(host: Host, session_id: str) -> int:
+    """Print what each call that waits would do now; nothing runs."""
+    person = _Person()
+    with _opened(host, session_id, person, dry_run=True) as session:
+        calls = waiting(session.messages)
+        shown = [_look(session, person, call, host) for call in calls]
+    if not shown:
+        host.print_line("no call waits for a decision")
+    for each in shown:
+        host.print_line(f"{each.token}  {each.call.name}")
+        host.print_line(_indented(each.problem or each.preview))
+    tokens = " ".join(each.token for each in shown if not each.problem)
+    if tokens:
+        host.say(f"to approve: nanocoder sessions approve {session_id} {tokens}")
+    return 0
+
+
+def _look(session: Session, person: "_Person", call: ToolCall, host: Host) -> Waiting:
+    """Return what a call would do now; in a dry run nothing is done."""
+    person.shown = None
+    rows = session.approvals.start_dry_run()
+    _work(session.call(call.name, call.arguments), host)
+    if person.shown is not None:
+        return Waiting(call, person.shown.preview.rstrip("\n"))
+    if rows:
+        return Waiting(call, rows[-1]["preview"])
+    output = session.result.output if session.result else ""
+    return Waiting(call, problem=f"cannot be approved: {output}")
+
+
+class _Person:
+    """Says yes to the request that the token stands for, and nothing to any other."""
+
+    def __init__(self) -> None:
+        self.call: ToolCall | None = None
+        self.token = ""
+        self.shown: ApprovalRequest | None = None
+
+    def __call__(self, request: ApprovalRequest) -> ApprovalAnswer | None:
+        self.shown = request
+        if self.call is None:
+            return None
+        if self.token != Waiting(self.call, request.preview.rstrip("\n")).token:
+            return None
+        return ApprovalAnswer(request.id, request.digest, approved=True)
+
+
+def _opened(host: Host, session_id: str, person: _Person, *, dry_run: bool = False) -> Session:
+    return open_session(
+        host.cwd,
+        config=host.config,
+        plugins=host.plugins,
+        warn=host.say,
+        resume=session_id,
+        approve=person,
+        dry_run=dry_run,
+    )
+
+
+def _named(calls: Iterable[ToolCall], tokens: Sequence[str]) -> list[tuple[ToolCall, str]]:
+    """Return the calls that *tokens* name, in the order of the session; raises UsageError."""
+    by_id = {token.rpartition(":")[0]: token for token in tokens}
+    named = [(call, by_id.pop(call.id)) for call in calls if call.id in by_id]
+    if by_id:
+        token = next(iter(by_id.values()))
+        raise UsageError(
+            f"no call {token!r} waits for a decision; `nanocoder sessions approve ID` lists those"
+            " that do, each as CALL:DIGEST"
+        )
+    return named
+
+
+def _not_run(host: Host, call: ToolCall, person: _Person, output: str) -> int:
+    """Say why a call did not run, and what it would do now."""
+    host.say(f"{call.name} was not run: {output}")
+    if person.shown is None:
+        return DENIED
+    now = Waiting(call, person.shown.preview.rstrip("\n"))
+    if now.token != person.token:
+        host.say(f"it is not what was shown as {person.token}; now it is {now.token}:")
+        host.say(_indented(now.preview))
+    return NEEDS_PERSON
+
+
+def _work(events: Iterator[Event], host: Host) -> None:
+    for event in events:
+        if event.kind == "notice" and not event.data["text"].startswith("dry run:"):
+            host.say(event.data["text"])
+
+
+def _digest(call: ToolCall, preview: str) -> str:
+    parts = [call.name, dict(call.arguments), preview]
+    text = json.dumps(parts, sort_keys=True, default=str).encode()
+    return hashlib.sha256(text).hexdigest()[:TOKEN_CHARS]
+
+
+def _clipped(output: str) -> str:
+    return clip(output, head=MAX_CHARS // 2, tail=MAX_CHARS // 2)
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"    {line}" for line in text.splitlines())
