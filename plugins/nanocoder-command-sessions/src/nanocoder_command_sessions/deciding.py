@@ -92,13 +92,13 @@ def _list(host: Host, session_id: str) -> int:
     person = _Person()
     with _opened(host, session_id, person, dry_run=True) as session:
         calls = waiting(session.messages)
-        shown = [_look(session, person, call, host) for call in calls]
-    if not shown:
+        looks = [_look(session, person, call, host) for call in calls]
+    if not looks:
         host.print_line("no call waits for a decision")
-    for each in shown:
+    for each in looks:
         host.print_line(f"{each.token}  {each.call.name}")
         host.print_line(_indented(each.problem or each.preview))
-    tokens = " ".join(each.token for each in shown if not each.problem)
+    tokens = " ".join(each.token for each in looks if not each.problem)
     if tokens:
         host.say(f"to approve: nanocoder sessions approve {session_id} {tokens}")
     return 0

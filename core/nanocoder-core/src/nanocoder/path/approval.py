@@ -1,16 +1,15 @@
 """Approval: the verdict of the policies on a call, and a person's answer where it is "ask"."""
 
-import hashlib
 import itertools
 import os
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
 
 from attrs import evolve
-from nanocoder_schema import canonical_json, copy_arguments
+from nanocoder_schema import copy_arguments
 
 from nanocoder.cancel import Cancel
 from nanocoder.deadline import run_with_deadline
@@ -23,7 +22,7 @@ from nanocoder.errors import (
     ToolError,
 )
 from nanocoder.hooks import styles
-from nanocoder.path.in_flight import InFlight
+from nanocoder.path.in_flight import InFlight, consent_key, digest_of, scope_of_always
 from nanocoder.path.preview import DRY_RUN_RESULT, Preview, Previews, is_performed
 from nanocoder.path.worker import Ask, Emitted, Steps
 from nanocoder.plugins import Plugins
@@ -37,7 +36,6 @@ from nanocoder.values import (
     Effect,
     Event,
     Question,
-    Risk,
     ToolCall,
     ToolResult,
     Verdict,
@@ -153,7 +151,7 @@ class Approvals:
         flight.is_agreed = (
             (flight.is_covered and not verdict.asks_inside_composed)
             or is_same
-            or _key(verdict, flight.call, flight.tool) in self.remembered
+            or consent_key(verdict, flight.call, flight.tool) in self.remembered
             or (flight.call.name, *verdict.grants) in self.remembered
         )
         return flight.is_agreed
@@ -251,7 +249,7 @@ class Approvals:
             # Consent covers the edited arguments, not the original ones.
             arguments = flight.call.arguments if answer.arguments is None else answer.arguments
             call = evolve(flight.call, arguments=copy_arguments(arguments))
-            self.remembered.add(_key(verdict, call, flight.tool))
+            self.remembered.add(consent_key(verdict, call, flight.tool))
         return answer
 
     def _group(self, flight: InFlight) -> list[tuple[InFlight, ApprovalRequest]]:
@@ -352,7 +350,7 @@ class Approvals:
             cwd=str(self.session.cwd),
             steps=tool.composed_of,
             timeout_s=self._timeout_s,
-            always=_scope_of_always(verdict, call, tool),
+            always=scope_of_always(verdict, call, tool),
             grants=verdict.grants,
             approved_by=tuple(flight.actors),
         )
@@ -395,30 +393,3 @@ def _is_offered(answer: ApprovalAnswer, verdict: Verdict) -> bool:
 def _question_of(verdict: Verdict) -> tuple[str, str]:
     """Return what a person answers: the same again after an edit needs no second answer."""
     return verdict.rule, verdict.reason
-
-
-def digest_of(arguments: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of the canonical JSON of *arguments*, which an answer must echo."""
-    return hashlib.sha256(canonical_json(dict(arguments)).encode("utf-8", "replace")).hexdigest()
-
-
-def _key(verdict: Verdict, call: ToolCall, tool: Tool[..., Any]) -> tuple[str, ...]:
-    """Return what "always" is remembered by."""
-    exact = digest_of(call.arguments) if _is_exact(call, tool) else ""
-    return (call.name, verdict.rule, verdict.reason, exact)
-
-
-def _is_exact(call: ToolCall, tool: Tool[..., Any]) -> bool:
-    """Tell whether "always" is for the very same arguments: where a person has to see them."""
-    reaches_out = not tool.effects or bool(tool.effects & {Effect.EXECUTE, Effect.NETWORK})
-    return reaches_out or tool.risk is Risk.DESTRUCTIVE or tool.wants_consent(call.arguments)
-
-
-def _scope_of_always(verdict: Verdict, call: ToolCall, tool: Tool[..., Any]) -> str:
-    if verdict.persons > 1:
-        return "this call only, because several people have to approve it"
-    if _is_exact(call, tool):
-        return f"{call.name} with exactly these arguments, in this session"
-    if verdict.rule:
-        return f"every {call.name} call that {verdict.rule!r} asks about, in this session"
-    return f"every {call.name} call in this session, for any file"

@@ -1,12 +1,13 @@
 """One call in flight: what each step of the path has found out about it, and what it changes."""
 
+import hashlib
 import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attrs import Factory, evolve, field
-from nanocoder_schema import Shown, copy_arguments, lazy_define
+from nanocoder_schema import Shown, canonical_json, copy_arguments, lazy_define
 
 from nanocoder.cancel import Cancel
 from nanocoder.errors import Cancelled, NanocoderError
@@ -14,7 +15,7 @@ from nanocoder.path.worker import Worker
 from nanocoder.text import clip
 from nanocoder.tools.outcome import result_data, result_of_error, status_of
 from nanocoder.tools.tool import ANY_TOOL, Tool
-from nanocoder.values import Effect, Event, ToolCall, ToolResult, Verdict
+from nanocoder.values import Effect, Event, Risk, ToolCall, ToolResult, Verdict
 
 if TYPE_CHECKING:
     from nanocoder_files import Restored, Rollback, Snapshot, Workspace
@@ -214,3 +215,31 @@ def _describe(restored: "Restored") -> str:
     if restored.paths:
         parts.insert(0, f"restored to the state before this call: {', '.join(restored.paths)}")
     return f"[{clip('; '.join(parts), head=RESTORED_CHARS // 2, tail=RESTORED_CHARS // 2)}]"
+
+
+def digest_of(arguments: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of the canonical JSON of *arguments*, which an answer must echo."""
+    return hashlib.sha256(canonical_json(dict(arguments)).encode("utf-8", "replace")).hexdigest()
+
+
+def consent_key(verdict: Verdict, call: ToolCall, tool: Tool[..., Any]) -> tuple[str, ...]:
+    """Return what "always" is remembered by."""
+    exact = digest_of(call.arguments) if _is_exact(call, tool) else ""
+    return (call.name, verdict.rule, verdict.reason, exact)
+
+
+def _is_exact(call: ToolCall, tool: Tool[..., Any]) -> bool:
+    """Tell whether "always" is for the very same arguments: where a person has to see them."""
+    reaches_out = not tool.effects or bool(tool.effects & {Effect.EXECUTE, Effect.NETWORK})
+    return reaches_out or tool.risk is Risk.DESTRUCTIVE or tool.wants_consent(call.arguments)
+
+
+def scope_of_always(verdict: Verdict, call: ToolCall, tool: Tool[..., Any]) -> str:
+    """Say in words what "always" would agree to."""
+    if verdict.persons > 1:
+        return "this call only, because several people have to approve it"
+    if _is_exact(call, tool):
+        return f"{call.name} with exactly these arguments, in this session"
+    if verdict.rule:
+        return f"every {call.name} call that {verdict.rule!r} asks about, in this session"
+    return f"every {call.name} call in this session, for any file"
