@@ -165,6 +165,14 @@ def test_the_header_names_tool_owner_risk_and_place_and_a_write_shows_its_diff(r
     talk.type("n").see("All done.")
 
 
+def test_the_question_says_whether_a_command_would_run_in_a_sandbox(run):
+    talk = run(call("bash", command="touch made"), write(), DONE).see(ASKED)
+    assert "without a sandbox" in talk.text
+    talk.type("n").see(ASKED, times=2)
+    assert talk.text.count("sandbox") == 1  # writing a file starts no process
+    talk.type("n").see("All done.")
+
+
 def test_the_folder_is_named_once(run, workspace):
     talk = run(call("bash", command="touch made"), DONE, columns=250).see(ASKED)
     assert talk.text.count(str(workspace)) == 1

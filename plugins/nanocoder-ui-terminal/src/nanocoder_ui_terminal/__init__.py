@@ -64,7 +64,7 @@ def nanocoder_approve(
         return None
     from nanocoder_ui_terminal.approval import ask  # most calls need no approval
 
-    return ask(request, settings or Settings(), cancelled)
+    return ask(request, settings or Settings(), cancelled, session.sandbox)
 
 
 @hookimpl

@@ -13,6 +13,7 @@ from nanocoder import ApprovalAnswer, ApprovalRequest, Cancel, for_terminal
 from nanocoder_ui_terminal.editor import Draft
 from nanocoder_ui_terminal.granting import CHOICES, UNKNOWN, extent_lines, parse_extent
 from nanocoder_ui_terminal.group import Decision, decide
+from nanocoder_ui_terminal.hunks import Hunk, arguments_of, split
 from nanocoder_ui_terminal.line_input import StoppedError, line_mode, read_line
 from nanocoder_ui_terminal.preview import add_bar, describe_request, message_rows, preview_lines
 from nanocoder_ui_terminal.terminal import Terminal, is_terminal
@@ -23,6 +24,7 @@ YES: Final = ("y", "yes")
 NO: Final = ("n", "no")
 EDIT: Final = ("e", "edit")
 ALWAYS: Final = ("a", "always")
+HUNKS: Final = ("h", "hunks")
 SHOW: Final = ("s", "show")
 QUIT: Final = ("q", "quit", "exit")
 UNCLEAR: Final = (
@@ -67,6 +69,7 @@ class _OpenRequest:
     quits: bool = False
     was_unclear: bool = False
     why_not: str = ""
+    sandbox: str | None = None
 
     def interpret(self, typed: str) -> ApprovalAnswer | None:
         """Return what *typed* means; None asks again."""
@@ -78,8 +81,8 @@ class _OpenRequest:
             else:
                 self.terminal.write(f"{self.terminal.paint(ALL_SHOWN, 'dim')}\n")
             return None
-        if word in EDIT and not rest:
-            return self._edit()
+        if word in EDIT + HUNKS and not rest and (word in EDIT or self.has_hunks):
+            return self._edit() if word in EDIT else self._choose_hunks()
         may_grant = word in ALWAYS and bool(self.request.grants)
         if may_grant or (word in YES + ALWAYS and not rest):
             return self._grant(rest) if may_grant else self.agree(always=word in ALWAYS)
@@ -96,7 +99,8 @@ class _OpenRequest:
     @property
     def prompt(self) -> str:
         """The answers that the person may give."""
-        return f"[y/n/e(dit)/a(lways){'/s(how all)' if self.clipped else ''}/q(uit)]"
+        hunks = "/h(unks)" if self.has_hunks else ""
+        return f"[y/n/e(dit){hunks}/a(lways){'/s(how all)' if self.clipped else ''}/q(uit)]"
 
     def refuse(self, why: str = "") -> ApprovalAnswer:
         """Return a no."""
@@ -114,6 +118,37 @@ class _OpenRequest:
                 typed = read_line(self.terminal, where, MORE, self.cancelled, self.deadline)
                 if typed.strip():
                     break
+
+    @property
+    def has_hunks(self) -> bool:
+        """Tell whether the change has several hunks that can be made without each other."""
+        request = self.request
+        hunks = split(request.preview)
+        return len(hunks) > 1 and arguments_of(request.call.arguments, hunks, hunks[:1]) is not None
+
+    def _choose_hunks(self) -> ApprovalAnswer | None:
+        """Ask about each hunk; the arguments become those of the hunks that were accepted."""
+        request, terminal = self.request, self.terminal
+        hunks, accepted = split(request.preview), list[Hunk]()
+        for number, hunk in enumerate(hunks, 1):
+            text = "\n".join((*hunk.file, hunk.text))
+            rows = preview_lines(evolve(request, preview=text), terminal)
+            terminal.write(add_bar(["", *rows], request, terminal))
+            words = f"Make hunk {number} of {len(hunks)}?"
+            typed = read_line(terminal, words, "[y/n]", self.cancelled, self.deadline).strip()
+            if typed.casefold() not in YES + NO:
+                return None
+            if typed.casefold() in YES:
+                accepted.append(hunk)
+        if not accepted:
+            return self.refuse("every hunk was declined")
+        if len(accepted) == len(hunks):
+            return self.agree()
+        arguments = arguments_of(request.call.arguments, hunks, accepted)
+        numbers = [str(n) for n, hunk in enumerate(hunks, 1) if hunk not in accepted]
+        left_out = f"hunk{'s' if len(numbers) > 1 else ''} {' and '.join(numbers)} of {len(hunks)}"
+        reason = f"who left out {left_out}"
+        return self._make_answer(approved=True, reason=reason, arguments=arguments)
 
     def agree(self, **consent: Any) -> ApprovalAnswer:
         """Return a yes."""
@@ -152,14 +187,20 @@ class _OpenRequest:
         return ApprovalAnswer(request.id, request.digest, approved, reason, arguments, **consent)
 
 
-def ask(request: ApprovalRequest, settings: Limits, cancelled: Cancel) -> ApprovalAnswer | None:
-    """Put *request*, and those of its group, to the person; return None without a terminal."""
+def ask(
+    request: ApprovalRequest, settings: Limits, cancelled: Cancel, sandbox: str | None = None
+) -> ApprovalAnswer | None:
+    """Put *request*, and those of its group, to the person; return None without a terminal.
+
+    *sandbox* is what processes of tools run in, "" for none.
+    """
     if not (is_terminal(sys.stdin) and is_terminal(sys.stdout)):
         return None
     terminal = Terminal.of_process()
     requests = [evolve(request, group=()), *request.group]
     questions = [
-        _OpenRequest(each, terminal, Draft(each.call.arguments), cancelled) for each in requests
+        _OpenRequest(each, terminal, Draft(each.call.arguments), cancelled, sandbox=sandbox)
+        for each in requests
     ]
     first, *rest = _answers(questions, settings)
     if any(question.quits for question in questions):
@@ -176,7 +217,8 @@ def _answers(questions: Sequence[_OpenRequest], settings: Limits) -> list[Approv
         question.deadline = until
     if len(questions) > 1:
         requests = [question.request for question in questions]
-        work = partial(decide, requests, first.terminal, first.cancelled, until)
+        describe = partial(describe_request, terminal=first.terminal, sandbox=first.sandbox)
+        work = partial(decide, requests, describe, first.terminal, first.cancelled, until)
         decision = _until_answered(first, work) or Decision("none")
         if decision.kind == "all":
             return [question.agree() for question in questions]
@@ -197,7 +239,8 @@ def _answer_of(
 
 def _ask_alone(question: _OpenRequest, settings: Limits) -> ApprovalAnswer:
     request, terminal = question.request, question.terminal
-    text, question.clipped = describe_request(request, terminal, settings.preview_lines)
+    limit = settings.preview_lines
+    text, question.clipped = describe_request(request, terminal, limit, question.sandbox)
     terminal.write(text)
     for _ in range(MAX_QUESTIONS):
         typed = read_line(

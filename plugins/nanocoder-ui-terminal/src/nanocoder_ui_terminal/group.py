@@ -1,14 +1,16 @@
 """The calls of one turn in one question: all, one by one, or none."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from attrs import frozen
 from nanocoder import ApprovalRequest, Cancel, for_terminal
 
 from nanocoder_ui_terminal.line_input import read_line
-from nanocoder_ui_terminal.preview import add_bar, describe_request
+from nanocoder_ui_terminal.preview import add_bar
 from nanocoder_ui_terminal.terminal import Terminal
+
+Describe = Callable[..., tuple[str, bool]]
 
 ALL: Final = ("y", "yes", "all")
 ONE_BY_ONE: Final = ("o", "one")
@@ -30,22 +32,29 @@ class Decision:
 
 
 def decide(
-    requests: Sequence[ApprovalRequest], terminal: Terminal, cancelled: Cancel, until: float | None
+    requests: Sequence[ApprovalRequest],
+    describe: Describe,
+    terminal: Terminal,
+    cancelled: Cancel,
+    until: float | None,
 ) -> Decision:
     """Show what every call would do and return the decision; each can be shown in full.
 
-    *until* is on the monotonic clock. Raises: EOFError, TimeoutError, StoppedError.
+    *describe* returns the text of a request with at most so many lines, and whether that leaves out
+    some. *until* is on the monotonic clock. Raises: EOFError, TimeoutError, StoppedError.
     """
     count = len(requests)
     terminal.write(terminal.paint(f"{count} calls of this turn need your approval", "bold") + "\n")
     lines = max(LEAST_LINES, (terminal.size[1] - 2) // count - LINES_AROUND)
     for number, request in enumerate(requests, 1):
-        terminal.write(_shown(number, request, terminal, lines))
+        terminal.write(_shown(number, request, describe, lines, terminal))
     choices = f"[y(es, all)/o(ne by one)/n(one)/1-{count} shows one/q(uit)]"
     for _ in range(MAX_ASKED):
         typed = read_line(terminal, f"Approve all {count}?", choices, cancelled, until).strip()
         if typed.isdecimal() and 0 < int(typed[:4]) <= count:
-            terminal.write(_shown(int(typed), requests[int(typed) - 1], terminal, 1_000_000))
+            terminal.write(
+                _shown(int(typed), requests[int(typed) - 1], describe, 1_000_000, terminal)
+            )
             continue
         if decision := _meaning(typed):
             return decision
@@ -54,8 +63,10 @@ def decide(
     return Decision("none", "asked too often")
 
 
-def _shown(number: int, request: ApprovalRequest, terminal: Terminal, lines: int) -> str:
-    text, is_clipped = describe_request(request, terminal, lines)
+def _shown(
+    number: int, request: ApprovalRequest, describe: Describe, lines: int, terminal: Terminal
+) -> str:
+    text, is_clipped = describe(request, limit=lines)
     more = [terminal.paint(f"[{number} shows all of it]", "dim")] if is_clipped else []
     head = terminal.paint(f"{number}.", "bold")
     return f"{head}\n{text}{add_bar(more, request, terminal)}"

@@ -26,17 +26,18 @@ REACHES_OUT: Final = frozenset({Effect.EXECUTE, Effect.NETWORK})
 
 
 def describe_request(
-    request: ApprovalRequest, terminal: Terminal, limit: int = 0
+    request: ApprovalRequest, terminal: Terminal, limit: int = 0, sandbox: str | None = None
 ) -> tuple[str, bool]:
     """Return the header and the preview, and whether the preview leaves out lines.
 
+    *sandbox* is what processes of tools run in: "" for none, None where that is unknown.
     At most *limit* lines of the preview are shown; 0: as many as fit.
     """
     lines = preview_lines(request, terminal)
     fits = limit or max(MIN_LINES, terminal.size[1] - LINES_AROUND)
     visible = clip_middle(lines, fits, terminal.paint(LEFT_OUT, "dim"))
     notes = _notes(request, terminal)
-    text = add_bar([*_header(request, terminal), "", *visible, *notes], request, terminal)
+    text = add_bar([*_header(request, terminal, sandbox), "", *visible, *notes], request, terminal)
     return text, visible != lines
 
 
@@ -46,7 +47,7 @@ def add_bar(lines: Iterable[str], request: ApprovalRequest, terminal: Terminal) 
     return "".join(f"{bar} {line}".rstrip() + "\n" for line in lines)
 
 
-def _header(request: ApprovalRequest, terminal: Terminal) -> list[str]:
+def _header(request: ApprovalRequest, terminal: Terminal, sandbox: str | None) -> list[str]:
     room = terminal.width - 2
     name = one_line(request.call.name, room)
     effects = ", ".join(effect for effect in DOES if effect in request.effects) or "unknown effects"
@@ -54,13 +55,20 @@ def _header(request: ApprovalRequest, terminal: Terminal) -> list[str]:
     dot = terminal.sign("dot")
     name = terminal.paint(name, "bold", _style(request))
     lines = [f"{name} {terminal.paint(f'{dot} {rating}', 'dim')}"]
-    facts = [f"in {request.cwd}" if request.cwd else "", request.reason]
+    facts = [f"in {request.cwd}" if request.cwd else "", _sandbox(request, sandbox), request.reason]
     if request.steps:
         facts.append(f"its steps: {', '.join(request.steps)}")
     for text in facts:
         parts = message_lines(escape_invisible(text), room) if text else ()
         lines += [terminal.paint(part, "dim") for part in parts]
     return lines
+
+
+def _sandbox(request: ApprovalRequest, name: str | None) -> str:
+    """Say what the processes of a call would run in, "" for a call that starts none."""
+    if name is None or (request.effects and Effect.EXECUTE not in request.effects):
+        return ""
+    return f"its processes run in the sandbox {name}" if name else "without a sandbox"
 
 
 def preview_lines(request: ApprovalRequest, terminal: Terminal) -> list[str]:

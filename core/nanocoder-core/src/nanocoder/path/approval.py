@@ -125,7 +125,8 @@ class Approvals:
             answer = yield from self._answers(flight, preview)
             if answer.arguments is not None:
                 answered = flight.verdict
-                yield flight.change("call.edited", "a person", arguments=answer.arguments)
+                who = f"a person {answer.reason}".strip()
+                yield flight.change("call.edited", who, arguments=answer.arguments)
             elif self._still_holds(flight):
                 flight.is_agreed = True
                 granted = flight.verdict.grants if answer.scope else ()
