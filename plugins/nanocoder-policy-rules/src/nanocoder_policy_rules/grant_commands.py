@@ -24,7 +24,7 @@ def list_grants(arguments: Namespace, host: Host) -> int:
 
 def _row(grant: Grant, rule: str) -> tuple[str, ...]:
     where = grant.folder or "everywhere"
-    until = moment(grant.expires) if grant.expires else "revoked"
+    until = moment(grant.expires) if grant.expires else "no end"
     if grant.has_expired:
         until = f"expired {until}"
     return grant.id, rule, where, moment(grant.since), until

@@ -47,6 +47,6 @@ def extent_lines(request: ApprovalRequest) -> list[str]:
         f"from now on, without a question: {rules}",
         "  o  no, only this once",
         "  s  in this session",
-        f"  p  in {request.cwd}, until you revoke it (nanocoder grants)",
+        f"  p  in {request.cwd}, until you revoke it (nanocoder grants revoke)",
         "  u  in all your projects, until you revoke it",
     ]

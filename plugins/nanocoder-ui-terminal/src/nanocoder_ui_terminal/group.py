@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from attrs import frozen
+from attrs import evolve, frozen
 from nanocoder import ApprovalRequest, Cancel, for_terminal
 
 from nanocoder_ui_terminal.line_input import read_line
@@ -47,13 +47,13 @@ def decide(
     terminal.write(terminal.paint(f"{count} calls of this turn need your approval", "bold") + "\n")
     lines = max(LEAST_LINES, (terminal.size[1] - 2) // count - LINES_AROUND)
     for number, request in enumerate(requests, 1):
-        terminal.write(_shown(number, request, describe, lines, terminal))
+        terminal.write(_describe_call(number, request, describe, lines, terminal))
     choices = f"[y(es, all)/o(ne by one)/n(one)/1-{count} shows one/q(uit)]"
     for _ in range(MAX_ASKED):
         typed = read_line(terminal, f"Approve all {count}?", choices, cancelled, until).strip()
         if typed.isdecimal() and 0 < int(typed[:4]) <= count:
             terminal.write(
-                _shown(int(typed), requests[int(typed) - 1], describe, 1_000_000, terminal)
+                _describe_call(int(typed), requests[int(typed) - 1], describe, 1_000_000, terminal)
             )
             continue
         if decision := _meaning(typed):
@@ -63,10 +63,11 @@ def decide(
     return Decision("none", "asked too often")
 
 
-def _shown(
+def _describe_call(
     number: int, request: ApprovalRequest, describe: Describe, lines: int, terminal: Terminal
 ) -> str:
-    text, is_clipped = describe(request, limit=lines)
+    # Rules are granted one by one, so the list does not offer them.
+    text, is_clipped = describe(evolve(request, always="", grants=()), limit=lines)
     more = [terminal.paint(f"[{number} shows all of it]", "dim")] if is_clipped else []
     head = terminal.paint(f"{number}.", "bold")
     return f"{head}\n{text}{add_bar(more, request, terminal)}"
