@@ -2,18 +2,17 @@
 
 import threading
 import time
-from types import SimpleNamespace
 from typing import Annotated
 
 import pytest
 from nanocoder import (
-    ApprovalAnswer,
     BadArguments,
     Effect,
     Finished,
     Notice,
     Plugins,
     ProviderError,
+    StopRun,
     ToolCall,
     Usage,
     UsageError,
@@ -122,68 +121,29 @@ def test_a_call_whose_arguments_could_not_be_parsed_is_answered(tmp_path):
     assert played.text == "Sorry."
 
 
-# The guard
-
-
-def test_the_third_identical_call_in_a_row_ends_the_run(tmp_path):
-    turns = [[("look", {})]] * 9
-    played = play(tmp_path, turns, plugins=TOOLS)
-    assert played.report["stop_reason"] == "loop"
-    assert len(played.results) == 3
-    assert "this exact call" in played.results[1].output
-    assert "called in 3 turns in a row" in played.report["error"]["message"]
-
-
-def test_a_command_that_tells_its_time_does_not_get_further_by_that(tmp_path):
-    times = iter(("0.12s", "1.5 seconds", "12 ms", "3s", "4s", "5s", "6s", "7s", "8s", "9s"))
-
-    @tool(effects={"execute"}, risk="safe")
-    def check() -> str:
-        """Run the tests, again and again."""
-        return f"1 failed in {next(times)}"
-
-    checking = SimpleNamespace(nanocoder_tools=hookimpl(lambda: [check]))
-
-    def agree(request):
-        return ApprovalAnswer(request.id, request.digest, approved=True)
-
-    played = play(tmp_path, [[("check", {})]] * 9, plugins={"checking": checking}, approve=agree)
-    assert played.report["stop_reason"] == "loop"
-    assert len(played.results) == 3
-
-
 def test_a_word_of_three_million_letters_is_no_path_and_takes_no_time(tmp_path):
     (tmp_path / "a.txt").write_text("A")
     for word in ("x" * 3_000_000, "a." * 1_500_000, "a.b/" * 700_000):
         assert list(named_files(f"{word} read a.txt")) == ["a.txt"]
 
 
-def test_a_call_with_other_arguments_starts_the_count_anew(tmp_path):
-    turns = [*([("look", {"at": str(n % 2)})] for n in range(8)), "Done."]
-    assert play(tmp_path, turns, plugins=TOOLS).report["stop_reason"] == "done"
-
-
-@pytest.mark.parametrize("arguments", [{"at": "a"}, {"ta": "x"}])
-def test_the_same_call_counts_once_in_a_turn_whether_it_fails_or_not(tmp_path, arguments):
-    turn = [("look", arguments)] * 4
-    played = play(tmp_path, [turn, turn, "I see."], plugins=TOOLS)
-    assert (played.report["stop_reason"], played.text) == ("done", "I see.")
-    played = play(tmp_path, [turn] * 9, plugins=TOOLS)
-    assert (played.report["stop_reason"], played.report["turns"]) == ("loop", 3)
-
-
-def test_a_polling_tool_may_be_called_for_ever(tmp_path):
-    turns = [*([[("poll", {})]] * 8), "Ready."]
-    played = play(tmp_path, turns, plugins=TOOLS)
-    assert (played.report["stop_reason"], len(played.results)) == ("done", 8)
-
-
-def test_a_failing_call_that_is_repeated_ends_the_run_too(tmp_path):
-    played = play(tmp_path, [[("look", {"ta": "x"})]] * 9, plugins=TOOLS)
-    assert played.report["stop_reason"] == "loop"
-
-
 # Limits
+
+
+@pytest.mark.parametrize(("reason", "ends"), [("budget", "budget"), ("nonsense", "failed")])
+def test_a_plugin_ends_the_run_instead_of_asking_the_model(tmp_path, reason, ends):
+    class Stops:
+        @hookimpl
+        def nanocoder_before_request(self, request):
+            if len(request.messages) > 1:
+                raise StopRun("stops", "that is enough", reason)
+
+    plugins = {**TOOLS, "stops": Stops()}
+    played = play(tmp_path, [[("look", {})], "never asked for"], plugins=plugins)
+    assert played.report["error"] == {"class": ends, "message": "that is enough"}
+    assert (played.report["stop_reason"], played.report["turns"]) == (ends, 1)
+    assert len(played.model.requests) == 1
+    assert played.messages[-1].results[0].output == "nothing"
 
 
 def test_at_the_turn_limit_the_model_still_answers(tmp_path):

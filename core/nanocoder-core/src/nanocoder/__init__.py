@@ -16,8 +16,8 @@ _NAMES = {
     "nanocoder.config.places": "state_dir",
     "nanocoder.config.trust": "trust untrust",
     "nanocoder.errors": """
-        ApprovalNeeded Cancelled ConfigError Denied PersonError PluginError ProviderError TimedOut
-        UnknownTool UsageError
+        ApprovalNeeded Cancelled ConfigError Denied PersonError PluginError ProviderError StopRun
+        TimedOut UnknownTool UsageError
     """,
     "nanocoder.hooks.specs": "hookimpl",
     "nanocoder.session.session": "Session",
@@ -32,17 +32,17 @@ _NAMES = {
         Finished ModelInfo Notice Provider ProviderSpec Request Retrying TextDelta ThinkingDelta
         ToolDefinition
     """,
-    "nanocoder.session.repetition": "repeats_itself",
     "nanocoder.session.models": "Chosen choose_model key_source open_provider usable",
-    "nanocoder.session.messages": "encode_message spoken",
     "nanocoder.session.installed": "start_notices",
-    "nanocoder.session.prompt": "message_tokens",
-    "nanocoder.text": "OutputLimit brief clip clip_output count_tokens without_password",
+    "nanocoder.session.conversation": "encode_message message_tokens spoken",
+    "nanocoder.text": """
+        OutputLimit brief clip clip_output count_tokens repeats_itself without_password
+    """,
     "nanocoder.tools.session_info": "CallLimit ChildSession SessionInfo",
     "nanocoder.tools.tool": "Tool ToolContext ToolInfo tool",
     "nanocoder.values": """
-        ApprovalAnswer ApprovalRequest Attachment Decision Effect Event Message Mode Question Risk
-        StopReason ToolCall ToolResult Usage Verdict
+        FIELD_TYPES ApprovalAnswer ApprovalRequest Attachment Decision Effect Event Message Mode
+        Question Risk StopReason ToolCall ToolResult Usage Verdict
     """,
     "nanocoder.version": "__version__",
     "nanocoder_files": """

@@ -5,6 +5,7 @@
     * UsageError            … the command line or a Python argument
     * ConfigError           … a configuration file, an environment variable
     * PluginError           … a plugin, which is named
+      * StopRun             … nothing: the plugin ends the run, for a reason
     * ProviderError         … the model's side: a key, a name, an address, or time
   * ToolError               the model reads this and tries something else
     * BadArguments          … because its arguments do not fit the schema
@@ -61,6 +62,18 @@ class PluginError(PersonError):
         self.plugin = plugin
         self.problem = message
         self.is_late = False  # a hook that did not answer in time: its plugin is set aside
+
+
+class StopRun(PluginError):
+    """Raised by a plugin in `nanocoder_before_request` to end the run instead of asking the model.
+
+    *reason* is the `StopReason` that the report gets ("failed" for any other text), *message* the
+    sentence that explains it.
+    """
+
+    def __init__(self, plugin: str, message: str, reason: str) -> None:
+        super().__init__(plugin, message)
+        self.reason = reason
 
 
 class ProviderError(PersonError):

@@ -8,6 +8,11 @@ from typing import Any, NamedTuple
 from nanocoder_schema import one_line
 
 VALUE_COLUMNS = 60
+REPEATED_CHARS = 2_000
+"""So much of the end of a text must be repetition; less may be a table or a banner."""
+MAX_PERIOD_CHARS = 2_000
+REPEATS = 3
+END_CHARS = 32
 SLACK = 1 / 20
 """How much longer an output may be than the shown part: a small cut is not worth its note."""
 # Tokens for one byte of a class, by least squares against o200k; a pair of spaces counts back what
@@ -172,3 +177,24 @@ def without_password(text: str) -> str:
         return text
     text = re.sub(r"://\S*@", "://***@", text)
     return re.sub(r"^[^\s/:@]+:(?!//)\S*@", "***@", text)
+
+
+def repeats_itself(text: str, least: int = REPEATED_CHARS) -> bool:
+    """Tell whether *text* ends in one passage over and over, over *least* characters or more.
+
+    The passage may have up to 2,000 characters. The work is bounded, however long the text is.
+    """
+    tail = text[-max(least, REPEATS * MAX_PERIOD_CHARS) :]
+    # A passage that repeats brings the very end of the text again, one period before it. Most texts
+    # have no such place, which one search tells.
+    end = tail[-min(END_CHARS, least // 2) :]
+    place = tail.rfind(end, 0, len(tail) - 1)
+    while place >= 0:
+        period = len(tail) - len(end) - place
+        size = max(least, REPEATS * period)
+        if period > MAX_PERIOD_CHARS or size > len(tail):
+            return False
+        if tail[-size:-period] == tail[period - size :]:
+            return True
+        place = tail.rfind(end, 0, place + len(end) - 1)
+    return False

@@ -61,7 +61,7 @@ def _problems(sessions: "Sessions", cwd: Path) -> Iterator[str]:
 
 
 def _recording_problems(journal: "Journal") -> Iterator[str]:
-    from nanocoder.session.messages import encode_message
+    from nanocoder.session.conversation import encode_message
     from nanocoder.values import Message, ToolCall
 
     calls = (ToolCall("1", "look", {"x": "\ud800"}), ToolCall("2", "look"))
@@ -85,7 +85,7 @@ def _recording_problems(journal: "Journal") -> Iterator[str]:
 
 
 def _restoring_problems(journal: "Journal") -> Iterator[str]:
-    from nanocoder.session.messages import encode_message
+    from nanocoder.session.conversation import encode_message
     from nanocoder.values import Message
 
     before = [message.text for message in journal.messages()]

@@ -1,6 +1,7 @@
 """Shared by the decoders of all wire formats: joined deltas, calls in pieces, a certain end."""
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from typing import Any, Final, NamedTuple, Protocol
@@ -106,7 +107,7 @@ class ReplyContext(NamedTuple):
         return failure_in_stream(error, host=self.host)
 
 
-class Reply:
+class Reply(ABC):
     """A base for decoders: a subclass takes events one by one, and knows when it is complete."""
 
     def __init__(self, context: ReplyContext) -> None:
@@ -127,8 +128,8 @@ class Reply:
             self._take(event)
         return self._deltas.take()
 
-    def _take(self, event: SseEvent) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def _take(self, event: SseEvent) -> None: ...
 
     def _cut(self, how: str) -> ProviderError:
         """Return the error for a reply that ended in the manner *how*."""

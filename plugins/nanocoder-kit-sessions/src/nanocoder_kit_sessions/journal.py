@@ -3,6 +3,7 @@
 import os
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -27,7 +28,7 @@ MAX_OUTPUT_BYTES: Final = 200_000_000
 """A session keeps so much of whole outputs; beyond it the oldest go."""
 
 
-class RecordJournal:
+class RecordJournal(ABC):
     """A journal of records, whose subclasses keep them. Methods may be called from any thread.
 
     *folder* is for what belongs to the session and is no record; None: there is no place for it.
@@ -65,9 +66,9 @@ class RecordJournal:
             self._at = max(time.time() if is_use else 0.0, self._at)
             return self._append(kind, data, sync=sync)
 
+    @abstractmethod
     def records(self) -> Sequence[Record]:
         """Return the records of the session; raises UsageError."""
-        raise NotImplementedError
 
     def messages(self) -> Sequence[Message]:
         """Return what was said, as `repaired` makes it of the records; raises UsageError."""
@@ -97,7 +98,7 @@ class RecordJournal:
         """
         return self._keep_file(self.outputs, name, data, MAX_OUTPUT_BYTES)
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 - memory has nothing to let go of
         """Let go of what keeps the session; closing twice is fine."""
 
     def _append(self, kind: str, data: Mapping[str, Any], *, sync: bool) -> int:
@@ -108,8 +109,8 @@ class RecordJournal:
         self._keep(record, sync=sync)
         return self._seq
 
-    def _keep(self, record: Record, *, sync: bool) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def _keep(self, record: Record, *, sync: bool) -> None: ...
 
     def _keep_file(self, folder: Path | None, name: str, data: bytes, limit_bytes: int = 0) -> str:
         if folder is None:

@@ -34,8 +34,8 @@ class Passage:
 
 
 @define
-class JournalText:
-    """The facts about a session, and its passages; times in seconds since the epoch."""
+class SessionFacts:
+    """What a journal says about its session; times in seconds since the epoch."""
 
     cwd: str = ""
     model: str = ""
@@ -45,6 +45,12 @@ class JournalText:
     turns: int = 0
     forked_from: str = ""
     tags: Sequence[str] = ()
+
+
+@define
+class JournalText(SessionFacts):
+    """The facts about a session, and its passages."""
+
     passages: list[Passage] = field(factory=list)
 
 

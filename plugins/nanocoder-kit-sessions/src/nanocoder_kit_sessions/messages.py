@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar, get_args
 
 from attrs import NOTHING, AttrsInstance, fields, has
-from nanocoder import Attachment, Message, encode_message
+from nanocoder import FIELD_TYPES, Attachment, Message, encode_message
 from nanocoder_files import open_private
 
 Keep = Callable[[str, bytes], str]
@@ -17,16 +17,6 @@ AttrsT = TypeVar("AttrsT", bound=AttrsInstance)
 INLINE_BYTES: Final = 65_536
 MAX_ARTIFACT_BYTES: Final = 268_435_456
 ROLES: Final = get_args(fields(Message).role.type)
-JSON_TYPES: Final[Mapping[Any, type | tuple[type, ...]]] = {
-    str: str,
-    bool: bool,
-    int: int,
-    float: (int, float),
-    float | None: (int, float, type(None)),
-    str | None: (str, type(None)),
-    Mapping[str, Any]: dict,
-}
-"""What a field of a declared type may hold in a journal."""
 
 
 def store_message(message: Message, keep: Keep) -> dict[str, Any]:
@@ -66,7 +56,7 @@ def decode(cls: type[AttrsT], data: Mapping[str, Any], artifacts: Path | None = 
         item = data.get(field.name)
         if item_class := _item_class(field.type):
             values[field.name] = _decode_items(item_class, item, artifacts)
-        elif isinstance(item, JSON_TYPES.get(field.type, object)):
+        elif isinstance(item, FIELD_TYPES.get(field.type, object)):
             values[field.name] = item
         elif field.default is NOTHING:
             values[field.name] = ""

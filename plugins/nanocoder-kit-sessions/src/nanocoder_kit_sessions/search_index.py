@@ -13,11 +13,11 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from attrs import frozen
+from attrs import fields, frozen
 from nanocoder import PersonError
 from nanocoder_files import holding, open_private, private_directory
 
-from nanocoder_kit_sessions.journal_text import JournalText, read_journal_text
+from nanocoder_kit_sessions.journal_text import JournalText, SessionFacts, read_journal_text
 from nanocoder_kit_sessions.records import FAR_S
 from nanocoder_kit_sessions.store import SessionStore
 from nanocoder_kit_sessions.work import index_path
@@ -33,15 +33,10 @@ MATCHING: Final = "SELECT rowid, rank FROM passages WHERE passages MATCH ?"
 CONTAINING: Final = "SELECT rowid, 0 FROM passages WHERE "
 CONTAINS: Final = r"text LIKE ? ESCAPE '\'"
 PASSAGE: Final = "SELECT text, role, prompt, at FROM passages WHERE rowid = ?"
-FACTS: Final[Mapping[str, type]] = {
-    "cwd": str,
-    "model": str,
-    "title": str,
-    "started": float,
-    "updated": float,
-    "turns": int,
-    "forked_from": str,
+FACTS: Final[Mapping[str, Any]] = {
+    fact.name: fact.type for fact in fields(SessionFacts) if fact.name != "tags"
 }
+"""The columns of the table of sessions, and the type of each; a new one needs a new VERSION."""
 MAX_NUMBER: Final = (1 << 63) // ROOM - 1
 """With a larger number the rows of a session's passages would have none in sqlite."""
 DAMAGED: Final = "it holds a damaged row"
@@ -55,19 +50,11 @@ PRAGMA user_version = {VERSION};
 Result = TypeVar("Result")
 
 
-@frozen
-class IndexedSession:
-    """What the index knows of a session; times in seconds since the epoch."""
+@frozen(kw_only=True)
+class IndexedSession(SessionFacts):
+    """What the index knows of a session."""
 
     id: str
-    tags: Sequence[str] = ()
-    cwd: str = ""
-    model: str = ""
-    title: str = ""
-    started: float = 0.0
-    updated: float = 0.0
-    turns: int = 0
-    forked_from: str = ""
 
 
 @frozen
@@ -200,7 +187,8 @@ def _session(session_id: Any, tags: Any, *facts: Any) -> IndexedSession:
     are_times = all(0.0 <= fact < FAR_S for fact in facts if isinstance(fact, float))
     if not (isinstance(session_id, str) and are_tags and are_facts and are_times):
         raise sqlite3.DatabaseError(DAMAGED)
-    return IndexedSession(session_id, tuple(names), *facts)
+    named = dict(zip(FACTS, facts, strict=True))
+    return IndexedSession(id=session_id, tags=tuple(names), **named)
 
 
 def _current(path: Path, store: SessionStore, say: Callable[[str], object]) -> sqlite3.Connection:

@@ -274,14 +274,14 @@ def nanocoder_compact(
 ) -> "Sequence[Message] | None":
     """Shorten a transcript that is about to outgrow the model's window.
 
-    *limit_tokens* is what the window has for messages, *focus* what a person wants to be kept, ""
-    without such a wish. `ask_model(system, messages)` returns the answer of the session's model; it
-    costs what it costs, and may raise ProviderError or Cancelled.
+    *limit_tokens* is what the window has for messages, *focus* what a person wants to be kept, if
+    anything. `ask_model(system, messages)` asks the session's model, and returns its answer; it may
+    raise ProviderError or Cancelled.
 
     Called: before a request whose estimated size passes four fifths of the window, after one that
     the model refused as too long, and when a person asks for it.
-    Results: the first answer that is shorter replaces the transcript; every call must keep its
-    result, and the last message should stay. The journal keeps what was replaced.
+    Results: the first shorter answer replaces the transcript; each call must keep its result, and
+    the last message should stay. The journal keeps what was replaced.
     Raises: counts as no answer and is reported.
     Example: `return summarised(messages)`
     """
@@ -295,7 +295,7 @@ def nanocoder_before_request(
 
     Called: once per request, after everything that belongs to it was put together.
     Results: each implementation gets what the one before it returned; None changes nothing.
-    Raises: the request is not sent and the run fails, naming the plugin.
+    Raises: the request is not sent, and the run fails; a StopRun ends it for its own reason.
     Example: `return attrs.evolve(request, temperature=0.0)`
     """
 
@@ -344,8 +344,7 @@ def nanocoder_render(
 
     Called: for the preview of every approval, and by screens that show a result.
     Results: the first answer wins; without one the arguments, or the output, are shown as they are.
-    Previews have 10 seconds together, on a thread of their own; a late plugin is reported, and
-    skipped for that tool from then on.
+    Previews have 10 seconds together; a late plugin is reported, and skipped for that tool then.
     Raises: counts as no answer and is reported. A ToolError from the tool's own plugin says that
     the call cannot work: the model reads it, and the person is not asked. So only read, and do not
     use the network. If a rule asks, the person is asked anyway and told that the call will fail.
@@ -389,6 +388,7 @@ def nanocoder_after_execute(
     tool: "Tool[..., Any]",
     session: "SessionInfo",
     settings: Any,
+    resource: Callable[[str], Any],
 ) -> "ToolResult | None":
     """See, or replace, a result before the model reads it: redact, clip, annotate.
 

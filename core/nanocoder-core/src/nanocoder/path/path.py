@@ -17,7 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, field
-from nanocoder_schema import Value, copy_arguments, lazy_frozen, normalise
+from nanocoder_schema import Shown, copy_arguments, lazy_define, normalise
 
 from nanocoder.cancel import Cancel
 from nanocoder.errors import BadArguments, Cancelled, NanocoderError, PluginError, ToolError
@@ -53,9 +53,9 @@ MIN_TURN_THREADS = 32
 """So many calls of one turn get a thread at once; more where more may work."""
 
 
-@lazy_frozen
-class Services(Value):
-    """What a session offers to its tools.
+@lazy_define
+class Executor(Shown):
+    """Runs calls for one session; *workspace* is asked for at the first of them.
 
     *tools* returns those that may be called, *infos* what they may know of each other.
     *call_timeout_s* is the limit, in seconds, of tools that set none (0: no limit). With *keep_tmp*
@@ -63,35 +63,21 @@ class Services(Value):
     which it shares *admission*, waits for this one.
     """
 
-    session_id: str
-    tools: Callable[[], Mapping[str, Tool[..., Any]]]
-    resource: Callable[[str, str], Any] | None = None
-    artifact: Callable[[str, bytes], str] | None = None
-    wrap: Callable[[list[str], Sequence[int]], list[str]] | None = None
-    infos: Callable[[], tuple[ToolInfo, ...]] | None = None
-    child: Callable[..., Any] | None = None
-    call_timeout_s: float = 0.0
-    keep_tmp: bool = False
-    admission: Admission = field(factory=Admission)
-    is_inner: bool = False
-
-
-class Executor:
-    """Runs calls for one session; *workspace* is asked for at the first of them."""
-
-    def __init__(
-        self,
-        plugins: Plugins,
-        workspace: "Callable[[], Workspace]",
-        approvals: Approvals,
-        services: Services,
-    ) -> None:
-        self._plugins = plugins
-        self._workspace = workspace
-        self._approvals = approvals
-        self._services = services
-        self._tools = services.tools
-        self._left_behind: list[threading.Thread] = []
+    _plugins: Plugins
+    _workspace: "Callable[[], Workspace]"
+    _approvals: Approvals
+    _session_id: str
+    _tools: Callable[[], Mapping[str, Tool[..., Any]]]
+    _infos: Callable[[], tuple[ToolInfo, ...]]
+    _resource: Callable[[str, str], Any]
+    _artifact: Callable[[str, bytes], str]
+    _wrap: Callable[[list[str], Sequence[int]], list[str]]
+    _child: Callable[..., Any]
+    _call_timeout_s: float
+    _keep_tmp: bool
+    _admission: Admission
+    _is_inner: bool
+    _left_behind: list[threading.Thread] = field(factory=list, init=False)
 
     def turn(
         self, calls: Sequence[ToolCall], cancel: Cancel
@@ -167,7 +153,7 @@ class Executor:
 
         def work() -> None:
             # A call that only waits for its steps needs a thread beside theirs.
-            most = max(MIN_TURN_THREADS, 2 * self._services.admission.limit.most)
+            most = max(MIN_TURN_THREADS, 2 * self._admission.limit.most)
             threads = [threading.Thread(target=perform_next, daemon=True) for _ in flights[:most]]
             for thread in threads:
                 thread.start()
@@ -229,7 +215,7 @@ class Executor:
                 flight.queued_s = slot.wait(flight.cancel)
                 yield flight.event("call.started", **call_data(call), effects=sorted(tool.effects))
                 with self._running(flight, slot) as handler:
-                    limit = self._services.call_timeout_s
+                    limit = self._call_timeout_s
                     flight.result = yield from flight.worker.events(
                         handler,
                         limit if tool.timeout_s is None else tool.timeout_s,
@@ -254,28 +240,27 @@ class Executor:
     # The parts of it
 
     def _slot(self, flight: InFlight) -> Slot:
-        is_step = flight.parent is not None or self._services.is_inner
-        session, admission = self._approvals.session, self._services.admission
+        is_step = flight.parent is not None or self._is_inner
+        session, admission = self._approvals.session, self._admission
         return admission.slot(flight.tool, flight.call.arguments, is_step=is_step, session=session)
 
     @contextlib.contextmanager
     def _running(self, flight: InFlight, slot: Slot) -> Iterator[Callable[[], ToolResult]]:
         """Yield what runs the handler; afterwards clean up behind it."""
-        flight.begin(self._services.session_id, self._workspace)
+        flight.begin(self._session_id, self._workspace)
         try:
             yield partial(flight.tool.invoke, self._context(flight), flight.arguments)
         finally:
-            flight.running_beside = self._services.admission.running_beside(slot)
-            flight.end(keep_tmp=self._services.keep_tmp)
+            flight.running_beside = self._admission.running_beside(slot)
+            flight.end(keep_tmp=self._keep_tmp)
             if flight.worker.is_left_behind and flight.worker.thread:
                 self._left_behind.append(flight.worker.thread)
 
     def _context(self, flight: InFlight) -> ToolContext:
-        services, tool, call, worker = self._services, flight.tool, flight.call, flight.worker
-        resource, child = services.resource, services.child
+        tool, call, worker = flight.tool, flight.call, flight.worker
         workspace = flight.workspace(self._workspace)
         return ToolContext(
-            session_id=services.session_id,
+            session_id=self._session_id,
             message_id=call.id,
             workspace=workspace,
             working_directory=workspace.root,
@@ -283,17 +268,17 @@ class Executor:
             settings=self._plugins.settings(tool.plugin) if tool.plugin else None,
             session=self._approvals.session,
             state=flight.state,
-            timeout_s=services.call_timeout_s,
+            timeout_s=self._call_timeout_s,
             call=partial(self._call_step, flight, itertools.count(1)),
-            resource=resource and partial(resource, tool.plugin),
+            resource=partial(self._resource, tool.plugin),
             progress=lambda text, **data: worker.emit(
                 flight.event("call.progress", text=text, **data)
             ),
             make_tmp=flight.make_tmp_dir,
-            wrap=services.wrap,
-            tools=services.infos,
-            child=child and partial(child, flight),
-            artifact=services.artifact,
+            wrap=self._wrap,
+            tools=self._infos,
+            child=partial(self._child, flight),
+            artifact=self._artifact,
             ask=lambda question: worker.run_steps(inquiry(evolve(question, call_id=call.id))),
         )
 
@@ -316,17 +301,22 @@ class Executor:
         if flight.changed_by:
             result = add_note(result, changed_note(flight.call, flight.changed_by))
         result = self._after_execute(flight, result)
-        result = limit_output(flight.call, result, self._services.artifact)
+        result = limit_output(flight.call, result, self._artifact)
         flight.result = evolve(result, metadata={**result.metadata, **flight.metadata()})
 
     def _after_execute(self, flight: InFlight, result: ToolResult) -> ToolResult:
         """Pass a result through the `after_execute` chain; one that fails withholds it."""
-        session, settings = self._approvals.session, self._plugins.settings
-        arguments = {"call": flight.call, "tool": flight.tool, "session": session}
+        arguments = {
+            "call": flight.call,
+            "tool": flight.tool,
+            "session": self._approvals.session,
+            "settings": self._plugins.settings,
+            "resource": partial(partial, self._resource),
+        }
         try:
             for hook in self._plugins.implementations("nanocoder_after_execute"):
-                subject = {**arguments, "settings": settings, "result": result}
-                after = styles.chain([hook], subject, "result", ToolResult, refuse_unsound)
+                arguments["result"] = result
+                after = styles.chain([hook], arguments, "result", ToolResult, refuse_unsound)
                 # A secret that was taken out of the text is still in the data.
                 is_stale = after.output != result.output and after.data is result.data
                 result = evolve(after, data=None) if is_stale else after

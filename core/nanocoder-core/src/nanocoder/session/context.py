@@ -8,7 +8,7 @@ from nanocoder.cancel import Cancel
 from nanocoder.errors import UsageError
 from nanocoder.hooks import styles
 from nanocoder.provider import Request, ToolDefinition
-from nanocoder.session.prompt import message_tokens
+from nanocoder.session.conversation import message_tokens
 from nanocoder.session.reply import Reply
 from nanocoder.session.runtime import Runtime
 from nanocoder.text import count_tokens
@@ -51,7 +51,7 @@ class Context:
         self._runtime = runtime
         self._conversation = runtime.conversation
         self.cancel = Cancel()
-        self._learned = ("", 0)
+        self._learned: dict[str, int] = {}
         self._not_before = 0.0
         self._earlier: list[tuple[tuple[Message, ...], int]] = []
         self._prompt: tuple[str, Sequence[ToolDefinition]] = ("", ())
@@ -76,9 +76,8 @@ class Context:
         prompt = self._runtime.system, self.definitions
         if self._prompt[0] is not prompt[0] or self._prompt[1] is not prompt[1]:
             self._prompt, self._prompt_tokens = prompt, prompt_tokens(*prompt)
-        learned = self._learned[1] if self._learned[0] == model else 0
-        size = learned or tokens or ASSUMED_WINDOW
-        return Window(model, size, self._prompt_tokens, is_assumed=not (learned or tokens))
+        size = self._learned.get(model) or tokens
+        return Window(model, size or ASSUMED_WINDOW, self._prompt_tokens, is_assumed=not size)
 
     def make_room(self) -> Iterator[Event]:
         """Shorten the transcript if it nearly fills the window."""
@@ -95,7 +94,7 @@ class Context:
         """Shorten a transcript that the model refused as too long; tell whether that helped."""
         window = self.window
         sent = self._conversation.tokens + window.prompt_tokens
-        self._learned = (window.model, min(window.tokens, int(sent * COMPACT_AT)))
+        self._learned[window.model] = min(window.tokens, int(sent * COMPACT_AT))
         return (yield from self.shorten("overflow"))
 
     def shorten(

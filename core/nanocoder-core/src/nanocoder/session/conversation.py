@@ -1,13 +1,16 @@
-"""The messages of a session, and about how many tokens they have."""
+"""The messages of a session: about how many tokens they have, and what they are as JSON."""
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import Any
+from functools import cache
+from typing import Any, get_args
 
-from attrs import evolve
+from attrs import AttrsInstance, evolve, fields, has
 
-from nanocoder.session.messages import encode_message
-from nanocoder.session.prompt import message_tokens
-from nanocoder.values import Event, Message, ToolCall, ToolResult
+from nanocoder.text import count_tokens
+from nanocoder.values import Attachment, Event, Message, ToolCall, ToolResult
+
+ATTACHMENT_TOKENS = 1_500
+"""About how much a picture or a page takes; providers scale large ones down."""
 
 
 class Conversation:
@@ -44,3 +47,56 @@ class Conversation:
         self.messages = list(messages)
         self.tokens = sum(map(message_tokens, messages))
         return [encode_message(message) for message in messages]
+
+
+def message_tokens(message: Message) -> int:
+    """Return about how many tokens a message takes."""
+    texts = [message.text, *(result.output for result in message.results)]
+    texts += [f"{call.name}{dict(call.arguments)}" for call in message.calls]
+    attachments = [message.attachments, *(result.attachments for result in message.results)]
+    return sum(map(count_tokens, texts)) + sum(map(len, attachments)) * ATTACHMENT_TOKENS
+
+
+def encode_message(message: Message) -> dict[str, Any]:
+    """Return *message* ready for JSON, its attachments as base64."""
+    # What was typed comes before the text: lists of sessions read no further.
+    encoded = {"role": message.role, "typed": message.typed, **encode(message)}
+    if message.typed is None or message.typed == message.text:
+        del encoded["typed"]
+    return encoded
+
+
+def encode(value: AttrsInstance) -> dict[str, Any]:
+    """Return the fields of *value* that say something, ready for JSON."""
+    if isinstance(value, Attachment):
+        return _encode_attachment(value)
+    encoded = {}
+    for field in fields(type(value)):
+        item = getattr(value, field.name)
+        if item or (field.type is Any and item is not None):
+            is_plain = not _holds_values(field.type)
+            encoded[field.name] = item if is_plain else [encode(part) for part in item]
+    return encoded
+
+
+@cache
+def _holds_values(kind: Any) -> bool:
+    """Tell whether a type is that of a tuple of values."""
+    return any(map(has, get_args(kind)))
+
+
+def _encode_attachment(attachment: Attachment) -> dict[str, Any]:
+    from base64 import b64encode  # most sessions have no attachment
+
+    encoded = b64encode(attachment.data).decode("ascii")
+    return {"media_type": attachment.media_type, "name": attachment.name, "base64": encoded}
+
+
+def spoken(message: Message) -> tuple[str, str]:
+    """Return what a person, or the model, said, and what the program added for the model."""
+    if message.typed is None or message.typed == message.text:
+        return message.text, ""
+    if not message.typed:
+        return "", message.text
+    before, _, after = message.text.rpartition(message.typed)
+    return message.typed, f"{before.strip()}\n\n{after.strip()}".strip()

@@ -10,14 +10,13 @@ from nanocoder_schema import Shown, lazy_define
 
 from nanocoder.cancel import Cancel
 from nanocoder.deadline import preload
-from nanocoder.errors import Cancelled, NanocoderError, ProviderError, ToolError
+from nanocoder.errors import Cancelled, NanocoderError, ProviderError, StopRun, ToolError
 from nanocoder.hooks import styles
 from nanocoder.path.path import Executor
 from nanocoder.provider import Request
 from nanocoder.session.context import Context
-from nanocoder.session.messages import encode, spoken
+from nanocoder.session.conversation import encode, spoken
 from nanocoder.session.prompt import NAMED_FILE_CHARS, for_small_model
-from nanocoder.session.repetition import RepetitionGuard
 from nanocoder.session.reply import Reply, ask
 from nanocoder.session.report import Report, usage_data
 from nanocoder.session.runtime import Runtime
@@ -53,7 +52,6 @@ class Run(Shown):
     children: SubSessions
     report: Report
     cancel: Cancel
-    guard: RepetitionGuard
     signal: int = 0
     spent: str = ""
     steering: list[str] = field(factory=list)
@@ -79,6 +77,10 @@ class Run(Shown):
                 yield Event("notice", {"text": f"the answer is complete; more would be {limit}"})
         except Cancelled:
             self.report.end(StopReason.INTERRUPTED)
+        except StopRun as error:
+            reasons = (reason for reason in StopReason if reason == error.reason)
+            reason = next(reasons, StopReason.FAILED)
+            self.report.end(self.report.stopped(reason, error.problem))
         except NanocoderError as error:
             self.report.fail(error)
         finally:
@@ -104,9 +106,8 @@ class Run(Shown):
         self.children.interrupt(reason)
 
     def _turns(self) -> Generator[Event, None, StopReason]:
-        for _ in range(self.runtime.max_turns):
-            self.report.turns += 1
-            reply = yield from self._ask()
+        for turn in range(1, self.runtime.max_turns + 1):
+            reply = yield from self._ask(turn)
             calls, ended = reply.finished.calls, self._ending(reply)
             if ended is None:
                 ended = yield from self._answer(calls)
@@ -132,7 +133,7 @@ class Run(Shown):
         """Let the model answer with what it has."""
         conversation, limit = self.runtime.conversation, self.runtime.max_turns
         yield conversation.add(Message("user", LAST_WORDS, typed=""))
-        finished = (yield from self._ask()).finished
+        finished = (yield from self._ask(self.report.turns)).finished
         if finished.calls:
             yield conversation.add_results(not_run(finished.calls, "the turn limit is reached"))
         turns = f"{limit} turn{'' if limit == 1 else 's'}"
@@ -150,20 +151,16 @@ class Run(Shown):
             yield conversation.add_results(not_run(model_calls, spent))
             return self.report.stopped(StopReason.BUDGET, spent)
         calls = [tool_list.canonical(call) for call in model_calls]
-        repeated = self.guard.repeated_result(calls[0])
-        repeated_results, new = ([], calls) if repeated is None else ([repeated], calls[1:])
-        may, why = self._affordable(len(new))
-        ran = yield from self.executor.turn(new[:may], self.cancel)
-        results = [*repeated_results, *ran, *not_run(new[may:], why)]
+        may, why = self._affordable(len(calls))
+        ran = yield from self.executor.turn(calls[:may], self.cancel)
+        results = [*ran, *not_run(calls[may:], why)]
         self.report.note(calls, results, tool_list.tools())
         self.children.settle(self.report)
         rendered = tool_list.rendered(model_calls, results)
-        recorded = [call.id for call in new[:may]] if tool_list.dialect is None else ()
+        recorded = [call.id for call in calls[:may]] if tool_list.dialect is None else ()
         yield conversation.add_results(rendered, recorded)
         if self.cancel.is_set():
             return StopReason.INTERRUPTED
-        if stuck := self.guard.check_turn(calls, results):
-            return self.report.stopped(StopReason.LOOP, stuck)
         limit = self.runtime.spent_limit(Usage())
         return self.report.stopped(StopReason.BUDGET, limit) if limit else None
 
@@ -182,13 +179,13 @@ class Run(Shown):
         why = f"the budget of {self.spent} is spent; answer now with what you have"
         return min(MAX_CALLS, may), why if self.spent else TOO_MANY
 
-    def _ask(self) -> Generator[Event, None, Reply]:
+    def _ask(self, turn: int) -> Generator[Event, None, Reply]:
         """Ask the model; when it cannot answer, the next one that a plugin names."""
         failed: list[str] = []
         yield from self._add_steering()
         while True:
             try:
-                return (yield from self._ask_model())
+                return (yield from self._ask_model(turn))
             except ProviderError as error:
                 # A reply that has begun goes on with its own model.
                 latest = self.runtime.conversation.messages[-1]
@@ -209,15 +206,16 @@ class Run(Shown):
         if texts:
             yield self.runtime.conversation.add(Message("user", "\n\n".join(texts)))
 
-    def _ask_model(self) -> Generator[Event, None, Reply]:
+    def _ask_model(self, turn: int) -> Generator[Event, None, Reply]:
         """Ask the model once; the reply is added to the transcript before its calls run."""
         runtime, conversation = self.runtime, self.runtime.conversation
         runtime.open_provider()
         yield from self.context.make_room()
-        yield Event("request.started", {"turn": self.report.turns, "model": runtime.info.model})
-        tools = runtime.tool_list.tools().values() if self.report.turns == 1 else ()
+        request, self.report.turns = self._request(), turn
+        yield Event("request.started", {"turn": turn, "model": runtime.info.model})
+        tools = runtime.tool_list.tools().values() if turn == 1 else ()
         with preload(runtime.plugins.modules(tool for tool in tools if tool.always_listed)):
-            reply = yield from self._reply()
+            reply = yield from self._reply(request)
         finished = reply.finished
         runtime.add_usage(finished.usage)
         self.context.correct(finished.usage)
@@ -229,19 +227,15 @@ class Run(Shown):
         yield Event("request.finished", data)
         return reply
 
-    def _reply(self) -> Generator[Event, None, Reply]:
+    def _reply(self, request: Request) -> Generator[Event, None, Reply]:
         """Ask the model; a request that is too long for it is shortened and sent once more."""
         provider, model = self.runtime.open_provider(), self.runtime.info.model
-        is_shorter = False
-        while True:
-            try:
-                return (yield from ask(provider, self._request(), model, self.cancel, self._keep))
-            except ProviderError as error:
-                if is_shorter or error.kind != "context_overflow":
-                    raise
-                is_shorter = yield from self.context.after_overflow()
-                if not is_shorter:
-                    raise
+        try:
+            return (yield from ask(provider, request, model, self.cancel, self._keep))
+        except ProviderError as error:
+            if error.kind != "context_overflow" or not (yield from self.context.after_overflow()):
+                raise
+        return (yield from ask(provider, self._request(), model, self.cancel, self._keep))
 
     def _keep(self, text: str) -> Event:
         return self.runtime.conversation.add(Message("assistant", text))

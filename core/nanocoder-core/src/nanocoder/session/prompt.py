@@ -4,9 +4,8 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from nanocoder.text import count_tokens
 from nanocoder.tools.session_info import SessionInfo
-from nanocoder.values import Message, Mode
+from nanocoder.values import Mode
 
 FULL = """You are a coding agent in a terminal. You work in the directory {cwd} ({system});
 paths are relative to it. Do what the user asks with the tools, then answer briefly.
@@ -32,8 +31,6 @@ NAMED_FILE_CHARS = 1_500
 NAMED_FILES = 4
 _WORD = re.compile(r"[A-Za-z0-9_@%+=./-]++")
 _PATH = re.compile(r".*[A-Za-z0-9_-]\.[A-Za-z0-9]{1,8}\b")
-ATTACHMENT_TOKENS = 1_500
-"""About how much a picture or a page takes; providers scale large ones down."""
 PATH_CHARS = 500
 """A longer word is no path: a request may hold anything, encoded data for instance."""
 
@@ -80,11 +77,3 @@ def with_named_files(text: str, read: Callable[[str], str]) -> str:
     files = ((path, read(path)) for path in named_files(text))
     parts = [f"The file {path} now reads:\n```\n{body}\n```\n\n" for path, body in files if body]
     return "".join(parts) + text
-
-
-def message_tokens(message: Message) -> int:
-    """Return about how many tokens a message takes."""
-    texts = [message.text, *(result.output for result in message.results)]
-    texts += [f"{call.name}{dict(call.arguments)}" for call in message.calls]
-    attachments = [message.attachments, *(result.attachments for result in message.results)]
-    return sum(map(count_tokens, texts)) + sum(map(len, attachments)) * ATTACHMENT_TOKENS

@@ -18,7 +18,7 @@ from nanocoder.provider import (
     TextDelta,
     ThinkingDelta,
 )
-from nanocoder.session.repetition import MAX_PERIOD_CHARS, REPEATS, repeats_itself
+from nanocoder.text import MAX_PERIOD_CHARS, REPEATS, repeats_itself
 from nanocoder.values import Event, ToolCall, Usage
 
 MAX_CHARS = 32 * 1024 * 1024

@@ -6,14 +6,13 @@ from typing import Any, Self
 
 from nanocoder.cancel import Cancel
 from nanocoder.config.config import Config
-from nanocoder.path.path import Executor, Services
+from nanocoder.path.path import Executor
 from nanocoder.provider import Provider
 from nanocoder.session.context import Context, Shortened
 from nanocoder.session.conversation import Conversation
 from nanocoder.session.installed import start_notices
 from nanocoder.session.loop import Events, Run
 from nanocoder.session.models import Chosen
-from nanocoder.session.repetition import RepetitionGuard
 from nanocoder.session.report import Report
 from nanocoder.session.runtime import Runtime
 from nanocoder.session.sub_sessions import SubSessions
@@ -38,7 +37,10 @@ class Session:
         self.result: ToolResult | None = None
         self._sub_sessions = SubSessions(runtime)
         core = runtime.config.core
-        services = Services(
+        self.executor = Executor(
+            plugins=runtime.plugins,
+            workspace=runtime.open_workspace,
+            approvals=runtime.approvals,
             session_id=self.id,
             resource=runtime.resource,
             artifact=runtime.keep_output,
@@ -51,7 +53,6 @@ class Session:
             admission=runtime.admission,
             is_inner=runtime.parent is not None,
         )
-        self.executor = Executor(self.plugins, self.open_workspace, self.approvals, services)
         self.context = Context(runtime)
         self._run: Run | None = None
         self._cancel = Cancel()
@@ -212,8 +213,7 @@ class Session:
         runtime.open_provider()  # without a model there is no run
         runtime.report = Report(self.id, self.info.model, dry_run=self.approvals.start_dry_run())
         parts = (self.executor, self.context, self._sub_sessions, runtime.report)
-        cancel, guard = self._next_cancel(), RepetitionGuard(self.tools)
-        self._run = Run(runtime, *parts, cancel, guard, self._signal)
+        self._run = Run(runtime, *parts, self._next_cancel(), self._signal)
         yield from self._begin()
         yield from self._run.work_on(message)
 

@@ -108,7 +108,8 @@ class Admission:
             slot.position = len(self._queue)
             if slot.position > self._waiting:
                 self._queue.remove(slot)
-                raise _busy(self._waiting)
+                message = f"busy: {self._waiting} calls are waiting; send fewer at once"
+                raise ToolError(message, error_class="busy", data={"waiting": self._waiting})
         return slot
 
     def leave(self, slot: Slot) -> None:
@@ -144,11 +145,6 @@ class Admission:
     def _has_room(self, kind: str) -> bool:
         limit = self.limit.current if kind == WORKING else self.limit.most
         return not kind or self._running[kind] < limit
-
-
-def _busy(waiting: int) -> ToolError:
-    message = f"busy: {waiting} calls are waiting; send fewer at once"
-    return ToolError(message, error_class="busy", data={"waiting": waiting})
 
 
 def _paths_of(arguments: Mapping[str, Any], session: SessionInfo | None) -> frozenset[str]:

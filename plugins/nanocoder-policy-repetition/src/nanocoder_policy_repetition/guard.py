@@ -1,96 +1,89 @@
-"""Notice a model that repeats itself: in a text without end, or in calls without progress."""
+"""Notice calls without progress: the same ones with the same results."""
 
+import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
 
-from nanocoder_schema import canonical_json
+from nanocoder import Effect, Tool, ToolCall, ToolResult
 
-from nanocoder.errors import BadArguments
-from nanocoder.tools.tool import Tool
-from nanocoder.values import Effect, ToolCall, ToolResult
-
-REPEATED_CHARS = 2_000
-"""So much of the end of a text must be repetition; less may be a table or a banner."""
-MAX_PERIOD_CHARS = 2_000
-REPEATS = 3
-END_CHARS = 32
-
-SAME_IN_A_ROW = 3
+SAME_IN_A_ROW: Final = 3
 """In how many turns in a row one call may come to the same result before the run ends."""
-SAME_FAILURES = 3
+SAME_FAILURES: Final = 3
 """How often one call may fail in the same way in a run, with no progress in between."""
-SAME_RESULTS = 5
+SAME_RESULTS: Final = 5
 """How often one call may come to the same result in a run, with no progress in between."""
-SAME_IN_A_TURN = 10
-SHOWN_CHARS = 200
-_TIMES = re.compile(r"\d+(?:\.\d+)? ?(?:s|ms|sec|secs|seconds)\b|\b\d+:\d\d(?:[:.]\d+)*\b")
+SAME_IN_A_TURN: Final = 10
+SHOWN_CHARS: Final = 200
+INVALID: Final = "invalid_arguments"
+TIMES: Final = re.compile(r"\d+(?:\.\d+)? ?(?:s|ms|sec|secs|seconds)\b|\b\d+:\d\d(?:[:.]\d+)*\b")
 """Durations and times of day: an output that differs in these alone counts as the same."""
-ALREADY_DONE = "You just made this exact call; its result is above. Do something else now."
 
 Outcome = tuple[str, str]
 """A call and its output."""
 
 
-def repeats_itself(text: str, least: int = REPEATED_CHARS) -> bool:
-    """Tell whether *text* ends in one passage over and over, over *least* characters or more.
+class Ran(NamedTuple):
+    """A call that ran, as its tool got it; *output* is the hash of the whole output."""
 
-    The passage may have up to 2,000 characters. The work is bounded, however long the text is.
-    """
-    tail = text[-max(least, REPEATS * MAX_PERIOD_CHARS) :]
-    # A passage that repeats brings the very end of the text again, one period before it. Most texts
-    # have no such place, which one search tells.
-    end = tail[-min(END_CHARS, least // 2) :]
-    place = tail.rfind(end, 0, len(tail) - 1)
-    while place >= 0:
-        period = len(tail) - len(end) - place
-        size = max(least, REPEATS * period)
-        if period > MAX_PERIOD_CHARS or size > len(tail):
-            return False
-        if tail[-size:-period] == tail[period - size :]:
-            return True
-        place = tail.rfind(end, 0, place + len(end) - 1)
-    return False
+    call: ToolCall
+    tool: Tool[..., Any]
+    output: int
 
 
-class RepetitionGuard:
-    """Stops a model that makes the same calls with the same results again and again.
+class Guard:
+    """Counts the calls of one session since the person's latest message.
 
     Polling tools declare themselves `repeatable` and are exempt. Progress is a new call that
     succeeds in changing something: calls that failed until then may work after it.
     """
 
-    def __init__(self, tools: Mapping[str, Tool[..., Any]]) -> None:
-        self._tools = tools
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all calls: a person said something new."""
+        self._ran: dict[str, Ran] = {}
+        self._tools: dict[str, Tool[..., Any]] = {}
+        self._before: Ran | None = None
+        self._checked = ""
         self._last: Outcome = ("", "")
         self._turns_in_a_row = 0
         self._counts: Counter[Outcome] = Counter()
         self._counts_of_commands: Counter[Outcome] = Counter()
         self._changes: set[str] = set()
 
-    def repeated_result(self, call: ToolCall) -> ToolResult | None:
-        """Return the result of a reading call that repeats the one right before it.
+    def note(self, call: ToolCall, tool: Tool[..., Any], output: str) -> bool:
+        """Remember a call that ran; tell whether it repeats the reading call right before it.
 
-        None lets it run.
+        That is the last call of the turn before. Called from any thread.
         """
-        tool = self._tools.get(call.name)
-        if tool is None or tool.repeatable or not tool.is_read_only:
-            return None
-        if _key(call) != self._last[0]:
-            return None
-        return ToolResult(
-            ALREADY_DONE, title=call.name, metadata={"repeated": True}, call_id=call.id
+        self._tools[tool.name] = tool
+        ran = self._ran[call.id] = Ran(call, tool, hash(output))
+        before = self._before
+        return (
+            before is not None
+            and tool.is_read_only
+            and not tool.repeatable
+            and (before.output, _key(before.call)) == (ran.output, _key(call))
         )
 
     def check_turn(self, calls: Sequence[ToolCall], results: Sequence[ToolResult]) -> str:
-        """Count the calls of a turn; returns why the run should end, or nothing.
+        """Count the calls of a turn, once; return why the run should end, or nothing.
 
         The same call counts once in a turn: the model made all of them before it saw a result.
         """
+        if not calls or calls[-1].id == self._checked:
+            return ""
+        self._checked = calls[-1].id
+        self._before = self._ran.get(self._checked)
+        # A dialect's calls have other names and arguments than those that ran.
+        ran = [self._ran[call.id].call if call.id in self._ran else call for call in calls]
+        self._ran = {}
         in_turn: Counter[Outcome] = Counter()
         new_turn = 1
-        for call, result in zip(calls, results, strict=True):
+        for call, result in zip(ran, results, strict=False):
             tool = self._tools.get(call.name)
             if tool is not None and tool.repeatable:
                 self._last, self._turns_in_a_row = ("", ""), 0
@@ -102,13 +95,13 @@ class RepetitionGuard:
                 in_turn[outcome] += 1
                 problem = self._count_in_run(call, result, outcome, in_turn[outcome])
             if problem:
-                return f"stopped: {problem}"
+                return problem
         return ""
 
     def _count_in_a_row(self, call: ToolCall, result: ToolResult, new_turn: int) -> str:
-        key, output = _key(call), _TIMES.sub("", result.output)
+        key, output = _key(call), TIMES.sub("", result.output)
         if result.metadata.get("repeated"):
-            output = self._last[1]  # it did not run again, and would have come to the same
+            output = self._last[1]  # the model was told so in place of the same output
         self._turns_in_a_row = self._turns_in_a_row + new_turn if (key, output) == self._last else 1
         self._last = key, output
         if self._turns_in_a_row < SAME_IN_A_ROW:
@@ -154,17 +147,18 @@ class RepetitionGuard:
 
 
 def _key(call: ToolCall) -> str:
-    return f"{call.name}\0{call.error}{canonical_json(dict(call.arguments))}"
+    arguments = json.dumps(dict(call.arguments), sort_keys=True, default=str)
+    return f"{call.name}\0{call.error}{arguments}"
 
 
 def _outcome(call: ToolCall, result: ToolResult) -> Outcome:
     # A model that varies the rest of faulty arguments repeats the fault all the same.
     key = f"{call.name}\0" if _is_bad_call(result) else _key(call)
-    return key, _TIMES.sub("", result.output)
+    return key, TIMES.sub("", result.output)
 
 
 def _is_bad_call(result: ToolResult) -> bool:
-    return result.error_class == BadArguments.error_class
+    return result.error_class == INVALID
 
 
 def _first_words(result: ToolResult) -> str:
