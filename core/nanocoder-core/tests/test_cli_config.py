@@ -1,7 +1,6 @@
 """`nanocoder config`: where values and files are, and what trust is given to."""
 
 import pytest
-from nanocoder.errors import ConfigError
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -19,14 +18,3 @@ def test_path_and_show_say_where_the_files_are(nanocoder):
     assert nanocoder("config", "path", "--project").stdout == (
         f"{nanocoder.cwd}/.nanocoder/config.toml\n"
     )
-
-
-@pytest.mark.finding("D18")
-def test_a_file_that_changes_while_it_is_shown_is_not_trusted(nanocoder):
-    from nanocoder.config.trust import trust
-
-    file = nanocoder.cwd / ".nanocoder/config.toml"
-    file.parent.mkdir()
-    file.write_text('mode = "auto"\n')
-    with pytest.raises(ConfigError, match="changed while it was shown"):
-        trust(nanocoder.cwd, reviewed=b"else", environment={"HOME": str(nanocoder.home)})

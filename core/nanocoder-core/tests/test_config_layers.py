@@ -1,6 +1,5 @@
 """Which layer wins, what each may set, and how mistakes are told."""
 
-import json
 import os
 import subprocess
 import sys
@@ -9,7 +8,6 @@ import pytest
 from attrs import field, frozen
 from nanocoder.config.config import Config
 from nanocoder.config.settings import CoreSettings, variable_of
-from nanocoder.config.trust import is_trusted, trust, untrust
 from nanocoder.errors import ConfigError, UsageError
 from nanocoder.values import Mode
 
@@ -247,8 +245,7 @@ def test_a_plugin_table_is_checked_strictly_when_it_is_asked_for(place):
 
 def test_settings_are_made_once(place):
     config = place.load(user="[plugins.tool-x]\ntimeout_s = 5\n")
-    assert config.has_settings("tool-x")
-    assert not config.has_settings("tool-y")
+    assert config.plugins_with_settings == {"tool-x"}
     assert config.settings("tool-x", Settings) is config.settings("tool-x", Settings)
     assert config.settings("tool-x", Settings) == Settings(timeout_s=5)
 
@@ -451,95 +448,6 @@ def test_a_user_file_may_be_a_link(place, tmp_path):
     (tmp_path / "dotfile").write_text("max_turns = 2\n")
     place.user_file.symlink_to(tmp_path / "dotfile")
     assert place.reload().core.max_turns == 2
-
-
-# Trust.
-
-
-def test_trust_is_kept_and_taken_back(place):
-    place.load(project='mode = "auto"\n')
-    trust(place.workspace, environment=place.environment)
-    assert place.reload().core.mode is Mode.AUTO
-    untrust(place.workspace, environment=place.environment)
-    assert place.reload().core.mode is Mode.ASK
-
-
-# CONF-007
-def test_a_changed_file_has_to_be_trusted_again(place):
-    place.load(project='mode = "edits"\n')
-    trust(place.workspace, environment=place.environment)
-    assert place.load(project='mode = "auto"\n').core.mode is Mode.ASK
-    assert place.load(project='mode = "edits"\n').core.mode is Mode.EDITS
-
-
-def test_a_folder_that_takes_the_place_of_a_trusted_one_is_not_trusted(place, tmp_path):
-    place.load(project='mode = "edits"\n')
-    trust(place.workspace, environment=place.environment)
-    place.workspace.rename(tmp_path / "moved")
-    place.project_file.parent.mkdir(parents=True)
-    assert place.load(project='mode = "edits"\n').core.mode is Mode.ASK
-
-
-# CONF-008
-def test_trust_covers_what_is_below_and_neither_parents_nor_neighbours(place):
-    for name in ("a/b", "a2", "a/own/.nanocoder"):
-        (place.workspace / name).mkdir(parents=True)
-    (place.workspace / "a/own/.nanocoder/config.toml").write_text('mode = "auto"\n')
-    trust(place.workspace / "a", environment=place.environment)
-    found = {
-        name: is_trusted(place.workspace / name, environment=place.environment)
-        for name in (".", "a", "a/b", "a2", "a/own")
-    }
-    assert found == {".": False, "a": True, "a/b": True, "a2": False, "a/own": False}
-
-
-def test_a_link_to_a_trusted_folder_is_that_folder(place, tmp_path):
-    (tmp_path / "link").symlink_to(place.workspace)
-    trust(tmp_path / "link", environment=place.environment)
-    assert is_trusted(place.workspace, environment=place.environment)
-
-
-@pytest.mark.parametrize(
-    "content", [b"", b"[]", b'{"folders": 3}', b"\xff", b'{"folders": {"/": 1}}']
-)
-def test_a_damaged_trust_file_trusts_nothing_and_can_be_written_again(place, content):
-    file = place.home / ".local/state/nanocoder/trusted.json"
-    file.parent.mkdir(parents=True)
-    file.write_bytes(content)
-    assert not is_trusted(place.workspace, environment=place.environment)
-    trust(place.workspace, environment=place.environment)
-    assert is_trusted(place.workspace, environment=place.environment)
-
-
-@pytest.mark.timeout(60)
-def test_two_programs_that_trust_at_once_lose_nothing(place):
-    program = """
-import sys
-from pathlib import Path
-from nanocoder.config.trust import trust
-for number in range(25):
-    folder = Path(sys.argv[1], sys.argv[2] + str(number))
-    folder.mkdir()
-    trust(folder)
-"""
-    running = [
-        subprocess.Popen(
-            [sys.executable, "-c", program, place.workspace, name],
-            env={**os.environ, **place.environment, "XDG_STATE_HOME": ""},
-        )
-        for name in "ab"
-    ]
-    assert [one.wait() for one in running] == [0, 0]
-    file = place.home / ".local/state/nanocoder/trusted.json"
-    assert len(json.loads(file.read_text())["folders"]) == 50
-    assert file.stat().st_mode & 0o777 == 0o600
-
-
-def test_trust_that_cannot_be_written_is_an_error(place):
-    (place.home / ".local").write_text("in the way")
-    with pytest.raises(ConfigError, match="cannot write"):
-        trust(place.workspace, environment=place.environment)
-    assert not is_trusted(place.workspace, environment=place.environment)
 
 
 def test_a_variable_that_is_nearly_one_of_ours_is_noticed(tmp_path):

@@ -17,6 +17,8 @@ def test_a_project_may_add_to_what_is_strict_and_to_nothing_else():
         "deny": "union",
         "ask": "union",
         "allow": None,
+        "rules": "union",
+        "only_managed_allow": "true",
         "replace_secrets": None,
         "secrets": "union",
         "not_secrets": None,

@@ -14,7 +14,7 @@ _NAMES = {
     "nanocoder.config.config": "Config",
     "nanocoder.config.document": "ConfigFile project_file read_project_bytes read_user_file",
     "nanocoder.config.places": "state_dir",
-    "nanocoder.config.trust": "trust untrust",
+    "nanocoder.config.trust": "read_trusted trust_entry",
     "nanocoder.errors": """
         ApprovalNeeded Cancelled ConfigError Denied PersonError PluginError ProviderError StopRun
         TimedOut UnknownTool UsageError

@@ -11,7 +11,7 @@ _NAMES = {
     "nanocoder_files.paths": "WorkspaceError escape_path unescape_path",
     "nanocoder_files.private_files": """
         append_all holding lock_file open_private private_directory replace_file
-        sync_directory write_private
+        sync_directory writable_by_others write_private
     """,
     "nanocoder_files.protected": "Protection ProtectionKind fold_name protection_of",
     "nanocoder_files.readable": "LeftOut PathFilter Readable",

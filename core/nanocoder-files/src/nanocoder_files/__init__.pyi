@@ -14,6 +14,7 @@ from nanocoder_files.private_files import open_private as open_private
 from nanocoder_files.private_files import private_directory as private_directory
 from nanocoder_files.private_files import replace_file as replace_file
 from nanocoder_files.private_files import sync_directory as sync_directory
+from nanocoder_files.private_files import writable_by_others as writable_by_others
 from nanocoder_files.private_files import write_private as write_private
 from nanocoder_files.protected import Protection as Protection
 from nanocoder_files.protected import ProtectionKind as ProtectionKind

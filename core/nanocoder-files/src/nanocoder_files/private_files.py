@@ -39,6 +39,22 @@ def open_private(
     return descriptor
 
 
+def writable_by_others(path: Path) -> str:
+    """Return *path* or the first folder above it that a user other than root could change, or "".
+
+    A link counts with everything that leads to it and to its target; a missing file does not.
+    """
+    real = path.resolve()
+    places = filter(os.path.lexists, (path, *path.parents, real, *real.parents))
+    return next((str(place) for place in places if _is_open(place.lstat())), "")
+
+
+def _is_open(status: os.stat_result) -> bool:
+    # The permissions of a link mean nothing, and a sticky folder protects what is in it.
+    is_shielded = stat.S_ISLNK(status.st_mode) or status.st_mode & stat.S_ISVTX
+    return status.st_uid != 0 or bool(status.st_mode & 0o022 and not is_shielded)
+
+
 @contextmanager
 def closing_file(descriptor: int) -> Iterator[int]:
     """Give an open *descriptor*, and close it in the end."""

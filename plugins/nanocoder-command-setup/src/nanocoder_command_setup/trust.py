@@ -5,10 +5,10 @@ from argparse import Namespace
 from typing import Final
 
 from nanocoder import Host, UsageError, project_file, read_project_bytes
-from nanocoder import trust as trust_folder
-from nanocoder import untrust as untrust_folder
 
 from nanocoder_command_setup.settings import as_json
+from nanocoder_command_setup.trusted_folders import trust as trust_folder
+from nanocoder_command_setup.trusted_folders import untrust as untrust_folder
 
 NEEDS_PERSON: Final = 3
 """The exit code without a terminal to ask on."""

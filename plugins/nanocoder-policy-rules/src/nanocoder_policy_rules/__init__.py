@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from nanocoder import Event, PathFilter, SessionInfo, Tool, ToolCall, Verdict, hookimpl
 
-from nanocoder_policy_rules.settings import Settings
+from nanocoder_policy_rules.checked_settings import Settings
 
 if TYPE_CHECKING:
     from argparse import Namespace

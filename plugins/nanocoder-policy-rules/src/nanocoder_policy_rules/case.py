@@ -1,19 +1,21 @@
 """One call with everything that the steps of judging ask about it."""
 
+import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
+from attrs import evolve
 from nanocoder import Effect, Mode, SessionInfo, Tool, ToolCall, named_paths
 
-from nanocoder_policy_rules import expansion, paths, rules, shell, workspace_programs
+from nanocoder_policy_rules import expansion, paths, shell, workspace_programs
 from nanocoder_policy_rules.command_search import Text
 from nanocoder_policy_rules.reach import Reach
 from nanocoder_policy_rules.reading_commands import are_safe
 from nanocoder_policy_rules.removal import Removal
-from nanocoder_policy_rules.rules import SHELL, Rule
-from nanocoder_policy_rules.settings import Settings
+from nanocoder_policy_rules.rules import SHELL
+from nanocoder_policy_rules.settings import UncheckedSettings as Settings
 
 if TYPE_CHECKING:
     from nanocoder import ResolvedPath
@@ -35,22 +37,13 @@ class Case:
         self.agent = session.agent
         self.settings = settings
 
-    def fitting(self, texts: Sequence[str]) -> list[Rule]:
-        """Return the rules that are about the tool and the agent."""
-        parsed = map(rules.rule, texts)
-        return [rule for rule in parsed if rule.names(self.call.name) and rule.is_for(self.agent)]
-
-    def forbidding(self, texts: Sequence[str]) -> list[Rule]:
-        """Return the same, and rules for shell commands where another tool runs a command."""
-        if not self.started or self.command:
-            return self.fitting(texts)
-        parsed = map(rules.rule, texts)
-        return [
-            rule
-            for rule in parsed
-            if rule.is_for(self.agent)
-            and (rule.names(self.call.name) or (rule.pattern and rule.names(SHELL)))
-        ]
+    def with_only(self, name: str) -> "Case":
+        """Return the same call with one argument, as text where it is a number or a switch."""
+        value = self.call.arguments[name]
+        if not isinstance(value, str | list | dict):
+            value = json.dumps(value)
+        call = evolve(self.call, arguments={name: value})
+        return Case(call, self.tool, self.session, self.settings)
 
     @cached_property
     def command(self) -> str:
@@ -131,4 +124,4 @@ class Case:
 
     def secret_in(self, names: Iterable[str]) -> str:
         """Return the name in some paths that is secret, or ""."""
-        return paths.secret(names, self.settings.all_secrets, self.settings.not_secrets)
+        return paths.secret(names, self.settings.all_secrets, self.settings.all_not_secrets)

@@ -168,6 +168,11 @@ class Text:
         maybe = any(_may_become(rule_words, words) for words in self._computed)
         return Match.MAYBE if maybe else Match.NO
 
+    @property
+    def is_computed(self) -> bool:
+        """Tell whether a part of the command is known only when it runs."""
+        return bool(self._computed)
+
     def _can_hold(self, rule_words: Sequence[str]) -> bool:
         names = (want for want in rule_words if want[:1] != "-" and _WILD.isdisjoint(want))
         return all(name in self.words for name in names)

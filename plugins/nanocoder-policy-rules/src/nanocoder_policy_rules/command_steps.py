@@ -130,7 +130,7 @@ def verdict_of_rule(rule: Rule) -> Verdict:
         Decision.ALLOW,
         f"allowed by the rule {rule.text!r}",
         rule.text,
-        f"{_TABLE}.allow",
+        rule.source(f"{_TABLE}.allow"),
         # A rule for some paths or arguments does not cover the commands among a call's steps.
         covers_steps=rule.is_bare,
     )

@@ -1,6 +1,6 @@
 """The steps of judging a call in their order: what forbids comes first, what allows last."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from nanocoder import (
@@ -11,14 +11,11 @@ from nanocoder import (
     Verdict,
 )
 
-from nanocoder_policy_rules import (
-    command_steps,
-    paths,
-    rules,
-)
+from nanocoder_policy_rules import command_steps, fitting, paths
 from nanocoder_policy_rules.case import ANY_TOOL, Case
 from nanocoder_policy_rules.command_search import Match
 from nanocoder_policy_rules.protected_names import needs_person
+from nanocoder_policy_rules.rulebook import RuleBook
 from nanocoder_policy_rules.rules import SHELL, Rule
 
 if TYPE_CHECKING:
@@ -42,7 +39,7 @@ def judge(case: Case) -> Verdict:
 
 
 def _deny_by_rule(case: Case) -> Verdict | None:
-    return _apply_rules(case, case.settings.deny, Decision.DENY)
+    return _apply_rules(case, case.settings.denying, Decision.DENY)
 
 
 def _deny_secret(case: Case) -> Verdict | None:
@@ -93,28 +90,29 @@ def _deny_in_plan(case: Case) -> Verdict | None:
 
 
 def _ask_by_rule(case: Case) -> Verdict | None:
-    return _apply_rules(case, case.settings.ask, Decision.ASK)
+    return _apply_rules(case, case.settings.asking, Decision.ASK)
 
 
 def _ask_when_unsure(case: Case) -> Verdict | None:
-    if not case.started:
+    if not case.started or not case.text.is_computed:
         return None
-    for rule in case.forbidding((*case.settings.deny, *case.settings.ask)):
-        if _fits(rule, case) is Match.MAYBE:
-            reason = (
-                f"the rule {rule.text!r} may be about it: a part of the command is computed only "
-                "when it runs, so it needs your approval"
-            )
-            return _verdict(rule, case, Decision.ASK, reason)
+    for book, kind in ((case.settings.denying, "deny"), (case.settings.asking, "ask")):
+        for rule in book.forbidding(case):
+            if fitting.forbids(rule, case) is Match.MAYBE:
+                reason = (
+                    f"the rule {rule.text!r} may be about it: a part of the command is computed"
+                    " only when it runs, so it needs your approval"
+                )
+                return _verdict(rule, case, Decision.ASK, reason, kind)
     return None
 
 
 def _allow_by_rule(case: Case) -> Verdict | None:
-    fitting = case.fitting(case.settings.allow)
-    for rule in fitting:
-        if not rule.pattern or (case.call.name != SHELL and _allows(rule, case)):
+    candidates = case.settings.allowing.of_tool(case)
+    for rule in candidates:
+        if rule.fits_any or (case.call.name != SHELL and fitting.allows(rule, case)):
             return command_steps.verdict_of_rule(rule)
-    return command_steps.allow_by_rules(case, fitting)
+    return command_steps.allow_by_rules(case, candidates)
 
 
 def _allow_calling(case: Case) -> Verdict | None:
@@ -165,7 +163,8 @@ def _allow_edits(case: Case) -> Verdict | None:
 def _ask(case: Case) -> Verdict:
     from nanocoder_policy_rules import grants  # most calls are decided before
 
-    offered = grants.offers(case)
+    # An administrator who leaves no rule of `allow` to users leaves no grant either.
+    offered = () if case.settings.only_managed_allow else grants.offers(case)
     return grants.granted(case, offered) or _ask_by_mode(case, offered)
 
 
@@ -200,43 +199,21 @@ _STEPS: tuple[Callable[[Case], Verdict | None], ...] = (
 )
 
 
-def _apply_rules(case: Case, texts: Sequence[str], decision: Decision) -> Verdict | None:
-    for rule in case.forbidding(texts):
-        if _fits(rule, case) is Match.YES:
+def _apply_rules(case: Case, book: RuleBook, decision: Decision) -> Verdict | None:
+    for rule in book.forbidding(case):
+        if fitting.forbids(rule, case) is Match.YES:
             verb = "forbids it" if decision is Decision.DENY else "needs your approval"
-            return _verdict(rule, case, decision, f"the rule {rule.text!r} {verb}")
+            reason = f"the rule {rule.text!r} {verb}"
+            return _verdict(rule, case, decision, reason, str(decision))
     return None
 
 
-def _verdict(rule: Rule, case: Case, decision: Decision, reason: str) -> Verdict:
+def _verdict(rule: Rule, case: Case, decision: Decision, reason: str, kind: str) -> Verdict:
     asks_inside_composed = decision is Decision.ASK and case.settings.ask_in_steps
-    kind = "deny" if rule.text in case.settings.deny else "ask"
     return Verdict(
-        decision, reason, rule.text, f"{_TABLE}.{kind}", asks_inside_composed=asks_inside_composed
+        decision,
+        f"{rule.reason} ({reason})" if rule.reason else reason,
+        rule.text,
+        rule.source(f"{_TABLE}.{kind}"),
+        asks_inside_composed=asks_inside_composed,
     )
-
-
-def _fits(rule: Rule, case: Case) -> Match:
-    """Tell how certainly a rule that forbids is about this call."""
-    if not rule.pattern:
-        return Match.YES
-    match = case.text.match(rule.words) if case.started else Match.NO
-    if match is Match.YES or case.command:
-        return match
-    return max(match, Match.YES if _names_argument(rule, case) else Match.NO)
-
-
-def _names_argument(rule: Rule, case: Case) -> bool:
-    if case.paths:
-        is_named = any(rules.names_path(rule, path.names) for path in case.paths)
-        places = [path.places for path in case.paths]
-        return is_named or (rule.is_absolute and rules.names_place(rule, places))
-    return rules.names_argument(rule, case.call.arguments, any_of=True)
-
-
-def _allows(rule: Rule, case: Case) -> bool:
-    """Tell whether a rule that allows covers all of this call; doubt counts as no."""
-    if case.paths:
-        names = (name for path in case.paths for name in path.names)
-        return all(rules.names_path(rule, (name,)) for name in names)
-    return rules.names_argument(rule, case.call.arguments, any_of=False)

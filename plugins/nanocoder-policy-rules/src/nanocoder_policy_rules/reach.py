@@ -12,7 +12,7 @@ from nanocoder_policy_rules.shell import compile_once
 if TYPE_CHECKING:
     from nanocoder import ResolvedPath
 
-    from nanocoder_policy_rules.settings import Settings
+    from nanocoder_policy_rules.settings import UncheckedSettings as Settings
 
 HERE: Final = "."
 MAX_SEARCHED: Final = 20_000
@@ -127,7 +127,7 @@ class Reach:
         settings, readable = self._settings, self._session.readable
         if not path.is_inside or path.is_private:
             return False
-        if paths.secret(path.names, settings.all_secrets, settings.not_secrets):
+        if paths.secret(path.names, settings.all_secrets, settings.all_not_secrets):
             return False
         return not any(readable.refuses(name) or readable.asks(name) for name in path.names)
 

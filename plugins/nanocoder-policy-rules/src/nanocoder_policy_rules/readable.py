@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from attrs import evolve
 from nanocoder import Effect, PathFilter, SessionInfo, Tool, named_paths, unescape_path
 
 from nanocoder_policy_rules import paths, rules
@@ -15,7 +16,7 @@ from nanocoder_policy_rules.candidate_names import select_candidates
 from nanocoder_policy_rules.rules import Rule
 
 if TYPE_CHECKING:
-    from nanocoder_policy_rules.settings import Settings
+    from nanocoder_policy_rules.settings import UncheckedSettings as Settings
 
 _BY_NAME: Final = "name"
 """A tool with this argument looks things up by name, so rules for it are not about paths."""
@@ -43,13 +44,14 @@ class ReadingRules(PathFilter):
     ) -> None:
         readers = [name for name, tool in tools.items() if _reads_paths(tool)]
 
-        def guards(texts: Iterable[str]) -> list[Guard]:
-            about_readers = _for_readers(texts, session.agent, readers, tools)
+        def guards(all_rules: Iterable[Rule]) -> list[Guard]:
+            holding = (rule for rule in all_rules if rule.holds(session, session.mode))
+            about_readers = _for_readers(holding, readers, tools)
             return [guard for rule in about_readers for guard in _guards(rule)]
 
         self._settings = settings
-        self._denying = guards(settings.deny)
-        self._asking = guards(settings.ask)
+        self._denying = guards(settings.denying.rules)
+        self._asking = guards(settings.asking.rules)
         # The rules for the original place also hold for the copy that a sub-agent works in.
         roots = [os.path.normpath(root) for root in (session.cwd, session.origin) if root]
         self._roots = [rules.fold_path(f"{root}/".replace("//", "/")) for root in roots]
@@ -57,7 +59,7 @@ class ReadingRules(PathFilter):
     def refuses(self, path: str) -> str:
         """Name the secret, or the rule that denies."""
         path = unescape_path(path)
-        name = paths.secret((path,), self._settings.all_secrets, self._settings.not_secrets)
+        name = paths.secret((path,), self._settings.all_secrets, self._settings.all_not_secrets)
         if name:
             return paths.WHY_DENIED.format(name)
         text = self._fitting(self._denying, path)
@@ -104,16 +106,25 @@ def _reads_paths(tool: Tool[..., Any]) -> bool:
 
 
 def _for_readers(
-    texts: Iterable[str], agent: str, readers: Sequence[str], tools: Mapping[str, Tool[..., Any]]
+    all_rules: Iterable[Rule], readers: Sequence[str], tools: Mapping[str, Tool[..., Any]]
 ) -> Iterator[Rule]:
     """Yield the rules with a pattern for a path that are about a tool that reads."""
-    for rule in map(rules.rule, texts):
-        if not rule.pattern or not rule.is_for(agent):
+    for each in all_rules:
+        rule = _with_path(each)
+        if not rule.pattern:
             continue
         # A rule for a tool that is not installed counts, too: that tool may be a reader.
         is_unknown = rule.tool not in tools and {"*", "?"}.isdisjoint(rule.tool)
-        if is_unknown or any(map(rule.names, readers)):
+        if is_unknown or any(rule.names(name) and rule.is_about(tools[name]) for name in readers):
             yield rule
+
+
+def _with_path(rule: Rule) -> Rule:
+    """Return a rule about a path alone, by the name of its argument, with that pattern."""
+    only = next(iter(rule.arguments.items())) if len(rule.arguments) == 1 else None
+    if only is None or not named_paths({only[0]: "."}):
+        return rule
+    return evolve(rule, pattern=only[1])
 
 
 def _guards(rule: Rule) -> Iterator[Guard]:

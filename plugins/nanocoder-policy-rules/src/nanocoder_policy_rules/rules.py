@@ -1,4 +1,4 @@
-"""Rules as they are written: `TOOL` or `TOOL(PATTERN)`, and `@AGENT` after either.
+"""Rules: the short form `TOOL`, `TOOL(PATTERN)` with `@AGENT`, and what both forms come to.
 
 For `bash` the pattern is words: the beginning of a command, `*` for one word, or at the end for
 any words. For tools with paths it is a glob of paths in the workspace, for an argument `url`
@@ -8,46 +8,92 @@ profile, or `main`; a rule without one is for all.
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date, datetime
 from fnmatch import fnmatchcase
-from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, Final
 
-from nanocoder import fold_name
+from attrs import field, frozen
+from nanocoder import Mode, Risk, SessionInfo, fold_name
 
 from nanocoder_policy_rules import addresses, paths, runners
 from nanocoder_policy_rules.shell import Simple, compile_once
 from nanocoder_policy_rules.wildcards import compile_glob
 
+if TYPE_CHECKING:
+    from nanocoder import Tool
+
 _NAME = r"[A-Za-z0-9_*?.-]+"
 _RULE = rf"(?s)\s*({_NAME})\s*(?:\((.*)\))?\s*(?:@\s*({_NAME})\s*)?"
 MAIN_AGENT: Final = "main"
 SHELL: Final = "bash"
-_ADDRESS: Final = "url"
-_MAIN: Final = (_ADDRESS, "query", "name", "action", "pattern", "description")
+ANYTHING: Final = "*"
+ADDRESS: Final = "url"
+_MAIN: Final = (ADDRESS, "query", "name", "action", "pattern", "description")
+_RISKS: Final = tuple(Risk)
 
 
-class Rule(NamedTuple):
-    """One rule.
+class Source(str):
+    """The file and line of a rule, with the layer that it belongs to."""
 
-    *text* is as written; *pattern* is "" for every call of the tool, *agent* is "" for every agent.
+    __slots__ = ("layer",)
+    layer: str
+
+
+def _nowhere() -> str:
+    return ""
+
+
+@frozen(eq=False)
+class Rule:
+    """One rule, however it was written.
+
+    *text* is the rule in short form. It is about calls of *tool* (a name with wildcards), with
+    *effect*, *risk* and from *plugin* where these are set, and with the *pattern* and the patterns
+    in *arguments* by name. It holds for *agent*, in *modes*, with or without a person
+    (*interactive*), in a *folder*, until it *expires*. *reason* is what the model reads. *allows*
+    says which way doubt counts. *origin* returns where it is written.
     """
 
     text: str
-    tool: str
-    pattern: str
+    tool: str = ANYTHING
+    pattern: str = ""
     agent: str = ""
+    allows: bool = False
+    effect: str = ""
+    risk: str = ""
+    plugin: str = ""
+    arguments: Mapping[str, str] = field(factory=dict)
+    modes: tuple[str, ...] = ()
+    interactive: bool | None = None
+    folder: str = ""
+    reason: str = ""
+    expires: date | None = None
+    origin: Callable[[], object] = _nowhere
 
-    @property
+    @cached_property
     def words(self) -> tuple[str, ...]:
         """The words of a pattern for commands, without the `*` at its end."""
         words = tuple(self.pattern.split())
         return words[:-1] if words and words[-1] == "*" else words
 
+    def source(self, setting: str) -> str:
+        """Return where the rule is written, or the *setting* that holds it if that is unknown."""
+        origin = self.origin()
+        source = Source(str(origin) or setting)
+        source.layer = getattr(origin, "layer", "")
+        return source
+
+    @property
+    def fits_any(self) -> bool:
+        """Tell whether the rule is about every call of its tools."""
+        return not self.pattern and not self.arguments
+
     @property
     def is_bare(self) -> bool:
         """Tell whether the rule has only a tool; `(**)` is about any path."""
-        return not self.pattern and "(" not in self.text
+        return self.fits_any and "(" not in self.text
 
     @property
     def is_absolute(self) -> bool:
@@ -55,8 +101,36 @@ class Rule(NamedTuple):
         return self.pattern.startswith(("/", "~/"))
 
     def names(self, tool: str) -> bool:
-        """Tell whether this rule is about *tool*."""
-        return self.tool == tool or fnmatchcase(tool, self.tool)
+        """Tell whether this rule is about a tool called *tool*."""
+        return self.tool in (tool, ANYTHING) or fnmatchcase(tool, self.tool)
+
+    def is_about(self, tool: "Tool[..., Any]") -> bool:
+        """Tell whether this rule is about *tool*, apart from its name; doubt makes it stricter."""
+        # A tool that does not say what it does may do anything.
+        is_told = self.allows or bool(tool.effects)
+        if self.effect and is_told and self.effect not in tool.effects:
+            return False
+        if self.risk:
+            order = _RISKS.index(tool.risk) - _RISKS.index(Risk(self.risk))
+            if order > 0 if self.allows else order < 0:
+                return False
+        return not self.plugin or fnmatchcase(tool.plugin, self.plugin)
+
+    def holds(self, session: SessionInfo, mode: Mode) -> bool:
+        """Tell whether this rule applies in *session*, now."""
+        if not self.is_for(session.agent) or (self.modes and mode not in self.modes):
+            return False
+        if self.interactive not in (None, session.interactive):
+            return False
+        if self.folder and not names_folder(self.folder, session):
+            return False
+        return self.expires is None or not self.is_expired(datetime.now().astimezone())
+
+    def is_expired(self, now: datetime) -> bool:
+        """Tell whether the rule no longer counts at *now*; a date counts to its end."""
+        if isinstance(self.expires, datetime):
+            return self.expires.astimezone() <= now
+        return self.expires is not None and self.expires < now.date()
 
     def is_for(self, agent: str) -> bool:
         """Tell whether this rule is about *agent*, which is "" for the main rule."""
@@ -80,22 +154,35 @@ def rule(text: str) -> Rule:
     return Rule(text, match[1], pattern_text, match[3] or "")
 
 
-def tool_of(text: str) -> str:
-    """Return the tool that a rule names, "" when it names several by a wildcard."""
-    tool = rule(text).tool
-    return tool if {*"*?["}.isdisjoint(tool) else ""
+def names_folder(pattern: str, session: SessionInfo) -> bool:
+    """Tell whether a session works in a folder that *pattern* matches, or below it."""
+    globs = [glob(each) for each in paths.globs(os.path.expanduser(pattern))]
+    places = [str(folder) for folder in (session.cwd, session.origin) if folder]
+    every = (above for place in places for above in _and_above(place))
+    return any(each.fullmatch(fold_path(place)) for place in every for each in globs)
+
+
+def _and_above(place: str) -> Iterable[str]:
+    while place != os.path.dirname(place):
+        yield place
+        place = os.path.dirname(place)
 
 
 def allow_rule(text: str) -> Rule:
     """Parse a rule that allows; raises ValueError when it could match no command, or any."""
     parsed = rule(text)
-    if not parsed.pattern or not parsed.names(SHELL):
-        return parsed
-    if not {*"*?["}.isdisjoint(parsed.words[0] if parsed.words else "*") and parsed.tool == SHELL:
-        raise ValueError(f"rule {text!r} allows programs by a wildcard; name the program")
-    if parsed.tool == SHELL and (problem := runners.problem(parsed.words, parsed.pattern)):
-        raise ValueError(f"rule {text!r} can never allow a command: {problem}")
+    check_allowing(parsed)
     return parsed
+
+
+def check_allowing(rule: Rule) -> None:
+    """Raise ValueError for a rule that allows and could match no command, or any."""
+    if not rule.pattern or not rule.names(SHELL):
+        return
+    if not {*"*?["}.isdisjoint(rule.words[0] if rule.words else "*") and rule.tool == SHELL:
+        raise ValueError(f"rule {rule.text!r} allows programs by a wildcard; name the program")
+    if rule.tool == SHELL and (problem := runners.problem(rule.words, rule.pattern)):
+        raise ValueError(f"rule {rule.text!r} can never allow a command: {problem}")
 
 
 def allows_command(rule: Rule, simple: Simple) -> bool:
@@ -143,14 +230,14 @@ def names_argument(rule: Rule, arguments: Mapping[str, Any], *, any_of: bool) ->
     if any_of:
         return any(_denies_argument(rule, key, text) for key, text in texts.items())
     key = next((key for key in _MAIN if key in texts), "")
-    if key == _ADDRESS:
+    if key == ADDRESS:
         address = addresses.pattern(rule.pattern)
         return address is not None and address.allows(texts[key])
     return bool(key) and fnmatchcase(texts[key], rule.pattern)
 
 
 def _denies_argument(rule: Rule, key: str, text: str) -> bool:
-    address = addresses.pattern(rule.pattern) if key == _ADDRESS else None
+    address = addresses.pattern(rule.pattern) if key == ADDRESS else None
     if address is not None and address.denies(text):
         return True
     return fnmatchcase(text, rule.pattern) or fnmatchcase(text.casefold(), rule.pattern.casefold())

@@ -1,9 +1,15 @@
 """The table [plugins.policy-rules]."""
 
+from collections.abc import Callable, Collection, Iterator
 from functools import cached_property
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
-from attrs import field, frozen
+from attrs import Attribute, field, frozen
+
+from nanocoder_policy_rules.rule_tables import RuleTable
+
+if TYPE_CHECKING:
+    from nanocoder_policy_rules.rulebook import RuleBook
 
 SECRETS: Final = (
     *(".env", ".env.*", ".envrc.local", "*.pem", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx"),
@@ -32,32 +38,57 @@ def _all_allow_rules(_: object, __: object, texts: tuple[str, ...]) -> None:
             allow_rule(text)
 
 
-def _tool_of(text: str) -> str:
-    from nanocoder_policy_rules.rules import tool_of
+def check_tables(_: object, attribute: "Attribute[Any]", tables: tuple[RuleTable, ...]) -> None:
+    """Raise ValueError, with its index, for a table that says nothing that could hold."""
+    for at, table in enumerate(tables):
+        try:
+            table.check()
+        except ValueError as error:
+            raise ValueError(f"{attribute.name}[{at}]: {error}") from None
 
-    return tool_of(text)
+
+class PlacedText(str):
+    """A rule in short form that knows where it is written."""
+
+    __slots__ = ("origin",)
+    origin: Callable[[], object]
 
 
-_RULES = {"tighten": "union", "tool_of": _tool_of}
+def _place_text(text: str, origin: Callable[[], object]) -> PlacedText:
+    placed = PlacedText(text)
+    placed.origin = origin
+    return placed
 
 
-@frozen(eq=False, repr=False)
-class Settings:
+TABLES: Final = {"tighten": "union", "place": RuleTable.at}
+_RULES: Final = {"tighten": "union", "place": _place_text}
+
+
+@frozen(eq=False, repr=False, slots=False)
+class UncheckedSettings:
     """The table [plugins.policy-rules]. A project's file may add to *deny*, *ask* and *secrets*.
 
-    *deny*, *ask*, *allow*: rules; the strictest that fits a call decides. *secrets*: names of files
+    *deny*, *ask*, *allow*: rules in short form; the strictest that fits a call decides. *rules*:
+    rules with conditions; those of a project that allow do not count. *secrets*: names of files
     and folders that no tool may touch, beside the usual ones and except *not_secrets*; with
-    *replace_secrets* they are all that count. *blocklist*: whether commands that
+    *replace_secrets* these two are all that count. *blocklist*: whether commands that
     remove the system or a home, overwrite a disk or switch the machine off are denied.
     *ask_in_steps*: whether the rules of *ask* are heard about the steps of a composed call that a
-    person has agreed to as a whole.
+    person has agreed to as a whole. *only_managed_allow*: whether only what an administrator
+    allows counts.
     """
 
     deny: tuple[str, ...] = field(default=(), validator=_all_rules, metadata=_RULES)
     ask: tuple[str, ...] = field(default=(), validator=_all_rules, metadata=_RULES)
     allow: tuple[str, ...] = field(
-        default=(), validator=_all_allow_rules, metadata={"tool_of": _tool_of}
+        default=(), validator=_all_allow_rules, metadata={"place": _place_text}
     )
+    rules: tuple[RuleTable, ...] = field(
+        default=(),
+        validator=check_tables,
+        metadata=TABLES,
+    )
+    only_managed_allow: bool = field(default=False, metadata={"tighten": "true"})
     replace_secrets: bool = field(default=False, metadata={"user_only": True})
     secrets: tuple[str, ...] = field(default=SECRETS, metadata={"tighten": "union"})
     not_secrets: tuple[str, ...] = NOT_SECRETS
@@ -69,3 +100,47 @@ class Settings:
         """The names that count: *secrets*, and the usual ones unless they are replaced."""
         usual = () if self.replace_secrets else SECRETS
         return tuple(dict.fromkeys((*usual, *self.secrets)))
+
+    @cached_property
+    def all_not_secrets(self) -> tuple[str, ...]:
+        """The exceptions that count: *not_secrets*, and the usual ones unless they are replaced."""
+        usual = () if self.replace_secrets else NOT_SECRETS
+        return tuple(dict.fromkeys((*usual, *self.not_secrets)))
+
+    @cached_property
+    def denying(self) -> "RuleBook":
+        """The rules that deny, of both forms."""
+        from nanocoder_policy_rules.rulebook import book_of
+
+        return book_of(self.deny, self._tables("deny"))
+
+    @cached_property
+    def asking(self) -> "RuleBook":
+        """The rules that ask, of both forms."""
+        from nanocoder_policy_rules.rulebook import book_of
+
+        return book_of(self.ask, self._tables("ask"))
+
+    @cached_property
+    def allowing(self) -> "RuleBook":
+        """The rules that allow, of both forms."""
+        from nanocoder_policy_rules.rulebook import allowing_book
+
+        tables = self._tables("allow")
+        return allowing_book(self.allow, tables, only_managed=self.only_managed_allow)
+
+    def remarks(
+        self, tools: Collection[str], plugins: Collection[str]
+    ) -> "Iterator[tuple[object, str, bool]]":
+        """Yield the rules that have no effect: where each is, why, and whether it is a slip."""
+        if self.deny or self.ask or self.allow or self.rules:
+            from nanocoder_policy_rules.idle_rules import remarks, uncounted
+            from nanocoder_policy_rules.rulebook import book_of
+
+            every = book_of(self.allow, self._tables("allow"))
+            yield from uncounted(every.rules, self.allowing.rules)
+            for book in (self.denying, self.asking, self.allowing):
+                yield from remarks(book.rules, tools, plugins)
+
+    def _tables(self, verdict: str) -> list[RuleTable]:
+        return [table for table in self.rules if table.verdict == verdict]

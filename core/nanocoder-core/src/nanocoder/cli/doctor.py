@@ -12,7 +12,7 @@ from nanocoder.cli.output import print_json, print_line, print_table
 from nanocoder.config.places import cache_dir, state_dir, user_config_dir
 from nanocoder.errors import NanocoderError, PersonError, ToolError
 from nanocoder.plugins.discovery import find_plugins, site_paths
-from nanocoder.session.installed import idle_policies, misspelt, unknown_tools, why_not_offered
+from nanocoder.session.installed import idle_policies, misspelt, remarks, why_not_offered
 from nanocoder.session.models import choose_model, key_source, open_provider, refuse_unknown_price
 from nanocoder.tools.session_info import SessionInfo
 from nanocoder.version import VERSION
@@ -115,8 +115,7 @@ def _name_checks(host: Host) -> Iterator[Row]:
         if not any(repr(name) in line for line in slips):
             where = config.where("tools.disable")
             lines.append(f"{where}: tools.disable names {name!r}: no such tool")
-    lines += idle_policies(config, plugins)
-    lines += [unknown.line for unknown in unknown_tools(config, plugins)]
+    lines += [*idle_policies(config, plugins), *(line for line, _ in remarks(config, plugins))]
     for name in sorted(config.disabled_plugins - installed):
         where = config.where("plugins.disable")
         lines.append(f"{where}: plugins.disable names {name!r}: no such plugin")

@@ -6,10 +6,12 @@ Each plugin's table is checked when it is first asked for.
 import os
 from collections.abc import Callable, Mapping
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from attrs import Attribute
+from nanocoder_files import writable_by_others
 
 from nanocoder.config.document import (
     ConfigFile,
@@ -18,8 +20,8 @@ from nanocoder.config.document import (
     read_project_bytes,
     read_user_file,
 )
-from nanocoder.config.layers import Check, Layer, Origin, hint, resolve
-from nanocoder.config.places import home_warning, refusal, user_config_dir
+from nanocoder.config.layers import Check, Layer, LayerName, Origin, hint, loosens_managed, resolve
+from nanocoder.config.places import MANAGED_DIR, home_warning, refusal, user_config_dir
 from nanocoder.config.settings import (
     TABLES,
     CoreSettings,
@@ -58,6 +60,7 @@ class Config:
         self._layers = layers
         self._notices = list(notices)
         self._origins: dict[tuple[str, ...], Mapping[str, Origin]] = {}
+        self._managed: dict[str, tuple[Any, Origin]] = {}
         self._settings: dict[str, Any] = {}
         self._again: Callable[..., Config] | None = None
         self.trusted = trusted
@@ -68,7 +71,7 @@ class Config:
         }
         self.core: CoreSettings = self._tables[()]
         plugins, tools = self._tables["plugins",], self._tables["tools",]
-        self.disabled_plugins = frozenset(plugins.disable)
+        self.disabled_plugins = frozenset(plugins.disable) - self._managed_plugins()
         self.strict = plugins.strict
         self.disabled_tools = frozenset(tools.disable)
         self.tool_owner = tools.owner
@@ -82,13 +85,14 @@ class Config:
         environment: Mapping[str, str] = os.environ,
         flags: Mapping[str, Any] | None = None,
         config_dir: Path | None = None,
+        managed_dir: Path = MANAGED_DIR,
         trusted: bool | None = None,
     ) -> "Config":
         """Read every layer for *cwd*.
 
         *flags* are core keys, and "profile" (None: not given); *trusted* overrides what the person
-        said before. Raises: ConfigError (exit code 2) for a file or variable that is wrong,
-        UsageError for a flag.
+        said before. No variable and no flag leads to another *managed_dir*. Raises: ConfigError
+        (exit code 2) for a file or variable that is wrong, UsageError for a flag.
         """
         again = partial(cls.load, cwd, flags=flags, config_dir=config_dir, trusted=trusted)
         layers: list[Layer] = []
@@ -96,25 +100,32 @@ class Config:
         refused = refusal(cwd, environment)
         if trusted is None:
             trusted = not refused and is_trusted(cwd, environment=environment)
+        managed = _managed_layer(managed_dir)
         user = None if refused else _user_layer(environment, config_dir, notices)
         project = _project_layer(cwd, notices, trusted=trusted)
         options = {key: value for key, value in (flags or {}).items() if value is not None}
         profile = _profile_layer(options.pop("profile", ""), environment, config_dir)
         names = {key: "--" + key.removesuffix("_usd").replace("_", "-") for key in options}
-        layers += [layer for layer in (user, project, profile) if layer is not None]
+        layers += [layer for layer in (managed, user, project, profile) if layer is not None]
         layers.append(_environment_layer(environment))
         notices += _odd_variables(environment)
         layers.append(Layer("flag", options, names=names))
         config = cls(layers, tuple(notices), trusted=trusted)
         config.refusal = refused
         config.warning = "" if refused else home_warning(cwd, environment)
-        config._again = partial(again, environment=environment)
+        config._again = partial(again, environment=environment, managed_dir=managed_dir)
         return config
 
     @classmethod
     def of_user(cls, document: ConfigFile) -> "Config":
         """Return what a user's file says by itself; raises ConfigError for one that is wrong."""
         return cls([Layer("user", document.data, document)])
+
+    def refuse_change(self, key: str, value: object) -> None:
+        """Raise UsageError for a *value* of the core's *key* that loosens what is managed."""
+        metadata = keys_of(CoreSettings)[key].metadata
+        if reason := loosens_managed(metadata, self._managed.get(key), value):
+            raise UsageError(f"{key}: {reason}")
 
     def reread(self, **changes: Any) -> "Config":
         """Read the same layers as they are now; one that was not read from files stays as it is.
@@ -129,10 +140,6 @@ class Config:
     def notices(self) -> tuple[str, ...]:
         """One line for each ignored setting; there are more once plugins' tables are read."""
         return tuple(self._notices)
-
-    def has_settings(self, plugin: str) -> bool:
-        """Tell whether any file has a table for *plugin*."""
-        return any(layer.table(("plugins", plugin)) for layer in self._layers)
 
     def settings(self, plugin: str, cls: type[T]) -> T:
         """Return the plugin's settings: its table, checked strictly, over the defaults of *cls*.
@@ -152,9 +159,9 @@ class Config:
         origins = {name: origin for name, _, origin in self.items(plugin_classes or {})}
         for layer in self._layers:
             for plugin, table in _plugin_tables(layer).items():
-                names = {f"plugins.{plugin}.{name}": (plugin, name) for name in table}
-                for name, place in names.items():
-                    origins.setdefault(name, layer.origin(("plugins", *place)))
+                for name in table:
+                    origin = layer.origin(("plugins", plugin, name))
+                    origins.setdefault(f"plugins.{plugin}.{name}", origin)
         if key not in origins:
             raise UsageError(f"there is no configuration key {key!r}{hint(key, list(origins))}")
         return origins[key]
@@ -164,11 +171,8 @@ class Config:
         tables = dict(self._tables)
         for plugin, cls in sorted(plugin_classes.items()):
             tables["plugins", plugin] = self.settings(plugin, cls)
-        return [
-            row
-            for path, settings in tables.items()
-            for row in _rows(path, settings, self._origins[path])
-        ]
+        rows = (_rows(path, table, self._origins[path]) for path, table in tables.items())
+        return list(chain.from_iterable(rows))
 
     @property
     def plugins_with_settings(self) -> frozenset[str]:
@@ -189,18 +193,23 @@ class Config:
             for layer in self._layers
             for name in _plugin_tables(layer)
             if name not in plugins
-            if not surely or (layer.trusted and did_you_mean(name, plugins, cutoff=SURELY_MEANT))
+            if not surely
+            or layer.name == "managed"
+            or (layer.trusted and did_you_mean(name, plugins, cutoff=SURELY_MEANT))
         )
 
-    def is_only_strangers(self, tool: str) -> bool:
-        """Tell whether nobody but a project that is not trusted hides *tool*."""
-        own = [layer.table(("tools",)) for layer in self._layers if layer.trusted]
-        return not any(tool in table.get("disable", ()) for table in own)
+    def _managed_plugins(self) -> frozenset[str]:
+        """Return the plugins with managed settings: no other layer disables them."""
+        managed = (_plugin_tables(each) for each in self._layers if each.name == "managed")
+        plugins = frozenset(chain.from_iterable(managed))
+        for name in sorted(plugins & {*self._tables["plugins",].disable}):
+            self._notices.append(f"plugins.disable: {name!r} has managed settings; ignored")
+        return plugins
 
     def _structured(self, plugin: str, cls: type[T], *, only_trusted: bool = False) -> T:
         path = ("plugins", plugin)
         self._origins[path] = {}
-        if not self.has_settings(plugin):
+        if plugin not in self.plugins_with_settings:
             return cls()
         try:
             return self._merged(cls, path, _checker(cls), only_trusted=only_trusted)
@@ -218,8 +227,22 @@ class Config:
         layers = [layer for layer in self._layers if layer.trusted or not only_trusted]
         resolved = resolve(cls, path, layers, check)
         self._origins[path] = resolved.origins
+        self._managed |= {".".join((*path, name)): it for name, it in resolved.managed.items()}
         self._notices += resolved.notices
         return cls(**resolved.values)
+
+
+def _managed_layer(folder: Path) -> Layer | None:
+    """Return what the administrator of the machine set; raises ConfigError for what others can."""
+    file = folder / "config.toml"
+    if os.path.lexists(folder) and (place := writable_by_others(file)):
+        raise ConfigError(f"{file}: users other than root can change {place}; give it to root")
+    return _layer_of("managed", file)
+
+
+def _layer_of(name: LayerName, file: Path) -> Layer | None:
+    document = read_user_file(file)
+    return None if document is None else Layer(name, document.data, document)
 
 
 def _user_layer(
@@ -230,8 +253,7 @@ def _user_layer(
     except ConfigError as error:
         notices.append(f"{error}; nanocoder runs with its defaults and keeps nothing")
         return None
-    document = read_user_file(folder / "config.toml")
-    return None if document is None else Layer("user", document.data, document)
+    return _layer_of("user", folder / "config.toml")
 
 
 def _profile_layer(
@@ -247,8 +269,7 @@ def _profile_layer(
 
         hint = did_you_mean(name, names, f"; profiles are files such as {folder}/{name}.toml")
         raise UsageError(f"there is no profile {name!r}{hint}")
-    document = read_user_file(folder / f"{name}.toml")
-    return None if document is None else Layer("user", document.data, document)
+    return _layer_of("user", folder / f"{name}.toml")
 
 
 def _project_layer(cwd: Path, notices: list[str], *, trusted: bool) -> Layer | None:
@@ -260,9 +281,7 @@ def _project_layer(cwd: Path, notices: list[str], *, trusted: bool) -> Layer | N
             raise
         notices.append(f"{error}; ignored")
         return None
-    if document is None:
-        return None
-    return Layer("project", document.data, document, trusted=trusted)
+    return None if document is None else Layer("project", document.data, document, trusted=trusted)
 
 
 def _environment_layer(environment: Mapping[str, str]) -> Layer:
@@ -283,14 +302,13 @@ def _environment_layer(environment: Mapping[str, str]) -> Layer:
 def _odd_variables(environment: Mapping[str, str]) -> list[str]:
     """Return a notice for each variable that looks like one of ours and is none."""
     variables = list(map(variable_of, keys_of(CoreSettings)))
-    unknown = [
-        name for name in environment if name.startswith("NANOCODER_") and name not in variables
-    ]
+    ours = [name for name in environment if name.startswith("NANOCODER_")]
+    unknown = sorted({*ours}.difference(variables))
     if not unknown:
         return []
     from nanocoder_schema import SURELY_MEANT, did_you_mean  # only mistakes need them
 
-    hints = {name: did_you_mean(name, variables, cutoff=SURELY_MEANT) for name in sorted(unknown)}
+    hints = {name: did_you_mean(name, variables, cutoff=SURELY_MEANT) for name in unknown}
     return [f"unknown environment variable {name}{hint}" for name, hint in hints.items() if hint]
 
 

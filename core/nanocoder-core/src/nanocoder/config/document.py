@@ -55,10 +55,11 @@ class ConfigFile:
         self.text = _decoded(path, content)
         self.data = _parsed(path, self.text)
 
-    def line(self, key: tuple[str, ...]) -> int:
+    def line(self, key: tuple[str | int, ...]) -> int:
         """Return the line that sets *key*, or the nearest table around it; 0 when there is none.
 
-        For a table that is only in the names of others, it is the first of these.
+        For a table that is only in the names of others, it is the first of these. A number at the
+        end of *key* is an item of a list.
         """
         while key:
             inside = [line for name, line in self._lines.items() if name[: len(key)] == key]
@@ -73,15 +74,19 @@ class ConfigFile:
         return tuple(_statements(self.text))
 
     @cached_property
-    def _lines(self) -> dict[tuple[str, ...], int]:
-        """Map each key to its line; tomllib keeps none."""
-        lines: dict[tuple[str, ...], int] = {}
+    def _lines(self) -> dict[tuple[str | int, ...], int]:
+        """Map each key, and each item of a list, to its line; tomllib keeps none."""
+        lines: dict[tuple[str | int, ...], int] = {}
         table: tuple[str, ...] = ()
+        counts: dict[tuple[str, ...], int] = {}
         for statement in self.statements:
             if statement.is_header:
                 table = statement.key
             key = table if statement.is_header else table + statement.key
             lines.setdefault(key, statement.first)
+            for before in _lines_of_items(statement.text):
+                number = counts[key] = counts.get(key, -1) + 1
+                lines[*key, number] = statement.first + before
         return lines
 
 
@@ -193,6 +198,17 @@ def _statements(text: str) -> Iterator[Statement]:
                 key = _key_of(statement.lstrip("["))
                 yield Statement(first, line - 1, statement, key, tuple(comments))
             start, first, comments = token.end(), line, []
+
+
+def _lines_of_items(text: str) -> Iterator[int]:
+    """Yield for each item of the list that a setting's *text* holds how many lines come before."""
+    depth = line = 0
+    for token in re.finditer(TOKENS, text):
+        symbol = token.group()
+        if depth == 1 and symbol[0] in "\"'[{":
+            yield line
+        depth += (symbol in ("[", "{")) - (symbol in ("]", "}"))
+        line += symbol.count("\n")
 
 
 def _key_of(statement: str) -> tuple[str, ...]:

@@ -1,6 +1,12 @@
-"""How layers become one value: who may set what, and which layer wins."""
+"""How layers become one value: who may set what, and which layer wins.
 
+The managed layer is a limit for all others: they add to its lists, make it stricter where a
+setting has an order, and otherwise leave it as it is.
+"""
+
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from typing import Any, Final, Literal
 
 from attrs import Attribute
@@ -15,7 +21,9 @@ MANY: Final = 8
 """How many keys a message still lists."""
 
 Check = Callable[["Attribute[Any]", Any], Any]
-LayerName = Literal["default", "user", "project", "environment", "flag"]
+Key = tuple[str | int, ...]
+"""The names of tables and of a key; a number at its end is an item of a list."""
+LayerName = Literal["default", "managed", "user", "project", "environment", "flag"]
 
 
 @lazy_frozen
@@ -29,9 +37,12 @@ class Origin(Value):
 
     def __str__(self) -> str:
         """Return it as messages show it: FILE:LINE, or the variable, or the flag."""
-        if self.file:
-            return f"{self.file}:{self.line}" if self.line else self.file
-        return self.name or self.layer
+        place = f"{self.file}:{self.line}".removesuffix(":0") if self.file else self.name
+        place = place or self.layer
+        return f"{place} (managed)" if self.layer == "managed" else place
+
+
+Managed = tuple[Any, Origin]
 
 
 @lazy_frozen
@@ -56,27 +67,32 @@ class Layer(Shown):
         value = self.table(path[:-1]).get(path[-1], {}) if path else {}
         return "" if isinstance(value, dict) else f"expected a table, got {value!r}"
 
-    def origin(self, key: tuple[str, ...]) -> Origin:
+    def origin(self, key: Key) -> Origin:
         """Return where this layer sets *key*."""
         if self.document is not None:
             return Origin(self.name, str(self.document.path), self.document.line(key))
-        return Origin(self.name, name=self.names.get(key[-1], ""))
+        return Origin(self.name, name=self.names.get(str(key[-1]), ""))
 
-    def fault(self, key: tuple[str, ...], problem: str) -> PersonError:
+    def fault(self, key: Key, problem: str) -> PersonError:
         """Make the error that names file, line, key and problem."""
         if self.document is None:
             kind = UsageError if self.name == "flag" else ConfigError
             return kind(f"{self.origin(key)}: {problem}")
-        return ConfigError(f"{self.origin(key)}: {'.'.join(key)}: {problem}")
+        names = ".".join(name for name in key if isinstance(name, str))
+        return ConfigError(f"{self.origin(key)}: {names}: {problem}")
 
 
 @lazy_frozen
 class Resolved(Shown):
-    """The values that layers set, without defaults, their origins, and what was ignored."""
+    """The values that layers set, without defaults, their origins, and what was ignored.
+
+    *managed* holds what the managed layer set, which no other layer loosens.
+    """
 
     values: dict[str, Any]
     origins: dict[str, Origin]
     notices: list[str]
+    managed: dict[str, Managed]
 
 
 def resolve(
@@ -88,7 +104,7 @@ def resolve(
     """
     fields = keys_of(settings_class)
     inner = () if path else tuple(table[0] for table in TABLES if table)
-    resolved = Resolved({}, {}, [])
+    resolved = Resolved({}, {}, [], {})
     for layer in layers:
         # A plugin's table that is none was reported as an unknown key of `[plugins]`.
         if not path[1:] and (problem := layer.misshapen(path)):
@@ -104,7 +120,7 @@ def resolve(
     return resolved
 
 
-def _refuse(layer: Layer, key: tuple[str, ...], problem: str, resolved: Resolved) -> None:
+def _refuse(layer: Layer, key: Key, problem: str, resolved: Resolved) -> None:
     """Raise for a wrong key or value; in a stranger's file, ignore it and note that.
 
     Such a file can only tighten: without the value everything is as in an empty folder, and a file
@@ -117,24 +133,32 @@ def _refuse(layer: Layer, key: tuple[str, ...], problem: str, resolved: Resolved
 
 def _take(
     layer: Layer,
-    key: tuple[str, ...],
+    key: Key,
     attribute: "Attribute[Any]",
     value: Any,
     resolved: Resolved,
     check: Check,
 ) -> None:
-    name = key[-1]
+    name = str(key[-1])
     try:
         proposed = check(attribute, value)
     except ValueError as error:
-        _refuse(layer, key, str(error), resolved)
+        index = re.search(r"\[(\d+)\]", str(error).partition(":")[0])
+        _refuse(layer, (*key, int(index[1])) if index else key, str(error), resolved)
         return
-    if layer.name == "project":
-        current = resolved.values.get(name, _default(attribute))
-        proposed, reason = _admitted(attribute.metadata, current, proposed, trusted=layer.trusted)
-        if reason:
-            resolved.notices.append(f"{layer.fault(key, reason)}; ignored")
-            return
+    if place := attribute.metadata.get("place"):
+        numbered = enumerate(proposed)
+        proposed = tuple(place(item, partial(layer.origin, (*key, at))) for at, item in numbered)
+    current = resolved.values.get(name, _default(attribute))
+    managed = resolved.managed.get(name)
+    if reason := _refusal(layer, attribute.metadata, current, managed, proposed):
+        resolved.notices.append(f"{layer.fault(key, reason)}; ignored")
+        return
+    if layer.name == "managed":
+        resolved.managed[name] = proposed, layer.origin(key)
+    elif attribute.metadata.get("tighten") == "union":
+        before = current if layer.name == "project" else managed[0] if managed else ()
+        proposed = (*before, *(item for item in proposed if item not in before))
     resolved.values[name] = proposed
     resolved.origins[name] = layer.origin(key)
 
@@ -144,23 +168,35 @@ def _default(attribute: "Attribute[Any]") -> Any:
     return default.factory() if hasattr(default, "factory") else default
 
 
-def _admitted(
-    metadata: Mapping[Any, Any], current: Any, proposed: Any, *, trusted: bool
-) -> tuple[Any, str]:
-    """Return the value that a project's file leads to, and why it was refused."""
+def _refusal(
+    layer: Layer, metadata: Mapping[Any, Any], current: Any, managed: Managed | None, proposed: Any
+) -> str:
+    """Return why *layer* may not set a value, or ""."""
+    if layer.name == "project" and metadata.get("user_only"):
+        return "only your own configuration, never a project's, may set this"
+    if not layer.trusted:
+        reason = _loosens(metadata, current, proposed, "its file may only tighten what you set")
+        if reason:
+            return f"this folder is not trusted, so {reason}"
+    return loosens_managed(metadata, managed, proposed)
+
+
+def loosens_managed(metadata: Mapping[Any, Any], managed: Managed | None, proposed: Any) -> str:
+    """Say that *proposed* loosens a *managed* value; or ""."""
+    if managed is None or managed[0] == proposed:
+        return ""
+    reason = _loosens(metadata, managed[0], proposed, "nothing else may")
+    return reason and f"{managed[1]} sets it, so {reason}"
+
+
+def _loosens(metadata: Mapping[Any, Any], current: Any, proposed: Any, otherwise: str) -> str:
+    """Say that *proposed* loosens *current*, or *otherwise* where no order tells; or ""."""
     tighten = metadata.get("tighten")
-    if metadata.get("user_only"):
-        return current, "only your own configuration, never a project's, may set this"
-    if tighten == "union":
-        return _union(current, proposed), ""
-    if trusted:
-        return proposed, ""
     if not tighten:
-        return current, "this folder is not trusted, so its file may only tighten what you set"
-    if _is_looser(tighten, metadata.get("unlimited"), current, proposed):
-        reason = f"so {proposed!s} cannot replace the stricter {current!s}"
-        return current, f"this folder is not trusted, {reason}"
-    return proposed, ""
+        return otherwise
+    if tighten == "union" or not _is_looser(tighten, metadata.get("unlimited"), current, proposed):
+        return ""
+    return f"{proposed!s} cannot replace the stricter {current!s}"
 
 
 def _is_looser(tighten: Any, unlimited: Any, current: Any, proposed: Any) -> bool:
@@ -172,14 +208,6 @@ def _is_looser(tighten: Any, unlimited: Any, current: Any, proposed: Any) -> boo
         order = list(Mode)
         return order.index(Mode(proposed)) > order.index(Mode(current))
     return bool(current and not proposed)
-
-
-def _union(current: Any, added: Any) -> Any:
-    if isinstance(current, dict):
-        return {**added, **current}
-    if isinstance(current, set | frozenset):
-        return current | added
-    return type(current)([*current, *(item for item in added if item not in current)])
 
 
 def hint(word: str, names: Collection[str]) -> str:

@@ -9,6 +9,9 @@ from typing import Final
 
 from nanocoder.errors import ConfigError
 
+MANAGED_DIR: Final = Path("/etc/nanocoder")
+"""Where the administrator of a machine keeps config.toml. No variable moves it."""
+
 PLACES: Final = {
     "config": ("XDG_CONFIG_HOME", ".config", "user_config_dir"),
     "state": ("XDG_STATE_HOME", ".local/state", "user_state_dir"),
@@ -77,11 +80,8 @@ def refusal(workspace: Path, environment: Mapping[str, str]) -> str:
     for kind, (variable, _, _) in PLACES.items():
         if _is_inside(kind, root, environment) and not _is_own(kind, root, environment):
             place = _place(kind, environment)
-            advice = (
-                f"Unset {variable}"
-                if environment.get(variable)
-                else "Set HOME to your own home directory"
-            )
+            is_set = bool(environment.get(variable))
+            advice = f"Unset {variable}" if is_set else "Set HOME to your own home directory"
             return (
                 f"nanocoder's {kind} directory {place} is inside the workspace {root}, where a"
                 f" project's files could decide what nanocoder may do. {advice}, or work in"

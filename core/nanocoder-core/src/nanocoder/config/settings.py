@@ -9,6 +9,8 @@ Metadata keys, for the core's fields and for those of plugins alike:
                 towards plan), "union" (entries are added, also when trusted), "true" (only switch
                 on); without it, not at all
 * unlimited     the number that means "no limit", where there is one ("min" takes it as the largest)
+* place         for a list: a function of an item, and of a function that returns the item's origin,
+                that returns the item as it is to be kept
 * user_only     a project's file never sets it, trusted or not: addresses, keys, whatever decides
                 where data goes
 * secret        masked wherever settings are shown

@@ -155,7 +155,7 @@ def _begin(
 def _choose_name(config: Config, resumed: str, warn: Warn) -> str:
     """Return the model's name: from a flag, else the *resumed* session's, else a setting."""
     named = config.core.model
-    if not resumed or resumed == named or config.where("model").layer == "flag":
+    if not resumed or resumed == named or config.where("model").layer in {"flag", "managed"}:
         return named
     warn(f"continuing with {resumed}, this session's model (--model chooses another)")
     return resumed

@@ -5,9 +5,8 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import attrs
 from nanocoder_schema import SURELY_MEANT, did_you_mean
 
 from nanocoder.config.config import Config
@@ -108,30 +107,23 @@ def misspelt(config: Config, plugins: Plugins) -> list[str]:
     """Return a line for each name in the configuration that was probably meant otherwise."""
     plugin_names = {*plugins.entries, *plugins.set_aside, *config.disabled_plugins}
     lines = list(config.unknown_plugins(frozenset(plugin_names), surely=True))
-    lines += [unknown.line for unknown in unknown_tools(config, plugins) if unknown.is_slip]
-    if not config.disabled_tools:
+    lines += [line for line, is_slip in remarks(config, plugins) if is_slip]
+    where = config.where("tools.disable")
+    if not config.disabled_tools or (where.layer == "project" and not config.trusted):
         return lines
     tools = {*plugins.tools(), *(offer["name"] for _, offer in plugins.offers("tools"))}
     for name in sorted(config.disabled_tools - tools):
-        if config.is_only_strangers(name):
-            continue
         if hint := did_you_mean(name, tools, cutoff=SURELY_MEANT):
-            lines.append(f"{config.where('tools.disable')}: there is no tool {name!r}{hint}")
+            lines.append(f"{where}: there is no tool {name!r}{hint}")
     return lines
 
 
-class UnknownTool(NamedTuple):
-    """A line that says where a tool is named that nobody offers, and whether it is a slip."""
+def remarks(config: Config, plugins: Plugins) -> Iterator[tuple[str, bool]]:
+    """Yield what policies say of their settings, such as rules for tools that nobody has.
 
-    line: str
-    is_slip: bool
-
-
-def unknown_tools(config: Config, plugins: Plugins) -> Iterator[UnknownTool]:
-    """Yield the tools that settings of policies name and that are not installed.
-
-    A field says which tool its values name by a function in its metadata, `tool_of`. An untrusted
-    project's slip is none: a stranger's file must not keep anybody from starting.
+    Each is a line, and whether it is a slip that stops the start. The class of the settings has a
+    method `remarks(tools, plugins)` that yields an origin, a line and whether it is a slip. That of
+    a project that is not trusted is none: a stranger's file must not keep anybody from starting.
     """
     configured = config.plugins_with_settings & plugins.entries.keys()
     policies = [n for n in configured if "nanocoder_before_execute" in plugins.entries[n].hooks]
@@ -139,15 +131,10 @@ def unknown_tools(config: Config, plugins: Plugins) -> Iterator[UnknownTool]:
         return
     tools = {*plugins.tools(), *(offer["name"] for _, offer in plugins.offers("tools"))}
     for plugin in sorted(policies):
-        settings = plugins.settings(plugin)
-        for name, value, tool in _named(settings):
-            if not tool or tool in tools:
-                continue
-            hint = did_you_mean(tool, tools, cutoff=SURELY_MEANT)
-            where = config.where(f"plugins.{plugin}.{name}", {plugin: type(settings)})
-            line = f"{where}: {value!r} is about the tool {tool!r}, which is not installed{hint}"
+        list_remarks = getattr(plugins.settings(plugin), "remarks", lambda *_: ())
+        for where, line, is_slip in list_remarks(tools, plugins.entries.keys()):
             is_foreign = where.layer == "project" and not config.trusted
-            yield UnknownTool(line, bool(hint) and not is_foreign)
+            yield f"{where}: {line}", is_slip and not is_foreign
 
 
 def idle_policies(config: Config, plugins: Plugins) -> Iterator[str]:
@@ -159,18 +146,7 @@ def idle_policies(config: Config, plugins: Plugins) -> Iterator[str]:
 
 def start_notices(config: Config, plugins: Plugins) -> list[str]:
     """Return what a person should know at the start: what of the rules does not hold."""
-    rules = [unknown.line for unknown in unknown_tools(config, plugins)]
+    rules = [line for line, _ in remarks(config, plugins)]
     if len(rules) > 1:
         rules = [f"{rules[0]}; and {len(rules) - 1} more such (nanocoder doctor)"]
     return [*idle_policies(config, plugins), *rules]
-
-
-def _named(settings: Any) -> Iterator[tuple[str, str, str]]:
-    """Yield the field, the value and the tool of each value that names one."""
-    if not attrs.has(type(settings)):
-        return
-    for field in attrs.fields(type(settings)):
-        tool_of = field.metadata.get("tool_of")
-        if tool_of is not None:
-            for value in getattr(settings, field.name):
-                yield field.name, value, tool_of(value)

@@ -115,7 +115,11 @@ class Session:
         return self._runtime.report
 
     def set_mode(self, mode: Mode) -> None:
-        """Change how much nanocoder may do without asking, from the next call on."""
+        """Change how much nanocoder may do without asking, from the next call on.
+
+        Raises UsageError for a mode that an administrator has ruled out.
+        """
+        self._runtime.config.refuse_change("mode", mode)
         self._runtime.set_info(mode=mode)
         self._sub_sessions.tighten(mode)
 
@@ -124,6 +128,7 @@ class Session:
 
         Raises UsageError and changes nothing if there is none.
         """
+        self._runtime.config.refuse_change("model", model)
         self._runtime.set_model(model)
 
     def reload(self) -> None:
