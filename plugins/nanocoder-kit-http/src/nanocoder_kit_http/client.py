@@ -29,6 +29,7 @@ LOCAL_HEADER_S: Final = 600.0  # a local server first loads its model and reads 
 ERROR_BYTES: Final = 64 * 1024
 DRAIN_BYTES: Final = 64 * 1024
 _OK: Final = 200
+_UNAUTHORIZED: Final = 401
 
 
 class Client:
@@ -129,7 +130,7 @@ class Client:
         request = httpx.Request(method, url, headers=headers, content=body)
         with bounds.during(cancel, timers):
             try:
-                response = client.send(request, stream=True)
+                response = self._send(client, request)
                 self._has_answered = True
                 timers.progressed()
                 try:
@@ -142,6 +143,18 @@ class Client:
                 cancel.check()
                 raise self._breaker.counted(self._network_failure(error, timers)) from error
         cancel.check()  # a shut socket can look like the end of a reply
+
+    def _send(self, client: "httpx.Client", request: "httpx.Request") -> "httpx.Response":
+        """Send *request*, once more if its key was refused and another one is there by now."""
+        response = client.send(request, stream=True)
+        if response.status_code != _UNAUTHORIZED or self._key is None:
+            return response
+        sent = request.headers.get(self._key.header, "").removeprefix("Bearer ")
+        if not self._key.is_renewed(sent):
+            return response
+        response.close()
+        request.headers.update(self._key_header())
+        return client.send(request, stream=True)
 
     def _key_header(self) -> Mapping[str, str]:
         """Return the header with the key; raises ConfigError for a key that cannot be sent."""

@@ -1,6 +1,7 @@
 """The key of a server: where it comes from, read anew for each request."""
 
 import os
+import stat
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -9,28 +10,32 @@ from nanocoder_kit_redact import remember
 
 KEY_FILE: Final = "_FILE"
 KEY_BYTES: Final = 16 * 1024
+OTHERS: Final = 0o077
 
 
 class Key(NamedTuple):
-    """A key in an environment variable, or in the file that `VARIABLE_FILE` names.
+    """A key in an environment variable, in the file that `VARIABLE_FILE` names, or of a program.
 
     It is sent in *header*, after "Bearer " in `authorization`. A file that changes, as a token that
-    is renewed every hour does, counts from the next request on.
+    is renewed every hour does, counts from the next request on. *command* is the program's argument
+    vector, for a person who set neither variable; it runs again when a server refused its key.
     """
 
     variable: str
     header: str = "authorization"
+    command: tuple[str, ...] = ()
 
     @property
     def source(self) -> str:
-        """Return the variable that leads to the key now."""
-        has_file = not os.environ.get(self.variable) and os.environ.get(self.variable + KEY_FILE)
-        return self.variable + KEY_FILE if has_file else self.variable
+        """Return what leads to the key now: a variable, or the program."""
+        for variable in (self.variable, self.variable + KEY_FILE):
+            if os.environ.get(variable):
+                return variable
+        return f"key_command ({self.command[0]})" if self.command else self.variable
 
     def read(self) -> str:
         """Return the key, "" without one; raises ConfigError for an unusable key or file."""
-        value = os.environ.get(self.source, "")
-        key = (value if self.source == self.variable else self._content(value)).strip()
+        key = self._value().strip()
         if not (key.isascii() and (key.isprintable() or not key)) or " " in key:
             raise ConfigError(
                 f"{self.source} holds no usable key:"
@@ -39,11 +44,30 @@ class Key(NamedTuple):
         remember(key, self.source)
         return key
 
+    def is_renewed(self, sent: str) -> bool:
+        """Tell whether there is another key now than *sent*, which a server refused."""
+        if self._is_of_command():
+            from nanocoder_kit_http.key_command import key_command_of  # few have one
+
+            key_command_of(self.command).forget()
+        return self.read() not in {"", sent}
+
     def headers(self) -> dict[str, str]:
         """Return the header that carries the key; none without a key."""
         key = self.read()
         value = f"Bearer {key}" if self.header == "authorization" else key
         return {self.header: value} if key else {}
+
+    def _is_of_command(self) -> bool:
+        return bool(self.command) and self.source.startswith("key_command")
+
+    def _value(self) -> str:
+        if self._is_of_command():
+            from nanocoder_kit_http.key_command import key_command_of  # few have one
+
+            return key_command_of(self.command).read()
+        value = os.environ.get(self.source, "")
+        return value if self.source == self.variable else self._content(value)
 
     def _content(self, path: str) -> str:
         from nanocoder_files import open_private  # most keys are in variables
@@ -51,6 +75,7 @@ class Key(NamedTuple):
         try:
             descriptor = open_private(Path(path).expanduser(), follow_link=True)
             with os.fdopen(descriptor, "rb") as file:
+                self._refuse_open(descriptor, path)
                 content = file.read(KEY_BYTES + 1)
         except (OSError, RuntimeError) as error:  # RuntimeError: the ~name of nobody
             raise ConfigError(f"{self.source} names a file that cannot be read: {error}") from error
@@ -59,3 +84,15 @@ class Key(NamedTuple):
                 f"{self.source} names a file of more than {KEY_BYTES:,} bytes, which is no key"
             )
         return content.decode("utf-8", "replace")
+
+    def _refuse_open(self, descriptor: int, path: str) -> None:
+        """Raise ConfigError for a file that others may read or have written.
+
+        On a read-only file system, as containers mount secrets, nobody can change the mode.
+        """
+        status = os.fstat(descriptor)
+        if status.st_uid not in {os.geteuid(), 0}:
+            raise ConfigError(f"{self.source} names a file of another user: {path}")
+        is_fixed = os.fstatvfs(descriptor).f_flag & os.ST_RDONLY
+        if stat.S_IMODE(status.st_mode) & OTHERS and not is_fixed:
+            raise ConfigError(f"{self.source} names a file that others can read: chmod 600 {path}")

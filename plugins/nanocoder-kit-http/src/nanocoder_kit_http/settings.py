@@ -26,6 +26,11 @@ class HttpSettings:
     base_url: str = _setting(
         "", "Address of the server; empty takes the vendor's variable.", user_only=True
     )
+    key_command: tuple[str, ...] = _setting(
+        (),
+        "A program and its arguments that print the key, where no variable leads to it.",
+        user_only=True,
+    )
     max_retries: int = _setting(6, "How often a failed request is repeated.")
     connect_timeout_s: float = _setting(10.0, "Seconds to reach the server.")
     header_timeout_s: float = _setting(

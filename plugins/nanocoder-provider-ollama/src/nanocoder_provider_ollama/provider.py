@@ -49,7 +49,12 @@ class OllamaProvider(HttpProvider):
     has_price = True  # people pay for the machine, not for tokens
 
     def __init__(self, model: str, settings: Settings) -> None:
-        super().__init__(model, settings, address(settings), Key(settings.api_key_env))
+        super().__init__(
+            model,
+            settings,
+            address(settings),
+            Key(settings.api_key_env, command=settings.key_command),
+        )
         self._settings = settings
         self._encoded = EncodedMessages(MessageEncoder().encode)
         self._details: dict[str, ModelDetails] = {}

@@ -47,8 +47,10 @@ class OpenAIProvider(HttpProvider):
 
     def __init__(self, model: str, settings: Settings, vendor: Vendor = OPENAI) -> None:
         self._settings = settings
+        # One vendor's key must not go to another: the settings are those of `openai/MODEL`.
+        command = settings.key_command if vendor is OPENAI else ()
         vendor, base_url, key_from = located(vendor, settings)
-        key = Key(key_from, vendor.key_header)
+        key = Key(key_from, vendor.key_header, command)
         if vendor.address.startswith("https:") and not key.read():
             raise ProviderError(_missing_key(vendor, key_from), kind="auth")
         super().__init__(model, settings, base_url, key)
