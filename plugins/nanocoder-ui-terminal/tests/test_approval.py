@@ -386,7 +386,7 @@ def test_a_blank_line_is_between_an_answer_and_the_next_question(run):
         two,
         DONE,
     )
-    talk.see(ASKED).type("n").see(ASKED, times=2)
+    talk.see(ASKED).type("n").see("Approve all 2?")
     lines = talk.text.splitlines()
     first = next(place for place, line in enumerate(lines) if line.startswith("Approve?"))
     assert lines[first + 1] == ""
