@@ -59,3 +59,12 @@ def test_words_that_name_no_command_say_what_is_wrong(words, problem):
 
 def test_words_behind_two_hyphens_are_no_options():
     assert parsed(["run", "--", "--mode"]).prompt == "--mode"
+
+
+@pytest.mark.parametrize("columns", [60, 100])
+def test_the_help_of_a_command_is_as_wide_as_the_terminal(monkeypatch, capsys, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    with pytest.raises(SystemExit):
+        command_of(["run", "--help"])
+    widest = max(map(len, capsys.readouterr().out.splitlines()))
+    assert columns - 15 < widest < columns

@@ -5,6 +5,7 @@ from argparse import (
     Action,
     ArgumentParser,
     BooleanOptionalAction,
+    HelpFormatter,
     Namespace,
     RawDescriptionHelpFormatter,
 )
@@ -182,6 +183,9 @@ TYPES: Final = {"integer": int, "number": float}
 _CHOICE: Final = r"argument ([^:]*): invalid choice: '([^']*)' \(choose from (.*)\)$"
 _NUMBER: Final = r"argument ([^:]*): invalid (int|float) value: (.*)$"
 
+
+SILENT: Final = partial(HelpFormatter, width=80)
+"""Spares the look for the terminal's width, which argparse takes for each argument."""
 
 Commands = Mapping[str, Command[Any]]
 Note = Callable[[Action, Argument], object]

@@ -2,7 +2,7 @@
 
 import os
 import shlex
-from argparse import REMAINDER, Namespace
+from argparse import REMAINDER, HelpFormatter, Namespace
 from collections.abc import Collection, Sequence
 from functools import partial
 from itertools import takewhile
@@ -16,6 +16,7 @@ from nanocoder.cli.commands import (
     DEFAULTS,
     DIRECTORY,
     HELP,
+    SILENT,
     Commands,
     Parser,
     actions_of,
@@ -45,7 +46,7 @@ IN_CALL: Final = "a tool call may not change nanocoder's configuration; run this
 
 def command_of(words: Sequence[str]) -> "partial[int]":
     """Return the command that *words* name, ready to be called; raises UsageError."""
-    front = Parser("nanocoder", BEFORE_A_COMMAND, add_help=False)
+    front = Parser("nanocoder", BEFORE_A_COMMAND, add_help=False, formatter_class=SILENT)
     front.add_argument("words", nargs=REMAINDER)
     front.set_defaults(**DEFAULTS, command="chat")
     words = _without_habit(words)
@@ -106,10 +107,13 @@ def _read(values: Namespace, command: Command[Any], words: Sequence[str]) -> Non
 
     What stood before the command holds, where *words* do not say otherwise.
     """
-    parser = Parser(f"nanocoder {command.name}", command.arguments, description=command.help)
+    form = SILENT if {*HELP}.isdisjoint(words) else HelpFormatter
+    name, text = f"nanocoder {command.name}", command.help
+    parser = Parser(name, command.arguments, description=text, formatter_class=form)
     # Words may stand between options, unless the rest of the line is one argument: argparse refuses
-    # to mix those, and up to Python 3.12 it reads options behind "--" then.
-    is_plain = "--" in words or any(argument.count == "..." for argument in command.arguments)
+    # to mix those. It would also read options behind "--" (up to 3.12), and make a narrow help.
+    takes_rest = any(argument.count == "..." for argument in command.arguments)
+    is_plain = takes_rest or not {"--", *HELP}.isdisjoint(words)
     parse = parser.parse_known_args if is_plain else parser.parse_known_intermixed_args
     _, rest = parse(words, values)
     if rest:

@@ -1,5 +1,6 @@
 """A tool is one definition: its signature is check, static type and JSON Schema at once."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypedDict, TypeVar, Unpack, overload
@@ -289,9 +290,8 @@ class Tool(Shown, Generic[P, R]):
 def takes_context(function: Callable[..., Any]) -> bool:
     """Tell whether a handler has a parameter called ctx."""
     code = getattr(function, "__code__", None)
-    if code is None:
-        return False
-    return "ctx" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    count = code.co_argcount + code.co_kwonlyargcount if code else 0
+    return code is not None and "ctx" in code.co_varnames[:count]
 
 
 @overload
@@ -351,13 +351,7 @@ def _make(function: Callable[P, R], fields: Mapping[str, Any]) -> Tool[P, R]:
 
 
 def _is_wrong_name(name: str) -> bool:
-    return not (
-        name.isascii()
-        and name.isidentifier()
-        and name == name.lower()
-        and not name.startswith("_")
-        and len(name) <= MAX_NAME_CHARS
-    )
+    return re.fullmatch("[a-z][a-z0-9_]*", name) is None or len(name) > MAX_NAME_CHARS
 
 
 def _unwrapped(docstring: str) -> str:
