@@ -61,13 +61,16 @@ def judge(tmp_path: Path, tools: dict[str, Tool[..., Any]]) -> Judge:
         agent: str = "",
         *,
         typed: bool = False,
+        sandbox: str = "",
         **settings: Any,
     ) -> Verdict:
         lists = {
-            key: tuple(value) for key, value in settings.items() if not isinstance(value, bool)
+            key: tuple(value)
+            for key, value in settings.items()
+            if not isinstance(value, bool | str)
         }
         parsed = Settings(**{**settings, **lists})
-        session = SessionInfo("s", tmp_path, Mode(mode), agent=agent)
+        session = SessionInfo("s", tmp_path, Mode(mode), agent=agent, find_sandbox=lambda: sandbox)
         reading = nanocoder_readable(tools, session, parsed)
         session = attrs.evolve(session, readable=Readable([("policy-rules", reading)]))
         return nanocoder_before_execute(

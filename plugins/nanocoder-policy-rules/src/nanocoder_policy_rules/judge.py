@@ -132,6 +132,14 @@ def _wants_consent(case: Case) -> bool:
     return confirm is not None and confirm(case.call.arguments)
 
 
+def _allow_in_sandbox(case: Case) -> Verdict | None:
+    settings, inside = case.settings, case.session.sandbox if case.started else ""
+    if settings.sandboxed != "allow" or settings.only_managed_allow or not inside:
+        return None
+    reason = f"it runs in the sandbox {inside}"
+    return Verdict(Decision.ALLOW, reason, source=f"{_TABLE}.sandboxed", sandbox=True)
+
+
 def _allow_in_auto(case: Case) -> Verdict | None:
     if case.mode != Mode.AUTO:
         return None
@@ -193,6 +201,7 @@ _STEPS: tuple[Callable[[Case], Verdict | None], ...] = (
     _ask_to_confirm,
     _allow_calling,
     command_steps.allow_reading,
+    _allow_in_sandbox,
     _allow_in_auto,
     _allow_safe,
     _allow_edits,

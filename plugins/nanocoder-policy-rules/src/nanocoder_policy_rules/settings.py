@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from attrs import Attribute, field, frozen
 
@@ -75,7 +75,8 @@ class UncheckedSettings:
     remove the system or a home, overwrite a disk or switch the machine off are denied.
     *ask_in_steps*: whether the rules of *ask* are heard about the steps of a composed call that a
     person has agreed to as a whole. *only_managed_allow*: whether only what an administrator
-    allows counts.
+    allows counts. *sandboxed*: "allow" lets commands run unasked, in the modes ask and edits, too,
+    as long as they run in a sandbox; "ask" makes no difference.
     """
 
     deny: tuple[str, ...] = field(default=(), validator=_all_rules, metadata=_RULES)
@@ -94,6 +95,7 @@ class UncheckedSettings:
     not_secrets: tuple[str, ...] = NOT_SECRETS
     blocklist: bool = field(default=True, metadata={"tighten": "true"})
     ask_in_steps: bool = field(default=False, metadata={"tighten": "true"})
+    sandboxed: Literal["ask", "allow"] = field(default="ask", metadata={"user_only": True})
 
     @cached_property
     def all_secrets(self) -> tuple[str, ...]:

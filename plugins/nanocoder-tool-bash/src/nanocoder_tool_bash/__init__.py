@@ -61,10 +61,12 @@ def bash(
     cwd = _directory(ctx.workspace, workdir)
     argv, notes = _shell(command)
     env = environment(os.environ, settings.environment, workspace=ctx.workspace.root)
+    # The sandbox is opened before the jobs, and so closed after them.
+    argv = ctx.wrap(argv)
     jobs: Jobs = ctx.resource("jobs")
     if background:
-        return _start_job(jobs, command, ctx.wrap(argv), cwd, env)
-    with Command(ctx.wrap(argv), cwd, env, partial(ctx.progress, is_output=True)) as process:
+        return _start_job(jobs, command, argv, cwd, env)
+    with Command(argv, cwd, env, partial(ctx.progress, is_output=True)) as process:
         ended = process.finish(limits, ctx.cancelled)
         # The model learns here that a job has ended, without having to ask for it.
         notes += note_ended_jobs(jobs)

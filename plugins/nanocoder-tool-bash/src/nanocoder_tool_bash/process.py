@@ -21,6 +21,7 @@ from nanocoder_tool_bash.process_wait import KILLED_S, CancelPipe, Limits, Proce
 from nanocoder_tool_bash.watchdog import watchdog
 
 SHELL: Final = "/bin/sh"
+SHELLS: Final = ("/bin/bash", SHELL)
 # The command starts after its watchdog knows it, so that it ends even if we are killed at once.
 WAIT_FOR_GO: Final = 'read -r go && exec "$@" </dev/null'
 
@@ -52,6 +53,7 @@ class Command:
         guard()
         brand = new_brand()
         self._started = time.monotonic()
+        self._sandbox = "" if argv[0] in SHELLS else Path(argv[0]).name
         self._process = _spawn(argv, cwd, {**env, VARIABLE: brand.text})
         self._family = Family(brand, self._process.pid)
         watchdog().add(self._process.pid)
@@ -82,7 +84,8 @@ class Command:
             wait.run(self._started, cancel_pipe)
         finally:
             cancel_pipe.close()
-        leftovers = self._family.end()
+        # The process of a sandbox that reaps the others ends a moment after the command.
+        leftovers = [name for name in self._family.end() if name != self._sandbox]
         for capture in captures:
             capture.drain()
         self._live.finish()

@@ -68,9 +68,9 @@ def dev_server(
     id: Annotated[str, "Server."] = "",  # noqa: A002 - the name in the tool's schema
 ) -> ToolResult:
     """Run background servers."""
-    servers: Servers = ctx.resource("servers")
     if action == "start":
-        return _start(ctx, servers, command, port)
+        return _start(ctx, command, port)
+    servers: Servers = ctx.resource("servers")
     if action == "stop":
         return _stop(servers, id)
     if action == "check_port":
@@ -118,7 +118,7 @@ def _open_servers(_session: SessionInfo, _settings: Any) -> Servers:
     return Servers()
 
 
-def _start(ctx: ToolContext, servers: Servers, command: str, port: int) -> ToolResult:
+def _start(ctx: ToolContext, command: str, port: int) -> ToolResult:
     if not command.strip():
         raise _missing_error("command", "start")
     if port and is_listening(port):
@@ -133,7 +133,9 @@ def _start(ctx: ToolContext, servers: Servers, command: str, port: int) -> ToolR
     env |= {"PORT": str(port)} if port else {}
     shell = [BASH, "--norc", "--noprofile", "-c"] if Path(BASH).exists() else [SH, "-c"]
     ctx.cancelled.check()
-    argv = ctx.wrap([*shell, command])
+    argv = ctx.wrap([*shell, command], [port] if port else [])
+    # Opened after the sandbox, the servers are stopped before it is closed.
+    servers: Servers = ctx.resource("servers")
     server = servers.run(command, argv, ctx.working_directory, env, port)
     try:
         ready = _wait(ctx, server, settings)

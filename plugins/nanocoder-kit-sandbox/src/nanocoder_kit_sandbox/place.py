@@ -1,0 +1,170 @@
+"""Where a workspace's sandboxes keep their own files, and what they leave in the workspace.
+
+A name that must not appear is held by an empty folder while something runs inside. Each process
+inside holds a lock, so that the last one to end has these folders removed.
+"""
+
+import fcntl
+import hashlib
+import os
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from nanocoder import SessionInfo, ToolError
+
+from nanocoder_kit_sandbox.survey import Surveyed
+
+LOOK_S: Final = 0.2
+"""How often is looked whether everything inside has ended."""
+START_S: Final = 0.2
+"""How long a sandbox may take from its first folder until it holds the lock."""
+COMMONDIR: Final = ".git/commondir"
+"""A file that would make git read its settings elsewhere."""
+END_S: Final = 1.0
+"""How long a sandbox may take to end after the command in it."""
+OWN_SETTINGS: Final = b".\n"
+
+
+def unavailable(name: str, why: str) -> ToolError:
+    """Return the error of a sandbox that cannot be used."""
+    message = f"the sandbox {name!r}, which is configured, cannot be used: {why}"
+    return ToolError(message, error_class="sandbox_unavailable")
+
+
+class Place:
+    """The files of the sandboxes of one workspace; *tmp* is /tmp of one session.
+
+    *lock* is held by all that runs inside. *nothing* is a file that nobody may read,
+    *commondir* one that says of a repository that its settings are its own.
+    Raises: ToolError (sandbox_unavailable) where there is no place for them.
+    """
+
+    def __init__(self, session: SessionInfo) -> None:
+        self._root = str(session.cwd)
+        digest = hashlib.sha256(os.fsencode(self._root)).hexdigest()[:16]
+        base = Path(tempfile.gettempdir(), f"nanocoder-sandbox-{os.getuid()}", digest)
+        try:
+            _make_ours(base.parent)
+            _make_ours(base)
+            self.lock = _make_file(base / "lock", 0o600)
+            self.nothing = _make_file(base / "nothing", 0o000)
+            self.commondir = _make_file(base / "commondir", 0o600)
+            self.commondir.write_bytes(OWN_SETTINGS)
+            self.tmp = Path(tempfile.mkdtemp(prefix="tmp-", dir=base))
+        except OSError as error:
+            problem = error.strerror or str(error)
+            raise unavailable("sandbox", f"{base} cannot be used: {problem}") from error
+        self.socket = self.tmp.with_suffix(".socket")
+        self._names = base / "held"
+        self._watch: threading.Thread | None = None
+        self._guard = threading.Lock()
+        self._closed = threading.Event()
+        with suppress(OSError):  # of a session that was killed
+            self._clean()
+
+    def hold(self, missing: Iterable[str], *, git: bool) -> None:
+        """Take note that a sandbox is about to start that puts empty folders at *missing*.
+
+        With *git* it also holds the file by which git would read its settings elsewhere.
+        """
+        names = {*missing, *([COMMONDIR] if git else [])}
+        with self._guard:
+            os.utime(self.lock)
+            if git:
+                self._hold_commondir()
+            noted = self._noted_names()
+            if not names <= noted:
+                self._names.write_text("\n".join(sorted(noted | names)), encoding="utf-8")
+            if names and (self._watch is None or not self._watch.is_alive()):
+                self._watch = threading.Thread(target=self._await_end, daemon=True)
+                self._watch.start()
+
+    def without_held(self, names: Surveyed) -> Surveyed:
+        """Return *names* with those as missing that only an earlier command's folders hold."""
+        with self._guard:
+            noted = self._noted_names()
+            own = [name for name in names.protected if self._is_held(name, noted)]
+        protected = tuple(name for name in names.protected if name not in own)
+        return names._replace(protected=protected, missing=(*names.missing, *own))
+
+    def _is_held(self, name: str, noted: set[str]) -> bool:
+        path = f"{self._root}/{name}"
+        if not os.path.lexists(path):  # removed since it was looked for
+            return "/" not in name
+        return name in noted and os.path.isdir(path) and not os.listdir(path)
+
+    def close(self) -> None:
+        """Remove what is left in the workspace, if nothing runs inside, and the session's /tmp."""
+        self._closed.set()
+        with suppress(OSError):
+            time.sleep(max(0.0, min(START_S, self._start_ends_s())))
+            until = time.monotonic() + END_S
+            while not self._clean() and time.monotonic() < until:
+                time.sleep(END_S / 50)
+        shutil.rmtree(self.tmp, ignore_errors=True)
+        self.socket.unlink(missing_ok=True)
+
+    def _hold_commondir(self) -> None:
+        # Not an empty file, which would stop git outside as long as something runs inside.
+        with suppress(FileExistsError), open(f"{self._root}/{COMMONDIR}", "xb") as file:
+            file.write(OWN_SETTINGS)
+
+    def _await_end(self) -> None:
+        while not self._closed.wait(LOOK_S):
+            if self._start_ends_s() > 0:
+                continue
+            with self._guard:
+                if self._clean():
+                    self._watch = None
+                    return
+
+    def _start_ends_s(self) -> float:
+        return os.stat(self.lock).st_mtime + START_S - time.time()
+
+    def _clean(self) -> bool:
+        """Remove the folders if nothing runs inside; tell whether nothing does."""
+        with open(self.lock, "r+b") as file:
+            try:
+                fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                return False
+            self._remove_held(self._noted_names())
+        return True
+
+    def _noted_names(self) -> set[str]:
+        try:
+            return set(self._names.read_text(encoding="utf-8").split("\n")) - {""}
+        except OSError:
+            return set()
+
+    def _remove_held(self, names: Iterable[str]) -> None:
+        for name in names:
+            path = Path(self._root, name)
+            with suppress(OSError):  # gone, or no longer empty
+                if name != COMMONDIR:
+                    path.rmdir()
+                elif path.read_bytes() in (OWN_SETTINGS, b""):
+                    path.unlink()
+        with suppress(OSError):
+            self._names.unlink()
+
+
+def _make_ours(folder: Path) -> None:
+    """Make a directory that is ours alone; raises OSError where another user has it."""
+    with suppress(FileExistsError):
+        folder.mkdir(mode=0o700)
+    facts = folder.lstat()
+    if facts.st_uid != os.getuid() or folder.is_symlink() or facts.st_mode & 0o077:
+        raise PermissionError(f"{folder} belongs to somebody else, or others may write to it")
+
+
+def _make_file(path: Path, mode: int) -> Path:
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW, mode))
+    return path

@@ -1,0 +1,45 @@
+"""The settings that all sandboxes have."""
+
+from attrs import field, frozen
+
+_ONLY_USER = {"user_only": True}
+
+
+def _all_hosts(_: object, __: object, texts: tuple[str, ...]) -> None:
+    if texts:
+        from nanocoder_kit_net import parse_host_rules
+
+        parse_host_rules(texts)
+
+
+def _all_addresses(_: object, __: object, texts: tuple[str, ...]) -> None:
+    if texts:
+        from nanocoder_kit_net import parse_rules
+
+        parse_rules(texts)
+
+
+@frozen
+class Settings:
+    """The table of a sandbox's plugin.
+
+    *hosts*: the only hosts that programs inside reach, "example.org" or "*.example.org".
+    *addresses*: those of them that are not public, as in "10.0.0.0/8". *network*: whether programs
+    reach every host, and this machine. *writable*: paths that they may change besides the
+    workspace, and protected names of the workspace that they may change, too; "~" is your home.
+    *hidden*: paths that they cannot read, besides credentials in your home and what nanocoder
+    keeps. The rest are limits of each process: *cpu_s* seconds of the processor, *memory_mb* of
+    memory, *open_files* and *file_mb*, how large a file may get; and *processes*, how many there
+    may be at once. 0: no limit.
+    """
+
+    hosts: tuple[str, ...] = field(default=(), validator=_all_hosts, metadata=_ONLY_USER)
+    addresses: tuple[str, ...] = field(default=(), validator=_all_addresses, metadata=_ONLY_USER)
+    network: bool = field(default=False, metadata=_ONLY_USER)
+    writable: tuple[str, ...] = field(default=(), metadata=_ONLY_USER)
+    hidden: tuple[str, ...] = field(default=(), metadata={"tighten": "union"})
+    cpu_s: int = field(default=3_600, metadata=_ONLY_USER)
+    memory_mb: int = field(default=8_192, metadata=_ONLY_USER)
+    processes: int = field(default=2_048, metadata=_ONLY_USER)
+    open_files: int = field(default=8_192, metadata=_ONLY_USER)
+    file_mb: int = field(default=10_240, metadata=_ONLY_USER)

@@ -1,0 +1,55 @@
+"""bwrap: what tools start sees the system read-only, and cannot leave the workspace."""
+
+from typing import Any
+
+from nanocoder import Resource, Sandbox, SessionInfo, ToolError, hookimpl
+
+# Every start imports this module; what runs bubblewrap is imported at the first command.
+
+
+@hookimpl
+def nanocoder_settings() -> type:
+    """Return the class of the table [plugins.sandbox-bwrap]."""
+    from nanocoder_kit_sandbox import Settings
+
+    return Settings
+
+
+@hookimpl
+def nanocoder_sandboxes() -> list[Sandbox]:
+    """Offer bubblewrap, and "auto", which is bubblewrap where it works and nothing elsewhere."""
+    return [Sandbox("bwrap", in_force), Sandbox("auto", in_force_if_possible)]
+
+
+@hookimpl
+def nanocoder_resources() -> list[Resource]:
+    """Keep a session's /tmp, and what is held in its workspace, until it ends."""
+    return [Resource(name, open_sandbox) for name in ("bwrap", "auto")]
+
+
+def in_force(settings: Any) -> str:  # noqa: ARG001 - each setting works where bubblewrap does
+    """Return "bwrap"; raises ToolError (sandbox_unavailable) where bubblewrap does not work."""
+    from nanocoder_kit_sandbox import unavailable
+
+    from nanocoder_sandbox_bwrap.program import problem
+
+    if why := problem():
+        raise unavailable("bwrap", why)
+    return "bwrap"
+
+
+def in_force_if_possible(settings: Any) -> str:
+    """Return "bwrap", or "" where bubblewrap does not work: rules then ask as without a sandbox."""
+    try:
+        return in_force(settings)
+    except ToolError:
+        return ""
+
+
+def open_sandbox(session: SessionInfo, settings: Any) -> Any:
+    """Return the sandbox of one session."""
+    from nanocoder_kit_sandbox import Settings
+
+    from nanocoder_sandbox_bwrap.bubblewrap import Bubblewrap
+
+    return Bubblewrap(session, settings or Settings())

@@ -1,0 +1,82 @@
+"""A session whose commands run in bubblewrap, as a person configures it."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+NANOCODER = [sys.executable, "-P", "-m", "nanocoder"]
+
+
+@pytest.fixture
+def nanocoder(tmp_path):
+    """Run the command in a workspace, with a configuration."""
+    workspace, config = tmp_path / "ws", tmp_path / "home/.config/nanocoder/config.toml"
+    workspace.mkdir()
+    config.parent.mkdir(parents=True)
+
+    def run(settings, *arguments, path=os.environ["PATH"]):
+        config.write_text(settings)
+        return subprocess.run(
+            [*NANOCODER, *arguments],
+            cwd=workspace,
+            env={"PATH": path, "HOME": str(tmp_path / "home"), "LANG": "C.UTF-8"},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    return run
+
+
+def call(nanocoder, command, settings='sandbox = "bwrap"', **more):
+    arguments = json.dumps({"command": command, **more.pop("arguments", {})})
+    options = ("--mode", "auto", "--output", "json")
+    return json.loads(nanocoder(settings, "call", "bash", arguments, *options, **more).stdout)
+
+
+@pytest.mark.needs("bwrap")
+@pytest.mark.contract("E1")
+def test_commands_run_inside(nanocoder, tmp_path):
+    attack = f"echo x > /etc/pwn; echo x > {tmp_path}/pwn"
+    result = call(nanocoder, f"{attack}; echo y > mine; echo $PPID")
+    assert "Read-only file system" in result["data"]["stderr"]
+    assert not (tmp_path / "pwn").exists()
+    assert (tmp_path / "ws/mine").read_text() == "y\n"
+    assert result["data"]["stdout"] == "1\n"
+    assert result["metadata"]["ended"] == []
+
+
+@pytest.mark.needs("bwrap")
+def test_jobs_run_inside(nanocoder, tmp_path):
+    command = f"echo x > {tmp_path}/pwn; echo y > mine"
+    call(nanocoder, command, arguments={"background": True})
+    assert not (tmp_path / "pwn").exists()
+
+
+@pytest.mark.needs("bwrap")
+def test_the_doctor_says_what_commands_run_in(nanocoder):
+    assert "commands run in bwrap" in nanocoder('sandbox = "bwrap"', "doctor").stdout
+
+
+def test_without_the_program_each_command_is_refused(nanocoder, tmp_path):
+    result = call(nanocoder, "echo x > mine", path=os.path.dirname(sys.executable))
+    assert result["error_class"] == "sandbox_unavailable"
+    assert "install the package bubblewrap" in result["output"]
+    assert not (tmp_path / "ws/mine").exists()
+    done = nanocoder('sandbox = "bwrap"', "doctor", path=os.path.dirname(sys.executable))
+    assert done.returncode == 1
+    assert "config.toml:1: the sandbox 'bwrap'" in done.stdout
+
+
+@pytest.mark.needs("bwrap")
+def test_a_bwrap_of_the_workspace_is_not_started(nanocoder, tmp_path):
+    fake = tmp_path / "ws/bwrap"
+    fake.write_text(f"#!/bin/sh\ntouch {tmp_path}/pwn\n")
+    fake.chmod(0o755)
+    result = call(nanocoder, "echo inside", path=f"{tmp_path}/ws:{os.environ['PATH']}")
+    assert result["data"]["stdout"] == "inside\n"
+    assert not (tmp_path / "pwn").exists()
