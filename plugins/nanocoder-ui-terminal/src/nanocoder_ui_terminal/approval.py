@@ -233,6 +233,8 @@ def _answer_of(
 ) -> ApprovalAnswer:
     if any(each.quits for each in questions):
         return question.refuse()
+    if len(questions) > 1:
+        question.terminal.write("\n")
     ask_alone = partial(_ask_alone, question, settings)
     return _until_answered(question, ask_alone) or question.refuse(question.why_not)
 
