@@ -104,13 +104,15 @@ def events():
 
 
 def makes_event(function):
-    """Tell the class `Event` and the method `event` of a call in flight."""
+    """Tell the class `Event`, and the methods `event` and `change` of a call in flight."""
     name = ast.unparse(function)
-    return name == "Event" or name.endswith(".event")
+    return name == "Event" or name.endswith((".event", "flight.change"))
 
 
 def events_of(node, named, made):
     data = [node.args[1]] if len(node.args) > 1 else []
+    if ast.unparse(node.func).endswith("flight.change"):
+        data, named = [ast.Name("arguments")], {"arguments": ["arguments"]}
     keys = [keyword.arg for keyword in node.keywords if keyword.arg is not None]
     data += [keyword.value for keyword in node.keywords if keyword.arg is None]
     for part in data:
@@ -123,7 +125,7 @@ def events_of(node, named, made):
     kind = node.args[0]
     if isinstance(kind, ast.Constant):
         yield kind.value, keys
-    elif isinstance(kind, ast.Name):  # a refused call is told as one of two
+    elif isinstance(kind, ast.Name) and "arguments" not in keys:  # a refused call is one of two
         yield from (("call.denied", keys), ("call.failed", keys))
 
 

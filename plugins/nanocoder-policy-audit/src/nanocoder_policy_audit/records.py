@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from functools import cache
 from hashlib import sha256
-from importlib import metadata
 from typing import Any, Final
 
 from nanocoder import Event, __version__
@@ -84,6 +83,8 @@ RECORDS: Final[Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]]] = {
 @cache
 def _version_of(plugin: str) -> str:
     """Return the version of an installed plugin, "" if it is none of the usual name."""
+    from importlib import metadata  # many runs make no call
+
     try:
         return metadata.version(PREFIX + plugin) if plugin else ""
     except metadata.PackageNotFoundError:
