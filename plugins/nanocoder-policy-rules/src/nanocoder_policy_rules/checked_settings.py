@@ -24,7 +24,7 @@ def _check(settings: object, attribute: "Attribute[Any]", tables: tuple[RuleTabl
 
 
 @frozen(eq=False, repr=False, slots=False)
-class Settings(UncheckedSettings):
-    """The table [plugins.policy-rules]. A project's file may add to *deny*, *ask* and *secrets*."""
+class Settings(UncheckedSettings):  # noqa: D101
+    __doc__ = UncheckedSettings.__doc__  # people read there what each setting is
 
     rules: tuple[RuleTable, ...] = field(default=(), validator=_check, metadata=TABLES)
