@@ -179,3 +179,25 @@ def test_a_port_that_is_taken_is_an_error_in_words(web, nanocoder):
     assert done.returncode == 2
     assert done.stderr.startswith(f"nanocoder: cannot listen on port {port}: ")
     assert nanocoder("web", "--port", "70000").returncode == 2
+
+
+@pytest.mark.contract("W13")
+@pytest.mark.parametrize(("names", "is_written"), [(("Ann", "Bob"), True), (("Ann", "ann"), False)])
+def test_two_people_approve_a_call_each_by_a_name_of_their_own(web, nanocoder, names, is_written):
+    config = nanocoder.home / ".config" / "nanocoder" / "config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text(
+        '[plugins.profile-high-control]\nactive = true\npersons = 2\ntools = ["write_file"]\n'
+    )
+    server = web({"calls": [WRITE]}, {"text": "Done."})
+    server.login()
+    server.post("prompt", text="Write a file")
+    last = 0
+    for name in names:
+        question = question_of(server, last)
+        last = question["number"]
+        answer = {"question": question["question"], "digest": question["digest"]}
+        server.post("answer", **answer, approved=True, actor=name)
+    server.until("finished")
+    assert "approved by Ann" in question["facts"]
+    assert (nanocoder.cwd / "a.txt").exists() == is_written

@@ -56,6 +56,7 @@ def listen(port: int) -> socket.socket:
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((ADDRESS, port))
+        listener.listen()  # a browser may come before the server has started
     except OSError as error:
         listener.close()
         why = error.strerror or str(error)

@@ -202,6 +202,7 @@ def _facts(request: ApprovalRequest, session: SessionInfo) -> Sequence[str]:
     facts += [f"effects: {', '.join(sorted(map(str, request.effects)))}"] if request.effects else []
     facts += [f"from {request.plugin}"] if request.plugin else []
     facts += [f"asked by the sub-agent {session.agent}"] if session.agent else []
+    facts += [f"approved by {', '.join(request.approved_by)}"] if request.approved_by else []
     facts += [f"steps: {', '.join(request.steps)}"] if request.steps else []
     facts += [f"refused after {request.timeout_s:g} s"] if request.timeout_s else []
     return facts

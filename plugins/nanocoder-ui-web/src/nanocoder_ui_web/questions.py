@@ -50,6 +50,7 @@ class Questions:
             arguments=answer.get("arguments"),
             always=answer.get("always") is True,
             scope=str(answer.get("scope") or ""),
+            actor=str(answer.get("actor") or ""),
         )
 
     def ask(self, question: Question, cancelled: Cancel) -> str | None:

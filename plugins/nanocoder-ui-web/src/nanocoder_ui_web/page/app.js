@@ -123,7 +123,7 @@ function approvalCard(entry) {
   const reason = element("input", { "aria-label": "Why not, for the model", placeholder: "Why not? The model reads it" });
   const draft = element("textarea", { rows: 8, "aria-label": "Arguments", spellcheck: "false", hidden: true });
   draft.value = entry.arguments;
-  const send = (values) => answer(card, entry.question, { digest: entry.digest, ...values });
+  const send = (values) => answer(card, entry.question, { digest: entry.digest, actor: find("name").value, ...values });
   const approve = () => {
     const chosen = scope.value;
     send({
@@ -360,6 +360,8 @@ async function submit(event) {
   if (!problem) prompt.value = "";
 }
 
+find("name").value = sessionStorage.getItem("name") ?? "";
+find("name").addEventListener("change", (event) => sessionStorage.setItem("name", event.target.value));
 log.addEventListener("scroll", () => { follows = log.scrollHeight - log.scrollTop - log.clientHeight < 80; });
 new ResizeObserver(follow).observe(log);
 find("form").addEventListener("submit", submit);
