@@ -28,7 +28,14 @@ def turns():
 
 KILLED = """
 import os, signal, sys
-os.fsync = lambda _: os.kill(os.getpid(), signal.SIGKILL)
+fsync = os.fsync
+
+def killing(descriptor):
+    if "/work/src/" in os.readlink(f"/proc/self/fd/{descriptor}"):
+        os.kill(os.getpid(), signal.SIGKILL)
+    fsync(descriptor)
+
+os.fsync = killing
 from nanocoder.cli import main
 main()
 """

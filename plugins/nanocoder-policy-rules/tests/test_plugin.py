@@ -24,7 +24,9 @@ def test_a_project_may_add_to_what_is_strict_and_to_nothing_else():
         "not_secrets": None,
         "blocklist": "true",
         "ask_in_steps": "true",
+        "sandboxed": None,
     }
+    assert attrs.fields(Settings).sandboxed.metadata["user_only"]
 
 
 def test_it_imports_nothing_slow():

@@ -90,7 +90,7 @@ TODAY = NOW.date()
         (TODAY + timedelta(days=1), True),
         (TODAY, True),
         (TODAY - timedelta(days=1), False),
-        (NOW + timedelta(minutes=5), True),
+        (NOW + timedelta(hours=12), True),
         (NOW - timedelta(seconds=1), False),
         (NOW.replace(tzinfo=None) - timedelta(seconds=1), False),
     ],

@@ -207,6 +207,7 @@ def test_a_server_that_does_not_list_its_models_still_answers(monkeypatch):
 @pytest.mark.contract("NT-64")
 def test_a_token_that_is_renewed_in_its_file_is_used_at_once(monkeypatch, tmp_path):
     token = tmp_path / "token"
+    token.touch(mode=0o600)
     monkeypatch.setenv("VERTEX_ACCESS_TOKEN_FILE", str(token))
     with ScriptedServer(events(END, b"[DONE]")) as server:
         monkeypatch.setenv("VERTEX_BASE_URL", server.url)

@@ -65,7 +65,7 @@ def test_the_model_reads_which_hunks_were_left_out(ask, workspace, state):
         talk.see(f"Make hunk {number} of 3?").type(answer)
     talk.see("All done.")
     assert (workspace / "f.txt").read_text() == text(20)
-    journals = " ".join(path.read_text() for path in state.rglob("*.jsonl"))
+    journals = " ".join(path.read_text() for path in (state / "sessions").rglob("*.jsonl"))
     assert "a person who left out hunks 1 and 3 of 3" in journals
 
 

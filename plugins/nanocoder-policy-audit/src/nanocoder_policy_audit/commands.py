@@ -136,5 +136,8 @@ def _problems(log: AuditLog, anchor: str = "") -> Iterator[Problem]:
 
 
 def _line_of(record: Mapping[str, Any]) -> str:
-    facts = (f"{name}={value}" for name, value in record.items() if name not in LEFT_OUT and value)
+    # The tool first: a line is cut where the terminal ends, and names of models are long.
+    names = [name for name, value in record.items() if name not in LEFT_OUT and value]
+    names.sort(key=lambda name: name != "tool")
+    facts = (f"{name}={record[name]}" for name in names)
     return f"{record['seq']} {record['at']} {record['event']} {' '.join(facts)}"
