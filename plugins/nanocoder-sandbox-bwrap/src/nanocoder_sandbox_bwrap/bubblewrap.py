@@ -35,6 +35,7 @@ VARIABLES: Final = (
     *("--unsetenv", "XDG_RUNTIME_DIR", "--unsetenv", "DOCKER_HOST"),
 )
 SOCKET: Final = "/run/nanocoder.socket"
+BRIDGE: Final = "/run/nanocoder.bridge.py"
 PORT: Final = 3128
 PROXY_VARIABLES: Final = ("http_proxy", "https_proxy", "all_proxy")
 UNREADABLE: Final = ("--perms", "0000", "--tmpfs")
@@ -95,6 +96,7 @@ class Bubblewrap:
                 settings = self._settings
                 self._proxy = Proxy(self._place.socket, settings.hosts, settings.addresses)
         yield from ("--ro-bind", str(self._place.socket), SOCKET)
+        yield from ("--ro-bind", bridge.__file__, BRIDGE)
         address = f"http://127.0.0.1:{PORT}"
         for name in PROXY_VARIABLES:
             yield from ("--setenv", name, address, "--setenv", name.upper(), address)
@@ -103,7 +105,8 @@ class Bubblewrap:
 
     @property
     def _bridge(self) -> tuple[str, ...]:
-        return (sys.executable, "-I", "-S", bridge.__file__, SOCKET, str(PORT))
+        # Where nanocoder is installed may be hidden inside; the interpreter is of the system.
+        return (os.path.realpath(sys.executable), "-I", "-S", BRIDGE, SOCKET, str(PORT))
 
     def _writable(self) -> Iterator[str]:
         for name in self._settings.writable:
