@@ -1,6 +1,7 @@
 """Who may talk to the server: the browser with the link, and no other page, host or program."""
 
 import socket
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
@@ -101,6 +102,15 @@ def test_the_server_listens_on_the_loopback_only(web):
             pytest.raises(OSError, match=r"refused|unreachable|assign"),
         ):
             other.connect((address, port))
+
+
+def test_a_link_that_many_use_at_once_works_for_one():
+    access = Access()
+    for _ in range(20):
+        token = access.invite()
+        with ThreadPoolExecutor(8) as pool:
+            keys = list(pool.map(access.exchange, [token] * 8))
+        assert len([key for key in keys if key]) == 1
 
 
 def test_a_key_is_compared_as_a_whole():

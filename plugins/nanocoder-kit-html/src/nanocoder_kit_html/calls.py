@@ -25,13 +25,13 @@ def calls_html(calls: Sequence[ToolCall], results: Sequence[ToolResult]) -> Iter
         yield call_html(call, result)
 
 
-def call_html(call: ToolCall, result: ToolResult | None) -> str:
-    """Return a call with its arguments and, if it has one, its result."""
+def call_html(call: ToolCall, result: ToolResult | None, *, missing: str = "no result") -> str:
+    """Return a call with its arguments and its result; *missing* says why there is none."""
     edited = ", edited by a person" if call.edited else ""
     if result is not None and result.is_error:
         outcome, status = "failed", result.error_class or "failed"
     else:
-        outcome, status = "ok", "done" if result else "no result"
+        outcome, status = "ok", "done" if result else missing
     arguments = json.dumps(dict(call.arguments), indent=2, ensure_ascii=False, default=str)
     parts = [
         '<details class="call"><summary>',

@@ -1,4 +1,4 @@
-"""High control: nothing but reading without a policy file that names the tool."""
+"""High control: a tool that does more than read runs only if the settings name it."""
 
 from typing import Any, Final
 

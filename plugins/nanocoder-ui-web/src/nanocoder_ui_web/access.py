@@ -7,6 +7,7 @@ a cookie, so neither another page nor another server on the same machine can use
 
 import hmac
 import secrets
+import threading
 from typing import Final
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -31,31 +32,38 @@ MAX_BODY_BYTES: Final = 4_194_304
 
 
 class Access:
-    """The links that were not used yet, and the keys of the browsers that used one."""
+    """The links that were not used yet, and the keys of the browsers that used one.
+
+    Its methods may be called from any thread.
+    """
 
     def __init__(self) -> None:
+        self._lock = threading.Lock()
         self._tokens: set[str] = set()
         self._keys: set[str] = set()
 
     def invite(self) -> str:
         """Return a new token for one browser."""
         token = secrets.token_urlsafe(32)
-        self._tokens.add(token)
+        with self._lock:
+            self._tokens.add(token)
         return token
 
     def exchange(self, token: str) -> str | None:
         """Return the key for a token that was not used before."""
-        unused = _among(token, self._tokens)
-        if unused is None:
-            return None
-        self._tokens.discard(unused)
         key = secrets.token_urlsafe(32)
-        self._keys.add(key)
+        with self._lock:
+            unused = _among(token, self._tokens)
+            if unused is None:
+                return None
+            self._tokens.discard(unused)
+            self._keys.add(key)
         return key
 
     def has(self, key: str) -> bool:
         """Tell whether *key* is the key of a browser."""
-        return _among(key, self._keys) is not None
+        with self._lock:
+            return _among(key, self._keys) is not None
 
 
 def _among(text: str, secret_texts: set[str]) -> str | None:

@@ -26,7 +26,6 @@ FILES: Final = {
     "/app.js": (PAGE / "app.js", "text/javascript"),
     "/conversation.css": (STYLES, "text/css"),
 }
-MAX_INVITATIONS: Final = 20
 PING_S: Final = 15
 
 Act = Callable[[Mapping[str, Any]], Mapping[str, Any] | None]

@@ -146,7 +146,7 @@ class Entries:
         )
 
     def _on_started(self, event: Event) -> None:
-        html = call_html(self._calls[event.call_id], None).replace("no result", "running", 1)
+        html = call_html(self._calls[event.call_id], None, missing="running")
         self.feed.add("call", {"call": event.call_id, "html": html}, is_piece=True)
 
     def _on_progress(self, event: Event) -> None:

@@ -84,12 +84,6 @@ class Feed:
             with self._lock:
                 self._readers.discard(reader)
 
-    @property
-    def reader_count(self) -> int:
-        """How many browsers read now."""
-        with self._lock:
-            return len(self._readers)
-
 
 @define(eq=False)
 class _Reader:
