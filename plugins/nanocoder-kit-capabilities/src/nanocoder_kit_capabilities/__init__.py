@@ -1,0 +1,33 @@
+"""What a plugin declares that it does, and what its code does, read without running any of it."""
+
+from nanocoder_kit_capabilities.capabilities import KINDS, NONE, Capabilities
+from nanocoder_kit_capabilities.distributions import (
+    Package,
+    distributions_in,
+    packages_in,
+    runs_at_start,
+    start_files,
+)
+from nanocoder_kit_capabilities.manifest import FILE, Manifest, ManifestError, read_manifest
+from nanocoder_kit_capabilities.outline import Outline, OutlinedTool, outline
+from nanocoder_kit_capabilities.scan import Use, scan
+
+__all__ = [
+    "FILE",
+    "KINDS",
+    "NONE",
+    "Capabilities",
+    "Manifest",
+    "ManifestError",
+    "Outline",
+    "OutlinedTool",
+    "Package",
+    "Use",
+    "distributions_in",
+    "outline",
+    "packages_in",
+    "read_manifest",
+    "runs_at_start",
+    "scan",
+    "start_files",
+]

@@ -1,0 +1,19 @@
+"""The base of everything that uses git: what a repository would start, and git that starts none."""
+
+from nanocoder_kit_git.arriving import problem_of_index, reason_not_harmless
+from nanocoder_kit_git.index import Entry, tracked_files
+from nanocoder_kit_git.plain import reason_not_plain
+from nanocoder_kit_git.repositories import Repository, find_repository, is_like_bare
+from nanocoder_kit_git.run import git
+
+__all__ = [
+    "Entry",
+    "Repository",
+    "find_repository",
+    "git",
+    "is_like_bare",
+    "problem_of_index",
+    "reason_not_harmless",
+    "reason_not_plain",
+    "tracked_files",
+]

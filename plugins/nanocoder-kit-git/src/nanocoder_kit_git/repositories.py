@@ -1,0 +1,122 @@
+"""Which repository git uses in a folder, found as git finds it, without starting git."""
+
+import os
+import re
+from collections.abc import Container
+from typing import Final, NamedTuple
+
+GIT: Final = ".git"
+MAX_BYTES: Final = 262_144
+HEAD: Final = "HEAD"
+OF_BARE: Final = ("commondir", "config", "config.worktree", "gitdir", "objects", "refs")
+"""Names that make a folder with a HEAD a repository; `commondir` leads to where the others are."""
+REDIRECTING: Final = (
+    *("GIT_DIR", "GIT_COMMON_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"),
+    *("GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES"),
+)
+"""Variables by which git uses other places than those that it finds."""
+_HEAD: Final = re.compile(rb"ref: refs/|[0-9a-f]{40}")
+
+
+class Repository(NamedTuple):
+    """Where git keeps what belongs to a folder's repository.
+
+    *top* is the folder where it was found. *own* has what belongs to this checkout, such as its
+    index; *common* has what several checkouts share, such as the settings. *problem* tells why git
+    may use another repository than this, else "".
+    """
+
+    top: str
+    own: str
+    common: str
+    problem: str = ""
+
+
+def find_repository(folder: str | os.PathLike[str]) -> Repository | None:
+    """Return the repository nearest to *folder*, or None where there is none.
+
+    A folder that only looks like a repository is returned, too, with its problem.
+    """
+    place = os.path.realpath(folder)
+    while True:
+        repository = _repository_at(place)
+        if repository is not None:
+            return repository
+        above = os.path.dirname(place)
+        if above == place:
+            return None
+        place = above
+
+
+def is_like_bare(names: Container[str]) -> bool:
+    """Tell whether git may take a folder with *names* in it for a repository without a `.git`.
+
+    Too much counts rather than too little: what the names hold is not looked at.
+    """
+    return HEAD in names and any(name in names for name in OF_BARE)
+
+
+def read_start(path: str) -> bytes:
+    """Return at most MAX_BYTES of a file; b"" when it is missing, unreadable or none."""
+    try:
+        if not os.path.isfile(path):  # a named pipe would block
+            return b""
+        with open(path, "rb") as file:
+            return file.read(MAX_BYTES)
+    except (OSError, ValueError):  # ValueError: a name with a NUL
+        return b""
+
+
+def _repository_at(folder: str) -> Repository | None:
+    git = os.path.join(folder, GIT)
+    if os.path.isdir(git):
+        repository = _stores(folder, git)
+        if not _is_complete(repository):
+            return repository._replace(problem=f"{git} is no repository, so git looks for another")
+        if os.path.lexists(f"{git}/commondir"):  # only checkouts behind a file have one
+            return repository._replace(problem=f"{git}/commondir leads to another repository")
+        return repository
+    if os.path.lexists(git):  # of a worktree or a submodule
+        return _behind_file(folder, git)
+    if _has_head(folder) and is_like_bare(_present(folder)):
+        repository = _stores(folder, folder)
+        return repository._replace(
+            problem=f"{folder} is itself a bare repository, or looks like one"
+        )
+    return None
+
+
+def _has_head(folder: str) -> bool:
+    head = os.path.join(folder, HEAD)
+    return os.path.lexists(head) and (os.path.islink(head) or not os.path.isdir(head))
+
+
+def _present(folder: str) -> set[str]:
+    """Return the names of a repository that are in *folder*, as its file system compares names."""
+    return {name for name in (HEAD, *OF_BARE) if os.path.lexists(os.path.join(folder, name))}
+
+
+def _behind_file(folder: str, git: str) -> Repository:
+    start, _, place = _read_path(git).partition(": ")
+    repository = _stores(folder, os.path.realpath(os.path.join(folder, place or GIT)))
+    if start != "gitdir" or not place or not _is_complete(repository):
+        return repository._replace(problem=f"{git} names no repository")
+    return repository
+
+
+def _stores(folder: str, own: str) -> Repository:
+    shared = _read_path(os.path.join(own, "commondir"))
+    return Repository(folder, own, os.path.realpath(os.path.join(own, shared)) if shared else own)
+
+
+def _read_path(path: str) -> str:
+    """Return the path in a file; for git, too, it ends at a NUL."""
+    content = read_start(path).rstrip(b"\r\n")
+    return os.fsdecode(content.partition(b"\0")[0])
+
+
+def _is_complete(repository: Repository) -> bool:
+    """Tell whether git surely takes this for a repository, and does not search further up."""
+    if _HEAD.match(read_start(os.path.join(repository.own, "HEAD"))) is None:
+        return False
+    return all(os.path.isdir(os.path.join(repository.common, name)) for name in ("objects", "refs"))
