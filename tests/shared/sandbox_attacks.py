@@ -327,3 +327,35 @@ def test_a_hostile_repositorys_tests_leave_nothing_behind(inside):  # noqa: F811
     assert after == before
     for place in ("/usr/local/bin", "/var/lib"):
         assert not os.path.exists(f"{place}/left-behind")
+
+
+def test_sockets_that_can_be_seen_cannot_be_connected_to(inside):  # noqa: F811
+    """A socket somewhere in the file system, as that of a key agent or of docker."""
+    name = str(inside.out / "agent.sock")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(name)
+        server.listen()
+        connect = f"import socket; s = socket.socket(socket.AF_UNIX); s.connect({name!r})"
+        done = inside.run(f"{PYTHON} {shlex.quote(connect)} && echo reached")
+        assert "reached" not in done.stdout
+        server.settimeout(0.05)
+        with pytest.raises(TimeoutError):
+            server.accept()
+
+
+def test_sockets_of_programs_inside_work(inside):  # noqa: F811
+    talk = (
+        "import os, socket\n"
+        "server = socket.socket(socket.AF_UNIX); server.bind('own.sock'); server.listen()\n"
+        "client = socket.socket(socket.AF_UNIX); client.connect('own.sock')\n"
+        "client.sendall(b'hello'); print(server.accept()[0].recv(5).decode())\n"
+    )
+    assert inside.run(f"{PYTHON} {shlex.quote(talk)}").stdout == "hello\n"
+
+
+def test_a_command_that_starts_late_starts(inside):  # noqa: F811
+    """The look for what runs inside takes no lock, so it cannot get in the way of a start."""
+    argv = inside.open().wrap(["/bin/echo", "started"], ())
+    for _ in range(12):
+        time.sleep(0.13)
+        assert inside.start(argv).stdout == "started\n"

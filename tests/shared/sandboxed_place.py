@@ -61,6 +61,7 @@ class Inside:
             env={"PATH": os.environ["PATH"], "HOME": str(self.home)},
             capture_output=True,
             text=True,
+            errors="replace",
             check=False,
         ).stdout
 
@@ -108,6 +109,20 @@ def inside(box, monkeypatch):
     yield place
     place.close()
     shutil.rmtree(root)
+
+
+@pytest.fixture
+def repository(inside):
+    """Provide a workspace with two commits and a program that leaves a mark."""
+    evil = inside.workspace / "evil"
+    evil.write_text(f"#!/bin/sh\ntouch {inside.out}/mark\ncat 2>/dev/null\n")
+    evil.chmod(0o755)
+    (inside.workspace / "file").write_text("x\n")
+    inside.git("config", "extensions.worktreeConfig", "true")
+    inside.git("add", "file", "evil")
+    inside.git("commit", "-qm", "first")
+    inside.git("commit", "-qm", "second", "--allow-empty")
+    return inside
 
 
 def snapshot(folder: Path) -> dict[str, tuple[int, int, bytes]]:

@@ -67,6 +67,9 @@ def connect(authority):
         ("169.254.169.254:80", ["169.254.169.254"]),
         ("[::ffff:127.0.0.1]:80", ["localhost"]),
         ("example.org:99999", ["example.org"]),
+        ("example.org:22", ["example.org"]),
+        ("www.example.org:8443", ["*.example.org"]),
+        ("example.org:443", ["example.org:8443"]),
         ("example.org:443 HTTP/1.1\r\nX: y", []),
         ("", ["example.org"]),
     ],
@@ -87,17 +90,22 @@ def test_what_is_no_request_to_a_proxy_is_refused(ask, request_line):
 def test_an_allowed_host_is_reached_at_an_allowed_address(ask, server):
     name = f"localhost:{server.port}"
     head = f"GET http://{name}/page HTTP/1.1\r\nHost: evil.test\r\nProxy-Authorization: x\r\n\r\n"
-    answer = ask(head.encode(), ["localhost"], ["loopback"])
+    answer = ask(head.encode(), [name], ["loopback"])
     assert answer.startswith(b"HTTP/1.0 200 ")
     assert b"CANARY-ssrf" in answer
     method, path, headers = server.hits[0]
     assert (method, path, headers["host"]) == ("GET", "/page", name)
     assert "proxy-authorization" not in headers
-    assert b" 200 " in ask(connect(name), ["localhost"], ["loopback"])
+    assert b" 200 " in ask(connect(name), [name], ["loopback"])
+    refused = ask(connect(name), ["localhost"], ["loopback"])
+    assert f"port {server.port} of 'localhost' is not among those".encode() in refused
 
 
 def test_a_wrong_rule_stops_the_start():
     with pytest.raises(ValueError, match="is not a host"):
         Settings(hosts=("https://example.org/",))
+    for entry in ("a.test:0", "a.test:65536", "a.test:", "a:b:1", "a.test:\u0661"):
+        with pytest.raises(ValueError, match="is not a host"):
+            Settings(hosts=(entry,))
     with pytest.raises(ValueError, match="is not a rule"):
         Settings(addresses=("here",))

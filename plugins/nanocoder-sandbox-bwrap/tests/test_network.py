@@ -8,7 +8,7 @@ from sandbox_attacks import inside  # noqa: F401
 
 pytestmark = [pytest.mark.needs("bwrap"), pytest.mark.contract("E3")]
 CURL = "curl -sS -m 10 --noproxy '' "
-ALLOWED = Settings(hosts=("localhost",), addresses=("loopback",))
+EVERY_LOOPBACK = ("loopback",)
 
 
 @pytest.fixture
@@ -23,8 +23,13 @@ def server():
         yield pages
 
 
-def test_an_allowed_host_is_reached(inside, server):  # noqa: F811
-    done = inside.run(f"{CURL} http://localhost:{server.port}/; echo; echo $http_proxy", ALLOWED)
+@pytest.fixture
+def allowed(server):
+    return Settings(hosts=(f"localhost:{server.port}",), addresses=EVERY_LOOPBACK)
+
+
+def test_an_allowed_host_is_reached(inside, server, allowed):  # noqa: F811
+    done = inside.run(f"{CURL} http://localhost:{server.port}/; echo; echo $http_proxy", allowed)
     assert done.stdout == "CANARY-ssrf\nhttp://127.0.0.1:3128\n", done.stderr
 
 
@@ -38,8 +43,8 @@ def test_an_allowed_host_is_reached(inside, server):  # noqa: F811
         "exec 3<>/dev/tcp/127.0.0.1/{port}; echo GET / >&3; cat <&3",
     ],
 )
-def test_nothing_else_is_reached(inside, server, attack):  # noqa: F811
-    done = inside.run(attack.replace("{port}", str(server.port)), ALLOWED)
+def test_nothing_else_is_reached(inside, server, allowed, attack):  # noqa: F811
+    done = inside.run(attack.replace("{port}", str(server.port)), allowed)
     assert "CANARY-ssrf" not in done.stdout
     assert server.hits == []
 
@@ -49,6 +54,6 @@ def test_without_hosts_there_is_no_proxy(inside):  # noqa: F811
     assert "nanocoder.socket" not in done.stdout
 
 
-def test_a_refused_host_is_named(inside):  # noqa: F811
-    done = inside.run(f"{CURL} http://evil.test/", ALLOWED)
+def test_a_refused_host_is_named(inside, allowed):  # noqa: F811
+    done = inside.run(f"{CURL} http://evil.test/", allowed)
     assert "'evil.test' is not among the hosts that the settings allow" in done.stdout

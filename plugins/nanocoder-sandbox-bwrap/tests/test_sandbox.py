@@ -80,3 +80,16 @@ def test_a_bwrap_of_the_workspace_is_not_started(nanocoder, tmp_path):
     result = call(nanocoder, "echo inside", path=f"{tmp_path}/ws:{os.environ['PATH']}")
     assert result["data"]["stdout"] == "inside\n"
     assert not (tmp_path / "pwn").exists()
+
+
+@pytest.mark.needs("bwrap")
+@pytest.mark.contract("E1")
+def test_the_result_says_what_was_moved_away(nanocoder, tmp_path):
+    (tmp_path / "ws/make").write_text("echo made; mkdir -p sub/.vscode")
+    result = call(nanocoder, "sh make")
+    line = "sub/.vscode was made in the sandbox and is now sub/from-sandbox-_vscode"
+    assert line in result["output"]
+    assert result["output"].startswith("made\n")
+    assert result["data"]["stdout"] == "made\n"
+    assert (tmp_path / "ws/sub/from-sandbox-_vscode").is_dir()
+    assert "sandbox" not in call(nanocoder, "ls")["output"].partition("sub")[0]

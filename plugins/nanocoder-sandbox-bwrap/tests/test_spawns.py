@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from nanocoder import SessionInfo
 from nanocoder_kit_sandbox import Settings
+from nanocoder_kit_sandbox.bubblewrap import NO_NETWORK, base, system
 from nanocoder_sandbox_bwrap.bubblewrap import Bubblewrap
-from nanocoder_sandbox_bwrap.program import NO_NETWORK, base, system
 
 PROGRAM = ["/bin/true"]
 RUNS = 200

@@ -1,17 +1,24 @@
-"""The base of sandboxes: what is protected and hidden inside of them, and what is limited."""
+"""The base of sandboxes: what programs inside see, what is limited, and what they leave."""
 
-from nanocoder_kit_sandbox.hidden import hidden_places
+from nanocoder_kit_sandbox.hidden import hidden_places, listening_sockets
+from nanocoder_kit_sandbox.inside import Inside
 from nanocoder_kit_sandbox.limits import limited
-from nanocoder_kit_sandbox.place import Place, unavailable
+from nanocoder_kit_sandbox.mounts import Access, Mount
+from nanocoder_kit_sandbox.place import unavailable
+from nanocoder_kit_sandbox.probe import problem_of
 from nanocoder_kit_sandbox.settings import Settings
 from nanocoder_kit_sandbox.survey import Survey, Surveyed
 
 __all__ = [
-    "Place",
+    "Access",
+    "Inside",
+    "Mount",
     "Settings",
     "Survey",
     "Surveyed",
     "hidden_places",
     "limited",
+    "listening_sockets",
+    "problem_of",
     "unavailable",
 ]

@@ -1,7 +1,7 @@
 """What nothing inside can read outside of the workspace: credentials, and what nanocoder keeps."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -29,6 +29,9 @@ IN_HOME: Final = (
 """Credentials, histories and sockets of other programs, below a person's home."""
 
 
+OWN_PLACES: Final = ("/dev", "/proc", "/run", "/tmp")  # noqa: S108
+
+
 def hidden_places(session: SessionInfo, settings: Settings) -> list[str]:
     """Return the existing paths, resolved, that programs inside cannot read; none holds another.
 
@@ -42,6 +45,25 @@ def hidden_places(session: SessionInfo, settings: Settings) -> list[str]:
         listed.append(session.folder)
     real = sorted({os.path.realpath(path) for path in listed if os.path.lexists(path)})
     return list(_outermost(path for path in real if not _holds(path, str(session.cwd))))
+
+
+def listening_sockets(besides: Sequence[str] = ()) -> list[str]:
+    """Return the sockets of the file system that programs of this machine listen on now.
+
+    Those below *besides*, and where a sandbox has places of its own, are left out.
+    """
+    try:
+        lines = Path("/proc/net/unix").read_text("utf-8", "surrogateescape").splitlines()[1:]
+    except OSError:  # not Linux
+        return []
+    named = {fields[7] for line in lines if len(fields := line.split(" ", 7)) > 7}  # noqa: PLR2004
+    paths = {os.path.realpath(name) for name in named if name.startswith("/")}
+    own = (*OWN_PLACES, *besides)
+    return sorted(
+        path
+        for path in paths
+        if os.path.exists(path) and not any(_holds(place, path) for place in own)
+    )
 
 
 def _outermost(paths: Iterator[str]) -> Iterator[str]:

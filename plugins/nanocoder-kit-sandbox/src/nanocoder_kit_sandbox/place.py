@@ -8,10 +8,11 @@ import fcntl
 import hashlib
 import os
 import shutil
+import struct
 import tempfile
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -22,13 +23,18 @@ from nanocoder_kit_sandbox.survey import Surveyed
 
 LOOK_S: Final = 0.2
 """How often is looked whether everything inside has ended."""
-START_S: Final = 0.2
+MEANWHILE_S: Final = 1.0
+"""How often is looked at what the programs that still run have made, and"""
+LOOK_SHARE: Final = 20
+"""by how many times the pause is at least longer than the look."""
+START_S: Final = 1.0
 """How long a sandbox may take from its first folder until it holds the lock."""
-COMMONDIR: Final = ".git/commondir"
-"""A file that would make git read its settings elsewhere."""
+CLOSE_S: Final = 0.2
+"""How much of that is waited for at a session's end."""
+LOCK_FORMAT: Final = "hhqqi"  # struct flock
+WHOLE: Final = (os.SEEK_SET, 0, 0, 0)
 END_S: Final = 1.0
 """How long a sandbox may take to end after the command in it."""
-OWN_SETTINGS: Final = b".\n"
 
 
 def unavailable(name: str, why: str) -> ToolError:
@@ -40,13 +46,20 @@ def unavailable(name: str, why: str) -> ToolError:
 class Place:
     """The files of the sandboxes of one workspace; *tmp* is /tmp of one session.
 
-    *lock* is held by all that runs inside. *nothing* is a file that nobody may read,
-    *commondir* one that says of a repository that its settings are its own.
+    *lock* is held by all that runs inside, *nothing* is a file that nobody may read, *git* a folder
+    for what is seen of a repository. *at_end* is called when nothing runs inside any more,
+    *meanwhile* now and then before that.
     Raises: ToolError (sandbox_unavailable) where there is no place for them.
     """
 
-    def __init__(self, session: SessionInfo) -> None:
+    def __init__(
+        self,
+        session: SessionInfo,
+        at_end: Callable[[], object] = list,
+        meanwhile: Callable[[], object] = list,
+    ) -> None:
         self._root = str(session.cwd)
+        self._at_end, self._meanwhile = at_end, meanwhile
         digest = hashlib.sha256(os.fsencode(self._root)).hexdigest()[:16]
         base = Path(tempfile.gettempdir(), f"nanocoder-sandbox-{os.getuid()}", digest)
         try:
@@ -54,13 +67,12 @@ class Place:
             _make_ours(base)
             self.lock = _make_file(base / "lock", 0o600)
             self.nothing = _make_file(base / "nothing", 0o000)
-            self.commondir = _make_file(base / "commondir", 0o600)
-            self.commondir.write_bytes(OWN_SETTINGS)
             self.tmp = Path(tempfile.mkdtemp(prefix="tmp-", dir=base))
         except OSError as error:
             problem = error.strerror or str(error)
             raise unavailable("sandbox", f"{base} cannot be used: {problem}") from error
         self.socket = self.tmp.with_suffix(".socket")
+        self.git = self.tmp.with_suffix(".git")
         self._names = base / "held"
         self._watch: threading.Thread | None = None
         self._guard = threading.Lock()
@@ -68,22 +80,24 @@ class Place:
         with suppress(OSError):  # of a session that was killed
             self._clean()
 
-    def hold(self, missing: Iterable[str], *, git: bool) -> None:
-        """Take note that a sandbox is about to start that puts empty folders at *missing*.
-
-        With *git* it also holds the file by which git would read its settings elsewhere.
-        """
-        names = {*missing, *([COMMONDIR] if git else [])}
+    def hold(self, missing: Iterable[str]) -> None:
+        """Take note that a sandbox is about to start that puts empty folders at *missing*."""
+        names = set(missing)
         with self._guard:
             os.utime(self.lock)
-            if git:
-                self._hold_commondir()
             noted = self._noted_names()
             if not names <= noted:
                 self._names.write_text("\n".join(sorted(noted | names)), encoding="utf-8")
-            if names and (self._watch is None or not self._watch.is_alive()):
+            if self._watch is None or not self._watch.is_alive():
                 self._watch = threading.Thread(target=self._await_end, daemon=True)
                 self._watch.start()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing runs inside, and nothing is about to start."""
+        with self._guard, suppress(OSError):
+            return self._start_ends_s() <= 0 and self._clean()
+        return False
 
     def without_held(self, names: Surveyed) -> Surveyed:
         """Return *names* with those as missing that only an earlier command's folders hold."""
@@ -103,26 +117,32 @@ class Place:
         """Remove what is left in the workspace, if nothing runs inside, and the session's /tmp."""
         self._closed.set()
         with suppress(OSError):
-            time.sleep(max(0.0, min(START_S, self._start_ends_s())))
+            time.sleep(max(0.0, min(CLOSE_S, self._start_ends_s())))
             until = time.monotonic() + END_S
             while not self._clean() and time.monotonic() < until:
                 time.sleep(END_S / 50)
+        self._at_end()
         shutil.rmtree(self.tmp, ignore_errors=True)
+        shutil.rmtree(self.git, ignore_errors=True)
         self.socket.unlink(missing_ok=True)
 
-    def _hold_commondir(self) -> None:
-        # Not an empty file, which would stop git outside as long as something runs inside.
-        with suppress(FileExistsError), open(f"{self._root}/{COMMONDIR}", "xb") as file:
-            file.write(OWN_SETTINGS)
-
     def _await_end(self) -> None:
+        next_s = time.monotonic() + MEANWHILE_S
         while not self._closed.wait(LOOK_S):
-            if self._start_ends_s() > 0:
-                continue
-            with self._guard:
-                if self._clean():
-                    self._watch = None
-                    return
+            if self._is_over():
+                self._at_end()
+                return
+            if (start_s := time.monotonic()) >= next_s:
+                self._meanwhile()
+                end_s = time.monotonic()
+                next_s = end_s + max(MEANWHILE_S, LOOK_SHARE * (end_s - start_s))
+
+    def _is_over(self) -> bool:
+        with self._guard:
+            if self._start_ends_s() > 0 or not self._clean():
+                return False
+            self._watch = None
+            return True
 
     def _start_ends_s(self) -> float:
         return os.stat(self.lock).st_mtime + START_S - time.time()
@@ -130,11 +150,13 @@ class Place:
     def _clean(self) -> bool:
         """Remove the folders if nothing runs inside; tell whether nothing does."""
         with open(self.lock, "r+b") as file:
-            try:
-                fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                return False
-            self._remove_held(self._noted_names())
+            # Asked, not taken: bubblewrap fails to start where it cannot lock the file at once.
+            answer = fcntl.fcntl(
+                file, fcntl.F_GETLK, struct.pack(LOCK_FORMAT, fcntl.F_WRLCK, *WHOLE)
+            )
+        if struct.unpack(LOCK_FORMAT, answer)[0] != fcntl.F_UNLCK:
+            return False
+        self._remove_held(self._noted_names())
         return True
 
     def _noted_names(self) -> set[str]:
@@ -145,12 +167,8 @@ class Place:
 
     def _remove_held(self, names: Iterable[str]) -> None:
         for name in names:
-            path = Path(self._root, name)
             with suppress(OSError):  # gone, or no longer empty
-                if name != COMMONDIR:
-                    path.rmdir()
-                elif path.read_bytes() in (OWN_SETTINGS, b""):
-                    path.unlink()
+                Path(self._root, name).rmdir()
         with suppress(OSError):
             self._names.unlink()
 

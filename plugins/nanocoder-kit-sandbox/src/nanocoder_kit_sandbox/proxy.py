@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Final
 
 from nanocoder import ToolError
-from nanocoder_kit_net import Guard, Target, parse_host_rules, parse_rules, parse_url
+from nanocoder_kit_net import Guard, Target, parse_rules, parse_url
+
+from nanocoder_kit_sandbox.hosts import check_port, parse_hosts
 
 HEAD_BYTES: Final = 65_536
 PIECE_BYTES: Final = 65_536
@@ -26,14 +28,19 @@ _OF_PROXIES: Final = ("proxy-", "connection:", "keep-alive:", "host:")
 
 
 class Proxy:
-    """A proxy at *path* for *hosts* ("example.org", "*.example.org"); without hosts it refuses all.
+    """A proxy at *path* for *hosts*; without hosts it refuses all.
+
+    An entry of *hosts* is "example.org" or "*.example.org", on the ports 80 and 443, or one with a
+    port, "example.org:8443".
 
     *addresses* are those that may be connected to although they are not public.
     Raises: ValueError for a rule that is none, OSError where *path* cannot be listened on.
     """
 
     def __init__(self, path: Path, hosts: Sequence[str], addresses: Sequence[str] = ()) -> None:
-        self._guard = Guard(parse_rules(addresses), parse_host_rules(hosts))
+        self._hosts = parse_hosts(hosts)
+        rules = tuple(each.rule for each in self._hosts)
+        self._guard = Guard(parse_rules(addresses), rules)
         self._room = threading.BoundedSemaphore(MOST)
         self._server = socket.socket(socket.AF_UNIX)
         self._server.bind(str(path))
@@ -68,6 +75,7 @@ class Proxy:
         """Connect to the host that a request asks for; raises ToolError."""
         method, target, lines = _parse(head)
         self._guard.check(target)
+        check_port(self._hosts, target)
         with closing(self._connect(target)) as server:
             if method == "CONNECT":
                 client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")

@@ -7,9 +7,9 @@ _ONLY_USER = {"user_only": True}
 
 def _all_hosts(_: object, __: object, texts: tuple[str, ...]) -> None:
     if texts:
-        from nanocoder_kit_net import parse_host_rules
+        from nanocoder_kit_sandbox.hosts import parse_hosts
 
-        parse_host_rules(texts)
+        parse_hosts(texts)
 
 
 def _all_addresses(_: object, __: object, texts: tuple[str, ...]) -> None:
@@ -23,7 +23,8 @@ def _all_addresses(_: object, __: object, texts: tuple[str, ...]) -> None:
 class Settings:
     """The table of a sandbox's plugin.
 
-    *hosts*: the only hosts that programs inside reach, "example.org" or "*.example.org".
+    *hosts*: the only hosts that programs inside reach, "example.org" or "*.example.org" on the
+    ports 80 and 443, or with a port, "example.org:8443".
     *addresses*: those of them that are not public, as in "10.0.0.0/8". *network*: whether programs
     reach every host, and this machine. *writable*: paths that they may change besides the
     workspace, and protected names of the workspace that they may change, too; "~" is your home.

@@ -1,12 +1,14 @@
 """Which paths of a workspace nothing inside may change or read; looked up where folders changed."""
 
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from nanocoder import ToolError
 from nanocoder_files import ProtectionKind, Readable, protection_of
+from nanocoder_kit_git import is_like_bare
 
 MISSING: Final = (
     *(".nanocoder", ".claude", ".codex", ".cursor", ".gemini", ".opencode", ".mcp.json"),
@@ -16,33 +18,51 @@ MISSING: Final = (
 MISSING_REPOSITORY: Final = (".git", "HEAD")
 """Names that would make the workspace's root a repository."""
 GIT: Final = ".git"
-GIT_READ_ONLY: Final = ("config", "config.worktree", "hooks", "modules", "worktrees")
-"""What of git's own files decides what runs, or belongs to other checkouts."""
+HEAD: Final = "HEAD"
+_OF_BARE: Final = (HEAD, "config", "hooks", "config.worktree", "commondir", "gitdir")
 _NOT_LOOKED_INTO: Final = frozenset({"node_modules", "site-packages", "dist-packages"})
 _VENV: Final = ("bin", "lib", "lib64", "pyvenv.cfg")
 _BIN_OF_MODULES: Final = "node_modules/.bin"
 _ANYTHING: Final = "/any-name"
+_CLOCK_NS: Final = 2_000_000_000
+"""Two changes within a tick of a file system's clock have the same time."""
 
 
 class Surveyed(NamedTuple):
     """Paths relative to the workspace: *protected* exist, *missing* do not, *secret* are masked.
 
-    *git* tells whether the root has a repository of its own, whose other files may be changed.
+    *git* tells whether the root has a repository of its own, of which programs inside get a copy.
+    *closed* are those of *protected* that are folders which cannot be looked into.
     """
 
     protected: tuple[str, ...]
     missing: tuple[str, ...]
     secret: tuple[str, ...]
     git: bool
+    closed: frozenset[str] = frozenset()
+
+
+class _State(NamedTuple):
+    """Which folder was read, and when it last changed: a time that no program can set back."""
+
+    device: int
+    inode: int
+    changed_ns: int
 
 
 class _Folder(NamedTuple):
-    """The names in a folder that matter; *changed* is when its list of names last changed."""
+    """The names in a folder that matter, as they were at *read_ns*."""
 
-    changed: int
-    folders: tuple[str, ...]
-    protected: tuple[str, ...]
-    secret: tuple[str, ...]
+    state: _State
+    read_ns: int
+    folders: tuple[str, ...] = ()
+    protected: tuple[str, ...] = ()
+    secret: tuple[str, ...] = ()
+    is_closed: bool = False
+
+    def is_still(self, state: _State) -> bool:
+        """Tell whether the folder holds the same names, to the precision of its clock."""
+        return self.state == state and state.changed_ns + _CLOCK_NS < self.read_ns
 
 
 class Survey:
@@ -54,50 +74,57 @@ class Survey:
         self._folders: dict[str, _Folder] = {}
 
     def look(self, readable: Readable, writable: frozenset[str] = frozenset()) -> Surveyed:
-        """Return what is protected and secret now, without what is in *writable*.
-
-        Raises: ToolError where a protected name is a link, which could be replaced.
-        """
+        """Return what is protected and secret now, without what is in *writable*."""
         if readable is not self._readable:
             self._readable, self._folders = readable, {}
-        folders = list(self._walk(readable))
-        secret = tuple(path for folder in folders for path in folder.secret)
-        protected = [path for folder in folders for path in folder.protected]
+        folders = dict(self._walk(readable))
+        secret = tuple(path for folder in folders.values() for path in folder.secret)
+        closed = frozenset(path for path, folder in folders.items() if folder.is_closed)
+        protected = [path for folder in folders.values() for path in folder.protected]
+        protected += [path for path in map(_beside_modules, folders) if self._exists(path)]
+        protected = list(dict.fromkeys((*protected, *sorted(closed))))
         protected = _outermost([path for path in protected if path not in writable])
-        self._refuse_links(protected)
         has_git = GIT in protected and os.path.isfile(f"{self._root}/{GIT}/HEAD")
         if has_git:
-            own = (f"{GIT}/{name}" for name in GIT_READ_ONLY)
             protected.remove(GIT)
-            protected += [path for path in own if self._exists(path)]
-        names = MISSING if self._exists(f"{GIT}/HEAD") else (*MISSING_REPOSITORY, *MISSING)
-        hooks = (f"{GIT}/hooks",) if has_git else ()
-        missing = [
-            name for name in (*names, *hooks) if name not in writable and not self._exists(name)
-        ]
-        return Surveyed(tuple(protected), tuple(missing), secret, has_git)
+        names = MISSING if has_git else (*MISSING_REPOSITORY, *MISSING)
+        missing = [name for name in names if name not in writable and not self._exists(name)]
+        return Surveyed(tuple(protected), tuple(missing), secret, has_git, closed)
 
-    def _walk(self, readable: Readable) -> Iterator[_Folder]:
+    def _walk(self, readable: Readable) -> Iterator[tuple[str, _Folder]]:
         queue, earlier = [""], self._folders
         self._folders = {}
         while queue:
             path = queue.pop()
             try:
-                changed = os.stat(f"{self._root}/{path}").st_mtime_ns
-                folder = earlier.get(path)
-                if folder is None or folder.changed != changed:
-                    folder = _look_into(self._root, path, changed, readable)
-            except OSError:  # gone, or not ours to read
+                folder = self._read(path, earlier.get(path), readable)
+            except (FileNotFoundError, NotADirectoryError):  # gone meanwhile
                 continue
             self._folders[path] = folder
             queue += folder.folders
-            yield folder
+            yield path, folder
+
+    def _read(self, path: str, earlier: _Folder | None, readable: Readable) -> _Folder:
+        state, now = _State(0, 0, 0), time.time_ns()
+        try:
+            facts = os.stat(f"{self._root}/{path}")
+            state = _State(facts.st_dev, facts.st_ino, facts.st_ctime_ns)
+            if earlier is not None and earlier.is_still(state):
+                return earlier
+            if os.access(f"{self._root}/{path}", os.R_OK | os.X_OK, effective_ids=True):
+                return _look_into(self._root, path, _Folder(state, now), readable)
+        except (FileNotFoundError, NotADirectoryError):
+            raise
+        except OSError:  # as of a path that is too long
+            pass
+        return _Folder(state, now, is_closed=True)
 
     def _exists(self, name: str) -> bool:
         return os.path.lexists(f"{self._root}/{name}")
 
-    def _refuse_links(self, protected: list[str]) -> None:
-        for path in protected:
+    def refuse_links(self, names: Surveyed) -> None:
+        """Raise ToolError where a protected name is a link, which could be replaced."""
+        for path in names.protected:
             if "/" not in path and os.path.islink(f"{self._root}/{path}") and not _is_program(path):
                 raise ToolError(
                     f"{path!r} decides what runs and is a link, which no sandbox can keep from"
@@ -106,7 +133,7 @@ class Survey:
                 )
 
 
-def _look_into(root: str, path: str, changed: int, readable: Readable) -> _Folder:
+def _look_into(root: str, path: str, unread: _Folder, readable: Readable) -> _Folder:
     prefix = f"{path}/" if path else ""
     with os.scandir(f"{root}/{path}") as entries:
         is_folder = {each.name: each.is_dir(follow_symlinks=False) for each in entries}
@@ -119,14 +146,17 @@ def _look_into(root: str, path: str, changed: int, readable: Readable) -> _Folde
         for name, is_one in is_folder.items()
         if is_one and name not in secret and name != GIT and name not in _NOT_LOOKED_INTO
     ]
-    if os.path.isdir(f"{root}/{prefix}{_BIN_OF_MODULES}"):
-        protected.append(_BIN_OF_MODULES)
-    return _Folder(
-        changed,
-        tuple(prefix + name for name in folders),
-        tuple(prefix + name for name in protected),
-        tuple(prefix + name for name in sorted(secret)),
+    if not is_folder.get(HEAD, True) and is_like_bare(is_folder):
+        protected += [name for name in _OF_BARE if name in is_folder]
+    return unread._replace(
+        folders=tuple(prefix + name for name in folders),
+        protected=tuple(prefix + name for name in protected),
+        secret=tuple(prefix + name for name in sorted(secret)),
     )
+
+
+def _beside_modules(folder: str) -> str:
+    return f"{folder}/{_BIN_OF_MODULES}" if folder else _BIN_OF_MODULES
 
 
 def _is_kept(path: str) -> bool:

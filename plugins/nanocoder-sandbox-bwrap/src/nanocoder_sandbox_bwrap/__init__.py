@@ -30,8 +30,7 @@ def nanocoder_resources() -> list[Resource]:
 def in_force(settings: Any) -> str:  # noqa: ARG001 - each setting works where bubblewrap does
     """Return "bwrap"; raises ToolError (sandbox_unavailable) where bubblewrap does not work."""
     from nanocoder_kit_sandbox import unavailable
-
-    from nanocoder_sandbox_bwrap.program import problem
+    from nanocoder_kit_sandbox.bubblewrap import problem
 
     if why := problem():
         raise unavailable("bwrap", why)

@@ -9,23 +9,25 @@ from typing import TYPE_CHECKING, Final
 
 from nanocoder import SessionInfo
 from nanocoder_kit_sandbox import (
-    Place,
+    Inside,
+    Mount,
     Settings,
-    Survey,
-    Surveyed,
     bridge,
     hidden_places,
     limited,
+    listening_sockets,
 )
-from nanocoder_kit_sandbox.place import COMMONDIR
-from nanocoder_kit_sandbox.survey import ancestors
-
-from nanocoder_sandbox_bwrap.program import NO_NETWORK, base, system
+from nanocoder_kit_sandbox.bubblewrap import (
+    NO_NETWORK,
+    filtered,
+    lock_options,
+    mount_options,
+    system,
+)
 
 if TYPE_CHECKING:
     from nanocoder_kit_sandbox.proxy import Proxy
 
-LOCK: Final = "/run/nanocoder.lock"
 KEPT_IN_RUN: Final = ("/run/current-system", "/run/wrappers", "/run/systemd/resolve")
 """Folders that programs and look-ups need on some systems; sockets of services are elsewhere."""
 VARIABLES: Final = (
@@ -38,40 +40,35 @@ SOCKET: Final = "/run/nanocoder.socket"
 BRIDGE: Final = "/run/nanocoder.bridge.py"
 PORT: Final = 3128
 PROXY_VARIABLES: Final = ("http_proxy", "https_proxy", "all_proxy")
-UNREADABLE: Final = ("--perms", "0000", "--tmpfs")
-HELD: Final = ("--perms", "0555", "--tmpfs")
 
 
 class Bubblewrap:
     """The sandbox of one session; methods may be called from any thread."""
 
     def __init__(self, session: SessionInfo, settings: Settings) -> None:
-        self._session = session
         self._settings = settings
         self._root = str(session.cwd)
-        self._place = Place(session)
-        self._survey = Survey(session.cwd)
-        self._hidden = hidden_places(session, settings)
+        self._inside = Inside(session, settings)
+        self._hidden = [self._inside.hidden(path) for path in hidden_places(session, settings)]
+        self._filter = self._inside.place.tmp.with_suffix(".filter")
         self._proxy: Proxy | None = None
         self._starting = threading.Lock()
 
     def wrap(self, argv: Sequence[str], ports: Sequence[int]) -> list[str]:  # noqa: ARG002
         """Return the argument vector that runs *argv* inside; raises ToolError."""
-        writable = frozenset(self._settings.writable)
-        names = self._survey.look(self._session.readable.now(), writable)
-        names = self._place.without_held(names)
-        self._place.hold(names.missing, git=names.git)
+        mounts, place = self._inside.mounts(), self._inside.place
         return [
-            *base(),
+            *filtered(self._filter),
             *(() if self._settings.network else (NO_NETWORK,)),
             *system(),
             *_repeated("--ro-bind-try", KEPT_IN_RUN),
-            *("--bind", str(self._place.tmp), "/tmp"),  # noqa: S108
+            *("--bind", str(place.tmp), "/tmp"),  # noqa: S108
             *("--bind", self._root, self._root),
             *self._writable(),
-            *self._protected(names),
-            *self._unreadable(names),
-            *("--ro-bind", str(self._place.lock), LOCK, "--lock-file", LOCK),
+            *mount_options(mounts),
+            *mount_options(self._hidden),
+            *mount_options(self._sockets()),
+            *lock_options(place.lock),
             *VARIABLES,
             *self._way_out(),
             "--",
@@ -79,11 +76,16 @@ class Bubblewrap:
             *limited(list(argv), self._settings),
         ]
 
+    def changes(self) -> list[str]:
+        """Undo what programs inside left that others outside would act by; a line for each."""
+        return self._inside.changes()
+
     def close(self) -> None:
         """Remove the session's /tmp, and what is held in the workspace."""
         if self._proxy is not None:
             self._proxy.close()
-        self._place.close()
+        self._inside.close()
+        self._filter.unlink(missing_ok=True)
 
     def _way_out(self) -> Iterator[str]:
         """Show the proxy inside, if there are hosts that may be reached."""
@@ -94,8 +96,8 @@ class Bubblewrap:
                 from nanocoder_kit_sandbox.proxy import Proxy  # it brings the network's kit
 
                 settings = self._settings
-                self._proxy = Proxy(self._place.socket, settings.hosts, settings.addresses)
-        yield from ("--ro-bind", str(self._place.socket), SOCKET)
+                self._proxy = Proxy(self._inside.place.socket, settings.hosts, settings.addresses)
+        yield from ("--ro-bind", str(self._inside.place.socket), SOCKET)
         yield from ("--ro-bind", bridge.__file__, BRIDGE)
         address = f"http://127.0.0.1:{PORT}"
         for name in PROXY_VARIABLES:
@@ -108,32 +110,17 @@ class Bubblewrap:
         # Where nanocoder is installed may be hidden inside; the interpreter is of the system.
         return (os.path.realpath(sys.executable), "-I", "-S", BRIDGE, SOCKET, str(PORT))
 
+    def _sockets(self) -> list[Mount]:
+        """Hide the sockets of services: what is shown read-only can still be connected to."""
+        # With the network of this machine those in the workspace may be of programs inside.
+        besides = (self._root,) if self._settings.network else ()
+        return [self._inside.hidden(path) for path in listening_sockets(besides)]
+
     def _writable(self) -> Iterator[str]:
         for name in self._settings.writable:
             path = os.path.realpath(Path(name).expanduser()) if name[:1] in "/~" else ""
             if path and not self._root.startswith(f"{path}/"):
                 yield from ("--bind-try", path, path)
-
-    def _protected(self, names: Surveyed) -> Iterator[str]:
-        """Keep what exists as it is, and where it is, and hold the names of what does not."""
-        below = [f"{self._root}/{path}" for path in names.protected]
-        own = [path for path in below if not os.path.islink(path)]
-        # A folder above could be moved away, and another one put in its place.
-        for folder in ancestors((*names.protected, *names.missing)):
-            yield from _repeated("--bind", [f"{self._root}/{folder}"])
-        yield from _repeated("--ro-bind", own)
-        if names.git:
-            yield from ("--ro-bind", str(self._place.commondir), f"{self._root}/{COMMONDIR}")
-        for path in names.missing:
-            yield from (*HELD, f"{self._root}/{path}")
-
-    def _unreadable(self, names: Surveyed) -> Iterator[str]:
-        secret = (os.path.realpath(f"{self._root}/{path}") for path in names.secret)
-        for path in (*self._hidden, *secret):
-            if os.path.isdir(path):
-                yield from (*UNREADABLE, path)
-            elif os.path.lexists(path):
-                yield from ("--ro-bind", str(self._place.nothing), path)
 
 
 def _repeated(option: str, paths: Iterable[str]) -> Iterator[str]:

@@ -3,13 +3,11 @@
 import os
 import subprocess
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from nanocoder import SessionInfo
-from nanocoder_kit_sandbox import Place, Survey, Surveyed
-from nanocoder_kit_sandbox.place import COMMONDIR
-from nanocoder_kit_sandbox.survey import ancestors
+from nanocoder_kit_sandbox import Access, Inside, Mount
 
 from nanocoder_sandbox_container.program import environment, find_engine
 from nanocoder_sandbox_container.settings import ContainerSettings
@@ -26,6 +24,7 @@ SCRIPT: Final = (
     'for name in $names; do set -- --env "$name" "$@"; done; '
     'exec "$engine" run --workdir "$PWD" "$@"'
 )
+WITHOUT_SOURCE: Final = {Access.NOTHING: "000", Access.HELD: "555"}
 _END_S: Final = 30.0
 _MEGABYTE: Final = 1 << 20
 
@@ -34,33 +33,32 @@ class Containers:
     """The containers of one session; methods may be called from any thread."""
 
     def __init__(self, session: SessionInfo, settings: ContainerSettings) -> None:
-        self._session = session
         self._settings = settings
         self._root = str(session.cwd)
-        self._place = Place(session)
-        self._survey = Survey(session.cwd)
+        self._inside = Inside(session, settings)
         self._label = f"nanocoder-session={uuid.uuid4().hex}"
 
     def wrap(self, argv: Sequence[str], ports: Sequence[int]) -> list[str]:
         """Return the argument vector that runs *argv* in a container; raises ToolError."""
-        writable = frozenset(self._settings.writable)
-        names = self._survey.look(self._session.readable.now(), writable)
-        names = self._place.without_held(names)
-        self._place.hold(names.missing, git=names.git)
+        mounts, place = self._inside.mounts(), self._inside.place
         options = [
             *HARDENED,
             *("--label", self._label, "--user", f"{os.getuid()}:{os.getgid()}"),
             *("--network", "bridge" if self._settings.network else "none"),
             *self._limits(),
-            *("--env", "HOME=/tmp", "--volume", f"{self._place.tmp}:/tmp"),
+            *("--env", "HOME=/tmp", "--volume", f"{place.tmp}:/tmp"),
             *("--volume", f"{self._root}:{self._root}"),
-            *self._mounts(names),
+            *_options(mounts),
         ]
         if self._settings.network:
             options += [f"--publish=127.0.0.1:{port}:{port}" for port in ports]
         engine = find_engine(self._settings.engine)
-        start = ["/bin/sh", "-c", SCRIPT, "/bin/sh", str(self._place.lock), engine]
+        start = ["/bin/sh", "-c", SCRIPT, "/bin/sh", str(place.lock), engine]
         return [*start, *options, self._settings.image, *argv]
+
+    def changes(self) -> list[str]:
+        """Undo what programs inside left that others outside would act by; a line for each."""
+        return self._inside.changes()
 
     def close(self) -> None:
         """End the session's containers, those that outlived their command too."""
@@ -68,7 +66,7 @@ class Containers:
         listing = self._ask(engine, "ps", "--quiet", "--filter", f"label={self._label}")
         if outlived := listing.split():
             self._ask(engine, "rm", "--force", *outlived)
-        self._place.close()
+        self._inside.close()
 
     def _ask(self, *argv: str) -> str:
         try:
@@ -95,21 +93,11 @@ class Containers:
             if limit:
                 yield from ("--ulimit", f"{name}={limit}:{limit}")
 
-    def _mounts(self, names: Surveyed) -> Iterator[str]:
-        def at(path: str) -> str:
-            return f"{self._root}/{path}"
 
-        for folder in ancestors((*names.protected, *names.missing)):
-            yield from ("--volume", f"{at(folder)}:{at(folder)}")
-        for path in names.protected:
-            if not os.path.islink(at(path)):
-                yield from ("--volume", f"{at(path)}:{at(path)}:ro")
-        if names.git:
-            yield from ("--volume", f"{self._place.commondir}:{at(COMMONDIR)}:ro")
-        for path in names.missing:
-            yield from ("--tmpfs", f"{at(path)}:ro,mode=555")
-        for secret in (os.path.realpath(at(path)) for path in names.secret):
-            if os.path.isdir(secret):
-                yield from ("--tmpfs", f"{secret}:ro,mode=000")
-            elif os.path.lexists(secret):
-                yield from ("--volume", f"{self._place.nothing}:{secret}:ro")
+def _options(mounts: Iterable[Mount]) -> Iterator[str]:
+    for mount in mounts:
+        if mount.access in WITHOUT_SOURCE:
+            yield from ("--tmpfs", f"{mount.path}:ro,mode={WITHOUT_SOURCE[mount.access]}")
+        else:
+            end = ":ro" if mount.access is Access.READ else ""
+            yield from ("--volume", f"{mount.source}:{mount.path}{end}")

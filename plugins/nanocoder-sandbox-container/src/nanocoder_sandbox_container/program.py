@@ -1,12 +1,12 @@
 """Whether docker or podman is here, runs, and has the image: asked once for each image."""
 
 import os
-import subprocess
 from functools import cache
 from pathlib import Path
 from typing import Final
 
 from nanocoder_kit_process import SYSTEM_PATH, find_program
+from nanocoder_kit_sandbox import problem_of
 
 from nanocoder_sandbox_container.settings import ContainerSettings
 
@@ -39,16 +39,5 @@ def problem(settings: ContainerSettings | None) -> str:
 def _problem_of(engine: str, name: str, image: str) -> str:
     if not engine:
         return f"there is no program {name}"
-    try:
-        process = subprocess.run(
-            [engine, "image", "inspect", "--format", "{{.Id}}", image],
-            env=environment(),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_ASK_S,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return f"{name} did not answer: {error}"
-    lines = process.stderr.decode("utf-8", "replace").strip().splitlines() or ["it failed"]
-    return f"{name}: {lines[-1]}" if process.returncode else ""
+    argv = [engine, "image", "inspect", "--format", "{{.Id}}", image]
+    return problem_of(name, argv, environment(), _ASK_S)

@@ -1,12 +1,17 @@
-"""Whether bubblewrap is here and works: tried once, with the options that every command gets."""
+"""The options of every command line of bubblewrap, and a trial of them."""
 
 import os
-import subprocess
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Final
 
 from nanocoder_kit_process import SYSTEM_PATH, find_program
+
+from nanocoder_kit_sandbox.filter import filter_program
+from nanocoder_kit_sandbox.limits import SHELL
+from nanocoder_kit_sandbox.mounts import Access, Mount
+from nanocoder_kit_sandbox.probe import problem_of
 
 NAMESPACES: Final = (
     *("--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try"),
@@ -14,8 +19,19 @@ NAMESPACES: Final = (
 )
 NO_NETWORK: Final = "--unshare-net"
 NO_MORE_NAMESPACES: Final = "--disable-userns"  # not known to versions before 0.8
+# The memory of bubblewrap's own process, which is the first inside, by both of its names.
+OF_INIT: Final = ("1/mem", "1/task/1/mem")
 # Files of /proc that root may write to without any capability; nobody else may.
 OF_ROOT: Final = ("sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "scsi", "mtrr")
+LOCK: Final = "/run/nanocoder.lock"
+FILTER: Final = "9"
+OPEN_FILTER: Final = f'exec {FILTER}<"$0" && exec "$@"'
+OPTIONS: Final = {
+    Access.WRITE: ("--bind",),
+    Access.READ: ("--ro-bind",),
+    Access.NOTHING: ("--perms", "0000", "--tmpfs"),
+    Access.HELD: ("--perms", "0555", "--tmpfs"),
+}
 _TRY_S: Final = 10.0
 
 
@@ -39,7 +55,32 @@ def system() -> tuple[str, ...]:
     """Return the options for what is seen of the system, none of which can be changed."""
     own = [f"/proc/{name}" for name in OF_ROOT] if os.getuid() == 0 else []
     proc = [word for path in own if os.path.lexists(path) for word in ("--ro-bind", path, path)]
+    proc += [word for name in OF_INIT for word in ("--ro-bind", os.devnull, f"/proc/{name}")]
     return ("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", *proc, "--tmpfs", "/run")
+
+
+def filtered(file: Path) -> list[str]:
+    """Return the beginning of a command line: a shell that opens the filter of calls for it.
+
+    The filter is written to *file*, which has to stay as long as commands start.
+    """
+    if not file.exists():
+        file.write_bytes(filter_program())
+    if not file.stat().st_size:  # a processor that the filter does not know
+        return [*base()]
+    return [SHELL, "-c", OPEN_FILTER, str(file), *base(), "--seccomp", FILTER]
+
+
+def mount_options(mounts: Iterable[Mount]) -> Iterator[str]:
+    """Yield the options for *mounts*, in their order."""
+    for mount in mounts:
+        yield from OPTIONS[mount.access]
+        yield from (mount.source, mount.path) if mount.source else (mount.path,)
+
+
+def lock_options(file: Path) -> tuple[str, ...]:
+    """Return the options by which all that runs inside holds the lock *file*."""
+    return ("--ro-bind", str(file), LOCK, "--lock-file", LOCK)
 
 
 @cache
@@ -54,16 +95,5 @@ def _failure(options: tuple[str, ...]) -> str:
     if not program():
         return "there is no program bwrap"
     argv = [program(), *options, NO_NETWORK, *system(), "/bin/true"]
-    try:
-        process = subprocess.run(
-            argv,
-            env={"PATH": SYSTEM_PATH},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_TRY_S,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return f"{program()} did not start: {error}"
-    lines = process.stderr.decode("utf-8", "replace").strip().splitlines() or ["it failed"]
-    return f"{lines[-1]} (does this system forbid user namespaces?)" if process.returncode else ""
+    why = problem_of(program(), argv, {"PATH": SYSTEM_PATH}, _TRY_S)
+    return f"{why} (does this system forbid user namespaces?)" if why else ""

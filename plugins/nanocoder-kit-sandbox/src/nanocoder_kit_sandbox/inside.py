@@ -1,0 +1,128 @@
+"""What programs see in a workspace's sandbox, and what becomes of it outside afterwards."""
+
+import os
+import threading
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from nanocoder import SessionInfo, ToolError
+
+from nanocoder_kit_sandbox.arrivals import Arrivals
+from nanocoder_kit_sandbox.mounts import Mount, hold_name, read_only, unreadable, writable
+from nanocoder_kit_sandbox.place import Place, unavailable
+from nanocoder_kit_sandbox.repository import InnerRepository
+from nanocoder_kit_sandbox.settings import Settings
+from nanocoder_kit_sandbox.survey import GIT, Survey, Surveyed, ancestors
+
+MAX_LINES: Final = 20
+MORE: Final = "and more: the sandbox left more than is listed here"
+
+
+class Inside:
+    """The workspace of one session as programs in its sandbox see it, whatever the sandbox is.
+
+    Methods may be called from any thread.
+    """
+
+    def __init__(self, session: SessionInfo, settings: Settings) -> None:
+        self._session = session
+        self._root = str(session.cwd)
+        self._writable = frozenset(settings.writable)
+        self.place = Place(session, self._note_end, self._note_meanwhile)
+        self._survey = Survey(session.cwd)
+        self._arrivals = Arrivals(session.cwd)
+        self._repository: InnerRepository | None = None
+        self._lines: list[str] = []
+        self._guard = threading.Lock()
+
+    def mounts(self) -> list[Mount]:
+        """Return what is seen where, the outer paths first, for a program that starts now.
+
+        Raises: ToolError (sandbox_unavailable).
+        """
+        self._note_changes()
+        with self._guard:
+            names = self._look()
+            self._survey.refuse_links(names)
+            names = self.place.without_held(names)
+            self._arrivals.expect(names)
+            self.place.hold(names.missing)
+            return [*self._protected(names), *self._git(names), *self._secret(names)]
+
+    def changes(self) -> list[str]:
+        """Undo what programs inside left that others outside would act by; say what, in lines.
+
+        Raises: ToolError (withheld) where that fails.
+        """
+        try:
+            self._note_changes()
+        except OSError as error:
+            problem = f"the result is withheld: what the sandbox left cannot be undone: {error}"
+            raise ToolError(problem, error_class="withheld") from error
+        with self._guard:
+            lines, self._lines = self._lines, []
+        return lines
+
+    def close(self) -> None:
+        """Remove what the sandbox left in the workspace, and the session's own files."""
+        self.place.close()
+        if self._repository is not None:
+            self._repository.close()
+
+    def _look(self) -> Surveyed:
+        return self._survey.look(self._session.readable.now(), self._writable)
+
+    def _note_changes(self) -> None:
+        with self._guard:
+            if self._repository is not None:
+                self._lines += self._repository.bring_back()
+            if self._arrivals.is_expecting:
+                is_idle = self.place.is_idle
+                self._lines += self._arrivals.move_away(self._look)
+                self._arrivals.is_expecting = not is_idle
+            # The first lines say what happened; a hostile program could cause any number.
+            if len(self._lines) > MAX_LINES:
+                self._lines[MAX_LINES - 1 :] = [MORE]
+
+    def _note_meanwhile(self) -> None:
+        """Move away what a program that still runs has made."""
+        with self._guard, suppress(OSError, ToolError):  # the next look says so
+            if self._arrivals.is_expecting:
+                self._lines += self._arrivals.move_away(self._look)
+
+    def _note_end(self) -> None:
+        try:
+            self._note_changes()
+        except (OSError, ToolError) as error:
+            with self._guard:
+                self._lines.append(str(error))
+
+    def _protected(self, names: Surveyed) -> list[Mount]:
+        """Keep what exists as it is, and where it is, and hold the names of what does not."""
+        below = [f"{self._root}/{path}" for path in names.protected]
+        # A folder above could be moved away, and another one put in its place.
+        above = ancestors((*names.protected, *names.missing))
+        return [
+            *(writable(f"{self._root}/{folder}") for folder in above),
+            *(read_only(path) for path in below if not os.path.islink(path)),
+            *(hold_name(f"{self._root}/{path}") for path in names.missing),
+        ]
+
+    def _git(self, names: Surveyed) -> list[Mount]:
+        if not names.git or GIT in self._writable:
+            return []
+        if self._repository is None:
+            self._repository = InnerRepository(Path(self._root, GIT), self.place.git)
+        try:
+            return self._repository.mounts(names.protected)
+        except OSError as error:
+            problem = f"{error.filename}: {error.strerror}"
+            raise unavailable("sandbox", f"its copy of .git cannot be made: {problem}") from error
+
+    def _secret(self, names: Surveyed) -> list[Mount]:
+        return [self.hidden(os.path.realpath(f"{self._root}/{path}")) for path in names.secret]
+
+    def hidden(self, path: str) -> Mount:
+        """Return the mount by which *path* cannot be read."""
+        return unreadable(path) if os.path.isdir(path) else read_only(self.place.nothing, path)

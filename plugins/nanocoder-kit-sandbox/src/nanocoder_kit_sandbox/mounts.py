@@ -1,0 +1,43 @@
+"""The paths of a sandbox and what programs inside see there, whatever kind of sandbox it is."""
+
+import enum
+import os
+from typing import NamedTuple
+
+
+class Access(enum.Enum):
+    """What can be done at a path inside."""
+
+    WRITE = "write"
+    READ = "read"
+    NOTHING = "nothing"
+    HELD = "held"
+    """There is an empty folder that cannot be changed, so that nothing else can be made there."""
+
+
+class Mount(NamedTuple):
+    """At *path*, programs inside see *source*; without one, something that is empty."""
+
+    access: Access
+    path: str
+    source: str = ""
+
+
+def writable(source: str | os.PathLike[str], path: str | os.PathLike[str] = "") -> Mount:
+    """Return the mount that shows *source* at *path*, by default at its own, to be changed."""
+    return Mount(Access.WRITE, os.fspath(path or source), os.fspath(source))
+
+
+def read_only(source: str | os.PathLike[str], path: str | os.PathLike[str] = "") -> Mount:
+    """Return the mount that shows *source* at *path*, by default at its own, as it is."""
+    return Mount(Access.READ, os.fspath(path or source), os.fspath(source))
+
+
+def hold_name(path: str) -> Mount:
+    """Return the mount that keeps *path* from being made."""
+    return Mount(Access.HELD, path)
+
+
+def unreadable(path: str) -> Mount:
+    """Return the mount by which nothing of the folder *path* is seen."""
+    return Mount(Access.NOTHING, path)
